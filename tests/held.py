@@ -14,7 +14,7 @@ use it: before such a test, the transaction of the module is rolled back, and `f
 
 import copy
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from django.db import connection, transaction
@@ -54,6 +54,20 @@ def once(
 def fresh(made: World | None, build: Callable[[], World]) -> World:
     """Return a copy of the module's world, whose rows a test may change, or a new one if no transaction holds it."""
     return copy.deepcopy(made) if OPEN and made is not None else build()
+
+
+def made_once(build: Callable[[], World]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return both fixtures. The module must name the first one `made`: `made, world = made_once(build_world)`."""
+
+    @pytest.fixture(scope="module")
+    def made(once: Callable[[Callable[[], World]], World | None]) -> World | None:
+        return once(build)
+
+    @pytest.fixture
+    def world(made: World | None, db: None) -> World:
+        return fresh(made, build)
+
+    return made, world
 
 
 def has_transactions(item: pytest.Item) -> bool:

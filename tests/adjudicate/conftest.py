@@ -1,5 +1,6 @@
-"""Fixtures that these tests share with other features."""
+"""The world of adjudication; tests of pages import their own."""
 
-from tests.worlds.pages import made_world, sign_in, world
+from tests.worlds.adjudicated import made_adjudication, world
+from tests.worlds.pages import sign_in
 
-__all__ = ["made_world", "sign_in", "world"]
+__all__ = ["made_adjudication", "sign_in", "world"]

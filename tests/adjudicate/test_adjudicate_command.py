@@ -4,15 +4,10 @@ import csv
 import io
 import json
 
-import pytest
 from django.core.management import CommandError, call_command
 
 from annotations.models import Adjudication, Event
-from tests.worlds.adjudicated import AGE, CITY, NAME, TEXT, act, made_adjudication, outcome, world
-
-__all__ = ["made_adjudication", "world"]  # the fixture
-
-pytestmark = pytest.mark.django_db
+from tests.worlds.adjudicated import AGE, CITY, NAME, TEXT, act, outcome
 
 
 def adjudicate(*words, by="rita"):
@@ -47,6 +42,9 @@ def test_what_is_open_is_written_decided_and_finished(world, tmp_path):
     assert rows[3]["versions"] == "anna: 44-50 CITY; bruno: 44-50 HOSPITAL; carla: nothing"
     assert not any(word in file.read_text() for word in ("Mario", "Torino"))
 
+    decided(file, [{"note": "caso-1", "start": 0, "end": 20, "decision": "span: AGE"}])
+    assert adjudicate(file)[0]["decided"] == 1 and ("AGE", TEXT[:20]) in outcome(world), "it joins what it overlaps"
+    act(world, "undo")
     for row, decision in zip(rows, ["majority", "nothing", "majority", "annotator: bruno"], strict=True):
         row["decision"] = decision
     decided(file, rows)
@@ -56,13 +54,6 @@ def test_what_is_open_is_written_decided_and_finished(world, tmp_path):
     events = Event.objects.count()
     assert adjudicate(file)[1], "a finished note takes no decision"
     assert Event.objects.count() == events
-
-
-def test_an_own_span_joins_what_it_overlaps(world, tmp_path):
-    file = tmp_path / "own.csv"
-    decided(file, [{"note": "caso-1", "start": 0, "end": 20, "decision": "span: AGE"}])
-    assert adjudicate(file)[0]["decided"] == 1
-    assert ("AGE", TEXT[0:20]) in outcome(world)
 
 
 def test_refused_rows_are_named_and_the_others_count(world, tmp_path):
@@ -79,28 +70,17 @@ def test_refused_rows_are_named_and_the_others_count(world, tmp_path):
     assert [(each["line"], each["code"]) for each in result["refused"]] == [
         (2, "moved"), (4, "row"), (6, "note"), (7, "row"), (8, "row"), (9, "row"), (10, "label"), (None, "open"),
     ]  # fmt: skip
-    assert "must be “majority”, “nothing”" in result["refused"][1]["error"]
 
 
-@pytest.mark.parametrize(
-    ("content", "code"),
-    [(b"note,start,end\n", "columns"), (b"", "columns"), (b"note,start,end,decision\n\xff,1,2,nothing\n", "utf8")],
-)
-def test_a_file_that_is_none(world, tmp_path, content, code):
+def test_files_that_are_refused(world, tmp_path):
+    """No table, and a file with decisions, which is not overwritten."""
     file = tmp_path / "bad.csv"
-    file.write_bytes(content)
-    assert adjudicate(file)[0]["code"] == code
-
-
-def test_a_file_with_decisions_is_not_overwritten(world, tmp_path):
-    file = tmp_path / "open.csv"
-    file.write_text("work of hours")
-    assert adjudicate(file, "--write")[0]["code"] == "path"
-    assert file.read_text() == "work of hours"
-
-
-def test_only_reviewers_decide(world, tmp_path):
-    file = tmp_path / "own.csv"
+    for content, code in (
+        (b"note,start,end\n", "columns"), (b"", "columns"), (b"note,start,end,decision\n\xff,1,2,nothing\n", "utf8"),
+    ):  # fmt: skip
+        file.write_bytes(content)
+        assert adjudicate(file)[0]["code"] == code
+    assert adjudicate(file, "--write")[0]["code"] == "path" and file.read_bytes() == content
     decided(file, [{"note": "caso-1", "start": 13, "end": 15, "decision": "nothing"}])
     for by, code in (("anna", "access"), ("nobody", "user")):
         assert adjudicate(file, by=by)[0]["code"] == code

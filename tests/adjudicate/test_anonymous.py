@@ -11,6 +11,9 @@ from annotations.models import Author, Comment, Flag, Job, Project, StoredFile
 from annotations.notes.services.comments import About, add_comment
 from annotations.notes.services.flags import raise_flag
 from tests import factories as make
+from tests.worlds.pages import made_world, world
+
+__all__ = ["made_world", "world"]
 
 NAMES = re.compile(r"(?<!\.)\b(?:ann|ben)\b")
 
@@ -37,15 +40,16 @@ def told(world):
     return world
 
 
-def _pages(told):
+def pages(told):
     note, author = told.note.pk, told.author.pk
+    places = {
+        (): ("notes", "gold", "scores", "export", "agreement", "disagreements", "adjudications"),
+        (note,): ("note", "talk", "adjudicate", "adjudicate_state"),
+        (note, 0, 5): ("disagreement_talk",),
+        (0, author): ("score", "score_errors"),
+    }
     return {
-        **{name: reverse(name, args=["covid"]) for name in ("notes", "gold", "scores", "export", "agreement")},
-        **{name: reverse(name, args=["covid"]) for name in ("disagreements", "adjudications")},
-        **{name: reverse(name, args=["covid", note]) for name in ("note", "talk", "adjudicate", "adjudicate_state")},
-        "talk of a location": reverse("disagreement_talk", args=["covid", note, 0, 5]),
-        "score": reverse("score", args=["covid", 0, author]),
-        "score errors": reverse("score_errors", args=["covid", 0, author]),
+        **{name: reverse(name, args=["covid", *args]) for args, names in places.items() for name in names},
         "reading": reverse("note", args=["covid", note]) + f"?set={told.annotation_set.pk}",
         "export job": reverse("job", args=["covid", told.export.number]),
         "score job": reverse("job", args=["covid", told.score.number]),
@@ -54,10 +58,10 @@ def _pages(told):
 
 
 def test_no_page_names_an_annotator_to_an_adjudicator(told, sign_in):
-    hidden = {"score", "score errors", "reading", "file", "export job", "score job"}
+    hidden = {"score", "score_errors", "reading", "file", "export job", "score job"}
     client, manager = sign_in(told.rev), sign_in(told.mia)
     named = set()
-    for name, url in _pages(told).items():
+    for name, url in pages(told).items():
         answer = client.get(url)
         assert answer.status_code == (404 if name in hidden else 200), name
         assert not NAMES.search(answer.content.decode()), name

@@ -1,9 +1,6 @@
 """Attributes in adjudication: shown, voted on, kept by acts, undone, and passed on to gold."""
 
-import uuid
-
 import pytest
-from django.urls import reverse
 
 from annotations.adjudicate.services.log import effect_of
 from annotations.agreement.selectors.disagreements import Filters, differences, page
@@ -11,11 +8,7 @@ from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import make_gold
 from annotations.models import AnnotationSet, Comparison, Event, Label, Span, Stale
-from tests.worlds.adjudicated import CITY, DATE, NAME, act, location_at, made_adjudication, own, unanimous, world
-
-__all__ = ["made_adjudication", "world"]  # the fixture
-
-pytestmark = pytest.mark.django_db
+from tests.worlds.adjudicated import CITY, DATE, NAME, act, location_at, own, refused, unanimous
 
 
 def give(world, name, bounds, **attributes):
@@ -50,6 +43,7 @@ def test_more_than_half_of_those_who_marked_a_span_decide(world):
 
 
 def test_an_annotators_version_keeps_its_attributes_and_undo_restores(world):
+    """So does gold."""
     give(world, "anna", NAME, Family=True)
     act(world, "annotator", NAME, annotator=1)
     assert decided() == [("PATIENT", {"Family": True})]
@@ -57,16 +51,23 @@ def test_an_annotators_version_keeps_its_attributes_and_undo_restores(world):
     assert decided() == [("PATIENT", None)]
     act(world, "undo")
     assert decided() == [("PATIENT", {"Family": True})]
+    AnnotationSet.objects.filter(author__kind="adjudicated").update(state=AnnotationSet.State.SUBMITTED)
+    row = AnnotationSet.objects.get(author__kind="adjudicated")
+    make_gold(document=world.note, annotation_set=row, actor=world.rita)
+    assert decided("gold") == [("PATIENT", {"Family": True})]
 
 
 def test_an_own_span_leaves_the_attributes_of_others(world):
-    give(world, "anna", CITY, Status="past")
+    give(world, "anna", CITY, Status="past", Family=True)
     act(world, "annotator", CITY, annotator=1)
     own(world, (42, 43), "AGE")
-    assert decided() == [("AGE", None), ("CITY", {"Status": "past"})]
-    # A span as an annotator marked it has the annotator's attributes.
+    assert decided() == [("AGE", None), ("CITY", {"Status": "past", "Family": True})]
+    # A span as an annotator marked it has the annotator's attributes; with another label, those that the label has.
     own(world, CITY, "CITY")
-    assert decided()[-1] == ("CITY", {"Status": "past"})
+    assert decided()[-1] == ("CITY", {"Status": "past", "Family": True})
+    Label.objects.filter(name="DATE").update(attributes=[{"name": "Status", "values": ["past"]}])
+    own(world, CITY, "DATE")
+    assert decided()[-1] == ("DATE", {"Status": "past"})
 
 
 def test_the_same_spans_with_other_attributes_are_a_disagreement(world):
@@ -107,61 +108,33 @@ def test_disagreements_list_other_attributes_and_figures_ignore_them(world):
     assert [row.start for row in differences(world.project, Filters(unit="entity"))] == [0, 13, 44]
 
 
-def set_attribute(world, bounds, name, value, label="DATE", **more):
-    span = (*bounds, world.label[label])
-    return act(world, "attribute", bounds, span=span, attribute=(name, value), **more)
+def given_to(world, name, value, label="DATE"):
+    return {"span": (*DATE, world.label[label]), "attribute": (name, value)}
 
 
 def test_an_adjudicator_sets_attributes(world):
+    def put(name, value):
+        act(world, "attribute", DATE, **given_to(world, name, value))
+
     Label.objects.filter(name="DATE").update(attributes=[{"name": "Status", "values": ["past"]}, {"name": "Family"}])
     with pytest.raises(ServiceError, match="not decided yet"):
-        set_attribute(world, DATE, "Family", True)
+        put("Family", True)
     act(world, "annotator", DATE, annotator=1)
-    set_attribute(world, DATE, "Family", True)
-    set_attribute(world, DATE, "Status", "past")
+    put("Family", True)
+    put("Status", "past")
     assert decided() == [("DATE", {"Family": True, "Status": "past"})]
     assert location_at(world, DATE)["choice"] == "own"
     assert Span.objects.get(annotation_set__author__kind="adjudicated").provenance["changed"] == ["attributes"]
     events = Event.objects.count()
-    set_attribute(world, DATE, "Status", "past")
+    put("Status", "past")
     assert Event.objects.count() == events  # changes nothing
     act(world, "undo")
     assert decided() == [("DATE", {"Family": True})]
     act(world, "redo")
-    set_attribute(world, DATE, "Family", None)
+    put("Family", None)
     assert decided() == [("DATE", {"Status": "past"})]
-    with pytest.raises(ServiceError) as caught:
-        set_attribute(world, DATE, "Status", "future")
-    assert caught.value.code == "attribute"
-    with pytest.raises(ServiceError) as caught:
-        set_attribute(world, DATE, "Family", True, label="AGE")
-    assert caught.value.code == "moved"
-
-
-def test_the_page_sends_attributes(world, sign_in):
-    Label.objects.filter(name="DATE").update(attributes=[{"name": "Family"}])
-    act(world, "annotator", DATE, annotator=1)
-    location = location_at(world, DATE)
-    asked = {
-        "act": "attribute", "change_id": str(uuid.uuid4()), "person": world.rita.pk, "start": DATE[0], "end": DATE[1],
-        "label": world.label["DATE"], "name": "Family", "value": True,
-        "seen": [[location["start"], location["end"], location["key"]]],
-    }  # fmt: skip
-    url = reverse("adjudicate_decide", args=[world.project.slug, world.note.pk])
-    client = sign_in(world.rita)
-    assert client.post(url, asked | {"value": 3}, content_type="application/json").status_code == 400
-    answer = client.post(url, asked, content_type="application/json").json()
-    key = f"{DATE[0]}-{DATE[1]}-{world.label['DATE']}"
-    shown = next(each for each in answer["locations"] if each["start"] == DATE[0])
-    assert shown["attributes"]["outcome"] == {key: {"Family": True}}
-
-
-def test_a_relabeled_decision_keeps_what_its_label_has(world):
-    Label.objects.filter(name="AGE").update(attributes=[{"name": "Status", "values": ["past"]}])
-    give(world, "anna", DATE, Status="past", Family=True)
-    act(world, "annotator", DATE, annotator=1)
-    own(world, DATE, "AGE")
-    assert decided() == [("AGE", {"Status": "past"})]
+    assert refused(world, "attribute", DATE, **given_to(world, "Status", "future")) == "attribute"
+    assert refused(world, "attribute", DATE, **given_to(world, "Family", True, label="AGE")) == "moved"
 
 
 def test_events_from_before_spans_had_attributes(world):
@@ -169,13 +142,3 @@ def test_events_from_before_spans_had_attributes(world):
     event = Event.objects.get()
     event.data["after"][0]["spans"] = [span[:4] for span in event.data["after"][0]["spans"]]
     assert [span[4] for row in effect_of(event).after for span in row["spans"]] == [None]
-
-
-def test_gold_of_an_adjudicated_set_has_its_attributes(world):
-    give(world, "anna", NAME, Family=True)
-    act(world, "annotator", NAME, annotator=1)
-    row = AnnotationSet.objects.get(author__kind="adjudicated")
-    row.state = AnnotationSet.State.SUBMITTED
-    row.save()
-    make_gold(document=world.note, annotation_set=row, actor=world.rita)
-    assert decided("gold") == [("PATIENT", {"Family": True})]

@@ -1,12 +1,10 @@
 """Adjudication: what is shown, decided, undone and refused."""
 
 import json
-import threading
 import uuid
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
-from django.db import connection
 
 from annotations.adjudicate.events import ADJUDICATION_DECIDED
 from annotations.adjudicate.services.deciding import decide
@@ -14,14 +12,8 @@ from annotations.adjudicate.services.plan import Act, Request
 from annotations.core.errors import ServiceError
 from annotations.domain.adjudicating.majority import majority
 from annotations.domain.spans import Span as DomainSpan
-from annotations.models import (
-    AnnotationSet,
-    Event,
-    Resolution,
-    Span,
-)
+from annotations.models import AnnotationSet, Event, Resolution, Span
 from tests import factories as make
-from tests.waiting import HANGS
 from tests.worlds.adjudicated import (
     AGE,
     CITY,
@@ -30,23 +22,16 @@ from tests.worlds.adjudicated import (
     NAME,
     TEXT,
     act,
-    decide_all,
     location_at,
     location_states,
-    made_adjudication,
     outcome,
     own,
     provenance,
+    refused,
     seen,
     state,
     unanimous,
-    world,
 )
-
-__all__ = ["made_adjudication", "world"]  # the fixture
-
-pytestmark = pytest.mark.django_db
-
 
 # ── What is shown ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -68,9 +53,9 @@ def test_the_shown_majority_is_the_domain_s(world):
         [DomainSpan(s.start, s.end, str(s.label_id)) for s in each.spans.all()]
         for each in world.annotation_sets.values()
     ]
-    vote = majority(TEXT, annotation_sets)
-    shown = [span for each in state(world)["locations"] for span in each["majority"] or []]
-    shown += [span for each in state(world)["locations"] if each["consensus"] == "all" for span in each["versions"][0]]
+    vote, locations = majority(TEXT, annotation_sets), state(world)["locations"]
+    shown = [span for each in locations for span in each["majority"] or []]
+    shown += [span for each in locations if each["consensus"] == "all" for span in each["versions"][0]]
     assert sorted(shown) == [(s.start, s.end, int(s.label)) for s in vote.spans]
     assert [(each.start, each.end) for each in vote.open] == [CITY]
 
@@ -99,16 +84,11 @@ def test_each_act_and_its_provenance(world):
     assert state(world)["open"] == 0
 
 
-@pytest.mark.parametrize(
-    ("span", "label", "changed"),
-    [
-        (CITY, "DATE", ["label"]),
-        ((44, 54), "CITY", ["bounds"]),
-        ((44, 54), "AGE", ["bounds", "label"]),
-        ((41, 54), "CITY", ["bounds"]),  # it touches the date, and overlaps the city alone
-        (DOCTOR, "DOCTOR", ["added"]),
-    ],
-)
+@pytest.mark.parametrize(("span", "label", "changed"), [
+    (CITY, "DATE", ["label"]), ((44, 54), "CITY", ["bounds"]), ((44, 54), "AGE", ["bounds", "label"]),
+    ((41, 54), "CITY", ["bounds"]),  # it touches the date, and overlaps the city alone
+    (DOCTOR, "DOCTOR", ["added"]),
+])  # fmt: skip
 def test_what_an_own_span_changed(world, span, label, changed):
     own(world, span, label)
     assert Span.objects.get(annotation_set__author__kind="adjudicated").provenance["changed"] == changed
@@ -119,12 +99,6 @@ def test_an_own_span_over_two_locations_decides_both(world):
     assert outcome(world) == [("PATIENT", "Rossi, 54")]
     assert location_states(world)[0] == (0, "decided")
     assert len(state(world)["locations"]) == 3
-
-
-def test_a_majority_that_is_none_is_refused(world):
-    with pytest.raises(ServiceError) as refused:
-        act(world, "majority", CITY)
-    assert refused.value.code == "tie"
 
 
 def test_dropping_a_span_and_deciding_for_nothing(world):
@@ -139,16 +113,13 @@ def test_dropping_a_span_and_deciding_for_nothing(world):
 
 
 def test_undo_and_redo_without_limit(world):
-    acts = [
-        lambda: act(world, "majority", NAME),
-        lambda: unanimous(world),
-        lambda: act(world, "annotator", CITY, annotator=1),
-        lambda: own(world, CITY, "HOSPITAL"),
-        lambda: act(world, "nothing", AGE),
-    ]
     seen_states = [outcome(world)]
-    for each in acts:
-        each()
+    for does in (
+        lambda: act(world, "majority", NAME), lambda: unanimous(world),
+        lambda: act(world, "annotator", CITY, annotator=1), lambda: own(world, CITY, "HOSPITAL"),
+        lambda: act(world, "nothing", AGE),
+    ):  # fmt: skip
+        does()
         seen_states.append(outcome(world))
     for expected in reversed(seen_states[:-1]):
         act(world, "undo")
@@ -162,124 +133,83 @@ def test_undo_and_redo_without_limit(world):
     own(world, AGE, "AGE")
     with pytest.raises(ServiceError, match="Nothing to redo"):
         act(world, "redo")
+    said = json.dumps([event.data for event in Event.objects.all()])
+    assert not any(word in said for word in ("Mario", "Rossi", "Torino", "Bianchi"))
 
 
 def test_what_changes_nothing_is_no_act(world):
-    act(world, "majority", NAME)
-    act(world, "majority", NAME)
-    assert Event.objects.filter(verb=ADJUDICATION_DECIDED).count() == 1
-    own(world, CITY, "CITY")
-    own(world, CITY, "CITY")
+    for _ in range(2):
+        act(world, "majority", NAME)
+        own(world, CITY, "CITY")
     assert Event.objects.filter(verb=ADJUDICATION_DECIDED).count() == 2
-
-
-def test_no_note_text_in_events(world):
-    decide_all(world)
-    own(world, DOCTOR, "DOCTOR")
-    for event in Event.objects.all():
-        assert not any(word in json.dumps(event.data) for word in ("Mario", "Rossi", "Torino", "Bianchi"))
 
 
 # ── Two at once, replays, what is no longer so ───────────────────────────────────────────────────────────────────────
 
 
 def test_a_replay_is_made_once(world):
-    change = uuid.uuid4()
-    shown = [location_at(world, NAME)]
-    first = act(world, "majority", about=shown, change_id=change)
-    assert act(world, "majority", about=shown, change_id=change) == first
+    change = {"about": [location_at(world, NAME)], "change_id": uuid.uuid4()}
+    first = act(world, "majority", **change)
+    assert act(world, "majority", **change) == first
     assert Event.objects.filter(verb=ADJUDICATION_DECIDED).count() == 1
-    with pytest.raises(ServiceError) as refused:
-        act(world, "nothing", about=shown, change_id=change)
-    assert refused.value.code == "change-id"
+    assert refused(world, "nothing", **change) == "change-id"
 
 
 def test_two_adjudicators_at_one_location(world):
     shown = [location_at(world, CITY)]
     act(world, "annotator", CITY, annotator=1, user=world.rosa)
-    with pytest.raises(ServiceError) as refused:
-        act(world, "annotator", about=shown, annotator=2)
-    assert refused.value.code == "moved"
+    assert refused(world, "annotator", about=shown, annotator=2) == "moved"
     assert outcome(world) == [("CITY", "Torino")]
     act(world, "majority", NAME)  # Another location is free.
-    with pytest.raises(ServiceError, match="Nothing to undo"):
-        act(world, "undo", user=world.anna)  # Everybody undoes only their own acts.
+    assert refused(world, "undo", user=world.anna) == "nothing"  # Everybody undoes only their own acts.
     act(world, "annotator", CITY, annotator=2)
-    with pytest.raises(ServiceError) as refused:
-        act(world, "undo", user=world.rosa)  # rita has decided otherwise since
-    assert refused.value.code == "moved"
+    assert refused(world, "undo", user=world.rosa) == "moved"  # rita has decided otherwise since
 
 
-def test_an_own_span_over_a_location_that_was_not_seen(world):
-    with pytest.raises(ServiceError) as refused:
+def test_acts_that_are_refused(world):
+    """Among them an act on a location whose annotations changed after the page was loaded."""
+    with pytest.raises(ServiceError) as error:
         own(world, CITY, "CITY", about=[])
-    assert refused.value.code == "moved"
-
-
-def test_annotations_that_changed_after_the_page_was_loaded(world):
+    assert error.value.code == "moved", "the span is over a location that was not seen"
+    assert refused(world, "majority", CITY) == "tie"
+    assert refused(world, "annotator", CITY, annotator=7) == "annotator"
     shown = [location_at(world, NAME)]
     make.make_span(world.annotation_sets["carla"], *NAME, "DOCTOR")
-    with pytest.raises(ServiceError) as refused:
-        act(world, "majority", about=shown)
-    assert refused.value.code == "moved"
+    assert refused(world, "majority", about=shown) == "moved"
 
 
-@pytest.mark.parametrize(
-    ("changes", "code"),
-    [
-        ({"quote": "Milano"}, "quote"),
-        ({"span": (44, 9_999, 1)}, "label"),
-        ({"span": (44, 44, 0), "quote": ""}, "empty"),
-        ({"span": (68, 999, 0), "quote": "x"}, "outside"),
-        ({"span": (43, 44, 0), "quote": " "}, "white"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "code"), [
+    ({"quote": "Milano"}, "quote"), ({"span": (44, 9_999, 1)}, "label"), ({"span": (44, 44, 0), "quote": ""}, "empty"),
+    ({"span": (68, 999, 0), "quote": "x"}, "outside"), ({"span": (43, 44, 0), "quote": " "}, "white"),
+])  # fmt: skip
 def test_own_spans_that_are_refused(world, changes, code):
     start, end, label = changes.get("span", (*CITY, 0))
-    span = (start, end, world.label["CITY"] if label == 0 else 0)
-    with pytest.raises(ServiceError) as refused:
-        act(world, "own", about=[location_at(world, CITY)], span=span, quote=changes.get("quote", "Torino"))
-    assert refused.value.code == code
-
-
-def test_an_annotator_who_is_not_there(world):
-    with pytest.raises(ServiceError) as refused:
-        act(world, "annotator", CITY, annotator=7)
-    assert refused.value.code == "annotator"
+    span, quote = (start, end, world.label["CITY"] if label == 0 else 0), changes.get("quote", "Torino")
+    assert refused(world, "own", about=[location_at(world, CITY)], span=span, quote=quote) == code
 
 
 # ── At one moment, with real connections ─────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.both_databases
-def test_acts_at_the_same_moment_take_turns(world):
+def test_acts_at_the_same_moment_take_turns(world, at_once):
     """Two adjudicators decide one location: one succeeds, the other is refused. A change sent twice is made once."""
     shown = {name: (seen(location_at(world, bounds)),) for name, bounds in (("city", CITY), ("name", NAME))}
     change = uuid.uuid4()
-    calls = [
-        (world.rita, Request(uuid.uuid4(), Act.ANNOTATOR, shown["city"], annotator=1)),
-        (world.rosa, Request(uuid.uuid4(), Act.ANNOTATOR, shown["city"], annotator=2)),
-        (world.rita, Request(change, Act.MAJORITY, shown["name"])),
-        (world.rita, Request(change, Act.MAJORITY, shown["name"])),
-    ]
-    barrier = threading.Barrier(len(calls))
 
     def made(user, request):
-        connection.ensure_connection()
-        barrier.wait(HANGS)
         try:
             decide(project=world.project, document=world.note, user=user, request=request)
-            return "made"
         except ServiceError as error:
             return error.code
-        finally:
-            connection.close()
+        return "made"
 
-    with ThreadPoolExecutor(len(calls)) as pool:
-        results = [each.result(HANGS) for each in [pool.submit(made, *call) for call in calls]]
-    assert sorted(results[:2]) == ["made", "moved"]
-    assert results[2:] == ["made", "made"]
+    results = at_once(
+        partial(made, world.rita, Request(uuid.uuid4(), Act.ANNOTATOR, shown["city"], annotator=1)),
+        partial(made, world.rosa, Request(uuid.uuid4(), Act.ANNOTATOR, shown["city"], annotator=2)),
+        *[partial(made, world.rita, Request(change, Act.MAJORITY, shown["name"])) for _ in range(2)],
+    )
+    assert (sorted(results[:2]), results[2:]) == (["made", "moved"], ["made", "made"])
     assert Event.objects.filter(verb=ADJUDICATION_DECIDED).count() == 2
     assert len(outcome(world)) == 2
     assert AnnotationSet.objects.get(author__kind="adjudicated").version == 2

@@ -9,12 +9,7 @@ from annotations.annotate.services.annotation_set import reopen as reopen_annota
 from annotations.annotate.services.annotation_set import submit
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import make_gold, make_gold_bulk
-from annotations.models import (
-    Adjudication,
-    AnnotationSet,
-    Resolution,
-    Span,
-)
+from annotations.models import Adjudication, AnnotationSet, Resolution, Span
 from annotations.projects.services.labels import merge_labels
 from annotations.projects.services.projects import set_guidelines
 from tests import factories as make
@@ -30,16 +25,26 @@ from tests.worlds.adjudicated import (
     decide_all,
     location_at,
     location_states,
-    made_adjudication,
     outcome,
     provenance,
+    refused,
     state,
-    world,
 )
 
-__all__ = ["made_adjudication", "world"]  # the fixture
 
-pytestmark = pytest.mark.django_db
+def finish(world, user=None):
+    return finish_adjudication(project=world.project, document=world.note, user=user or world.rita)
+
+
+def make_gold_of(world):
+    own_set = AnnotationSet.objects.get(author__kind="adjudicated")
+    make_gold(document=world.note, annotation_set=own_set, actor=world.rosa)
+    return Span.objects.get(annotation_set__author__kind="gold", start=NAME[0]).provenance
+
+
+def let_unanimous_pass(world):
+    world.project.unanimous_passes = True
+    world.project.save()
 
 
 # ── Annotation sets that change ──────────────────────────────────────────────────────────────────────────────────────
@@ -73,17 +78,15 @@ def test_fewer_than_two_annotation_sets(world):
     for person in (world.carla, world.bruno):
         reopen_annotation_set(document=world.note, user=person)
     assert not state(world)["ready"]
-    with pytest.raises(ServiceError) as refused:
-        act(world, "nothing", NAME)
-    assert refused.value.code == "annotators"
-    with pytest.raises(ServiceError) as refused:
-        finish_adjudication(project=world.project, document=world.note, user=world.rita)
-    assert refused.value.code == "annotators"
+    assert refused(world, "nothing", NAME) == "annotators"
+    with pytest.raises(ServiceError) as error:
+        finish(world)
+    assert error.value.code == "annotators"
 
 
 def test_a_merged_label_stays_decided_under_its_new_name(world):
     decide_all(world)
-    finish_adjudication(project=world.project, document=world.note, user=world.rita)
+    finish(world)
     bring_up_to_date(world.project)
     labels = world.project.label_set.labels
     merge_labels(source=labels.get(name="CITY"), target=labels.get(name="HOSPITAL"), actor=None)
@@ -104,16 +107,21 @@ def test_a_merged_label_stays_decided_under_its_new_name(world):
 
 
 def test_finishing_requires_every_location_decided(world):
+    def made_in_bulk():
+        author = AnnotationSet.objects.get(author__kind="adjudicated").author_id
+        known = {"project_id": world.project.pk, "author_id": author, "actor_id": None}
+        return make_gold_bulk(**known, progress=lambda *_: None)["made"]
+
     with pytest.raises(ServiceError, match="4 disagreements are still open"):
-        finish_adjudication(project=world.project, document=world.note, user=world.rita)
+        finish(world)
     decide_all(world)
-    finish_adjudication(project=world.project, document=world.note, user=world.rita)
-    finish_adjudication(project=world.project, document=world.note, user=world.rosa)
+    assert made_in_bulk() == 0, "the note is not finished"
+    finish(world)
+    finish(world, world.rosa)
     assert Adjudication.objects.get().finished_by == world.rita
     assert AnnotationSet.objects.get(author__kind="adjudicated").state == "submitted"
-    with pytest.raises(ServiceError) as refused:
-        act(world, "nothing", NAME)
-    assert refused.value.code == "finished"
+    assert refused(world, "nothing", NAME) == "finished"
+    assert made_in_bulk() == 1
     reopen(project=world.project, document=world.note, user=world.rosa)
     assert state(world)["open"] == 0
     assert not Adjudication.objects.exists()
@@ -126,44 +134,21 @@ def test_each_span_says_which_guidelines_held_when_it_was_decided(world):
     act(world, "nothing", AGE)
     act(world, "annotator", CITY, annotator=1)
     world.project.unanimous_passes = True
-    finish_adjudication(project=world.project, document=world.note, user=world.rita)
+    finish(world)
     assert [provenance(world, bounds)["guidelines"] for bounds in (NAME, CITY, DATE)] == [0, 1, 1]
-    own_set = AnnotationSet.objects.get(author__kind="adjudicated")
-    make_gold(document=world.note, annotation_set=own_set, actor=world.rosa)
-    how = Span.objects.get(annotation_set__author__kind="gold", start=NAME[0]).provenance
-    assert (how["guidelines"], how["adjudication"]["guidelines"]) == (1, 0)
-
-
-def test_gold_carries_the_provenance(world):
-    decide_all(world)
-    finish_adjudication(project=world.project, document=world.note, user=world.rita)
-    own_set = AnnotationSet.objects.get(author__kind="adjudicated")
-    make_gold(document=world.note, annotation_set=own_set, actor=world.rosa)
-    how = Span.objects.get(annotation_set__author__kind="gold", start=NAME[0]).provenance
-    assert (how["from"], how["by"]) == ("adjudicated:adjudicated", "rosa")
-    assert how["adjudication"]["choice"] == "majority"
-    assert how["adjudication"]["by"] == "rita"
-    assert len(how["adjudication"]["annotators"]) == 2
-
-
-def test_gold_in_bulk_takes_finished_notes_only(world):
-    decide_all(world)
-    author = AnnotationSet.objects.get(author__kind="adjudicated").author_id
-    made = make_gold_bulk(project_id=world.project.pk, author_id=author, actor_id=None, progress=lambda *_: None)
-    assert made["made"] == 0
-    finish_adjudication(project=world.project, document=world.note, user=world.rita)
-    made = make_gold_bulk(project_id=world.project.pk, author_id=author, actor_id=None, progress=lambda *_: None)
-    assert made["made"] == 1
+    how = make_gold_of(world)
+    assert (how["from"], how["by"], how["guidelines"]) == ("adjudicated:adjudicated", "rosa", 1)
+    how = how["adjudication"]
+    assert (how["choice"], how["by"], len(how["annotators"]), how["guidelines"]) == ("majority", "rita", 2, 0)
 
 
 def test_what_all_say_passes_by_the_project_s_rule(world):
-    world.project.unanimous_passes = True
-    world.project.save()
+    let_unanimous_pass(world)
     assert state(world)["open"] == 3
     for bounds in (NAME, AGE):
         act(world, "nothing", bounds)
     act(world, "annotator", CITY, annotator=1)
-    finish_adjudication(project=world.project, document=world.note, user=world.rita)
+    finish(world)
     how = provenance(world, DATE)
     assert (how["rule"], how["by"], how["choice"]) == ("unanimous", None, "rule")
 
@@ -176,8 +161,7 @@ def test_unanimous_notes_are_finished_by_the_rule(world):
     with pytest.raises(ServiceError) as refused:
         finish_unanimous(project=world.project, user=world.rita, seconds=5)
     assert refused.value.code == "rule"
-    world.project.unanimous_passes = True
-    world.project.save()
+    let_unanimous_pass(world)
     assert finish_unanimous(project=world.project, user=world.rita, seconds=5) == (1, 0)
     assert Adjudication.objects.get().document == other
     assert Span.objects.get(annotation_set__author__kind="adjudicated").provenance["rule"] == "unanimous"
@@ -203,7 +187,7 @@ def test_the_list_has_the_lowest_agreement_first(world):
     assert next_to_adjudicate(world.project, apart.pk) == world.note.pk
     assert next_to_adjudicate(world.project, empty.pk) == apart.pk
     decide_all(world)
-    finish_adjudication(project=world.project, document=world.note, user=world.rita)
+    finish(world)
     assert numbers(world.project) == {"todo": 3, "begun": 0, "again": 0, "finished": 1, "all": 4}
     # An annotator submits changed annotations after the adjudication was finished.
     reopen_annotation_set(document=world.note, user=world.carla)

@@ -9,9 +9,8 @@ from annotations.adjudicate.services import deciding
 from annotations.models import Span
 from annotations.projects.services.labels import merge_labels
 from tests.waiting import HANGS, MOMENT
-from tests.worlds.adjudicated import DOCTOR, made_adjudication, own, world
+from tests.worlds.adjudicated import DOCTOR, own
 
-__all__ = ["made_adjudication", "world"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 

@@ -22,9 +22,10 @@ def read(world):
     return world
 
 
-def errors_of(answer) -> dict[str, str]:
+def errors_of(answer) -> set[str]:
+    """The fields with errors."""
     assert answer.status_code == 422
-    return {error["field"]: error["reason"] for error in answer.json()["errors"]}
+    return {error["field"] for error in answer.json()["errors"]}
 
 
 def test_figures_by_unit_pair_label_and_note(read):
@@ -38,7 +39,7 @@ def test_figures_by_unit_pair_label_and_note(read):
     assert found["left_out"] == {"not_blind": 0, "seeded": 0, "drafts": 0}
     [note] = read.rita.get(f"{WARD}/agreement/notes?unit=entity").json()["items"]
     assert (note["note"], note["name"], note["units"]) == (read.note.pk, read.note.name, 3)
-    assert set(errors_of(read.rita.get(f"{WARD}/agreement?unit=entity&granularity=bio"))) == {"granularity"}
+    assert errors_of(read.rita.get(f"{WARD}/agreement?unit=entity&granularity=bio")) == {"granularity"}
     table = b"".join(read.rita.get(f"{WARD}/agreement.csv?unit=entity").streaming_content).decode().splitlines()
     assert (table[0], len(table)) == ('"note","start","end","ann","ben"', 4)
     assert Event.objects.get(verb="file.downloaded").data == {"agreement": "entity"}
@@ -67,7 +68,7 @@ def test_disagreements_in_pages_with_their_causes(read):
     one = f"{WARD}/notes/{read.note.pk}/disagreements/0/11"
     assert read.rita.post(f"{one}/causes", {"kind": "AM"}).json() == {"causes": ["AM"]}
     assert read.rita.get(one).json() == name | {"causes": ["AM"]}
-    assert set(errors_of(read.rita.post(f"{one}/causes", {"kind": "X"}))) == {"kind"}
+    assert errors_of(read.rita.post(f"{one}/causes", {"kind": "X"})) == {"kind"}
     assert read.rita.post(f"{WARD}/notes/{read.note.pk}/disagreements/5/5000/causes", {"kind": "AM"}).status_code == 404
     for query, total in (
         ("cause=AM", 1), ("cause=none", 1), ("kind=missed", 1), ("label=AGE", 1), ("pair=ann,ben", 2), ("round=2", 0),
@@ -84,31 +85,19 @@ def test_sentences_with_disagreements(read):
     assert len(table.splitlines()) == 2
 
 
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [("label=NOWHERE", "label"), ("pair=ann,nobody", "pair"), ("pair=ann", "pair"), ("kind=x", "kind")],
-)
-def test_filters_that_do_not_fit(read, query, field):
-    assert set(errors_of(read.rita.get(f"{WARD}/disagreements?{query}"))) == {field}
+def test_filters_that_do_not_fit(read):
+    for query in ("label=NOWHERE", "pair=ann,nobody", "pair=ann", "kind=x"):
+        assert errors_of(read.rita.get(f"{WARD}/disagreements?{query}")) == {query.partition("=")[0]}
 
 
 def test_annotators_without_names(read):
     read.project.anonymous_adjudication = True
     read.project.save()
-    assert set(errors_of(read.rita.get(f"{WARD}/disagreements?pair=ann,ben"))) == {"pair"}
+    assert errors_of(read.rita.get(f"{WARD}/disagreements?pair=ann,ben")) == {"pair"}
     for path in ("disagreements", "disagreements/sentences", "agreement"):
         text = read.rita.get(f"{WARD}/{path}").content.decode()
         assert "Annotator " in text and '"ann"' not in text and '"ben"' not in text
     assert '"ann"' in read.mia_.get(f"{WARD}/disagreements").content.decode()
-
-
-def test_comparing_takes_several_requests(read, monkeypatch):
-    monkeypatch.setattr("annotations.agreement.api.comparing.SECONDS", 0)
-    monkeypatch.setattr("annotations.agreement.services.comparing.BATCH", 1)
-    make.make_set(make.make_note(read.project), read.ann, submitted=True)
-    busy = read.rita.get(f"{WARD}/disagreements")
-    assert (busy.status_code, busy.json()["code"], busy.headers["Retry-After"]) == (503, "comparing", "1")
-    assert read.rita.get(f"{WARD}/disagreements").status_code == 200
 
 
 def test_an_amendment_begins_a_round(read):
@@ -122,5 +111,5 @@ def test_an_amendment_begins_a_round(read):
     [seen] = Program(read.ann).get(f"{WARD}/guidelines/amendments").json()["items"]
     assert (seen["text"], seen["note"], seen["start"]) == (rule["text"], None, None)
     for body, field in (({"text": ""}, "text"), (rule | {"end": 5000}, "start")):
-        assert set(errors_of(read.mia_.post(f"{WARD}/guidelines/amendments", body, if_match="*"))) == {field}
+        assert errors_of(read.mia_.post(f"{WARD}/guidelines/amendments", body, if_match="*")) == {field}
     assert AnnotationSet.objects.count() == 2

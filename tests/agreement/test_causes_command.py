@@ -1,26 +1,13 @@
 """The commands that name causes of disagreements and amend the guidelines."""
 
-import io
-import json
-
-import pytest
-from django.core.management import CommandError, call_command
-
 from annotations.models import Amendment, Cause, Event, Project
 from tests import factories as make
-from tests.held import fresh
-
-pytestmark = pytest.mark.django_db
+from tests.held import made_once
+from tests.worlds.commands import answered, printed
 
 
 def run(name, *words):
-    """Return the result of the command, or the code of its error."""
-    out = io.StringIO()
-    try:
-        call_command(name, "covid", *map(str, words), "--json", stdout=out)
-    except CommandError:
-        return json.loads(out.getvalue())["code"]
-    return json.loads(out.getvalue())
+    return answered(name, "covid", *words)
 
 
 def build_project():
@@ -31,22 +18,15 @@ def build_project():
     return found
 
 
-@pytest.fixture(scope="module")
-def made_project(once):
-    return once(build_project)
+made, project = made_once(build_project)
 
 
-@pytest.fixture
-def project(made_project, db):
-    return fresh(made_project, build_project)
-
-
-def test_causes_are_added_and_removed(project, capsys):
+def test_causes_are_added_and_removed(project):
     assert run("disagreement_cause", "caso-1", 0, 11, "AM", "--by", "rev")["causes"] == ["AM"]
     assert run("disagreement_cause", "caso-1", 0, 11, "D", "--by", "rev")["causes"] == ["AM", "D"]
     assert Event.objects.filter(verb="cause.set", actor__username="rev").count() == 2
-    call_command("disagreement_cause", "covid", "caso-1", "0", "11", "AM", "--remove", "--by", "rev")
-    assert capsys.readouterr().out == "caso-1 0-11: D.\n"
+    said = printed("disagreement_cause", "covid", "caso-1", 0, 11, "AM", "--remove", "--by", "rev")
+    assert said == "caso-1 0-11: D.\n"
     for words, code in (
         (("none", 0, 11, "AM", "--by", "rev"), "note"),
         (("caso-1", 11, 0, "AM", "--by", "rev"), "location"),

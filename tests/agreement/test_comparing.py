@@ -15,15 +15,7 @@ from annotations.annotate.services.annotation_set import reopen as reopen_annota
 from annotations.annotate.services.annotation_set import submit
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
-from annotations.models import (
-    Amendment,
-    AnnotationSet,
-    Cause,
-    Comparison,
-    Difference,
-    Event,
-    Stale,
-)
+from annotations.models import Amendment, AnnotationSet, Cause, Comparison, Difference, Event, Stale
 from annotations.notes.selectors.outcome import has_seen_outcome
 from annotations.projects.services.labels import merge_labels
 from tests import factories as make
@@ -31,7 +23,7 @@ from tests.worlds.adjudicated import CITY, DATE, TEXT, act, made_adjudication, o
 
 __all__ = ["made_adjudication", "world"]  # the fixture
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = [pytest.mark.django_db]
 
 
 # ── Comparisons are never stale ──────────────────────────────────────────────────────────────────────────────────────
@@ -42,6 +34,11 @@ def found_locations(world, **filters):
     return [(row.start, row.kinds) for row in differences(world.project, Filters(**filters))]
 
 
+def starts(world, **filters):
+    return [start for start, _kinds in found_locations(world, **filters)]
+
+
+@pytest.mark.both_databases
 def test_locations_follow_every_change_of_a_set(world):
     assert found_locations(world) == [(0, ",boundary,"), (13, ",missed,"), (44, ",label,missed,")]
     reopen_annotation_set(document=world.note, user=world.bruno)
@@ -61,6 +58,7 @@ def test_locations_follow_every_change_of_a_set(world):
     assert Comparison.objects.get().annotators == 1
 
 
+@pytest.mark.both_databases
 def test_runs_gold_and_drafts_make_nothing_stale(world):
     bring_up_to_date(world.project)
     make.make_set(world.note, make.make_author(world.project, kind="run"), [(*DATE, "DATE")], submitted=True)
@@ -80,13 +78,14 @@ def test_blind_sets_count_and_the_others_can_be_shown(world):
     assert Comparison.objects.get().blind_annotators == 1
 
 
+@pytest.mark.both_databases
 def test_filters(world):
     anna, bruno, carla = (world.annotation_sets[name].author_id for name in ("anna", "bruno", "carla"))
-    assert [start for start, _ in found_locations(world, kind="missed")] == [13, 44]
-    assert [start for start, _ in found_locations(world, label=world.label["HOSPITAL"])] == [44]
-    assert [start for start, _ in found_locations(world, pair=(bruno, anna))] == [13, 44]
-    assert [start for start, _ in found_locations(world, pair=(anna, carla), kind="missed")] == [44]
-    assert [start for start, _ in found_locations(world, pair=(anna, bruno), kind="label")] == [44]
+    assert starts(world, kind="missed") == [13, 44]
+    assert starts(world, label=world.label["HOSPITAL"]) == [44]
+    assert starts(world, pair=(bruno, anna)) == [13, 44]
+    assert starts(world, pair=(anna, carla), kind="missed") == [44]
+    assert starts(world, pair=(anna, bruno), kind="label") == [44]
     assert found_locations(world, note=world.note.pk + 1) == []
     assert len(found_locations(world, unit="token")) == 3
     assert counts(differences(world.project, Filters())).kinds == {
@@ -94,11 +93,12 @@ def test_filters(world):
     }  # fmt: skip
     tag(world, (0, 11), "AM")
     tag(world, (0, 11), "D")
-    assert [start for start, _ in found_locations(world, cause="AM")] == [0]
-    assert [start for start, _ in found_locations(world, cause="D")] == [0]
-    assert [start for start, _ in found_locations(world, cause="none")] == [13, 44]
+    assert starts(world, cause="AM") == [0]
+    assert starts(world, cause="D") == [0]
+    assert starts(world, cause="none") == [13, 44]
 
 
+@pytest.mark.both_databases
 def test_pages_continue_at_a_location(world, monkeypatch):
     monkeypatch.setattr("annotations.agreement.selectors.disagreements.PAGE", 2)
     bring_up_to_date(world.project)
@@ -115,6 +115,7 @@ def test_pages_continue_at_a_location(world, monkeypatch):
     ]
 
 
+@pytest.mark.both_databases
 def test_the_database_marks_changed_sets_by_itself():
     """SQLite drops a table's triggers where a migration writes it anew."""
     table = "sqlite_master" if connection.vendor == "sqlite" else "pg_trigger"
@@ -146,10 +147,8 @@ def test_a_location_has_several_causes(world):
     assert stored() == [(0, 11, "AB", "rosa"), (0, 11, "D", "rita")]
     assert tag(world, (0, 11), "D", present=False) == ["AB"]
     assert tag(world, (0, 11), "D", present=False) == ["AB"]
-    verbs = list(
-        Event.objects.filter(verb__in=[CAUSE_SET, CAUSE_REMOVED]).order_by("pk").values_list("verb", flat=True)
-    )
-    assert verbs == [CAUSE_SET, CAUSE_SET, CAUSE_REMOVED]
+    events = Event.objects.filter(verb__in=[CAUSE_SET, CAUSE_REMOVED]).order_by("pk")
+    assert [event.verb for event in events] == [CAUSE_SET, CAUSE_SET, CAUSE_REMOVED]
     assert Event.objects.get(verb=CAUSE_REMOVED).data["before"] == [[0, 11, "AB"], [0, 11, "D"]]
 
 

@@ -16,9 +16,8 @@ from annotations.domain.agreement import Granularity, Unit
 from annotations.models import Amendment, AnnotationSet, Category, Figures, Label
 from annotations.projects.services.labels import merge_labels, update_label
 from tests import factories as make
-from tests.held import fresh
+from tests.held import made_once
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 TOKEN = Unit.TOKEN
 
 
@@ -33,14 +32,7 @@ def build_project():
     return project
 
 
-@pytest.fixture(scope="module")
-def made_project(once):
-    return once(build_project)
-
-
-@pytest.fixture
-def project(made_project, db):
-    return fresh(made_project, build_project)
+made, project = made_once(build_project)
 
 
 def alpha(found, granularity="subcategory"):
@@ -61,6 +53,7 @@ def test_kept_and_found_again(project, monkeypatch):
     assert kept_figures(project, Unit.ENTITY) is None, "of another unit"
 
 
+@pytest.mark.both_databases
 def test_a_set_that_was_reopened_changed_and_submitted_again(project):
     """At every step the figures are those of the current annotations."""
     before = figures_of(project=project, unit=TOKEN)
@@ -76,6 +69,7 @@ def test_a_set_that_was_reopened_changed_and_submitted_again(project):
     assert alpha(after) != alpha(before)
 
 
+@pytest.mark.both_databases
 def test_what_else_changes_the_figures(project):
     """Merged labels, moved labels, amendments; a new name or key doesn't."""
     keys = [content_key(project, TOKEN)]
@@ -101,18 +95,14 @@ def test_what_else_changes_the_figures(project):
 
 
 def test_old_figures_make_room(project):
-    figures_of(project=project, unit=TOKEN)
-    rows = Figures.objects.count()
+    """Another project's figures are its own."""
+    assert figures_of(project=make.make_project("other"), unit=TOKEN)["notes"] == 0
+    assert figures_of(project=project, unit=TOKEN)["notes"] == 3
+    mine = Figures.objects.filter(project=project)
+    rows = mine.count()
     make.make_set(make.make_note(project), make.make_member(project), [], submitted=True)
     figures_of(project=project, unit=TOKEN)
-    assert Figures.objects.count() == rows
-    assert len({row.key for row in Figures.objects.all()}) == 1
-
-
-def test_another_project_s_figures_are_its_own(project):
-    other = make.make_project("other")
-    assert figures_of(project=project, unit=TOKEN)["notes"] == 3
-    assert figures_of(project=other, unit=TOKEN)["notes"] == 0
+    assert mine.count() == rows and len({row.key for row in mine}) == 1
 
 
 def test_what_changes_while_it_is_counted_is_counted_again(project, monkeypatch):
@@ -155,6 +145,7 @@ def test_it_gives_up_when_sets_keep_changing(project, monkeypatch):
     assert not Figures.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_a_note_is_of_the_round_of_its_last_set(project):
     now = timezone.now()
     for number, days in enumerate((10, 5), 1):

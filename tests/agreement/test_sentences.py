@@ -4,7 +4,6 @@ import csv
 import io
 from types import SimpleNamespace
 
-import pytest
 from django.urls import reverse
 
 from annotations.agreement.selectors.disagreements import Filters
@@ -13,7 +12,7 @@ from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.models import AnnotationSet, Event
 from tests import factories as make
-from tests.held import fresh
+from tests.held import made_once
 from tests.worlds.checks import check_page
 
 LABELS = [("AGE", [("AGE", "")]), ("LOCATION", [("HOSPITAL", "h"), ("CITY", "c"), ("OTHER", "")])]
@@ -43,14 +42,7 @@ def make_table():
     )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def made_table(once):
-    return once(make_table)
-
-
-@pytest.fixture
-def table(made_table, db):
-    return fresh(made_table, make_table)
+made, table = made_once(make_table)
 
 
 def found(world, **filters):
@@ -63,12 +55,17 @@ def rows_of(response):
 
 
 def test_the_rows_of_the_table(table):
+    """Sentences on which all agree are left out, and filters apply."""
+    note = make.make_note(table.project, "Visto a Roma.", "agreed")
+    for person in table.people:
+        make.make_set(note, person, [(8, 12, "CITY")], submitted=True)
     said = [[" ".join(each.tags(name)) for name in ("anna", "bruno", "carla")] for each in found(table)]
     assert said == [
         ["O O B-AGE O", "O O B-AGE O", "O O B-AGE I-AGE"],
         ["B-HOSPITAL I-HOSPITAL O O", "B-HOSPITAL I-HOSPITAL O O", "B-HOSPITAL B-CITY O O"],
         ["O O O", "O O B-LOCATION_OTHER", "O O B-HOSPITAL"],
     ]
+    assert [each.note.name for each in found(table, label=make.label_of(table.project, "CITY").pk)] == ["n2"]
 
 
 def test_a_sentence_with_two_disagreements_is_one_row(table):
@@ -81,60 +78,37 @@ def test_a_sentence_with_two_disagreements_is_one_row(table):
     assert own[0].tags("anna") == ["B-CITY", "O", "B-AGE", "O", "O"] and own[0].tags("carla") is None
 
 
-def test_sentences_on_which_all_agree_are_left_out(table):
-    note = make.make_note(table.project, "Visto a Roma.", "agreed")
-    for person in table.people:
-        make.make_set(note, person, [(8, 12, "CITY")], submitted=True)
-    assert note.pk not in {each.note.pk for each in found(table)}
-
-
-def test_filters_apply(table):
-    city = table.project.label_set.labels.get(name="CITY").pk
-    assert [each.note.name for each in found(table, label=city)] == ["n2"]
-
-
-def test_the_page_has_one_column_for_each_annotator(table, sign_in):
+def test_the_page_has_one_column_for_each_annotator(table, sign_in, monkeypatch):
     html = check_page(sign_in(table.vic).get(PAGE))
     assert [html.index(f'<th scope="col">{name}</th>') for name in ("anna", "bruno", "carla")]
-    assert "B-LOCATION_OTHER" in html and "Download CSV" not in html
-    assert PAGE in check_page(sign_in(table.rev).get(reverse("disagreements", args=["table"])))
-
-
-def test_pages_follow_each_other(table, sign_in, monkeypatch):
-    monkeypatch.setattr("annotations.agreement.views.sentences.PAGE", 2)
+    assert "B-LOCATION_OTHER" in html and CSV not in html
     client = sign_in(table.rev)
+    assert PAGE in check_page(client.get(reverse("disagreements", args=["table"])))
+    # Pages follow each other.
+    monkeypatch.setattr("annotations.agreement.views.sentences.PAGE", 2)
     html = check_page(client.get(PAGE))
     assert "Uomo" in html and "Giunge" not in html
     query = html.split('rel="next" href="?')[1].split('"')[0]
     html = check_page(client.get(f"{PAGE}?{query}"))
-    assert "Giunge" in html and "Uomo" not in html and "First page" in html
-
-
-def test_nothing_to_show(table, sign_in):
+    assert "Giunge" in html and "Uomo" not in html
     AnnotationSet.objects.all().delete()
-    html = check_page(sign_in(table.rev).get(PAGE))
-    assert "No disagreements" in html
+    assert "No disagreements" in check_page(client.get(PAGE))
 
 
 def test_csv_has_one_row_for_each_sentence(table, sign_in):
-    head, *rows = rows_of(sign_in(table.rev).get(CSV))
-    assert head == ["note", "start", "end", "sentence", "tokens", "anna", "bruno", "carla"]
-    assert rows[2][:5] == ["n3", "0", "12", "Giunge al PS", "Giunge al PS"]
-    assert rows[2][5:] == ["O O O", "O O B-LOCATION_OTHER", "O O B-HOSPITAL"]
-    (event,) = Event.objects.filter(verb=FILE_DOWNLOADED)
-    assert event.data == {"sentences": "csv"}
-
-
-def test_csv_takes_the_filters(table, sign_in):
-    city = table.project.label_set.labels.get(name="CITY").pk
-    assert [row[0] for row in rows_of(sign_in(table.rev).get(f"{CSV}?label={city}"))] == ["note", "n2"]
-
-
-def test_a_note_that_starts_like_a_formula_is_no_formula(table, sign_in):
+    """A note that starts like a formula of spreadsheets is none."""
     note = make.make_note(table.project, "=1+1 Roma", "formula")
     make.make_set(note, table.people[0], [(5, 9, "CITY")], submitted=True)
     make.make_set(note, table.people[1], [], submitted=True)
-    assert rows_of(sign_in(table.rev).get(CSV))[-1][3] == "'=1+1 Roma"
+    client, city = sign_in(table.rev), make.label_of(table.project, "CITY").pk
+    head, *rows = rows_of(client.get(CSV))
+    assert head == ["note", "start", "end", "sentence", "tokens", "anna", "bruno", "carla"]
+    assert rows[2][:5] == ["n3", "0", "12", "Giunge al PS", "Giunge al PS"]
+    assert rows[2][5:] == ["O O O", "O O B-LOCATION_OTHER", "O O B-HOSPITAL"]
+    assert rows[3][3] == "'=1+1 Roma"
+    (event,) = Event.objects.filter(verb=FILE_DOWNLOADED)
+    assert event.data == {"sentences": "csv"}
+    assert [row[0] for row in rows_of(client.get(f"{CSV}?label={city}"))] == ["note", "n2", "formula"]
 
 
 def test_anonymous_adjudication_hides_the_names(table, sign_in):

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import krippendorff
 import numpy as np
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.urls import reverse
 
 from annotations.agreement.services.figures import figures_of
@@ -15,8 +15,9 @@ from annotations.core.events import FILE_DOWNLOADED
 from annotations.domain.agreement import Granularity, Unit, granularities
 from annotations.models import Event
 from tests import factories as make
-from tests.held import fresh
+from tests.held import made_once
 from tests.worlds.checks import check_page
+from tests.worlds.commands import printed
 
 LABELS = [("AGE", [("AGE", "")]), ("LOCATION", [("HOSPITAL", "h"), ("CITY", "c")])]
 NOTES = [
@@ -42,14 +43,7 @@ def make_raw():
     )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def made_raw(once):
-    return once(make_raw)
-
-
-@pytest.fixture
-def raw(made_raw, db):
-    return fresh(made_raw, make_raw)
+made, raw = made_once(make_raw)
 
 
 def rows_of(response):
@@ -96,21 +90,16 @@ def test_hidden_names_are_numbered_anew_in_each_note(raw, sign_in):
     head, *rows = rows_of(sign_in(raw.rev).get(f"{CSV}?unit=entity"))
     assert head[3:] == ["Annotator 1", "Annotator 2", "Annotator 3"]
     assert all("carla" not in cell for row in rows for cell in row)
-    assert alpha_of(rows, Unit.ENTITY) == pytest.approx(
-        figures_of(project=raw.project, unit=Unit.ENTITY)["granularities"][Granularity.SUBCATEGORY]["alpha"]["value"]
-    )
+    report = figures_of(project=raw.project, unit=Unit.ENTITY)["granularities"][Granularity.SUBCATEGORY]
+    assert alpha_of(rows, Unit.ENTITY) == pytest.approx(report["alpha"]["value"])
 
 
-def test_the_page_links_to_the_table(raw, sign_in):
-    page = reverse("agreement", args=["raw"])
+def test_the_page_links_to_the_table_and_the_command_writes_a_new_file(raw, sign_in, tmp_path):
+    page, path = reverse("agreement", args=["raw"]), tmp_path / "table.csv"
     link = f"{CSV}?unit=marked&amp;granularity=category"
     assert link in check_page(sign_in(raw.rev).get(f"{page}?unit=marked&granularity=category"))
     assert CSV not in check_page(sign_in(raw.vic).get(page))
-
-
-def test_the_command_writes_a_new_file(raw, tmp_path):
-    path = tmp_path / "table.csv"
-    call_command("agreement", "raw", "--unit", "entity", "--table", str(path), stdout=io.StringIO())
+    printed("agreement", "raw", "--unit", "entity", "--table", path)
     assert path.read_text().count("\n") == 7
     with pytest.raises(CommandError, match="Choose another path"):
-        call_command("agreement", "raw", "--table", str(path))
+        printed("agreement", "raw", "--table", path)

@@ -1,14 +1,19 @@
 import uuid
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from annotations.annotate.services.spans import Answer, apply_change
+from annotations.core.changes import read_change
 from annotations.models import Document, Label, Project, User
+from annotations.projects.services.labels import merge_labels
 from tests import factories as make
 from tests.held import fresh
 
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
+PARTS = [("Mario Rossi", "PATIENT"), ("54", "AGE"), ("Torino", "CITY"), ("Bianchi", "DOCTOR")]
 
 
 def at(text: str, part: str, nth: int = 0) -> tuple[int, int]:
@@ -26,24 +31,40 @@ def label_ids(project: Project) -> dict[str, int]:
 def create(note: Document, labels: dict[str, int], part: str, name: str, **over: Any) -> dict[str, Any]:
     """A change that labels the first `part` of the note, as a page would send it."""
     start, end = at(note.text, part)
-    return {
-        "change_id": str(uuid.uuid4()),
-        "kind": "create",
-        "start": start,
-        "end": end,
-        "label": labels[name],
-        "quote": part,
-    } | over
+    return step("create", start=start, end=end, label=labels[name], quote=part) | over
 
 
 def alter(kind: str, span: dict[str, Any], **over: Any) -> dict[str, Any]:
     """A relabel, resize or delete of a span from an answer."""
-    seen = [span["start"], span["end"], span["label"]]
-    return {"change_id": str(uuid.uuid4()), "kind": kind, "span": span["id"], "seen": seen} | over
+    return step(kind, span=span["id"], seen=[span["start"], span["end"], span["label"]]) | over
 
 
 def step(kind: str, **over: Any) -> dict[str, Any]:
     return {"change_id": str(uuid.uuid4()), "kind": kind} | over
+
+
+def many(world: SimpleNamespace, parts: Sequence[tuple[str, str]] = PARTS, **over: Any) -> dict[str, Any]:
+    """A change that labels the first of each of these parts."""
+    wanted = [(*at(world.note.text, part), world.labels[label], part) for part, label in parts]
+    spans = [dict(zip(("start", "end", "label", "quote"), each, strict=True)) for each in wanted]
+    return step("create_many", spans=spans) | over
+
+
+def do(world: SimpleNamespace, data: dict[str, Any], user: User | None = None, **options: Any) -> Answer:
+    """Apply a change to the annotations of ann, or of another person."""
+    return apply_change(document=world.note, user=user or world.ann, change=read_change(data), **options)
+
+
+def made(world: SimpleNamespace, part: str, label: str, user: User | None = None) -> dict[str, Any]:
+    """Create a span, and return it."""
+    span = do(world, create(world.note, world.labels, part, label), user).span
+    assert span
+    return dict(span)
+
+
+def merge(world: SimpleNamespace, source: str, target: str) -> None:
+    labels = (make.label_of(world.project, name) for name in (source, target))
+    merge_labels(**dict(zip(("source", "target"), labels, strict=True)), actor=world.mia)
 
 
 def make_world() -> SimpleNamespace:
@@ -73,7 +94,3 @@ def made_world(once):
 @pytest.fixture
 def world(made_world, db) -> SimpleNamespace:
     return fresh(made_world, make_world)
-
-
-def people(world: SimpleNamespace) -> dict[str, User]:
-    return {name: getattr(world, name) for name in ("ann", "ben", "cas", "rev", "vic", "mia", "out")}

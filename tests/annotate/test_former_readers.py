@@ -3,13 +3,13 @@
 from types import SimpleNamespace
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from annotations.accounts.services.members import add_member, remove_member
 from annotations.agreement.selectors.figures import left_out
 from annotations.models import AnnotationSet, Membership, Role
 from tests import factories as make
+from tests.annotate.test_views import client_of
 from tests.held import fresh
 
 pytestmark = pytest.mark.django_db
@@ -31,12 +31,6 @@ def made_ward(once):
 @pytest.fixture
 def ward(made_ward, db) -> SimpleNamespace:
     return fresh(made_ward, make_ward)
-
-
-def client_of(user: object) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def become(ward: SimpleNamespace, role: str) -> None:
@@ -70,22 +64,10 @@ def test_leaving_and_coming_back_does_not_make_blind(ward):
 
 def test_a_set_from_before_is_no_longer_blind_when_it_is_submitted_again(ward):
     add_member(project=ward.project, user=ward.finn, role=Role.ANNOTATOR)
+    become(ward, Role.ANNOTATOR)
     assert submitted(ward, ward.note).blind
     become(ward, Role.VIEWER)
     become(ward, Role.ANNOTATOR)
     assert AnnotationSet.objects.get(author__user=ward.finn).blind, "what they said before they had seen it"
     client_of(ward.finn).post(reverse("reopen", args=["ward", ward.note.pk]))
     assert not submitted(ward, ward.note).blind
-
-
-def test_who_was_an_annotator_all_along_is_blind(ward):
-    add_member(project=ward.project, user=ward.finn, role=Role.ANNOTATOR)
-    become(ward, Role.ANNOTATOR)
-    assert submitted(ward, ward.note).blind
-
-
-def test_the_page_of_people_says_so(ward):
-    assert (
-        "their annotations of earlier notes"
-        in client_of(ward.mia).get(reverse("people", args=["ward"])).content.decode()
-    )

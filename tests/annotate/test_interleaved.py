@@ -10,32 +10,23 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 from annotations.models import AnnotationSet, Document, Event, Label, Project, Span, User
 from annotations.projects.services.labels import add_label, merge_labels
 from tests import factories as make
-from tests.annotate.conftest import alter, create, label_ids
+from tests.annotate.conftest import PARTS, alter, create, label_ids, many
 from tests.annotate.conftest import step as undo_or_redo
-from tests.annotate.test_many import many
-from tests.annotate.test_together import note_of, poster, world
+from tests.annotate.test_together import notes_of, poster, world
 
 pytestmark = pytest.mark.both_databases
 
 __all__ = ["world"]  # fixtures
 
-# Few in `make test`, which tries them on both databases, and more at night.
-TRIALS = max(4, settings.default.max_examples // 15)
-PARTS = [("Mario Rossi", "PATIENT"), ("54", "AGE"), ("Torino", "CITY"), ("Bianchi", "DOCTOR")]
 Answers = list[Any]
 
 
-def of_note(world: SimpleNamespace, note: Document) -> SimpleNamespace:
-    return SimpleNamespace(**vars(world) | {"note": note})
-
-
 def many_of(world: SimpleNamespace, note: Document, parts: Any = PARTS) -> dict[str, Any]:
-    return many(of_note(world, note), parts)
+    return many(SimpleNamespace(**vars(world) | {"note": note}), parts)
 
 
 def ok(answers: Answers) -> list[int]:
@@ -79,8 +70,7 @@ def check(note: Document, user: User) -> AnnotationSet:
 
 
 def test_the_same_many_posted_twice_at_once(world: SimpleNamespace, at_once: Any) -> None:
-    for _ in range(TRIALS):
-        note = note_of(world)
+    for note in notes_of(world):
         posts = [poster(world.ann, note) for _ in range(2)]
         data = many_of(world, note)
         answers = at_once(*(partial(post, data) for post in posts))
@@ -91,8 +81,7 @@ def test_the_same_many_posted_twice_at_once(world: SimpleNamespace, at_once: Any
 
 
 def test_two_tabs_make_many_that_overlap(world: SimpleNamespace, at_once: Any) -> None:
-    for _ in range(TRIALS):
-        note = note_of(world)
+    for note in notes_of(world):
         calls = [partial(poster(world.ann, note), many_of(world, note, part)) for part in (PARTS[:3], PARTS[1:])]
         answers = at_once(*calls)
         assert ok(answers) == [200, 200]
@@ -101,8 +90,7 @@ def test_two_tabs_make_many_that_overlap(world: SimpleNamespace, at_once: Any) -
 
 
 def test_many_while_a_twin_is_deleted(world: SimpleNamespace, at_once: Any) -> None:
-    for _ in range(TRIALS):
-        note = note_of(world)
+    for note in notes_of(world):
         posts = [poster(world.ann, note) for _ in range(2)]
         shown = posts[0](create(note, world.labels, "Torino", "CITY")).json()["span"]
         answers = at_once(partial(posts[0], many_of(world, note)), partial(posts[1], alter("delete", shown)))
@@ -112,8 +100,7 @@ def test_many_while_a_twin_is_deleted(world: SimpleNamespace, at_once: Any) -> N
 
 
 def test_many_undone_while_one_of_them_is_relabeled(world: SimpleNamespace, at_once: Any) -> None:
-    for _ in range(TRIALS):
-        note = note_of(world)
+    for note in notes_of(world):
         posts = [poster(world.ann, note) for _ in range(2)]
         made = posts[0](many_of(world, note)).json()["made"]
         relabel = alter("relabel", made[0], label=world.labels["DOCTOR"])
@@ -125,8 +112,7 @@ def test_many_undone_while_one_of_them_is_relabeled(world: SimpleNamespace, at_o
 
 
 def test_many_while_the_note_is_submitted(world: SimpleNamespace, at_once: Any) -> None:
-    for trial in range(TRIALS):
-        note = note_of(world)
+    for trial, note in enumerate(notes_of(world)):
         submit, post = poster(world.ann, note, "submit"), poster(world.ann, note)
         version = {"version": 0} if trial % 2 else {}
         submitted, made = at_once(partial(submit, version), partial(post, many_of(world, note)))
@@ -146,20 +132,15 @@ def merges(world: SimpleNamespace) -> Callable[[], tuple[int, Callable[[], Any]]
     def make_one() -> tuple[int, Callable[[], Any]]:
         project = Project.objects.get(pk=world.project.pk)
         target = make.label_of(project, "CITY")
-        source = add_label(
-            label_set=project.label_set,
-            category=target.category,
-            name=f"T{Label.objects.count()}",
-            actor=None,
-        )
+        name = f"T{Label.objects.count()}"
+        source = add_label(label_set=project.label_set, category=target.category, name=name, actor=None)
         return source.pk, lambda: merge_labels(source=source, target=target, actor=None)
 
     return make_one
 
 
 def test_many_while_their_label_is_merged(world: SimpleNamespace, at_once: Any, merges: Any) -> None:
-    for trial in range(TRIALS):
-        note = note_of(world)
+    for trial, note in enumerate(notes_of(world)):
         label, merge = merges()
         data = many_of(world, note)
         for each in data["spans"][:3]:
@@ -172,8 +153,7 @@ def test_many_while_their_label_is_merged(world: SimpleNamespace, at_once: Any, 
 
 
 def test_one_while_its_label_is_merged(world: SimpleNamespace, at_once: Any, merges: Any) -> None:
-    for trial in range(TRIALS):
-        note = note_of(world)
+    for trial, note in enumerate(notes_of(world)):
         label, merge = merges()
         post = poster(world.ann, note)
         if trial % 2:
@@ -187,8 +167,7 @@ def test_one_while_its_label_is_merged(world: SimpleNamespace, at_once: Any, mer
 
 
 def test_a_redo_while_its_label_is_merged(world: SimpleNamespace, at_once: Any, merges: Any) -> None:
-    for _ in range(TRIALS):
-        note = note_of(world)
+    for note in notes_of(world):
         label, merge = merges()
         post = poster(world.ann, note)
         data = many_of(world, note)
@@ -203,8 +182,7 @@ def test_a_redo_while_its_label_is_merged(world: SimpleNamespace, at_once: Any, 
 def test_a_note_opened_in_two_tabs_is_started_once(world: SimpleNamespace, at_once: Any, merges: Any) -> None:
     run = make.make_author(world.project, kind="run", name="rules-1")
     Project.objects.update(seed_from=run)
-    for trial in range(TRIALS):
-        note = note_of(world)
+    for trial, note in enumerate(notes_of(world)):
         label, merge = merges()
         made = make.make_set(note, run, [(0, 11, "PATIENT"), (13, 15, "AGE")], submitted=True)
         Span.objects.create(annotation_set=made, start=20, end=24, label_id=label)
@@ -224,8 +202,7 @@ def test_a_first_span_while_the_annotations_are_started(world: SimpleNamespace, 
     """Whichever request comes first starts the set from the run; neither the run's spans nor the new span are lost."""
     run = make.make_author(world.project, kind="run", name="rules-1")
     Project.objects.update(seed_from=run)
-    for _ in range(TRIALS):
-        note = note_of(world)
+    for note in notes_of(world):
         make.make_set(note, run, [(0, 11, "PATIENT")], submitted=True)
         change = create(note, label_ids(world.project), "Torino", "CITY", version=0)
         started, made = at_once(

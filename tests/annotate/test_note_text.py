@@ -3,7 +3,6 @@
 import html
 import json
 import re
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,9 @@ from hypothesis import strategies as st
 from annotations.core.labels import LabelItem
 from annotations.core.spans import SpanItem
 from annotations.core.templatetags import note_text as drawing_rules
-from annotations.core.templatetags.note_text import Drawing, Piece, Run, note_text
+from annotations.core.templatetags.note_text import note_text
 from annotations.domain.crowding import DEEPEST, MOST_SPANS, crowd_in
 from annotations.domain.lanes import LANES, lanes
-from annotations.domain.segments import segment_stretches
-from annotations.domain.spans import Span
 
 CASES = json.loads((Path(__file__).parent.parent / "cases" / "lanes.json").read_text())
 
@@ -98,23 +95,6 @@ def test_the_text_of_each_line_is_in_the_page_to_the_last_character(
     for start, end, markup in lines:
         assert html.unescape(re.sub(r"</?span[^<>]*>", "", markup)) == text[int(start) : int(end)]
     assert "".join(text[int(start) : int(end)] for start, end, _ in lines) == re.sub(r"[\r\n]", "", text)
-
-
-@given(TEXTS, PLACES)
-def test_what_overlaps_nothing_is_drawn_as_by_the_rule_for_all(text: str, found: list[tuple[int, int, int]]) -> None:
-    bounds = {(start, min(start + length, len(text)), name) for start, length, name in found if start < len(text)}
-    spans = [span(pk, *each) for pk, each in enumerate(sorted(bounds))]
-
-    def by_the_rule(drawing: Drawing, some: Sequence[SpanItem]) -> Iterator[Piece]:
-        ordered = sorted(some, key=lambda each: (each["start"], -each["end"], each["label"]))
-        stretches = [(line.start, line.end) for line in drawing.lines]
-        rows = segment_stretches(stretches, [Span(each["start"], each["end"], "") for each in ordered])
-        return drawing._drawn(Run(ordered, len(text), rows))
-
-    drawn = note_text(text, spans, LABELS)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Drawing, "pieces", by_the_rule)
-        assert note_text(text, spans, LABELS) == drawn
 
 
 # ── So many pieces that only innermost spans are drawn ───────────────────────────────────────────────────────────────

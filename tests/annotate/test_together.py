@@ -1,8 +1,7 @@
 """Simultaneous requests with real connections and commits: nothing is lost or made twice."""
 
 import json
-import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -33,11 +32,21 @@ def note_of(world: SimpleNamespace) -> Document:
     return make.make_note(world.project, TEXT, annotators=[world.ann, world.ben])
 
 
+def notes_of(world: SimpleNamespace) -> Iterator[Document]:
+    """A note for each trial."""
+    return (note_of(world) for _ in range(TRIALS))
+
+
 def poster(user: User, note: Document, name: str = "changes") -> Callable[[dict[str, Any]], Any]:
     client = Client()
     client.force_login(user)
     path = reverse(name, args=[note.project.slug, note.pk])
     return lambda data: client.post(path, json.dumps(data | {"person": user.pk}), content_type="application/json")
+
+
+def all_done(answers: list[Any]) -> list[Any]:
+    assert {answer.status_code for answer in answers} == {200}
+    return answers
 
 
 def check(note: Document, user: User, spans: int, events: int) -> None:
@@ -51,36 +60,30 @@ def check(note: Document, user: User, spans: int, events: int) -> None:
 
 @pytest.mark.parametrize("first", [True, False], ids=["first span", "later span"])
 def test_the_same_change_posted_twice_at_once(world: SimpleNamespace, at_once: Any, first: bool) -> None:
-    for _ in range(TRIALS):
-        note = note_of(world)
+    for note in notes_of(world):
         posts = [poster(world.ann, note) for _ in range(2)]
         if not first:
             posts[0](create(note, world.labels, "54", "AGE"))
         data = create(note, world.labels, "Torino", "CITY")
-        answers = at_once(*(partial(post, data) for post in posts))
-        assert [answer.status_code for answer in answers] == [200, 200]
+        answers = all_done(at_once(*(partial(post, data) for post in posts)))
         assert answers[0].json()["span"] == answers[1].json()["span"]
         check(note, world.ann, 2 - first, 2 - first)
 
 
 def test_two_tabs_make_the_same_span_at_once(world: SimpleNamespace, at_once: Any) -> None:
-    for _ in range(TRIALS):
-        note = note_of(world)
+    for note in notes_of(world):
         calls = [partial(poster(world.ann, note), create(note, world.labels, "Torino", "CITY")) for _ in range(2)]
-        answers = at_once(*calls)
-        assert [answer.status_code for answer in answers] == [200, 200]
+        answers = all_done(at_once(*calls))
         assert answers[0].json()["span"] == answers[1].json()["span"]
         assert sorted(answer.json().get("already", False) for answer in answers) == [False, True]
         check(note, world.ann, 1, 1)
 
 
 def test_two_tabs_make_different_spans_at_once(world: SimpleNamespace, at_once: Any) -> None:
-    for _ in range(TRIALS):
-        note = note_of(world)
+    for note in notes_of(world):
         wanted = [("Torino", "CITY"), ("54", "AGE"), ("Bianchi", "DOCTOR"), ("Mario Rossi", "PATIENT")]
         calls = [partial(poster(world.ann, note), create(note, world.labels, *want, version=0)) for want in wanted]
-        answers = at_once(*calls)
-        assert [answer.status_code for answer in answers] == [200] * 4
+        answers = all_done(at_once(*calls))
         assert sorted(answer.json()["version"] for answer in answers) == [1, 2, 3, 4]
         # All but the first answer have the spans that came before.
         assert sorted(len(answer.json().get("spans", [])) for answer in answers) == [0, 2, 3, 4]
@@ -88,21 +91,19 @@ def test_two_tabs_make_different_spans_at_once(world: SimpleNamespace, at_once: 
 
 
 def test_two_people_at_once(world: SimpleNamespace, at_once: Any) -> None:
-    for _ in range(TRIALS):
-        note = note_of(world)
+    for note in notes_of(world):
         calls = [
             partial(poster(user, note), create(note, world.labels, part, label))
             for user in (world.ann, world.ben)
             for part, label in (("Torino", "CITY"), ("54", "AGE"))
         ]
-        assert [answer.status_code for answer in at_once(*calls)] == [200] * 4
+        all_done(at_once(*calls))
         check(note, world.ann, 2, 2)
         check(note, world.ben, 2, 2)
 
 
 def test_two_tabs_change_the_same_span_at_once(world: SimpleNamespace, at_once: Any) -> None:
-    for trial in range(TRIALS):
-        note = note_of(world)
+    for trial, note in enumerate(notes_of(world)):
         posts = [poster(world.ann, note) for _ in range(2)]
         span = posts[0](create(note, world.labels, "Torino", "CITY")).json()["span"]
         first = alter("relabel", span, label=world.labels["HOSPITAL"])
@@ -113,21 +114,18 @@ def test_two_tabs_change_the_same_span_at_once(world: SimpleNamespace, at_once: 
 
 
 def test_an_undo_posted_twice_at_once_undoes_one_change(world: SimpleNamespace, at_once: Any) -> None:
-    for _ in range(TRIALS):
-        note = note_of(world)
+    for note in notes_of(world):
         posts = [poster(world.ann, note) for _ in range(2)]
         for part, label in (("Torino", "CITY"), ("54", "AGE"), ("Bianchi", "DOCTOR")):
             posts[0](create(note, world.labels, part, label))
         data = step("undo")
-        answers = at_once(*(partial(post, data) for post in posts))
-        assert [answer.status_code for answer in answers] == [200, 200]
+        answers = all_done(at_once(*(partial(post, data) for post in posts)))
         assert answers[0].json()["removed"] == answers[1].json()["removed"]
         check(note, world.ann, 2, 4)
 
 
 def test_submitting_while_a_span_is_made(world: SimpleNamespace, at_once: Any) -> None:
-    for _ in range(TRIALS):
-        note = note_of(world)
+    for note in notes_of(world):
         submit, post = poster(world.ann, note, "submit"), poster(world.ann, note)
         data = create(note, world.labels, "Torino", "CITY")
         submitted, made = at_once(partial(submit, {}), partial(post, data))
@@ -140,10 +138,9 @@ def test_submitting_while_a_span_is_made(world: SimpleNamespace, at_once: Any) -
 
 
 def test_a_double_submit_is_one(world: SimpleNamespace, at_once: Any) -> None:
-    for _ in range(TRIALS):
-        note = note_of(world)
+    for note in notes_of(world):
         posts = [poster(world.ann, note, "submit") for _ in range(2)]
-        assert [answer.status_code for answer in at_once(*(partial(post, {}) for post in posts))] == [200, 200]
+        all_done(at_once(*(partial(post, {}) for post in posts)))
         assert Event.objects.filter(document_id=note.pk, verb="set.submitted").count() == 1
 
 
@@ -153,19 +150,10 @@ def test_eight_clients_lose_and_double_nothing(world: SimpleNamespace, at_once: 
 
     def work(user: User, note: Document) -> list[int]:
         post = poster(user, note)
-        return [
-            post(
-                {
-                    "change_id": str(uuid.uuid4()),
-                    "kind": "create",
-                    "start": at,
-                    "end": at + 1,
-                    "label": world.labels["AGE"],
-                    "quote": TEXT[at],
-                }
-            ).status_code
-            for at in [at for at in range(len(TEXT)) if TEXT[at] != " "][:each]
-        ]
+        places = [at for at in range(len(TEXT)) if TEXT[at] != " "][:each]
+        label = world.labels["AGE"]
+        changes = [step("create", start=at, end=at + 1, label=label, quote=TEXT[at]) for at in places]
+        return [post(change).status_code for change in changes]
 
     pairs = [(user, note) for user in (world.ann, world.ben) for note in notes]
     done = at_once(*(partial(work, *pair) for pair in pairs))

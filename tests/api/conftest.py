@@ -1,12 +1,12 @@
 """A project with a manager's program, and an annotated note."""
 
-from copy import deepcopy
 from dataclasses import dataclass
 
 import pytest
 
 from annotations.models import Document, Project, User
 from tests.factories import make_member, make_note, make_project
+from tests.held import fresh
 from tests.worlds.programs import Program
 
 
@@ -25,10 +25,10 @@ def build_world() -> ApiWorld:
 
 
 @pytest.fixture(scope="module")
-def made(once) -> ApiWorld:
+def made(once) -> ApiWorld | None:
     return once(build_world)
 
 
 @pytest.fixture
 def world(db, made) -> ApiWorld:
-    return deepcopy(made)
+    return fresh(made, build_world)

@@ -10,27 +10,25 @@ from django.db import close_old_connections
 from hypothesis import Phase, given, settings
 from ninja import Schema
 from schemathesis.checks import not_a_server_error
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    response_headers_conformance,
-    response_schema_conformance,
-    status_code_conformance,
-)
+from schemathesis.specs.openapi import checks
 
 from annotations.api.mount import api
-from annotations.models import AnnotationSet, Comment, Flag, Job, LabelMapping, MajorityAct, Membership
 from deidreview.wsgi import application
-from tests.api.objects import objects_of
-from tests.api.review_objects import review_objects
-from tests.factories import label_of, make_set
+from models_runtime.models import Run
+from tests.deidreview.api_table import TABLE
+from tests.deidreview.test_api_matrix import build_world_with_spans
+from tests.worlds.programs import Program
 
 CHECKS = [
     not_a_server_error,
-    status_code_conformance,
-    content_type_conformance,
-    response_headers_conformance,
-    response_schema_conformance,
+    checks.status_code_conformance,
+    checks.content_type_conformance,
+    checks.response_headers_conformance,
+    checks.response_schema_conformance,
 ]
+ROUTES = api().operations
+# By day one route of each module.
+BY_DAY = set({ROUTES[name].view_func.__module__: name for name in sorted(ROUTES)}.values())
 
 
 @pytest.fixture
@@ -51,42 +49,33 @@ def operations():
     return {operation.definition.raw["operationId"]: operation for operation in found}
 
 
-@pytest.fixture
-def ids(world, name) -> dict[str, object]:
-    """The objects to which addresses lead, by the name of the parameter."""
-    made = objects_of(world, api().operations[name].path)
-    held = AnnotationSet.objects.filter(document=world.note, author__user=world.manager).first()
-    held = held or make_set(world.note, world.manager, [(0, 11, "PATIENT")])
-    job = Job.objects.create(project=world.project, kind="gold", key="described")
-    return {
-        "slug": world.project.slug,
-        "note": world.note.pk,
-        "annotation_set": held.pk,
-        "span": held.spans.get().pk,
-        "job": job.number,
-        "label": label_of(world.project, "CITY").pk,
-        "comment": Comment.objects.create(document=world.note, author=world.manager, text="A word.").pk,
-        "flag": Flag.objects.create(document=world.note, user=world.manager, reason="unsure").pk,
-        "start": 0,
-        "end": 11,
-        "vote": str(MajorityAct.objects.create(project=world.project, user=world.manager, planned=1).pk),
-        "category": label_of(world.project, "CITY").category_id,
-        "mapping": LabelMapping.objects.create(project=world.project, name="Partner").pk,
-        "member": Membership.objects.get(project=world.project, user=world.manager).pk,
-        **made,
-        **review_objects(world, api().operations[name].path),
-    }
+def build_world():
+    """A manager's program, and the objects to which addresses lead, by their names in the API's table."""
+    world = build_world_with_spans()
+    Run.objects.update(params={"strategy": "rewrite", "prompt": "Rewrite"})
+    return Program(world.people["manager"]), world.objects["ours"] | {"slug": "ours"}
 
 
-@pytest.mark.parametrize("name", sorted(api().operations))
-def test_what_the_description_says(name, one_connection, world, ids):
-    """Two requests for each route during the day, always the same ones, and more at night."""
+@pytest.fixture(scope="module")
+def prepared(once):
+    return once(build_world)
+
+
+def marked(name):
+    return pytest.param(name, marks=() if name in BY_DAY else pytest.mark.nightly)
+
+
+@pytest.mark.parametrize("name", [marked(name) for name in sorted(ROUTES)])
+def test_what_the_description_says(name, one_connection, prepared):
+    """Two requests for a route during the day, always the same ones, and more at night."""
+    (program, objects), kinds = prepared, TABLE[name].objects
 
     @given(case=operations()[name].as_strategy())
     @settings(max_examples=max(2, settings().max_examples // 12), phases=[Phase.generate])
     def send(case):
-        case.path_parameters = {key: ids.get(key, value) for key, value in (case.path_parameters or {}).items()}
-        case.call_and_validate(checks=CHECKS, headers=world.program.headers)
+        given_ids = case.path_parameters or {}
+        case.path_parameters = {key: objects.get(kinds.get(key, key), value) for key, value in given_ids.items()}
+        case.call_and_validate(checks=CHECKS, headers=program.headers)
 
     send()
 
@@ -95,16 +84,12 @@ def test_what_the_description_says(name, one_connection, world, ids):
 def test_the_description_names_every_route(client):
     described = client.get("/api/openapi.json").json()
     named = {operation["operationId"] for path in described["paths"].values() for operation in path.values()}
-    assert named == set(api().operations)
+    assert named == set(ROUTES)
     assert all("description" in operation for path in described["paths"].values() for operation in path.values())
-    assert described["paths"]["/api/v1/projects"]["post"]["summary"] == (
-        "Create a project with a copy of a shipped label set"
-    )
 
 
 def test_no_two_schemas_share_a_name():
     """In the description, one of them would stand for both."""
-    assert api().operations
 
     def all_below(schema):
         return [schema, *(each for one in schema.__subclasses__() for each in all_below(one))]

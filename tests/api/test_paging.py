@@ -21,21 +21,15 @@ def test_pages(world, notes):
         sizes.append(len(page["items"]))
         cursor = page["next"]
     assert (found, sizes) == (notes, [2, 2, 1])
-
-
-def test_a_page_that_ends_with_the_list_has_no_next(world, notes):
-    assert world.program.get("/projects/ward/notes?limit=5").json()["next"] is None
+    assert world.program.get("/projects/ward/notes?limit=5").json()["next"] is None, "the page ends with the list"
+    cursor = world.program.get("/projects/ward/notes?limit=1").json()["next"]
+    assert world.program.get(f"/projects?cursor={cursor}").status_code == 422, "a cursor belongs to its list"
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=501", "limit=x", "cursor=1", "cursor=1:forged", "state=none"])
 def test_wrong_parameters(world, query):
     answer = world.program.get(f"/projects/ward/notes?{query}")
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, query.partition("=")[0])
-
-
-def test_a_cursor_belongs_to_its_list(world, notes):
-    cursor = world.program.get("/projects/ward/notes?limit=1").json()["next"]
-    assert world.program.get(f"/projects?cursor={cursor}").status_code == 422
 
 
 def test_all_rows_as_lines(world, notes, monkeypatch):

@@ -34,12 +34,9 @@ def test_the_pages_know_the_same_addresses():
     address = reverse("api:create_span", args=["demo", 7])
     assert address == "/api/v1/projects/demo/notes/7/annotations/spans"
     assert resolve(address).func == match_of(address).func
-
-
-@pytest.mark.parametrize("address", ["/api/v1/projects/demo/nothing", "/api/v1/notes/7", "/api/v2/projects", "/"])
-def test_other_addresses_are_refused(address):
-    with pytest.raises(Resolver404):
-        match_of(address)
+    for unknown in ("/api/v1/projects/demo/nothing", "/api/v1/notes/7", "/api/v2/projects", "/"):
+        with pytest.raises(Resolver404):
+            match_of(unknown)
 
 
 def test_a_request_tries_few_patterns(monkeypatch):

@@ -10,27 +10,13 @@ from types import SimpleNamespace
 from django.core.management import call_command
 from django.utils import timezone
 
+from annotations import models
 from annotations.adjudicate.services.majority import plan_majority, run_majority
 from annotations.agreement.services.amending import amend
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.archives.services.writing import write_archive
 from annotations.gold.services.making import freeze
 from annotations.gold.services.splitting import split_version
-from annotations.models import (
-    Assignment,
-    Author,
-    Cause,
-    Comment,
-    Flag,
-    Label,
-    NoteMetadata,
-    PlantedLeak,
-    Project,
-    Review,
-    RewrittenNote,
-    Role,
-    Span,
-)
 from annotations.models.project import SecondReview
 from annotations.projects.services.labels import merge_labels, update_label
 from annotations.projects.services.projects import set_guidelines, update_project
@@ -54,11 +40,11 @@ def full_project(slug: str = "covid") -> SimpleNamespace:
     """A project in which everything has happened that an archive holds."""
     project = make.make_project(slug, name="Covid ward", language="it")
     people = {name: make.make_member(project, user=name) for name in ("anna", "bruno", "carla")}
-    people |= {name: make.make_member(project, Role.REVIEWER, name) for name in ("rita", "rosa")}
-    people["mia"] = make.make_member(project, Role.MANAGER, "mia")
+    people |= {name: make.make_member(project, models.Role.REVIEWER, name) for name in ("rita", "rosa")}
+    people["mia"] = make.make_member(project, models.Role.MANAGER, "mia")
     world = SimpleNamespace(project=project, **people)
     set_guidelines(project=project, text="# Mark names\n\nAll of them: Ü.", actor=world.mia)
-    merged = Label.objects.get(label_set__project=project, name="DOCTOR")
+    merged = models.Label.objects.get(label_set__project=project, name="DOCTOR")
     merge_labels(source=merged, target=make.label_of(project, "PATIENT"), actor=world.mia)
     patient = make.label_of(project, "PATIENT")
     update_label(label=patient, attributes="Role: patient | relative\ninitials", actor=world.mia)
@@ -77,11 +63,8 @@ def full_project(slug: str = "covid") -> SimpleNamespace:
 
 def _annotated(world: SimpleNamespace) -> None:
     annotators = [world.anna, world.bruno, world.carla]
-    work = {
-        "whole": [[NAME, CITY], [NAME, CITY, AGE], [NAME]],
-        "tied": [[NAME, CITY], [NAME, HOSPITAL], []],
-        "draft": [[NAME], [], []],
-    }
+    whole, tied = [[NAME, CITY], [NAME, CITY, AGE], [NAME]], [[NAME, CITY], [NAME, HOSPITAL], []]
+    work = {"whole": whole, "tied": tied, "draft": [[NAME], [], []]}
     world.notes = {}
     for name, versions in work.items():
         note = make.make_note(world.project, TEXT, name, annotators=annotators, patient_id=PATIENT, language="it")
@@ -91,15 +74,17 @@ def _annotated(world: SimpleNamespace) -> None:
             at = timezone.now() if submitted else None
             make.make_set(note, person, spans, submitted=submitted, submitted_at=at, version=3)
             if submitted:
-                Assignment.objects.filter(document=note, user=person).update(state=Assignment.State.DONE)
+                models.Assignment.objects.filter(document=note, user=person).update(state=models.Assignment.State.DONE)
     odd = make.make_note(world.project, ODD, "odd/ñame 😀", patient_id="P-2")
-    NoteMetadata.objects.create(document=odd, note_type="letter", site="")
+    models.NoteMetadata.objects.create(document=odd, note_type="letter", site="")
     world.notes["odd"] = odd
-    Span.objects.filter(label__code="PATIENT", annotation_set__author__user__in=annotators[:2]).update(attributes=BOTH)
+    models.Span.objects.filter(label__code="PATIENT", annotation_set__author__user__in=annotators[:2]).update(
+        attributes=BOTH
+    )
     bring_up_to_date(world.project)
     act = plan_majority(project=world.project, user=world.rita, key=uuid.uuid4())
     run_majority(act=act)
-    Cause.objects.create(document=world.notes["tied"], start=44, end=50, kind="AM", by=world.rita)
+    models.Cause.objects.create(document=world.notes["tied"], start=44, end=50, kind="AM", by=world.rita)
 
 
 def _reviewed(world: SimpleNamespace) -> None:
@@ -108,7 +93,7 @@ def _reviewed(world: SimpleNamespace) -> None:
     world.run = make.make_author(project, kind="run", name="rules-1")
     other = make.make_author(project, kind="run", name="crf 2: ü")
     both = make.make_author(project, kind="run", name="merged")
-    Author.objects.filter(pk=both.pk).update(merged_from=[world.run.pk, other.pk])
+    models.Author.objects.filter(pk=both.pk).update(merged_from=[world.run.pk, other.pk])
     spans = [NAME, AGE, HOSPITAL]
     notes = [make.make_note(project, TEXT, f"review-{number}", patient_id=f"P-{number}") for number in range(5)]
     for note in notes:
@@ -118,10 +103,10 @@ def _reviewed(world: SimpleNamespace) -> None:
     merged = make.make_set(notes[0], both, [NAME], submitted=True)
     said = [{"run": "rules-1", "confidence": 0.5, "source": ""}, {"run": "crf 2: ü", "confidence": None, "source": "x"}]
     merged.spans.update(provenance={"runs": said, "agree": 2, "of": 2, "clear": 2})
-    Span.objects.filter(annotation_set__author=world.run).update(
+    models.Span.objects.filter(annotation_set__author=world.run).update(
         confidence=0.1 + 0.2, raw_confidence=1 / 3, source="rule.of.mine"
     )
-    Span.objects.filter(annotation_set__author=world.run, start=0).update(attributes=BOTH)
+    models.Span.objects.filter(annotation_set__author=world.run, start=0).update(attributes=BOTH)
     for author in (world.run, other, both):
         make.list_for_review(author)
     decide(world, notes[0], Act.ACCEPT, 0)
@@ -139,13 +124,15 @@ def _reviewed(world: SimpleNamespace) -> None:
     for start, act in ((0, Act.ACCEPT), (44, Act.REJECT)):
         decide(world, notes[1], act, start)
     finish_review(document=notes[1], author=world.run, user=world.rita)
-    found, _new = Review.objects.update_or_create(document=notes[3], author=world.run, defaults={"planted_share": 5})
-    leak = Span.objects.get(annotation_set__document=notes[3], annotation_set__author=world.run, start=0)
-    PlantedLeak.objects.create(
+    found, _new = models.Review.objects.update_or_create(
+        document=notes[3], author=world.run, defaults={"planted_share": 5}
+    )
+    leak = models.Span.objects.get(annotation_set__document=notes[3], annotation_set__author=world.run, start=0)
+    models.PlantedLeak.objects.create(
         review=found, suggestion=leak, known="runs", result="found", reviewer=world.rosa, revealed_at=timezone.now()
     )
     text = "[NAME] rewritten"
-    RewrittenNote.objects.create(
+    models.RewrittenNote.objects.create(
         author=world.run, document=notes[4], text=text, sha256=hashlib.sha256(text.encode()).hexdigest(),
         unmapped=[[0, 6, "[NAME]", "llm", None]],
     )  # fmt: skip
@@ -153,7 +140,7 @@ def _reviewed(world: SimpleNamespace) -> None:
 
 
 def decide(world, note, act, start=None, **options):
-    own = Span.objects.filter(annotation_set__document=note, annotation_set__author=world.run)
+    own = models.Span.objects.filter(annotation_set__document=note, annotation_set__author=world.run)
     suggestion = None if start is None else own.get(start=start).pk
     options.setdefault("seen", None)
     request = Request(change_id=uuid.uuid4(), act=act, suggestion=suggestion, **options)
@@ -162,22 +149,22 @@ def decide(world, note, act, start=None, **options):
 
 def _talked(world: SimpleNamespace) -> None:
     note = world.notes["whole"]
-    span = Span.objects.get(annotation_set__document=note, annotation_set__author__user=world.anna, start=0)
+    span = models.Span.objects.get(annotation_set__document=note, annotation_set__author__user=world.anna, start=0)
     about = {"document": note, "annotator": world.anna, "span_id": span.pk, "start": 0, "end": 11}
-    first = Comment.objects.create(**about, author=world.anna, text="Is this one?\nÜ", change_id=uuid.uuid4())
-    Comment.objects.create(**about, author=world.rita, text="Yes.", answers=first)
+    first = models.Comment.objects.create(**about, author=world.anna, text="Is this one?\nÜ", change_id=uuid.uuid4())
+    models.Comment.objects.create(**about, author=world.rita, text="Yes.", answers=first)
     gone = {"span_id": span.pk + 10_000, "start": 13, "end": 15}
     done = {"resolved_at": timezone.now(), "resolved_by": world.mia, "edited_at": timezone.now()}
-    Comment.objects.create(document=note, author=world.mia, text="Gone", **gone, **done)
-    Flag.objects.create(document=note, user=world.bruno, reason="text", text="Cut off")
+    models.Comment.objects.create(document=note, author=world.mia, text="Gone", **gone, **done)
+    models.Flag.objects.create(document=note, user=world.bruno, reason="text", text="Cut off")
     cleared = {"cleared_at": timezone.now(), "cleared_by": world.mia}
-    Flag.objects.create(document=note, user=world.bruno, reason="unsure", **cleared)
-    version = Project.objects.get(pk=world.project.pk).guidelines_version
+    models.Flag.objects.create(document=note, user=world.bruno, reason="unsure", **cleared)
+    version = models.Project.objects.get(pk=world.project.pk).guidelines_version
     amend(project=world.project, text="Mark ages.", actor=world.mia, location=(note, 13, 15), seen_version=version)
     amend(project=world.project, text="Mark all.", actor=world.mia, seen_version=version + 1)
 
 
-def archive_of(project: Project) -> bytes:
+def archive_of(project: models.Project) -> bytes:
     target = io.BytesIO()
     write_archive(project=project, target=target)
     return target.getvalue()

@@ -3,7 +3,6 @@
 import io
 import json
 import random
-import zipfile
 
 import pytest
 from django.core.management import call_command
@@ -37,10 +36,10 @@ def archive(db, made):
 
 
 def refused(archive: bytes) -> str:
-    before = (Project.objects.count(), Document.objects.count(), User.objects.count(), Label.objects.count())
+    before = [model.objects.count() for model in (Project, Document, User, Label)]
     with pytest.raises(ServiceError) as error:
         import_archive(file=io.BytesIO(archive), slug="copy")
-    after = (Project.objects.count(), Document.objects.count(), User.objects.count(), Label.objects.count())
+    after = [model.objects.count() for model in (Project, Document, User, Label)]
     assert after == before, "something was imported"
     assert "Nothing was imported" in str(error.value)
     assert "Mario" not in str(error.value)
@@ -73,7 +72,7 @@ def test_other_versions_are_refused(archive):
 def test_wrong_content_is_noticed_by_its_hash(archive):
     data = files_of(archive)["comments.jsonl"]
     told = refused(changed(archive, "comments.jsonl", data.replace(b"Yes.", b"Nay."), honest=False))
-    assert told.startswith("comments.jsonl: The content doesn't match its SHA-256")
+    assert told.startswith("comments.jsonl: ") and "SHA-256" in told
     told = refused(changed(archive, "comments.jsonl", data + b"{}\n", honest=False))
     assert told.startswith("comments.jsonl: The file has")
 
@@ -94,11 +93,8 @@ def test_bombs_are_refused_before_they_grow(archive, monkeypatch):
     assert "zip bomb" in refused(changed(archive, "notes.jsonl", b" " * (container.SMALL + 1)))
     monkeypatch.setattr(container, "LONGEST_LINE", 100)
     assert refused(archive).startswith("label_set.jsonl") or "longer" in refused(archive)
-    many = io.BytesIO()
-    with zipfile.ZipFile(many, "w") as written:
-        for number in range(100_001):
-            written.writestr(zipfile.ZipInfo(f"{number}"), b"")
-    assert "too many files" in refused(many.getvalue())
+    monkeypatch.setattr("annotations.domain.files.zips.MOST_ENTRIES", 100)
+    assert "too many files" in refused(zipped((f"{number}", b"") for number in range(101)))
 
 
 ROWS = [
@@ -132,18 +128,7 @@ ROWS = [
             {"spans": [{"start": 0, "end": 4, "label": "AGE", "attributes": bad}]},
             "“attributes” is not v",
         )
-        for bad in (
-            [],
-            {},
-            "x",
-            {"a": False},
-            {"a": 1},
-            {"a": {}},
-            {"a": ""},
-            {"a": "x\n"},
-            {"a": "x" * 61},
-            {"<b>": True},
-        )
+        for bad in ([], {}, "x", *({"a": value} for value in (False, 1, {}, "", "x\n", "x" * 61)), {"<b>": True})
     ),
     *(
         ("labels.jsonl", 1, {"attributes": bad}, "“attributes” is not valid: ")
@@ -215,13 +200,13 @@ def test_broken_json_is_named_with_its_line(archive):
 def test_mutated_archives_are_refused_or_whole(archive):
     """Random damage to bytes of the ZIP, and to values of rows, never crashes and never imports a part."""
     chance = random.Random(19)
-    for _ in range(30):
+    for _ in range(20):
         damaged = bytearray(archive)
         for _ in range(chance.randint(1, 20)):
             damaged[chance.randrange(len(damaged))] = chance.randrange(256)
         _refused_or_whole(bytes(damaged))
     names = [name for name in files_of(archive) if name != "manifest.json"]
-    for _ in range(60):
+    for _ in range(40):
         name = chance.choice(names)
         rows = rows_of(archive, name)
         line = chance.randrange(len(rows))
@@ -242,10 +227,6 @@ def _refused_or_whole(archive: bytes) -> None:
 
 def test_the_preview_refuses_what_is_no_archive(archive):
     found = look_into(io.BytesIO(archive))
-    assert (found.slug, found.counts["notes"], [each.account for each in found.people]) == (
-        "covid",
-        9,
-        PEOPLE,
-    )
+    assert (found.slug, found.counts["notes"], [each.account for each in found.people]) == ("covid", 9, PEOPLE)
     with pytest.raises(ServiceError):
         look_into(io.BytesIO(b"PK"))

@@ -7,6 +7,7 @@ import pytest
 from django.apps import apps
 from django.core.management import CommandError, call_command
 
+from annotations import models
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.agreement.services.figures import figures_of
 from annotations.archives.services import tables
@@ -16,22 +17,6 @@ from annotations.core.attributes import definitions
 from annotations.domain.agreement.units import Unit
 from annotations.domain.attributes import AttributeDef
 from annotations.gold.services.making import freeze
-from annotations.models import (
-    Adjudication,
-    AnnotationSet,
-    Author,
-    Comparison,
-    Document,
-    GoldVersion,
-    Handover,
-    LabelMapping,
-    Membership,
-    NoteMetadata,
-    Project,
-    Span,
-    SuggestedString,
-    User,
-)
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.archiving import archive_project
 from annotations.review.services.finishing import finish_review
@@ -53,20 +38,6 @@ def without_manifest(archive):
     return {name: data for name, data in files_of(archive).items() if name != "manifest.json"}
 
 
-def test_every_table_has_rows(world):
-    archive = archive_of(world.project)
-    empty = [name for name, data in without_manifest(archive).items() if not data]
-    assert not empty
-
-
-def test_beside_the_original_project_the_copy_has_the_same_archive(world):
-    archive = archive_of(world.project)
-    imported = import_archive(file=io.BytesIO(archive), slug="copy")
-    assert imported.accounts == 0
-    again = archive_of(Project.objects.get(slug="copy"))
-    assert without_manifest(again) == without_manifest(archive)
-
-
 @pytest.mark.both_databases
 def test_on_another_instance_the_archive_is_byte_identical(world, tmp_path):
     file, second = tmp_path / "one.zip", tmp_path / "two.zip"
@@ -85,24 +56,19 @@ def test_on_another_instance_the_archive_is_byte_identical(world, tmp_path):
     for manifest in manifests:
         manifest.pop("made_at")
     assert manifests[0] == manifests[1]
-    assert shares_of(Project.objects.get(slug="covid")) == shares
+    assert shares_of(models.Project.objects.get(slug="covid")) == shares
 
 
 def test_the_copy_works_like_the_original(world):
     import_archive(file=io.BytesIO(archive_of(world.project)), slug="copy")
-    copy = Project.objects.get(slug="copy")
+    copy = models.Project.objects.get(slug="copy")
     assert copy.seed_from.name == "rules-1" and copy.seed_from.project == copy
-    gold = Span.objects.get(
-        annotation_set__document__project=copy, annotation_set__document__name="review-0",
-        annotation_set__author__kind="gold", start=44,
-    )  # fmt: skip
-    found = Span.objects.get(pk=gold.provenance["suggestion"])
-    assert (found.annotation_set.author.name, found.label.code, found.annotation_set_id) == (
-        "rules-1", "HOSPITAL", gold.provenance["set"],
-    )  # fmt: skip
-    adjudicated = Span.objects.filter(
-        annotation_set__document__project=copy, annotation_set__author__kind="adjudicated"
-    )
+    spans = models.Span.objects.filter(annotation_set__document__project=copy)
+    gold = spans.get(annotation_set__document__name="review-0", annotation_set__author__kind="gold", start=44)
+    found = models.Span.objects.get(pk=gold.provenance["suggestion"])
+    assert (found.annotation_set.author.name, found.label.code) == ("rules-1", "HOSPITAL")
+    assert found.annotation_set_id == gold.provenance["set"]
+    adjudicated = spans.filter(annotation_set__author__kind="adjudicated")
     heard = {author for span in adjudicated for author in span.provenance["annotators"]}
     assert heard <= set(copy.authors.filter(kind="annotator").values_list("pk", flat=True)) and heard
     # Both continue: the second reviewer decides, the comparison fits, and the next frozen version is the same one.
@@ -110,69 +76,39 @@ def test_the_copy_works_like_the_original(world):
     assert not new, "nothing has changed since the frozen version"
     note = copy.documents.get(name="review-1")
     finish_review(document=note, author=copy.authors.get(name="rules-1"), user=world.rosa, rest=open_in(note))
-    assert Handover.objects.get(review__document=note).compared == 3
+    assert models.Handover.objects.get(review__document=note).compared == 3
     bring_up_to_date(copy)
-    assert (
-        Adjudication.objects.get(document__project=copy).heard
-        == Comparison.objects.get(document__project=copy, document__name="whole").heard
-    )
+    compared = models.Comparison.objects.get(document__project=copy, document__name="whole")
+    assert models.Adjudication.objects.get(document__project=copy).heard == compared.heard
 
 
 def open_in(note):
-    sets = AnnotationSet.objects.filter(document=note, author__name="rules-1")
-    return list(Span.objects.filter(annotation_set__in=sets, decision=None).values_list("pk", flat=True))
-
-
-def test_attributes_and_label_mappings_are_moved(world):
-    archive = archive_of(world.project)
-    both = {"Role": "patient", "initials": True}
-    spans = [span for row in rows_of(archive, "sets.jsonl") for span in row["spans"] if "attributes" in span]
-    assert both in [span["attributes"] for span in spans]
-    frozen = [span for row in rows_of(archive, "gold_version_notes.jsonl") for span in row["spans"]]
-    assert both in [rest for *_span, rest in (span for span in frozen if len(span) == 5)]
-    kept = [row["kept"] for row in rows_of(archive, "second_reviews.jsonl")]
-    assert both in [span[6] for one in kept for span in one["removed"]]
-    import_archive(file=io.BytesIO(archive), slug="copy")
-    copy = Project.objects.get(slug="copy")
-    assert definitions(make.label_of(copy, "PATIENT")) == (
-        AttributeDef("Role", ("patient", "relative")), AttributeDef("initials"),
-    )  # fmt: skip
-    moved = Span.objects.filter(annotation_set__document__project=copy, attributes__isnull=False)
-    assert moved.count() == len(spans)
-    mapping = LabelMapping.objects.get(project=copy)
-    assert (mapping.name, mapping.created_by) == ("For the registry", world.mia)
-    rows = mapping.rows.filter(label__label_set__project=copy).values_list("label__code", "code")
-    assert dict(rows) == {"PATIENT": "NAME", "AGE": ""}
+    sets = models.AnnotationSet.objects.filter(document=note, author__name="rules-1")
+    return list(models.Span.objects.filter(annotation_set__in=sets, decision=None).values_list("pk", flat=True))
 
 
 def test_people_get_their_roles_and_new_accounts_are_inactive(world, tmp_path):
     file = tmp_path / "one.zip"
     command("export_archive", "covid", file)
+    assert file.stat().st_mode & 0o077 == 0, "it contains notes"
+    for words, message in (
+        (("import_archive", file), "already exists"),
+        (("export_archive", "covid", file), "exists"),
+        (("export_archive", "covid", tmp_path / "folder"), "zip"),
+    ):
+        with pytest.raises(CommandError, match=message):
+            command(*words)
+    assert [each.name for each in tmp_path.iterdir()] == ["one.zip"]
     call_command("flush", interactive=False, verbosity=0)
     mia = make.make_user("MIA")
     command("import_archive", file, "--as", "moved")
-    roles = dict(Membership.objects.filter(project__slug="moved").values_list("user__username", "role"))
-    assert roles == {
-        "anna": "annotator", "bruno": "annotator", "carla": "annotator",
-        "rita": "reviewer", "rosa": "reviewer", "MIA": "manager",
-    }  # fmt: skip
+    roles = dict(models.Membership.objects.filter(project__slug="moved").values_list("user__username", "role"))
+    annotators, reviewers = dict.fromkeys(("anna", "bruno", "carla"), "annotator"), ("rita", "rosa")
+    assert roles == annotators | dict.fromkeys(reviewers, "reviewer") | {"MIA": "manager"}
     mia.refresh_from_db()
     assert mia.is_active and mia.has_usable_password()
-    for user in User.objects.exclude(pk=mia.pk):
+    for user in models.User.objects.exclude(pk=mia.pk):
         assert not user.is_active and not user.has_usable_password() and not user.is_staff
-
-
-def test_a_taken_short_name_is_refused_and_nothing_is_written_over_a_file(world, tmp_path):
-    file = tmp_path / "one.zip"
-    command("export_archive", "covid", file)
-    assert file.stat().st_mode & 0o077 == 0, "it contains notes"
-    with pytest.raises(CommandError, match="already exists"):
-        command("import_archive", file)
-    with pytest.raises(CommandError, match="exists"):
-        command("export_archive", "covid", file)
-    with pytest.raises(CommandError, match="zip"):
-        command("export_archive", "covid", tmp_path / "folder")
-    assert [each.name for each in tmp_path.iterdir()] == ["one.zip"]
 
 
 def test_an_erased_patient_leaves_nothing_in_the_archive(world):
@@ -183,26 +119,10 @@ def test_an_erased_patient_leaves_nothing_in_the_archive(world):
             if name != "manifest.json":
                 assert word.encode() not in data, (name, word)
     imported = import_archive(file=io.BytesIO(archive), slug="copy")
-    assert imported.notes == Document.objects.filter(project=world.project).count()
-    assert GoldVersion.objects.get(project__slug="copy").erased_count > 0
-    again = archive_of(Project.objects.get(slug="copy"))
+    assert imported.notes == models.Document.objects.filter(project=world.project).count()
+    assert models.GoldVersion.objects.get(project__slug="copy").erased_count > 0
+    again = archive_of(models.Project.objects.get(slug="copy"))
     assert without_manifest(again) == without_manifest(archive)
-
-
-def test_no_secret_and_no_primary_key_of_a_person_is_in_an_archive(world):
-    User.objects.filter(username="anna").update(email="anna@ward.example", first_name="Annamaria")
-    archive = archive_of(world.project)
-    everything = b"".join(files_of(archive).values())
-    for secret in (b"anna@ward.example", b"Annamaria", *(u.password.encode() for u in User.objects.all())):
-        assert secret not in everything
-    assert all(set(row) == {"name", "member"} for row in rows_of(archive, "people.jsonl"))
-
-
-def test_an_archived_project_is_exported_and_stays_archived(world):
-    archive_project(project=world.project, actor=world.mia)
-    archive = archive_of(world.project)
-    import_archive(file=io.BytesIO(archive), slug="copy")
-    assert Project.objects.get(slug="copy").archived_at is not None
 
 
 @pytest.mark.both_databases
@@ -211,12 +131,12 @@ def test_work_during_the_export_does_not_change_what_it_reads(world):
     before = without_manifest(archive_of(world.project))
 
     def add(done, total):
-        if not Document.objects.filter(project=world.project, name="late").exists():
+        if not models.Document.objects.filter(project=world.project, name="late").exists():
             make.make_set(make.make_note(world.project, "Late", "late"), world.anna, submitted=True)
 
     target = io.BytesIO()
     write_archive(project=world.project, target=target, progress=add)
-    assert Document.objects.filter(name="late").exists()
+    assert models.Document.objects.filter(name="late").exists()
     assert without_manifest(target.getvalue()) == before
 
 
@@ -234,7 +154,7 @@ OUT = {
 
 def test_every_table_of_the_database_is_archived_or_left_out_on_purpose():
     own = {table.model for table in (*tables.BEFORE, *tables.AFTER)}
-    own |= {Project, Membership, Document, NoteMetadata, AnnotationSet, Span}
+    own |= {models.Project, models.Membership, models.Document, models.NoteMetadata, models.AnnotationSet, models.Span}
     every = {model.__name__ for model in apps.get_app_config("annotations").get_models()}
     assert {model.__name__ for model in own} | OUT == every
     assert not {model.__name__ for model in own} & OUT
@@ -252,18 +172,50 @@ def other_rows():
 def shares_of(project):
     """Everything that is computed from the project: hashes, agreement, scores, strings for review."""
     scored = score(score_request(project, version=1, author="run:rules-1"))
-    strings = SuggestedString.objects.filter(author__project=project).order_by("author__name", "string_key", "label_id")
-    names = dict(Author.objects.filter(project=project).values_list("pk", "name"))
+    strings = models.SuggestedString.objects.filter(author__project=project).order_by(
+        "author__name", "string_key", "label_id"
+    )
+    names = dict(models.Author.objects.filter(project=project).values_list("pk", "name"))
     figures = {str(unit): figures_of(project=project, unit=unit)["granularities"] for unit in Unit}
     for of_unit in figures.values():
         for at_granularity in of_unit.values():
             for pair in at_granularity["pairs"]:
                 pair |= {"a": names[int(pair["a"])], "b": names[int(pair["b"])]}
     return {
-        "hashes": list(GoldVersion.objects.filter(project=project).values_list("number", "content_hash")),
+        "hashes": list(models.GoldVersion.objects.filter(project=project).values_list("number", "content_hash")),
         "strings": list(strings.values_list("author__name", "string_key", "count", "open")),
-        "spans": Span.objects.filter(annotation_set__document__project=project).count(),
-        "texts": list(Document.objects.filter(project=project).order_by("pk").values_list("name", "text")),
+        "spans": models.Span.objects.filter(annotation_set__document__project=project).count(),
+        "texts": list(models.Document.objects.filter(project=project).order_by("pk").values_list("name", "text")),
         "figures": figures,
         "scored": {key: value for key, value in scored.table.items() if key not in IDS},
     }
+
+
+def test_beside_the_original_project_the_copy_has_the_same_archive(world):
+    models.User.objects.filter(username="anna").update(email="anna@ward.example", first_name="Annamaria")
+    archive_project(project=world.project, actor=world.mia)
+    archive = archive_of(world.project)
+    assert not [name for name, data in without_manifest(archive).items() if not data], "every table has rows"
+    everything = b"".join(files_of(archive).values())
+    for secret in (b"anna@ward.example", b"Annamaria", *(u.password.encode() for u in models.User.objects.all())):
+        assert secret not in everything
+    assert all(set(row) == {"name", "member"} for row in rows_of(archive, "people.jsonl"))
+    both = {"Role": "patient", "initials": True}
+    spans = [span for row in rows_of(archive, "sets.jsonl") for span in row["spans"] if "attributes" in span]
+    assert both in [span["attributes"] for span in spans]
+    frozen = [span for row in rows_of(archive, "gold_version_notes.jsonl") for span in row["spans"]]
+    assert both in [rest for *_span, rest in (span for span in frozen if len(span) == 5)]
+    kept = [row["kept"] for row in rows_of(archive, "second_reviews.jsonl")]
+    assert both in [span[6] for one in kept for span in one["removed"]]
+    assert import_archive(file=io.BytesIO(archive), slug="copy").accounts == 0
+    copy = models.Project.objects.get(slug="copy")
+    assert copy.archived_at is not None
+    attributes = definitions(make.label_of(copy, "PATIENT"))
+    assert attributes == (AttributeDef("Role", ("patient", "relative")), AttributeDef("initials"))
+    moved = models.Span.objects.filter(annotation_set__document__project=copy, attributes__isnull=False)
+    assert moved.count() == len(spans)
+    mapping = models.LabelMapping.objects.get(project=copy)
+    assert (mapping.name, mapping.created_by) == ("For the registry", world.mia)
+    rows = mapping.rows.filter(label__label_set__project=copy).values_list("label__code", "code")
+    assert dict(rows) == {"PATIENT": "NAME", "AGE": ""}
+    assert without_manifest(archive_of(copy)) == without_manifest(archive)

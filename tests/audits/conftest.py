@@ -1,7 +1,7 @@
 import pytest
 
 from tests import factories as make
-from tests.held import fresh
+from tests.held import made_once
 from tests.worlds.audited import audited_world
 from tests.worlds.pages import sign_in
 from tests.worlds.queue import no_redis
@@ -19,12 +19,10 @@ def make_ward():
     return ward
 
 
-@pytest.fixture(scope="module")
-def made_ward(once):
-    return once(make_ward)
+made, held_ward = made_once(make_ward)
 
 
 @pytest.fixture
-def ward(made_ward, db, no_redis):
+def ward(held_ward, no_redis):
     """The project of `make_ward`, made once for the module."""
-    return fresh(made_ward, make_ward)
+    return held_ward

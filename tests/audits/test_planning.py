@@ -1,5 +1,7 @@
 """Planning an audit: the sample, its strata, planted leaks, and who may do it when."""
 
+from collections import Counter
+
 import pytest
 
 from annotations.audits.events import AUDIT_DISCARDED, AUDIT_PLANNED
@@ -31,23 +33,14 @@ def test_the_seed_repeats_the_draw(ward):
     assert Event.objects.filter(verb=AUDIT_DISCARDED).count() == 1
 
 
-@pytest.mark.parametrize(
-    ("by", "strata"),
-    [
-        ("language", {"en": 10, "it": 30}),
-        ("type", {"letter": 20, "report": 20}),
-        ("site", {"Nord": 40}),
-        ("", {"": 40}),
-    ],
-)
+@pytest.mark.parametrize(("by", "strata"), [
+    ("language", {"en": 10, "it": 30}), ("type", {"letter": 20, "report": 20}), ("site", {"Nord": 40}), ("", {"": 40}),
+])  # fmt: skip
 def test_strata(ward, by, strata):
     plan = planned(ward.release, by=by)
     assert {name: one["notes"] for name, one in plan.strata.items()} == strata
-    drawn = dict.fromkeys(strata, 0)
-    for name in plan.notes.values_list("stratum", flat=True):
-        drawn[name] += 1
-    assert drawn == plan.looks[-1]
-    assert all(n >= 10 for n in drawn.values())
+    drawn = Counter(plan.notes.values_list("stratum", flat=True))
+    assert drawn == plan.looks[-1] and all(n >= 10 for n in drawn.values())
 
 
 def test_a_sample_has_one_note_of_each_patient(ward):
@@ -71,63 +64,37 @@ def test_planted_leaks_are_real_identifiers_of_the_same_note(ward):
     assert not ReleasedNote.objects.filter(text__contains="Rossi").exists()
 
 
-def test_nothing_can_be_planted_where_nothing_was_replaced(ward):
+def test_plans_that_are_refused(ward):
+    def refused(match, **choices):
+        with pytest.raises(ServiceError, match=match):
+            planned(ward.release, **choices)
+
+    for choices in ({"target": 0.9}, {"confidence": 0.2}, {"planted": 0.8}, {"leaks": 3}, {"by": "ward"}):
+        refused(None, **choices)
+    for number, note in enumerate(Document.objects.filter(project=ward.project)):
+        note.language = f"l{number}"
+        note.save(update_fields=["language"])
+    refused("at most 30 strata", by="language")
     ReleasedNote.objects.update(pieces=[])
-    with pytest.raises(ServiceError, match="No note of the sample has a replaced identifier"):
-        planned(ward.release, planted=0.1)
+    refused("No note of the sample has a replaced identifier", planted=0.1)
+    ReleasedNote.objects.filter(pk=ward.release.notes.first().pk).update(state="held")
+    refused("Notes held back: 1")
+    for state in ("preparing", "signed", "withdrawn"):
+        Release.objects.update(state=state)
+        refused("while a release is prepared")
     assert not AuditPlan.objects.exists()
-
-
-def test_a_release_has_one_audit(ward):
-    planned(ward.release)
-    with pytest.raises(ServiceError, match="has an audit already"):
-        planned(ward.release)
 
 
 def test_the_plan_cannot_be_discarded_once_somebody_has_opened_a_note(ward):
     plan = planned(ward.release)
+    with pytest.raises(ServiceError, match="has an audit already"):
+        planned(ward.release)
     next_note(plan=plan, user=ward.rev)
     with pytest.raises(ServiceError, match="Reading has begun"):
         discard_plan(release=ward.release, actor=ward.mia)
     assert AuditNote.objects.exists()
 
 
-@pytest.mark.parametrize("state", ["preparing", "signed", "withdrawn"])
-def test_only_a_prepared_release_can_be_audited(ward, state):
-    Release.objects.update(state=state)
-    with pytest.raises(ServiceError, match="while a release is prepared"):
-        planned(ward.release)
-
-
-def test_findings_come_first(ward):
-    ReleasedNote.objects.filter(pk=ward.release.notes.first().pk).update(state="held")
-    with pytest.raises(ServiceError, match="Notes held back: 1"):
-        planned(ward.release)
-
-
-@pytest.mark.parametrize(
-    "choices",
-    [{"target": 0.9}, {"confidence": 0.2}, {"planted": 0.8}, {"leaks": 3}, {"by": "ward"}],
-)
-def test_choices_out_of_range(ward, choices):
-    with pytest.raises(ServiceError):
-        planned(ward.release, **choices)
-
-
-def test_too_many_strata(ward):
-    for number, note in enumerate(Document.objects.filter(project=ward.project)):
-        note.language = f"l{number}"
-        note.save(update_fields=["language"])
-    with pytest.raises(ServiceError, match="at most 30 strata"):
-        planned(ward.release, by="language")
-
-
 def test_the_number_of_queries_does_not_grow_with_the_release(ward, django_assert_max_num_queries):
     with django_assert_max_num_queries(25):
         planned(ward.release, planted=0.1)
-
-
-def test_a_tiny_release_gets_one_planted_leak(ward):
-    """A tenth of three notes is none, and without any the auditors could not be measured."""
-    plan = planned(make_release(ward.project, notes=3), planted=0.1)
-    assert (plan.drawn, plan.notes.exclude(planted_start=None).count()) == (3, 1)

@@ -23,8 +23,6 @@ from annotations.models import AuditMark, AuditNote, AuditPlan, Event, LeakFindi
 from tests import factories as make
 from tests.worlds.audited import planned, read_one
 
-pytestmark = pytest.mark.both_databases
-
 
 @pytest.fixture
 def plan(ward):
@@ -35,23 +33,17 @@ def test_a_begun_note_is_resumed_and_others_get_another(ward, plan):
     first, second = next_note(plan=plan, user=ward.rev), next_note(plan=plan, user=ward.rev2)
     assert (first.position, second.position) == (1, 2)
     assert next_note(plan=plan, user=ward.rev).pk == first.pk
-
-
-def test_an_abandoned_note_goes_to_somebody_else_without_its_marks(ward, plan):
-    first = next_note(plan=plan, user=ward.rev)
-    mark(note=reading_note(plan, ward.rev), start=0, end=20, label="DOCTOR", user=ward.rev)
+    # A mark keeps the note.
+    AuditNote.objects.filter(reader=ward.rev).update(leased_until=timezone.now() + timedelta(seconds=5))
+    mark(note=reading_note(plan, ward.rev), start=40, end=60, label="DOCTOR", user=ward.rev)
+    assert reading_note(plan, ward.rev).leased_until > timezone.now() + LEASE - timedelta(minutes=1)
+    # An abandoned note goes to somebody else without its marks.
+    AuditNote.objects.filter(reader=ward.rev2).update(state=AuditNote.State.DONE)
     AuditNote.objects.filter(pk=first.pk).update(leased_until=timezone.now() - timedelta(seconds=1))
     assert next_note(plan=plan, user=ward.rev2).pk == first.pk
     assert not AuditMark.objects.exists()
     with pytest.raises(ServiceError, match="no longer yours"):
         finish(note=AuditNote.objects.get(pk=first.pk), user=ward.rev)
-
-
-def test_a_mark_keeps_the_note(ward, plan):
-    next_note(plan=plan, user=ward.rev)
-    AuditNote.objects.filter(reader=ward.rev).update(leased_until=timezone.now() + timedelta(seconds=5))
-    mark(note=reading_note(plan, ward.rev), start=40, end=60, label="DOCTOR", user=ward.rev)
-    assert reading_note(plan, ward.rev).leased_until > timezone.now() + LEASE - timedelta(minutes=1)
 
 
 def test_people_get_notes_that_they_did_not_annotate(ward, plan):
@@ -66,21 +58,27 @@ def test_people_get_notes_that_they_did_not_annotate(ward, plan):
 
 def test_a_leak_is_a_finding_of_the_release_and_holds_its_note_back(ward, plan):
     note = read_one(plan, ward.rev, "dott. Bianchi")
+    finish(note=note, user=ward.rev)  # once more changes nothing
+    assert Event.objects.filter(verb=AUDIT_NOTE_FINISHED).count() == 1
+    assert AuditNote.objects.filter(state="done").count() == 1
     [made] = AuditMark.objects.all()
-    text = note.note.document.text
-    assert text[made.start : made.end] == "dott. Bianchi" and made.leak is True
+    assert note.note.document.text[made.start : made.end] == "dott. Bianchi" and made.leak is True
     finding = LeakFinding.objects.get()
     assert made.finding == finding and finding.origin == LeakFinding.Origin.AUDIT and not finding.decision
     assert note.note.text[finding.start : finding.end] == "dott. Bianchi"
     assert ReleasedNote.objects.get(pk=note.note_id).state == ReleasedNote.State.HELD
     assert Release.objects.get().revision == 1
-
-
-def test_finishing_twice_changes_nothing(ward, plan):
-    note = read_one(plan, ward.rev, "Bianchi")
+    # The last note can be reopened.
+    AuditPlan.objects.update(state=AuditPlan.State.OPEN)
+    plan.refresh_from_db()
+    next_note(plan=plan, user=ward.rev)
+    assert reopen(plan=plan, user=ward.rev).pk == note.pk
+    assert not LeakFinding.objects.exists() and AuditMark.objects.get().leak is None
+    assert ReleasedNote.objects.get(pk=note.note_id).state == ReleasedNote.State.DONE
+    assert AuditNote.objects.filter(state="reading").count() == 1
+    unmark(note=note, mark=AuditMark.objects.get().pk, user=ward.rev)
     finish(note=note, user=ward.rev)
-    assert Event.objects.filter(verb=AUDIT_NOTE_FINISHED).count() == 1
-    assert AuditNote.objects.filter(state="done").count() == 1
+    assert not LeakFinding.objects.exists()
 
 
 def test_marks(ward, plan):
@@ -111,7 +109,7 @@ def test_marks(ward, plan):
 def test_planted_leaks_are_counted_and_are_no_leaks(ward):
     plan = planned(ward.release, planted=0.5, target=0.3)
     found = missed = 0
-    while (taken := next_note(plan=plan, user=ward.rev)) is not None:
+    while plan.state == AuditPlan.State.OPEN and (taken := next_note(plan=plan, user=ward.rev)) is not None:
         note = reading_note(plan, ward.rev)
         if note.planted_start is not None and found < 3:
             start, end = shown_of(note).to_shown(note.planted_start, note.planted_end)
@@ -121,23 +119,10 @@ def test_planted_leaks_are_counted_and_are_no_leaks(ward):
             missed += 1
         finish(note=taken, user=ward.rev)
         plan.refresh_from_db()
-        if plan.state != AuditPlan.State.OPEN:
-            break
     result = audit_result(ward.release)
     assert (result.planted, result.planted_found, result.leaks) == (found + missed, found, 0)
     assert not LeakFinding.objects.exists()
     assert not ReleasedNote.objects.filter(state="held").exists()
-
-
-def test_the_audit_ends_when_the_target_is_met(ward, plan):
-    for _note in range(plan.drawn):
-        read_one(plan, ward.rev)
-    assert plan.state == AuditPlan.State.MET
-    with pytest.raises(ServiceError, match="The audit has ended"):
-        next_note(plan=plan, user=ward.rev)
-    result = audit_result(ward.release)
-    assert result.complete and result.met and result.bound == 0.1 and result.recall is None
-    assert [(one.user.username, one.read) for one in result.auditors] == [("rita", 18)]
 
 
 def test_the_audit_ends_when_the_target_cannot_be_met(ward, plan):
@@ -160,20 +145,11 @@ def test_notes_count_in_the_order_of_the_sample(ward, plan):
     finish(note=slow, user=ward.rev2)
     plan.refresh_from_db()
     assert plan.state == AuditPlan.State.MET
-
-
-def test_the_last_note_can_be_reopened(ward, plan):
-    note = read_one(plan, ward.rev, "Bianchi")
-    AuditPlan.objects.update(state=AuditPlan.State.OPEN)
-    plan.refresh_from_db()
-    next_note(plan=plan, user=ward.rev)
-    assert reopen(plan=plan, user=ward.rev).pk == note.pk
-    assert not LeakFinding.objects.exists() and AuditMark.objects.get().leak is None
-    assert ReleasedNote.objects.get(pk=note.note_id).state == ReleasedNote.State.DONE
-    assert AuditNote.objects.filter(state="reading").count() == 1
-    unmark(note=note, mark=AuditMark.objects.get().pk, user=ward.rev)
-    finish(note=note, user=ward.rev)
-    assert not LeakFinding.objects.exists()
+    with pytest.raises(ServiceError, match="The audit has ended"):
+        next_note(plan=plan, user=ward.rev)
+    result = audit_result(ward.release)
+    assert result.complete and result.met and result.bound == 0.1 and result.recall is None
+    assert {one.user.username: one.read for one in result.auditors} == {"rita": 17, ward.rev2.username: 1}
 
 
 def test_a_counted_note_cannot_be_reopened(ward):

@@ -5,7 +5,7 @@ import re
 from django.urls import reverse
 
 from annotations.audits.selectors.shown import shown_of
-from annotations.audits.services.reading import next_note, reading_note
+from annotations.audits.services.reading import reading_note
 from annotations.core.events import NOTE_READ
 from annotations.models import AuditMark, AuditNote, AuditPlan, Event, LeakFinding
 from tests.worlds.audited import RELEASED, make_release, planned, read_one
@@ -18,15 +18,21 @@ def url(name, *args):
     return reverse(name, args=["covid", 1, *args])
 
 
-def test_auditors_and_managers_only(ward, sign_in):
-    """Reviewers audit, and managers plan and decide."""
-    assert url("audit_start") not in check_page(sign_in(ward.rev).get(url("release_audit")))
-    assert sign_in(ward.rev).post(url("audit_start"), CHOICES).status_code == 403
-    assert sign_in(ward.rev).post(url("audit_next")).url == url("release_audit")
-    planned(ward.release)
+def test_reviewers_audit_and_managers_plan_and_decide(ward, sign_in):
+    rev, mia = sign_in(ward.rev), sign_in(ward.mia)
+    assert url("audit_start") not in check_page(rev.get(url("release_audit")))
+    assert rev.post(url("audit_next")).url == url("release_audit")
+    for _time in range(2):
+        assert mia.post(url("audit_start"), CHOICES).url == url("release_audit")
+    assert AuditPlan.objects.get().drawn == 18
+    assert mia.post(url("audit_start"), {}).status_code == 422
     for user, status, leaks in ((ward.ann, 403, 403), (ward.rev, 200, 403), (ward.mia, 200, 200)):
         assert sign_in(user).get(url("release_audit")).status_code == status
         assert sign_in(user).get(url("audit_leaks")).status_code == leaks
+    assert url("audit_discard") in check_page(mia.get(url("release_audit")))
+    for _time in range(2):
+        mia.post(url("audit_discard"))
+        assert not AuditPlan.objects.exists()
 
 
 def test_the_form_computes_the_sample(ward, sign_in):
@@ -43,31 +49,14 @@ def test_the_form_computes_the_sample(ward, sign_in):
 def test_the_form_says_that_few_notes_get_one_planted_leak(ward, sign_in):
     make_release(ward.project, notes=3)
     client, page = sign_in(ward.mia), reverse("release_audit", args=["covid", 2])
-    says = "10% of so few notes is less than one, so one note gets a planted leak."
-    assert says in check_page(client.get(page))
-    assert says in check_page(client.get(page, {**CHOICES, "planted": "10"}))
-    for choices in (CHOICES, {**CHOICES, "planted": "20"}):
-        assert "of so few notes" not in check_page(client.get(page, choices))
-    assert says not in check_page(client.get(url("release_audit")))
+    for address, planted, says in (
+        (page, "", True), (page, "10", True), (page, "0", False), (page, "20", False),
+        (url("release_audit"), "", False),
+    ):  # fmt: skip
+        html = check_page(client.get(address, {**CHOICES, "planted": planted} if planted else {}))
+        assert ("so one note gets a planted leak." in html) == says
     client.post(reverse("audit_start", args=["covid", 2]), {**CHOICES, "planted": "10"})
     assert AuditPlan.objects.get().notes.exclude(planted_start=None).count() == 1
-
-
-def test_starting_twice_makes_one_audit(ward, sign_in):
-    client = sign_in(ward.mia)
-    for _time in range(2):
-        assert client.post(url("audit_start"), CHOICES).url == url("release_audit")
-    assert AuditPlan.objects.get().drawn == 18
-    assert client.post(url("audit_start"), {}).status_code == 422
-
-
-def test_a_plan_is_discarded(ward, sign_in):
-    planned(ward.release)
-    client = sign_in(ward.mia)
-    assert "Discard plan" in check_page(client.get(url("release_audit")))
-    client.post(url("audit_discard"))
-    assert not AuditPlan.objects.exists()
-    client.post(url("audit_discard"))
 
 
 def test_auditors_see_no_bound_while_they_read(ward, sign_in):
@@ -75,14 +64,21 @@ def test_auditors_see_no_bound_while_they_read(ward, sign_in):
     for number in range(sum(plan.looks[0].values())):
         read_one(plan, ward.rev, *(["Bianchi"] if number == 0 else []))
     assert plan.state == "open"
-    html = check_page(sign_in(ward.rev).get(url("release_audit")))
-    assert "confidence" not in html and "Planted leaks found" not in html and "You have read" in html
-    html = check_page(sign_in(ward.mia).get(url("release_audit")))
+    auditor, manager = (check_page(sign_in(user).get(url("release_audit"))) for user in (ward.rev, ward.mia))
+    assert "confidence" not in auditor and "You have read" in auditor
     # The only planted leak was missed, so that the auditors may have missed any share of leaks.
-    assert "no upper bound of the share of notes with a leak (95% confidence)" in html
-    assert "so reading goes on" in html
+    assert "no upper bound of the share of notes with a leak (95% confidence)" in manager
     # Not even managers see planted leaks: they may read, too.
-    assert "Planted leaks found" not in html
+    assert "Planted leaks found" not in auditor + manager
+
+
+def test_the_result_is_in_words(ward, sign_in):
+    plan = planned(ward.release, by="type", target=0.2)
+    while plan.state == "open":
+        read_one(plan, ward.rev)
+    html = check_page(sign_in(ward.rev).get(url("release_audit")))
+    assert "letter" in html and "For each label, at most" in html
+    assert re.search(r'rita</th><td class="num"[^>]*>\d+<', html)
 
 
 def test_a_note_is_read(ward, sign_in):
@@ -131,38 +127,14 @@ def test_a_planted_leak_looks_like_text_that_was_left(ward, sign_in):
 def test_leaks_are_decided(ward, sign_in):
     plan = planned(ward.release, target=0.2, leaks=1)
     read_one(plan, ward.rev, "Bianchi")
-    client = sign_in(ward.mia)
+    client, leak = sign_in(ward.mia), AuditMark.objects.get().pk
     html = check_page(client.get(url("audit_leaks")))
     assert "<mark>Bianchi</mark>" in html and "Undecided" in html and "?at=" in html
-    leak = AuditMark.objects.get().pk
     for answer, said in (
         ("dismiss", "No identifier, says mina"), ("undo", "Undecided"), ("accept", "Accepted by mina"),
-        ("undo", "Undecided"), ("replace", "Replaced by mina"),
+        ("undo", "Undecided"), ("replace", "Replaced by mina"), ("burn", "Replaced by mina"),
     ):  # fmt: skip
         client.post(url("audit_decide"), {"mark": leak, "answer": answer})
         assert said in check_page(client.get(url("audit_leaks"))), answer
     assert LeakFinding.objects.get().decision == "replace"
-    client.post(url("audit_decide"), {"mark": leak, "answer": "burn"})
     assert client.post(url("audit_decide"), {"mark": 999, "answer": "undo"}).status_code == 404
-    assert sign_in(ward.rev).post(url("audit_decide"), {"mark": leak, "answer": "undo"}).status_code == 403
-
-
-def test_the_result_is_in_words(ward, sign_in):
-    plan = planned(ward.release, by="type", target=0.2)
-    while plan.state == "open":
-        read_one(plan, ward.rev)
-    html = check_page(sign_in(ward.rev).get(url("release_audit")))
-    assert re.search(r"At most [\d.]+% of the notes contain a leak \(95% confidence\)\.", html)
-    assert (
-        "letter" in html
-        and re.search(r'rita</th><td class="num"[^>]*>\d+<', html)
-        and "For each label, at most" in html
-    )
-
-
-def test_an_archived_project_cannot_be_audited(ward, sign_in):
-    plan = planned(ward.release)
-    next_note(plan=plan, user=ward.rev)
-    ward.project.archived_at = "2026-01-01T00:00:00Z"
-    ward.project.save()
-    assert sign_in(ward.rev).post(url("audit_finish"), {"note": 1}).status_code == 403

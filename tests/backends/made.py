@@ -2,11 +2,12 @@
 
 import random
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import cycle
 from pathlib import Path
 
 from annotations.domain.spans import Span
+from models_runtime.backends.learner import Step
 
 NAMES = ["Anna Bianchi", "Luis Otero", "Carmen Huerta Paz", "Marco Rossi", "Eva Sanz", "Julián Otero Paz"]
 PLACES = ["Madrid", "León", "Torino", "Bari", "Burgos"]
@@ -60,6 +61,20 @@ def damaged(path: Path, made: Path, **members: bytes) -> Path:
             if value:
                 copy.writestr(name, value)
     return made
+
+
+class Killed(Exception):
+    """Stands for the end of a training's process."""
+
+
+def dies_at(iteration: int, *, adapting: bool = False) -> Callable[[Step], None]:
+    """A report that ends a training after this epoch."""
+
+    def report(step: Step) -> None:
+        if (step.adapting, step.iteration) == (adapting, iteration):
+            raise Killed
+
+    return report
 
 
 def made_pipeline(folder: Path) -> Path:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from tokenizers import Tokenizer, models
 
-from tests.backends.made_weights import SPECIAL
+from tests.backends.made_weights import SPECIAL, as_berts
 
 RECORDED: dict[str, Any] = json.loads((Path(__file__).parents[1] / "cases" / "gliner.json").read_text(encoding="utf-8"))
 WORDS = (
@@ -52,11 +52,7 @@ def made_gliner(folder: Path, case: str = "bert", **changes: Any) -> Path:
     recorded = RECORDED["cases"][case]
     folder.mkdir(parents=True)
     tokenizer = Tokenizer(models.WordPiece({word: at for at, word in enumerate([*SPECIAL, *WORDS])}, unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
+    as_berts(tokenizer)
     tokenizer.add_special_tokens(["[FLERT]", "<<ENT>>", "<<SEP>>"])
     tokenizer.save(str(folder / "tokenizer.json"))
     (folder / "gliner_config.json").write_text(json.dumps(recorded["config"] | changes))

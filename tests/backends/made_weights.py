@@ -5,6 +5,7 @@ The libraries are imported where they are used, since loading them takes seconds
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
@@ -17,21 +18,28 @@ def tiny_bert(made: Path, texts: Iterable[str], tags: Sequence[str] = (), *, pos
     return bert_folder(made, texts, tags, positions=positions, pieces=600, **TINY)
 
 
+def as_berts(tokenizer: Any) -> None:
+    """Split words as BERT does, and put its special pieces around a text."""
+    from tokenizers import normalizers, pre_tokenizers, processors
+
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+
+
 def bert_folder(
     made: Path, texts: Iterable[str], tags: Sequence[str], *, positions: int, pieces: int, **shape: int
 ) -> Path:
     """A BERT of this shape, with at most `pieces` pieces in its vocabulary."""
     import torch
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+    from tokenizers import Tokenizer, models, trainers
     from transformers import BertConfig, BertForMaskedLM, BertForTokenClassification
 
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    as_berts(tokenizer)
     tokenizer.train_from_iterator(texts, trainers.WordPieceTrainer(vocab_size=pieces, special_tokens=SPECIAL))
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
     tokenizer.enable_truncation(16)  # our code must switch this off
     labels = {"id2label": dict(enumerate(tags))} if tags else {}
     config = BertConfig(
@@ -49,16 +57,12 @@ def bert_folder(
 def lookup_tagger(made: Path, tag_of: Mapping[str, str], tags: Sequence[str]) -> Path:
     """A BERT without layers: each piece of its vocabulary has one tag, almost surely; other pieces have the first."""
     import torch
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from tokenizers import Tokenizer, models
     from transformers import BertConfig, BertForTokenClassification
 
     words = [*SPECIAL, *tag_of]
     tokenizer = Tokenizer(models.WordPiece({word: at for at, word in enumerate(words)}, unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
+    as_berts(tokenizer)
     config = BertConfig(
         vocab_size=len(words), max_position_embeddings=64, hidden_size=len(words), num_hidden_layers=0,
         num_attention_heads=1, id2label=dict(enumerate(tags)),

@@ -1,4 +1,4 @@
-"""Reading record batches: the answer of a batch, budgets, errors of single texts, thresholds, Spark and Ray."""
+"""Reading record batches: the answer of a batch, budgets, errors of single texts, thresholds."""
 
 import pickle
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 
 from models_runtime.backends import BackendError
-from models_runtime.backends.arrow import HOPELESS, NO_TEXT, NOT_UTF8, ROWS, SCHEMA, SPARK_SCHEMA, BatchReader
+from models_runtime.backends.arrow import HOPELESS, NO_TEXT, NOT_UTF8, ROWS, SCHEMA, BatchReader
 from models_runtime.backends.crf.training import train
 from models_runtime.backends.rules import RulesBackend
 from tests.backends.breaking import Breaks
@@ -60,17 +60,19 @@ def test_one_text_that_fails_does_not_lose_the_others() -> None:
     assert Breaks.sizes == [3, 1, 1, 1, 2, 1, 1, 2]
 
 
-def test_labels_that_were_merged_or_deleted() -> None:
-    """“ALL” and “WHOLE” are one label by now; without any of the labels, no span is left."""
-    for codes, labels in (
+@pytest.mark.parametrize(
+    ("codes", "labels"),
+    [
         ({}, ["ALL", "WHOLE"]),
-        ({"ALL": "ALL", "WHOLE": "ALL"}, ["ALL"]),
+        ({"ALL": "ALL", "WHOLE": "ALL"}, ["ALL"]),  # one label by now
         ({"WHOLE": "WHOLE"}, ["WHOLE"]),
-        ({"CITY": "CITY"}, []),
-    ):
-        reader = BatchReader("tests.backends.breaking.Breaks", {}, codes=codes)
-        (found,) = reader(batch(["one"])).column("spans").to_pylist()
-        assert [span["label"] for span in found] == labels
+        ({"CITY": "CITY"}, []),  # without any of the labels, no span is left
+    ],
+)
+def test_labels_that_were_merged_or_deleted(codes: dict[str, str], labels: list[str]) -> None:
+    reader = BatchReader("tests.backends.breaking.Breaks", {}, codes=codes)
+    (found,) = reader(batch(["one"])).column("spans").to_pylist()
+    assert [span["label"] for span in found] == labels
 
 
 def test_a_permanent_error_and_a_backend_that_fails_for_every_text_end_the_reading() -> None:
@@ -93,59 +95,27 @@ def test_texts_that_are_not_utf_8(kind: pyarrow.DataType) -> None:
     assert answer.column("error").to_pylist() == [NOT_UTF8, None, NO_TEXT]
 
 
-def test_columns_with_a_dictionary() -> None:
-    rows = {name: pyarrow.array(["Dr. Otero Paz"] * 2).dictionary_encode() for name in ("id", "text")}
-    answer = RULES(pyarrow.RecordBatch.from_pydict(rows))
-    assert answer.column("id").to_pylist() == ["Dr. Otero Paz"] * 2 and answer.column("error").null_count == 2
-
-
 def test_large_batches_are_answered_in_parts() -> None:
     whole = batch(["Visto el 12/03/2021."] * (ROWS + 1))
     assert [part.num_rows for part in RULES.batches([whole, batch([]), batch(["x"])])] == [ROWS, 1, 1]
     table = RULES.table(pyarrow.Table.from_batches([whole]))
     assert (table.num_rows, table.schema) == (ROWS + 1, SCHEMA)
     assert RULES.table(pyarrow.Table.from_batches([], whole.schema)).num_rows == 0
+    coded = {name: pyarrow.array(["Dr. Otero Paz"] * 2).dictionary_encode() for name in ("id", "text")}
+    answer = RULES(pyarrow.RecordBatch.from_pydict(coded))
+    assert answer.column("id").to_pylist() == ["Dr. Otero Paz"] * 2 and answer.column("error").null_count == 2
 
 
 def test_a_threshold(tmp_path: Path) -> None:
-    train(made_notes(12), tmp_path / "model.zip", label_set="meddocan", iterations=5)
-    texts = [text for text, _ in made_notes(4)]
+    train(made_notes(6), tmp_path / "model.zip", label_set="meddocan", iterations=5)
     factory, params = "models_runtime.backends.crf.CrfBackend", {"path": str(tmp_path / "model.zip")}
-    plain = BatchReader(factory, params)(batch(texts))
-    low = BatchReader(factory, params, threshold=0.01)(batch(texts))
-    assert set(spans(plain.column("spans").to_pylist())[0]) <= set(spans(low.column("spans").to_pylist())[0])
-    assert plain != low
+    texts = batch([text for text, _ in made_notes(2)])
+    plain, low = (
+        spans(BatchReader(factory, params, threshold=threshold)(texts).column("spans").to_pylist())
+        for threshold in (None, 0.01)
+    )
+    assert set(plain[0]) <= set(low[0]) and plain != low
     with pytest.raises(BackendError, match="no probabilities"):
-        BatchReader(RULES.factory, RULES.params, threshold=0.01)(batch(texts))
-
-
-def test_a_backend_that_can_t_be_loaded() -> None:
+        BatchReader(RULES.factory, RULES.params, threshold=0.01)(texts)
     with pytest.raises(BackendError, match=r"The model “nothing\.zip” doesn't exist"):
-        BatchReader("models_runtime.backends.crf.CrfBackend", {"path": "/nothing.zip"})(batch(["x"]))
-
-
-def test_spark_reads_with_it() -> None:
-    sql = pytest.importorskip("pyspark.sql")
-    spark = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
-    try:
-        rows = spark.createDataFrame(list(enumerate(TEXTS)), "id long, text string").repartition(2)
-        found = rows.mapInArrow(RULES.batches, SPARK_SCHEMA).collect()
-    finally:
-        spark.stop()
-    right = RULES(batch(TEXTS))
-    assert sorted((row.id, len(row.spans)) for row in found) == [
-        (id, len(own))
-        for id, own in zip(right.column("id").to_pylist(), right.column("spans").to_pylist(), strict=True)
-    ]
-
-
-def test_ray_reads_with_it() -> None:
-    ray = pytest.importorskip("ray")
-    ray.init(num_cpus=2, include_dashboard=False)
-    try:
-        rows = ray.data.from_arrow(pyarrow.Table.from_batches([batch(TEXTS)]))
-        found = rows.map_batches(RULES.table, batch_format="pyarrow").take_all()
-    finally:
-        ray.shutdown()
-    right = RULES(batch(TEXTS)).column("spans").to_pylist()
-    assert [len(row["spans"]) for row in sorted(found, key=lambda row: row["id"])] == list(map(len, right))
+        BatchReader(factory, {"path": "/nothing.zip"})(texts)

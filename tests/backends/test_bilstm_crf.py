@@ -1,7 +1,8 @@
-"""The BiLSTM-CRF with and without a character language model: contract, a long note, a resumed training."""
+"""The BiLSTM-CRF with and without a character language model: contract, a long note, groups of sentences."""
 
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,15 @@ from safetensors.torch import load, save
 
 from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend
-from models_runtime.backends.bilstm_crf.model import LANGUAGE, WEIGHTS
-from models_runtime.backends.bilstm_crf.training import learn
+from models_runtime.backends.bilstm_crf.encoding import NoteEncoder
+from models_runtime.backends.bilstm_crf.model import LANGUAGE, WEIGHTS, load_model
+from models_runtime.backends.bilstm_crf.training import ALGORITHMS, learn
 from models_runtime.backends.learner import Step, TrainingTask
+from models_runtime.backends.notes.grouping import groups
+from models_runtime.backends.notes.note import read
+from models_runtime.backends.notes.rule_tags import rules_for
 from tests.backends.contract import BackendContract
-from tests.backends.made import damaged, joined, made_notes, moved_notes
+from tests.backends.made import Killed, damaged, dies_at, joined, made_notes, moved_notes
 
 pytestmark = pytest.mark.usefixtures("small_networks")
 # Epochs of the character language model.
@@ -26,7 +31,7 @@ ADAPT = 2
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Backend:
     made = tmp_path_factory.mktemp("bilstm") / "model.zip"
-    learn(TrainingTask([*made_notes(6), *moved_notes(6)], "meddocan", iterations=12, adapt=ADAPT), made)
+    learn(TrainingTask([*made_notes(6), *moved_notes(6)], "meddocan", iterations=9, adapt=ADAPT), made)
     return BiLstmCrfBackend(path=str(made))
 
 
@@ -41,45 +46,33 @@ class TestBiLstmCrfContract(BackendContract):
 def test_it_learns_a_long_note(tmp_path: Path) -> None:
     """The note is much longer than a sequence, so grouping, encoding, training and offsets must all be right."""
     text, spans = joined(made_notes(4))
-    made = tmp_path / "model.zip"
     steps: list[Step] = []
-    asked = {"iterations": 20, "adapt": ADAPT, "held_out": [(text, spans)], "report": steps.append}
-    learn(TrainingTask([(text, spans)] * 2, "meddocan", **asked), made)
-    assert BiLstmCrfBackend(str(made)).predict([text])[0] == spans
-    assert steps[-1].f1 == 1.0
-    assert steps[-1].loss < steps[ADAPT].loss
-    assert [step.adapting for step in steps] == [True] * ADAPT + [False] * 20
-
-
-class Killed(Exception):
-    pass
+    asked = {"iterations": 14, "adapt": ADAPT, "held_out": [(text, spans)], "report": steps.append}
+    learn(TrainingTask([(text, spans)] * 2, "meddocan", **asked), tmp_path / "model.zip")
+    assert BiLstmCrfBackend(str(tmp_path / "model.zip")).predict([text])[0] == spans
+    assert steps[-1].f1 == 1.0 and steps[-1].loss < steps[ADAPT].loss
+    assert [step.adapting for step in steps] == [True] * ADAPT + [False] * 14
 
 
 def test_a_killed_training_continues_and_gives_the_same_model(tmp_path: Path) -> None:
-    def task_of(name: str, *deaths: tuple[bool, int]) -> TrainingTask:
-        def report(step: Step) -> None:
-            if (step.adapting, step.iteration) in deaths:
-                raise Killed
-
-        unlabeled = [text for text, _ in moved_notes(8)]
-        options = {"iterations": 4, "adapt": ADAPT, "unlabeled": unlabeled, "report": report}
-        return TrainingTask(made_notes(6), "meddocan", checkpoint=tmp_path / name, **options)
-
-    whole = learn(task_of("one"), tmp_path / "whole.zip")
-    for death in ((True, 2), (False, 3)):  # in pre-training, and in training
+    unlabeled, checkpoint = [text for text, _ in moved_notes(3)], tmp_path / "two"
+    task = TrainingTask(made_notes(3), "meddocan", iterations=4, adapt=ADAPT, unlabeled=unlabeled)
+    whole, killed = learn(task, tmp_path / "whole.zip"), replace(task, checkpoint=checkpoint)
+    for adapting, epoch in ((True, 2), (False, 3)):  # in pre-training, and in training
         with pytest.raises(Killed):
-            learn(task_of("two", death), tmp_path / "half.zip")
+            learn(replace(killed, report=dies_at(epoch, adapting=adapting)), tmp_path / "half.zip")
         assert not (tmp_path / "half.zip").exists()
-        assert (tmp_path / ("two-adapted" if death[0] else "two")).exists()
-    assert learn(task_of("two"), tmp_path / "again.zip") == whole
+        assert checkpoint.with_name("two-adapted" if adapting else "two").exists()
+    assert learn(killed, tmp_path / "again.zip") == whole
 
 
 def test_a_language_is_learned_from_notes_without_labels_and_can_not_be_read_back(tmp_path: Path) -> None:
     """The file contains the two LSTMs and an alphabet, not the prediction layers. Other tensors are rejected."""
     steps: list[Step] = []
     more = [text for text, _ in moved_notes(24)]
-    task = TrainingTask(made_notes(6), "meddocan", iterations=1, adapt=2, unlabeled=more, report=steps.append)
-    learn(task, tmp_path / "model.zip")
+    task = TrainingTask(made_notes(6), "meddocan", iterations=5, adapt=2, unlabeled=more, report=steps.append)
+    learn(replace(task, should_stop=lambda: len(steps) == 3), tmp_path / "model.zip")
+    assert [step.adapting for step in steps] == [True, True, False], "it ends early on request"
     losses = [step.loss for step in steps if step.adapting]
     assert losses == sorted(losses, reverse=True)
     with zipfile.ZipFile(tmp_path / "model.zip") as archive:
@@ -98,15 +91,6 @@ def test_a_language_is_learned_from_notes_without_labels_and_can_not_be_read_bac
             BiLstmCrfBackend(str(made))
 
 
-def test_it_ends_early_on_request(tmp_path: Path) -> None:
-    steps: list[Step] = []
-    task = TrainingTask(
-        made_notes(6), "meddocan", iterations=5, report=steps.append, should_stop=lambda: len(steps) == 2
-    )
-    learn(task, tmp_path / "model.zip")
-    assert len(steps) == 2
-
-
 def test_notes_without_spans_and_unknown_algorithms(tmp_path: Path) -> None:
     with pytest.raises(BackendError, match="have no spans"):
         learn(TrainingTask([("Nada.", [])], "meddocan"), tmp_path / "model.zip")
@@ -116,10 +100,34 @@ def test_notes_without_spans_and_unknown_algorithms(tmp_path: Path) -> None:
 
 def test_without_the_rules_and_with_another_seed(tmp_path: Path) -> None:
     """The rules and the seed change the model, and a model without the rules reads a note with identifiers."""
-    text, spans = made_notes(1)[0]
-    files = set()
-    for name, settings in (("a", {}), ("b", {"seed": 7}), ("c", {"seed": 8}), ("d", {"rules": False})):
-        files.add(learn(TrainingTask([(text, spans)], "meddocan", iterations=1, settings=settings), tmp_path / name))
-    assert len(files) == 3  # 7 is the seed without the setting
-    assert BiLstmCrfBackend(str(tmp_path / "d")).revision.endswith("-none")
-    assert len(BiLstmCrfBackend(str(tmp_path / "d")).predict([text])) == 1
+    notes, files = made_notes(1), set()
+    for name, settings in (("a", {}), ("c", {"seed": 8}), ("d", {"rules": False})):
+        files.add(learn(TrainingTask(notes, "meddocan", iterations=1, settings=settings), tmp_path / name))
+    assert len(files) == 3
+    plain = BiLstmCrfBackend(str(tmp_path / "d"))
+    assert plain.revision.endswith("-none") and len(plain.predict([notes[0][0]])) == 1
+
+
+def test_groups_of_sentences() -> None:
+    note = read("Uno aqui. Dos aqui. Tres aqui. Cuatro aqui. Cinco aqui.")
+    words = [[note.text[token.start : token.end] for token in note.tokens[a:b]] for a, b in groups(note, 2)]
+    starts = [[word for word in some if word[0].isupper()] for some in words]
+    assert starts == [["Uno", "Dos"], ["Tres", "Cuatro"], ["Cinco"]]
+    assert len(groups(note, 1)) == 5 and len(groups(note, 32)) == 1
+
+
+@pytest.mark.usefixtures("small_networks")
+def test_prediction_uses_the_grouping_of_the_training(tmp_path: Path) -> None:
+    text = made_notes(1)[0][0]
+    for asked, grouped in ((3, 3), (0, ALGORITHMS["bilstm"].grouped)):
+        made = tmp_path / f"{asked}.zip"
+        learn(TrainingTask(made_notes(2), "meddocan", iterations=1, grouping=asked), made)
+        assert load_model(made).card.grouped == grouped
+    vocabulary = load_model(made).vocabulary
+    counts = []
+    for factor in (1, 2, 32):
+        encoder = NoteEncoder(rules_for("meddocan"), {}, factor)
+        note, tags = encoder.rule_tags(text)
+        counts.append(len(encoder.items(note, tags, vocabulary)))
+        assert counts[-1] == len(groups(note, factor))
+    assert counts[0] > counts[1] > counts[2]

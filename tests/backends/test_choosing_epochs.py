@@ -14,20 +14,16 @@ from models_runtime.backends.spacy_ner import training as spacy
 from models_runtime.backends.stacked import training as stacked
 from models_runtime.backends.token_classification import held_out
 from models_runtime.backends.token_classification import training as transformer
-from tests.backends.made import made_notes
+from tests.backends.made import Killed, made_notes
 from tests.backends.made_vectors import as_word2vec_text, made_vectors
 from tests.backends.made_weights import tiny_bert
 
-pytestmark = pytest.mark.usefixtures("small_networks")
-NOTES = made_notes(6)
-HELD_OUT = made_notes(8)[6:]
+pytestmark = pytest.mark.usefixtures("small_networks", "small_spacy")
+NOTES = made_notes(3)
+HELD_OUT = made_notes(4)[3:]
 # The second and the third epoch are equally good, so the second one is taken.
 FIGURES = [0.2, 0.8, 0.8, 0.5]
 BEST = 2
-
-
-class Killed(Exception):
-    pass
 
 
 def bilstm_task(folder, **options):

@@ -1,6 +1,5 @@
 """A second training that starts from a model: one label space over both stages (EN-IT of Catelli 2021)."""
 
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,31 +22,31 @@ from models_runtime.backends.spacy_ner import training as spacy
 from models_runtime.backends.spacy_ner.backend import SpacyBackend
 from models_runtime.backends.token_classification import training as transformer
 from models_runtime.backends.token_classification.trained import TransformerBackend
-from tests.backends.made import made_notes
+from tests.backends.made import damaged, made_notes
 from tests.backends.made_weights import tiny_bert
 
-pytestmark = pytest.mark.usefixtures("small_networks")
+pytestmark = pytest.mark.usefixtures("small_networks", "small_spacy")
 FIRST, SECOND = "FECHAS", "TERRITORIO"
 SHARED = "NOMBRE_SUJETO_ASISTENCIA"
 Learn = Callable[[TrainingTask, Path], str]
 
 
-def notes(*labels: str) -> list[tuple[str, list[Span]]]:
-    return [(text, [span for span in spans if span.label in labels]) for text, spans in made_notes(16)]
+def notes(*labels: str, count: int = 10) -> list[tuple[str, list[Span]]]:
+    return [(text, [span for span in spans if span.label in labels]) for text, spans in made_notes(count)]
 
 
 @pytest.mark.parametrize(
     ("learn", "backend", "iterations", "algorithm"),
     [
-        (bilstm.learn, BiLstmCrfBackend, 14, "bilstm"),
-        (spacy.learn, SpacyBackend, 12, "cnn"),
+        (bilstm.learn, BiLstmCrfBackend, 9, "bilstm"),
+        (spacy.learn, SpacyBackend, 8, "cnn"),
         (transformer.learn, TransformerBackend, 30, "fresh"),
     ],
 )
 def test_the_second_stage_knows_the_labels_and_the_weights_of_the_first(
     learn: Learn, backend: type[Backend], iterations: int, algorithm: str, tmp_path: Path
 ) -> None:
-    first, second, fresh = (tmp_path / f"{name}.zip" for name in ("first", "second", "fresh"))
+    first, second = tmp_path / "first.zip", tmp_path / "second.zip"
     folder = ""
     if learn is transformer.learn:
         folder = str(tiny_bert(tmp_path / "bert", [text for text, _ in made_notes(16)], ["O"], positions=128))
@@ -58,15 +57,11 @@ def test_the_second_stage_knows_the_labels_and_the_weights_of_the_first(
         for text, spans in notes(SHARED, SECOND)[:2]
     ]
     learn(TrainingTask(later, "meddocan", algorithm, 1, base=str(first)), second)
-    learn(TrainingTask(later, "meddocan", algorithm, 1, base=folder), fresh)
-
     made = backend(path=str(second))  # type: ignore[call-arg]  # the Protocol doesn't fix how a backend is made
     assert made.labels == tuple(sorted((FIRST, SECOND, SHARED)))
-    assert backend(path=str(fresh)).labels == tuple(sorted((SECOND, SHARED)))  # type: ignore[call-arg]
     text, gold = notes(FIRST, SHARED)[-1]
-    found = {(span.start, span.end, span.label) for span in made.predict([text])[0]}
-    assert {(span.start, span.end, span.label) for span in gold} & found
-    assert FIRST in {label for *_, label in found}
+    found = made.predict([text])[0]
+    assert set(gold) & set(found) and FIRST in {span.label for span in found}
 
 
 def test_a_crf_takes_the_spans_of_the_first_stage_as_features_and_keeps_its_labels(tmp_path: Path) -> None:
@@ -100,40 +95,31 @@ def test_a_crf_has_a_limited_number_of_stages_and_refuses_foreign_ones(tmp_path:
     with pytest.raises(BackendError, match="has 4 stages already"):
         crf.train(some, tmp_path / "more.zip", label_set="meddocan", iterations=2, base=base)
 
-    def changed(name: str, content: bytes) -> Path:
-        made = tmp_path / "changed.zip"
-        with zipfile.ZipFile(path) as old, zipfile.ZipFile(made, "w") as new:
-            for member in old.namelist():
-                new.writestr(member, content if member == name else old.read(member))
-        return made
-
-    with pytest.raises(BackendError, match="it has more than 4 stages"):
-        load_crf(changed("earlier.zip", path.read_bytes()))
-    with pytest.raises(BackendError, match="it can't be read"):
-        load_crf(changed("earlier.zip", b"no zip"))
     crf.train(notes(SECOND)[:2], tmp_path / "other.zip", label_set="meddocan", iterations=2)
-    with pytest.raises(BackendError, match="earlier stage has labels that are missing"):
-        load_crf(changed("earlier.zip", (tmp_path / "other.zip").read_bytes()))
+    for earlier, words in (
+        (path.read_bytes(), "it has more than 4 stages"),
+        (b"no zip", "it can't be read"),
+        ((tmp_path / "other.zip").read_bytes(), "earlier stage has labels that are missing"),
+    ):
+        with pytest.raises(BackendError, match=words):
+            load_crf(damaged(path, tmp_path / "changed.zip", earlier__zip=earlier))
 
 
 def test_a_bilstm_keeps_and_extends_its_words_and_its_language_model(tmp_path: Path) -> None:
     first, second = tmp_path / "first.zip", tmp_path / "second.zip"
-    bilstm.learn(TrainingTask(notes(FIRST), "meddocan", "quick", 1, adapt=1, grouping=3), first)
+    bilstm.learn(TrainingTask(notes(FIRST, count=3), "meddocan", "quick", 1, adapt=1, grouping=3), first)
+    lead = "Zürich ££££ "
     other = [
-        ("Zürich ££££ " + text, [Span(s.start + 12, s.end + 12, s.label) for s in spans])
-        for text, spans in notes(SECOND)
+        (lead + text, [Span(span.start + len(lead), span.end + len(lead), span.label) for span in spans])
+        for text, spans in notes(SECOND, count=3)
     ]
     bilstm.learn(TrainingTask(other, "meddocan", "quick", 1, adapt=1, base=str(first)), second)
-    one, two = load_model(first), load_model(second)
-    assert one.vocabulary.word.items() < two.vocabulary.word.items()
-    assert "zürich" in two.vocabulary.word
-    assert one.characters is not None
-    assert two.characters is not None
-    assert two.characters.alphabet.startswith(one.characters.alphabet)
-    assert "£" in two.characters.alphabet[len(one.characters.alphabet) :]
-    assert two.card.grouped == one.card.grouped == 3
     # Without pre-training of its own, a training keeps the language model as it is.
     bilstm.learn(TrainingTask(other, "meddocan", "quick", 1, base=str(first)), tmp_path / "third.zip")
-    three = load_model(tmp_path / "third.zip")
-    assert three.characters is not None
+    one, two, three = map(load_model, (first, second, tmp_path / "third.zip"))
+    assert one.vocabulary.word.items() < two.vocabulary.word.items() and "zürich" in two.vocabulary.word
+    assert one.characters is not None and two.characters is not None and three.characters is not None
+    added = two.characters.alphabet.removeprefix(one.characters.alphabet)
+    assert "£" in added and added != two.characters.alphabet
+    assert two.card.grouped == one.card.grouped == 3
     assert three.characters.table.weight.equal(one.characters.table.weight)

@@ -10,7 +10,6 @@ import numpy as np
 import pycrfsuite
 import pytest
 
-from annotations.domain.spans import Span
 from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.crf import CrfBackend, table
 from models_runtime.backends.crf import sums as summed
@@ -36,46 +35,45 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.fixture(scope="module")
+def loaded(path: Path) -> CrfBackend:
+    return CrfBackend(str(path))
+
+
 class TestCrfContract(BackendContract):
     # A text with confident predictions at any position, although the first line of a note is a feature.
     words = made_notes(1)[0][0]
 
     @pytest.fixture
-    def backend(self, path: Path) -> Backend:
-        return CrfBackend(path=str(path))
+    def backend(self, loaded: CrfBackend) -> Backend:
+        return loaded
 
 
-def test_it_learns_one_note(tmp_path: Path) -> None:
+@pytest.mark.parametrize("algorithm", ["lbfgs", "ap"])
+def test_it_learns_one_note(tmp_path: Path, algorithm: str) -> None:
     text, spans = made_notes(1)[0]
-    for algorithm in ("lbfgs", "ap"):
-        made = tmp_path / f"{algorithm}.zip"
-        train([(text, spans)], made, label_set="meddocan", algorithm=algorithm)
-        found = CrfBackend(str(made)).predict([text])[0]
-        assert found == spans
-        assert all(span.confidence is not None and span.confidence > 0.5 for span in found)
+    train([(text, spans)], tmp_path / "model.zip", label_set="meddocan", algorithm=algorithm)
+    found = CrfBackend(str(tmp_path / "model.zip")).predict([text])[0]
+    assert found == spans and all(span.confidence is not None and span.confidence > 0.5 for span in found)
 
 
 def test_the_same_notes_give_the_same_file(tmp_path: Path) -> None:
-    one, two = (
-        train(made_notes(8), tmp_path / name, label_set="meddocan", iterations=10) for name in ("a.zip", "b.zip")
+    one, two, other = (
+        train(made_notes(count), tmp_path / "a.zip", label_set="meddocan", iterations=10) for count in (8, 8, 9)
     )
-    assert one == two
-    other = train(made_notes(9), tmp_path / "c.zip", label_set="meddocan", iterations=10)
-    assert other != one
+    assert one == two != other
 
 
-def test_a_note_longer_than_a_sequence_is_predicted_completely(path: Path) -> None:
-    backend = CrfBackend(str(path))
+def test_a_note_longer_than_a_sequence_is_predicted_completely(loaded: CrfBackend) -> None:
     line = PLAIN.replace("\n", " ")
-    long = line * 300
+    long = line * 200
     note = read(long)
     stretches = list(pieces(note))
-    assert len(stretches) > 3
-    assert all(past - first <= MOST for first, past in stretches)
+    assert len(stretches) > 3 and all(past - first <= MOST for first, past in stretches)
     assert [at for stretch in stretches for at in range(*stretch)] == list(range(len(note.tokens)))
     features = Features(note, [])
     assert sum(len(features.of(*stretch)[0]) - 2 * AROUND for stretch in stretches) == len(note.tokens)
-    assert backend.predict([long])[0][-1].start > len(long) - 2 * len(line)
+    assert loaded.predict([long])[0][-1].start > len(long) - 2 * len(line)
 
 
 def test_training_reports_and_stops_without_a_file(tmp_path: Path) -> None:
@@ -90,10 +88,9 @@ def test_training_reports_and_stops_without_a_file(tmp_path: Path) -> None:
             raise Stopped
 
     with pytest.raises(Stopped):
-        train(made_notes(8), tmp_path / "never.zip", label_set="meddocan", report=report)
+        train(made_notes(4), tmp_path / "never.zip", label_set="meddocan", report=report)
     assert [step.iteration for step in steps if step.iteration] == [1, 2, 3]
-    assert steps[-1].loss > 0
-    assert list(tmp_path.iterdir()) == []
+    assert steps[-1].loss > 0 and not list(tmp_path.iterdir())
 
 
 def test_words_of_unlabeled_notes_are_learned(tmp_path: Path) -> None:
@@ -112,29 +109,14 @@ def crfsuite(path: Path) -> tuple[Any, bytes]:
     return tagger, file
 
 
-def test_a_model_s_weights_are_read_from_its_file(path: Path) -> None:
-    tagger, _ = crfsuite(path)
-    said, weights = tagger.info(), load_model(path).weights
-    assert list(weights.tags) == tagger.labels()
-    assert set(weights.features) == set(said.attributes)
-    for (name, tag), value in said.state_features.items():
-        (number,) = weights.numbers([name])
-        assert weights.sums([[number]])[0, weights.tags.index(tag)] == pytest.approx(value, abs=1e-6)
-    for one, row in zip(weights.tags, weights.steps, strict=True):
-        for two, value in zip(weights.tags, row, strict=True):
-            assert value == pytest.approx(said.transitions.get((one, two), 0.0), abs=1e-6)
-    assert weights.numbers(["w=nobody-has-seen-this", "w=\0"]) == []
-
-
 @pytest.mark.parametrize("cut", [0, 40, 1000, -8])
 def test_damaged_weights_are_rejected(path: Path, cut: int) -> None:
     _, file = crfsuite(path)
-    with pytest.raises(ValueError, match=r"damaged|not a crfsuite model"):
-        read_weights(file[:cut])
-    with pytest.raises(ValueError, match="damaged"):
-        # The first weight belongs to a tag that doesn't exist.
-        first = int.from_bytes(file[28:32], "little") + 12
-        read_weights(file[: first + 8] + b"\xff\xff\xff\x7f" + file[first + 12 :])
+    # The first weight belongs to a tag that doesn't exist.
+    first = int.from_bytes(file[28:32], "little") + 12
+    for damaged_file in (file[:cut], file[: first + 8] + b"\xff\xff\xff\x7f" + file[first + 12 :]):
+        with pytest.raises(ValueError, match=r"damaged|not a crfsuite model"):
+            read_weights(damaged_file)
 
 
 @pytest.mark.parametrize("algorithm", ["lbfgs", "ap"])
@@ -162,26 +144,24 @@ def test_predictions_are_those_of_crfsuite(tmp_path: Path, algorithm: str) -> No
         assert np.allclose(path.odds, odds, rtol=0, atol=1e-9)
 
 
-def test_features_are_bounded_in_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_features_are_bounded_in_memory(loaded: CrfBackend, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = Table[int, tuple[bytes]](lambda number: (str(number).encode(),))
-    for number in range(2 * table.MOST + 5):
-        assert made[number] == (str(number).encode(),)
+    assert all(made[number] == (str(number).encode(),) for number in range(2 * table.MOST + 5))
     assert len(made) <= table.MOST
     # Clearing the cache of sums within a stream doesn't change the spans.
     texts = [text for text, _ in made_notes(6)]
-    whole = [key(spans) for spans in CrfBackend(str(path)).predict(texts)]
     monkeypatch.setattr(summed, "MOST_SUMS", 3)
-    assert [key(spans) for spans in CrfBackend(str(path)).predict(texts)] == whole
+    cleared = CrfBackend(str(path))
+    assert list(map(key, cleared.predict(texts))) == list(map(key, loaded.predict(texts)))
+    assert cleared.revision == loaded.revision
 
 
 def test_a_perceptron_s_weights_are_scaled(tmp_path: Path) -> None:
-    made = tmp_path / "ap.zip"
-    train(made_notes(), made, label_set="meddocan", algorithm="ap")
-    tagger, file = crfsuite(made)
+    train(made_notes(), tmp_path / "ap.zip", label_set="meddocan", algorithm="ap")
+    tagger, file = crfsuite(tmp_path / "ap.zip")
     said = tagger.info()
     weights = [*said.state_features.values(), *said.transitions.values()]
-    assert 0 < max(map(abs, weights)) <= LARGEST + 1e-6
-    assert scaled(file) == file
+    assert 0 < max(map(abs, weights)) <= LARGEST + 1e-6 and scaled(file) == file
 
 
 def test_probabilities_that_can_t_be_computed_give_no_confidence(path: Path, tmp_path: Path) -> None:
@@ -192,19 +172,13 @@ def test_probabilities_that_can_t_be_computed_give_no_confidence(path: Path, tmp
         offset = first + 20 * at + 12
         (value,) = struct.unpack_from("<d", weights, offset)
         struct.pack_into("<d", weights, offset, value * 1e4)
-    huge = CrfBackend(str(damaged(path, tmp_path / "huge.zip", model__crfsuite=bytes(weights))))
-    found = huge.predict([TestCrfContract.words])[0]
-    assert found and {span.confidence for span in found} == {None}
-    assert [(span.start, span.end) for span in scaled_spans(bytes(weights), path, tmp_path)] == [
-        (span.start, span.end) for span in found
-    ]
-
-
-def scaled_spans(weights: bytes, path: Path, folder: Path) -> list[Span]:
-    made = damaged(path, folder / "scaled.zip", model__crfsuite=scaled(weights))
-    found = CrfBackend(str(made)).predict([TestCrfContract.words])[0]
-    assert all(span.confidence is not None for span in found)
-    return found
+    found = []
+    for file in (bytes(weights), scaled(bytes(weights))):
+        backend = CrfBackend(str(damaged(path, tmp_path / "made.zip", model__crfsuite=file)))
+        found.append(backend.predict([TestCrfContract.words])[0])
+    huge, fitting = found
+    assert huge and {span.confidence for span in huge} == {None} and all(span.confidence for span in fitting)
+    assert [(span.start, span.end) for span in huge] == [(span.start, span.end) for span in fitting]
 
 
 def test_notes_without_spans_and_unknown_algorithms(tmp_path: Path) -> None:
@@ -224,23 +198,16 @@ def test_notes_without_spans_and_unknown_algorithms(tmp_path: Path) -> None:
         ({"lexicon__json": b"[]"}, "lexicon"),
         ({"model__crfsuite": b"\x80\x04\x95pickle"}, "not in crfsuite's format"),
         ({"model__crfsuite": MAGIC}, "can't be read"),
+        (None, "can't be read"),
+        ({}, "doesn't exist"),
     ],
 )
-def test_invalid_files_are_rejected(path: Path, tmp_path: Path, members: dict[str, bytes], why: str) -> None:
+def test_invalid_files_are_rejected(path: Path, tmp_path: Path, members: Any, why: str) -> None:
+    bad = tmp_path / "bad.zip"
+    if members:
+        damaged(path, bad, **members)
+    elif members is None:
+        bad.write_text("no zip")
     with pytest.raises(BackendError, match=why) as caught:
-        CrfBackend(str(damaged(path, tmp_path / "bad.zip", **members)))
+        CrfBackend(str(bad))
     assert caught.value.permanent
-
-
-def test_a_missing_model_and_another_file_are_rejected(tmp_path: Path) -> None:
-    with pytest.raises(BackendError, match="doesn't exist"):
-        CrfBackend(str(tmp_path / "none.zip"))
-    (tmp_path / "text.zip").write_text("no zip")
-    with pytest.raises(BackendError, match="can't be read"):
-        CrfBackend(str(tmp_path / "text.zip"))
-
-
-def test_loading_again_gives_the_same_revision(path: Path) -> None:
-    one, two = CrfBackend(str(path)), CrfBackend(str(path))
-    assert one.revision == two.revision
-    assert key(one.predict([PLAIN])[0]) == key(two.predict([PLAIN])[0])

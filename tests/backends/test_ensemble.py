@@ -29,7 +29,7 @@ class Finds:
 
 
 def ensemble(*backends: Backend, method: Method = Method.MAJORITY, **options: object) -> EnsembleBackend:
-    members = [Member(f"m{at}") for at in range(len(backends))]
+    members = options.pop("members", None) or [Member(f"m{at}") for at in range(len(backends))]
     return EnsembleBackend(members, backends, method=method, label_set="meddocan", **options)
 
 
@@ -72,25 +72,16 @@ def test_votes_are_counted_after_labels_were_merged() -> None:
 
 
 def test_the_revision_changes_with_members_and_method() -> None:
-    one, two = Finds("Madrid", "X"), Finds("Julián", "X")
-    other = Finds("Madrid", "X")
+    one, two, other = Finds("Madrid", "X"), Finds("Julián", "X"), Finds("Madrid", "X")
     other.revision = "2"
-    ensembles = [
-        ensemble(one, two),
-        ensemble(other, two),
-        ensemble(one, other),
-        ensemble(one, two, two),
-        ensemble(one, two, method=Method.UNION),
-        EnsembleBackend([Member("a"), Member("b")], [one, two], method=Method.MAJORITY, label_set="meddocan"),
-    ]
-    assert len({each.revision for each in ensembles}) == len(ensembles)
-    assert ensemble(one, two).revision == ensemble(one, two).revision
-    heavy = [Member("m0", 2), Member("m1")]
-    equal = EnsembleBackend(heavy, [one, two], method=Method.MAJORITY, label_set="meddocan")
-    assert equal.revision == ensemble(one, two).revision  # weights only count in a weighted vote
-    weighted = EnsembleBackend(heavy, [one, two], method=Method.WEIGHTED, label_set="meddocan")
-    assert weighted.revision != ensemble(one, two, method=Method.WEIGHTED).revision
-    assert all(len(each.revision) <= 120 for each in ensembles)
+    heavy, weighted = {"members": [Member("m0", 2), Member("m1")]}, {"method": Method.WEIGHTED}
+    made = [ensemble(one, two), ensemble(other, two), ensemble(one, other), ensemble(one, two, two)]
+    for options in ({"method": Method.UNION}, {"members": [Member("a"), Member("b")]}, weighted, weighted | heavy):
+        made.append(ensemble(one, two, **options))
+    revisions = [each.revision for each in made]
+    assert len(set(revisions)) == len(revisions) and max(map(len, revisions)) <= 120
+    # Weights only count in a weighted vote.
+    assert ensemble(one, two, **heavy).revision == ensemble(one, two).revision == revisions[0]
 
 
 def test_one_member_is_no_ensemble() -> None:

@@ -1,6 +1,5 @@
 """Zero-shot span models: equal to GLiNER's own package, long texts, many prompts, and folders that are refused."""
 
-import json
 import shutil
 from itertools import pairwise
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file, save_file  # noqa: E402 - as torch
-from tokenizers import Tokenizer  # noqa: E402 - as torch
 
 from models_runtime.backends import Backend, BackendError  # noqa: E402
 from models_runtime.backends.gliner.backend import GlinerBackend, _split  # noqa: E402
@@ -20,6 +18,7 @@ from tests.backends.made_gliner import RECORDED, made_gliner, steady_gliner  # n
 
 PROMPTS = {"city": "CITY", "name of a person": "PATIENT"}
 TEXT = RECORDED["texts"][0]
+ENCODER = RECORDED["cases"]["bert"]["config"]["encoder_config"]
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +60,8 @@ def test_spans_and_probabilities_are_those_of_the_published_package(case: str, t
     backend = GlinerBackend(str(made_gliner(tmp_path / case, case)), "set", {prompt: codes[prompt] for prompt in codes})
     backend._codes, backend._groups = ["A", "B"], list(backend._grouped(RECORDED["prompts"]))
     for text, spans, scores in zip(RECORDED["texts"], recorded["spans"], recorded["scores"], strict=True):
-        assert found(backend, text) == [
-            (start, end, codes[prompt], pytest.approx(score, abs=6e-4)) for start, end, prompt, score in spans
-        ]
+        expected = [(start, end, codes[prompt], pytest.approx(score, abs=6e-4)) for start, end, prompt, score in spans]
+        assert found(backend, text) == expected
         words = [_split(text, backend._folder.pieces.of_words, 99)]
         (window,) = backend._windows(0, words[0])
         given = backend._read(words, [window], backend._groups[0])[0]
@@ -76,15 +74,13 @@ def test_every_word_of_a_long_text_is_read(loaded: GlinerBackend) -> None:
     text = ("Luca - Roma . " * 60).strip()
     spans = loaded.predict([text])[0]
     assert spans[0].start < 20 and spans[-1].end > len(text) - 20
-    gaps = [after.start - before.end for before, after in pairwise(spans)]
-    assert max(gaps) < 40
+    assert max(after.start - before.end for before, after in pairwise(spans)) < 40
 
 
 def test_many_prompts_are_asked_in_groups(folder: Path) -> None:
     prompts = {f"name of a person {'a ' * number}city".strip(): "PATIENT" for number in range(9)} | {"city": "CITY"}
     backend = GlinerBackend(str(folder), "set", prompts)
-    assert len(backend._groups) > 1
-    assert sum(len(group.at) for group in backend._groups) == len(prompts)
+    assert len(backend._groups) > 1 and sum(len(group.at) for group in backend._groups) == len(prompts)
     spans = backend.predict([TEXT])[0]
     assert spans and {span.label for span in spans} <= {"PATIENT", "CITY"}
     with pytest.raises(BackendError, match="is too long for the model"):
@@ -92,21 +88,27 @@ def test_many_prompts_are_asked_in_groups(folder: Path) -> None:
 
 
 def test_the_revision_depends_on_weights_and_prompts(folder: Path, loaded: GlinerBackend, tmp_path: Path) -> None:
-    assert GlinerBackend(str(folder), "i2b2-2014", dict(reversed(PROMPTS.items()))).revision == loaded.revision
-    assert GlinerBackend(str(folder), "i2b2-2014", PROMPTS | {"town": "CITY"}).revision != loaded.revision
-    other = shutil.copytree(folder, tmp_path / "tiny")
-    tensors = load_file(other / "model.safetensors")
-    tensors["prompt_rep_layer.3.bias"] += 1
-    save_file(tensors, other / "model.safetensors")
-    assert GlinerBackend(str(other), "i2b2-2014", PROMPTS).revision != loaded.revision
+    def revision(path: Path, prompts: dict[str, str]) -> str:
+        return GlinerBackend(str(path), "i2b2-2014", prompts).revision
+
+    assert revision(folder, dict(reversed(PROMPTS.items()))) == loaded.revision
+    assert revision(folder, PROMPTS | {"town": "CITY"}) != loaded.revision
+    other = copied(folder, tmp_path / "tiny", **{"prompt_rep_layer.3.bias": torch.ones(12)})
+    assert revision(other, PROMPTS) != loaded.revision
+
+
+def copied(folder: Path, made: Path, **changes: Any) -> Path:
+    """A copy of a model with other tensors."""
+    shutil.copytree(folder, made)
+    save_file(load_file(made / "model.safetensors") | changes, made / "model.safetensors")
+    return made
 
 
 def test_older_files_with_stored_positions_are_read(folder: Path, loaded: GlinerBackend, tmp_path: Path) -> None:
-    other = shutil.copytree(folder, tmp_path / "tiny")
-    tensors = load_file(other / "model.safetensors")
-    tensors["token_rep_layer.bert_layer.model.embeddings.position_ids"] = torch.arange(64)[None]
-    save_file(tensors, other / "model.safetensors")
-    assert found(GlinerBackend(str(other), "set", PROMPTS), TEXT) == found(loaded, TEXT)
+    stored = {"token_rep_layer.bert_layer.model.embeddings.position_ids": torch.arange(64)[None]}
+    assert found(GlinerBackend(str(copied(folder, tmp_path / "tiny", **stored)), "set", PROMPTS), TEXT) == found(
+        loaded, TEXT
+    )
 
 
 @pytest.mark.parametrize(
@@ -117,22 +119,16 @@ def test_older_files_with_stored_positions_are_read(folder: Path, loaded: Gliner
         ({"encoder_config": None}, "has no encoder_config"),
         ({"encoder_config": {"model_type": "llama"}}, "The encoder of “changed” (llama)"),
         ({"encoder_config": {"model_type": "bert", "auto_map": {"AutoModel": "evil.Net"}}}, "can't be used"),
-        ({"max_width": 0}, "max_width in gliner_config.json must be"),
         ({"ent_token": "<<NONE>>"}, "has no piece <<NONE>>"),
         ({"hidden_size": 14}, "model.safetensors in “changed” can't be used"),
         ({"max_width": 101}, "max_width in gliner_config.json must be a whole number between 1 and 100"),
-        ({"num_rnn_layers": 5}, "can't be used (num_rnn_layers)"),
         ({"num_rnn_layers": "1"}, "can't be used (num_rnn_layers)"),
-        ({"encoder_config": {"model_type": []}}, "The encoder of “changed” ([])"),
         ({"encoder_config": {"model_type": "\ud800"}}, "The encoder of “changed” (\ufffd)"),
         ({"encoder_config": {"model_type": "bert", "num_hidden_layers": 10**9}}, "the number of layers"),
         ({"encoder_config": {"model_type": "bert", "max_position_embeddings": "512"}}, "gliner_config.json in"),
         ({"ent_token": "\ud800"}, "gliner_config.json in “changed” can't be used"),
         # A network with these numbers would need 8 TB. It is compared with the tensors without being built.
-        (
-            {"encoder_config": RECORDED["cases"]["bert"]["config"]["encoder_config"] | {"intermediate_size": 10**11}},
-            "model.safetensors in “changed” can't be used (ValueError)",
-        ),
+        ({"encoder_config": ENCODER | {"intermediate_size": 10**11}}, "model.safetensors in “changed” can't be used"),
     ],
 )
 def test_unusable_configurations(changes: dict[str, Any], words: str, tmp_path: Path) -> None:
@@ -144,21 +140,18 @@ def test_unusable_configurations(changes: dict[str, Any], words: str, tmp_path: 
 def test_unusable_folders(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pickle is never opened, not even if it is the only file with weights."""
     monkeypatch.setattr(torch, "load", lambda *args, **kwargs: pytest.fail("a pickle was opened"))
-    for name, missing, words in (
-        ("pickled", "model.safetensors", "lacks model.safetensors. Pickled weights (.bin) are never opened"),
-        ("plain", "tokenizer.json", "lacks tokenizer.json."),
-    ):
-        other = shutil.copytree(folder, tmp_path / name)
-        (other / missing).unlink()
+    for number, (name, content, words) in enumerate((
+        ("model.safetensors", None, "lacks model.safetensors. Pickled weights (.bin) are never opened"),
+        ("tokenizer.json", None, "lacks tokenizer.json."),
+        ("gliner_config.json", "[", "The file gliner_config.json in"),
+        ("model.safetensors", "x", "The file model.safetensors in"),
+    )):  # fmt: skip
+        other = shutil.copytree(folder, tmp_path / str(number))
         (other / "pytorch_model.bin").write_bytes(b"x")
+        (other / name).unlink() if content is None else (other / name).write_text(content)
         with pytest.raises(BackendError) as caught:
             GlinerBackend(str(other), "set", PROMPTS)
         assert words in str(caught.value) and caught.value.permanent
-    for name, content in (("gliner_config.json", "["), ("model.safetensors", "x")):
-        other = shutil.copytree(folder, tmp_path / f"broken-{name}")
-        (other / name).write_text(content)
-        with pytest.raises(BackendError, match=f"The file {name} in"):
-            GlinerBackend(str(other), "set", PROMPTS)
     with pytest.raises(BackendError, match="Add the folder"):
         GlinerBackend(str(tmp_path / "nowhere"), "set", PROMPTS)
 
@@ -175,11 +168,8 @@ EMBEDDINGS = "token_rep_layer.bert_layer.model.embeddings.word_embeddings.weight
     ],
 )
 def test_damaged_tensors(folder: Path, tmp_path: Path, name: str, value: Any) -> None:
-    other = shutil.copytree(folder, tmp_path / "tiny")
-    tensors = load_file(other / "model.safetensors")
-    save_file(tensors | {name: value}, other / "model.safetensors")
     with pytest.raises(BackendError, match=r"model\.safetensors in “tiny” can't be used"):
-        GlinerBackend(str(other), "set", PROMPTS)
+        GlinerBackend(str(copied(folder, tmp_path / "tiny", **{name: value})), "set", PROMPTS)
 
 
 def test_scores_that_are_not_finite_are_an_error_and_not_a_note_without_identifiers(folder: Path) -> None:
@@ -188,15 +178,6 @@ def test_scores_that_are_not_finite_are_an_error_and_not_a_note_without_identifi
     with pytest.raises(BackendError, match="the weights are damaged") as caught:
         backend.predict([TEXT])
     assert caught.value.permanent
-
-
-def test_every_piece_of_the_tokenizer_has_a_row(folder: Path, tmp_path: Path) -> None:
-    other = shutil.copytree(folder, tmp_path / "tiny")
-    tokenizer = Tokenizer.from_file(str(other / "tokenizer.json"))
-    tokenizer.add_tokens(["more"])
-    tokenizer.save(str(other / "tokenizer.json"))
-    with pytest.raises(BackendError, match=r"tokenizer\.json in “tiny” can't be used \(a piece has no row"):
-        GlinerBackend(str(other), "set", PROMPTS)
 
 
 def test_a_snapshot_of_the_hub_has_the_name_of_its_repository(folder: Path, tmp_path: Path) -> None:
@@ -208,17 +189,11 @@ def test_a_snapshot_of_the_hub_has_the_name_of_its_repository(folder: Path, tmp_
         GlinerBackend(str(other), "set", PROMPTS)
 
 
-def test_the_implementation_of_attention_is_not_taken_from_the_folder(folder: Path, tmp_path: Path) -> None:
-    """It can be the name of a kernel that the library would download and run."""
-    encoder = RECORDED["cases"]["bert"]["config"]["encoder_config"] | {"attn_implementation": "org/kernel"}
-    backend = GlinerBackend(str(made_gliner(tmp_path / "kernel", encoder_config=encoder)), "set", PROMPTS)
-    assert found(backend, TEXT) == found(GlinerBackend(str(folder), "set", PROMPTS), TEXT)
-
-
-def test_loading_runs_no_code_from_the_folder(folder: Path, tmp_path: Path) -> None:
-    other = shutil.copytree(folder, tmp_path / "code")
-    config = json.loads((other / "gliner_config.json").read_text())
-    config["model_name"] = str(tmp_path / "other")  # GLiNER's own package would load an encoder from here
-    (other / "gliner_config.json").write_text(json.dumps(config))
-    (other / "modeling.py").write_text("raise SystemExit")
-    assert GlinerBackend(str(other), "set", PROMPTS).predict([TEXT])[0]
+def test_no_code_is_taken_from_the_folder(folder: Path, loaded: GlinerBackend, tmp_path: Path) -> None:
+    """The implementation of attention can be the name of a kernel that the library would download and run. GLiNER's own
+    package would load an encoder from `model_name`.
+    """
+    other = {"model_name": str(tmp_path / "other"), "encoder_config": ENCODER | {"attn_implementation": "org/kernel"}}
+    made = made_gliner(tmp_path / "code", **other)
+    (made / "modeling.py").write_text("raise SystemExit")
+    assert found(GlinerBackend(str(made), "set", PROMPTS), TEXT) == found(loaded, TEXT) != []

@@ -22,16 +22,13 @@ DENIED = Denied([("San Rocco", "HOSPITAL"), ("Rossi", "NAME"), ("via roma", "STR
 def backend_of(person):
     profile = Profile(person)
     return KnownBackend(
-        label_set="i2b2-2014",
+        label_set="i2b2-2014", labels=LABELS, denied=["HOSPITAL"], content="0",
         find=lambda notes: [find(text, profile if patient else None, DENIED) for patient, text in notes],
-        labels=LABELS,
-        denied=["HOSPITAL"],
-        content="0",
-    )
+    )  # fmt: skip
 
 
 class TestContract(BackendContract):
-    most = 400_000
+    most = 200_000
 
     @pytest.fixture
     def backend(self) -> Backend:
@@ -53,23 +50,21 @@ def test_it_is_asked_with_patients():
     ]
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_text_of_a_patient(text):
-    backend = backend_of(PERSON)
-    (spans,) = backend.predict_notes([("P-1", text)])
-    assert key(spans) == sorted(key(spans))
-    assert all(text[span.start : span.end].strip() == text[span.start : span.end] != "" for span in spans)
+def test_hostile_text_of_a_patient():
+    found = backend_of(PERSON).predict_notes([("P-1", text) for text in HOSTILE.values()])
+    for text, spans in zip(HOSTILE.values(), found, strict=True):
+        assert key(spans) == sorted(key(spans))
+        assert all(text[span.start : span.end].strip() == text[span.start : span.end] != "" for span in spans)
 
 
 @pytest.mark.parametrize(
     "piece", ["Otero ", "O. ", "9 2 3 ", "C/ Mayor ", "5 marzo ", "de la ", "a@", "J.O.", "Julian\n"]
 )
 def test_a_long_text_of_a_patient_takes_time_in_proportion(piece):
-    """The time for a text four times as long is not much more than four times as long."""
     backend = backend_of(PERSON)
 
     def predict(times):
         backend.predict_notes([("P-1", piece * times)])
 
     predict(100)
-    assert grows_in_proportion(lambda: predict(1000), lambda: predict(4000))
+    assert grows_in_proportion(lambda: predict(500), lambda: predict(2000))

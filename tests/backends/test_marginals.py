@@ -1,14 +1,44 @@
 """Spans at a masking threshold: neighbors, labels, confidence, ensembles, and what stays as it is."""
 
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("torch")
 
 from annotations.domain.combining.voting import Member, Method
 from annotations.domain.spans import Span
-from annotations.domain.tokens import tokenize
+from annotations.domain.tokens import covered, tokenize
+from annotations.domain.whitespace import trim
 from models_runtime.backends.base import BackendError
+from models_runtime.backends.bilstm_crf import training as bilstm
+from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend
+from models_runtime.backends.crf import CrfBackend
+from models_runtime.backends.crf import training as crf
 from models_runtime.backends.ensemble import EnsembleBackend
-from models_runtime.backends.marginals import Marginals, ThresholdBackend, is_added, revision_without, spans_above
+from models_runtime.backends.learner import TrainingTask
+from models_runtime.backends.marginals import (
+    ABOVE,
+    Marginals,
+    ThresholdBackend,
+    is_added,
+    revision_without,
+    spans_above,
+)
+from models_runtime.backends.stacked import training as stacked
+from models_runtime.backends.stacked.backend import StackedBackend
+from models_runtime.backends.token_classification import TokenClassificationBackend
+from models_runtime.backends.token_classification import training as transformer
+from models_runtime.backends.token_classification.trained import TransformerBackend
+from tests.backends.contract import HOSTILE
+from tests.backends.made import made_notes
+from tests.backends.made_vectors import as_word2vec_text, made_vectors
+from tests.backends.made_weights import tiny_bert
 
 LABELS = ("CITY", "NAME")
 
@@ -57,15 +87,11 @@ def test_tokens_above_the_threshold_are_suggested_beside_the_best_path(text, sha
     assert found(text, [BEST], 0.05, **shares) == [("Anna", "NAME", 0.9), *added]
 
 
-def test_a_text_without_tokens_has_no_spans():
-    assert spans_above(" \n", ([], Marginals.of_tags([], ("O", "B-NAME"), [])), 0.05, "") == []
-
-
 def test_probabilities_of_b_and_i_of_a_label_are_added_up():
     read = Marginals.of_tags(tokenize("Anna"), ("O", "B-NAME", "I-NAME", "B-CITY"), [[0.5, 0.2, 0.2, 0.1]])
-    assert read.labels == LABELS
-    assert read.shares.round(6).tolist() == [[0.1, 0.4]]
+    assert read.labels == LABELS and read.shares.round(6).tolist() == [[0.1, 0.4]]
     assert read.marked.round(6).tolist() == [0.5]
+    assert spans_above(" \n", ([], Marginals.of_tags([], ("O", "B-NAME"), [])), 0.05, "") == []
 
 
 class Given:
@@ -105,18 +131,143 @@ def test_an_ensemble_reads_the_mean_of_its_members():
 
 
 def test_a_member_without_probabilities_is_an_error():
-    member = Given("two", [])
-    member.predict_marginals = None
-    backends = [Given("one", []), type("Plain", (), {"predict": member.predict, "revision": "1", "labels": LABELS})()]
-    whole = EnsembleBackend([Member("one"), Member("two")], backends, method=Method.UNION, label_set="i2b2-2014")
+    plain = SimpleNamespace(name="plain", predict=Given("two", []).predict, revision="1", labels=LABELS)
+    members = [Member("one"), Member("two")]
+    whole = EnsembleBackend(members, [Given("one", []), plain], method=Method.UNION, label_set="i2b2-2014")
     with pytest.raises(BackendError, match="gives no probabilities"):
         ThresholdBackend(whole, 0.05).predict(["Anna"])
+    with pytest.raises(TypeError, match="gives no probabilities"):
+        ThresholdBackend(plain, 0.05)
 
 
 def test_the_revision_names_the_threshold():
     read = ThresholdBackend(Given("one", []), 0.05)
-    assert read.revision == "1-one-above-0.05"
-    assert revision_without(read.revision) == "1-one"
+    assert (read.revision, revision_without(read.revision)) == ("1-one-above-0.05", "1-one")
     assert not hasattr(read, "device")
-    with pytest.raises(TypeError, match="gives no probabilities"):
-        ThresholdBackend(type("Plain", (), {"name": "plain"})(), 0.05)
+
+
+pytestmark = pytest.mark.usefixtures("small_networks")
+NOTES = made_notes(5)
+LONG = {"one long word", "one long number", "lines of nothing", "crlf", "cr alone"}
+TEXTS = [*(text for text, _ in NOTES[:2]), *(text for name, text in HOSTILE.items() if name not in LONG)]
+# Of the tagger: tags without a prefix, a single one, and a label that is ignored.
+TAGS = ["O", "B-PER", "I-PER", "S-CITY", "DAY", "ORG"]
+MAPPED = {"PER": "NOMBRE_SUJETO_ASISTENCIA", "CITY": "TERRITORIO", "DAY": "FECHAS", "ORG": None}
+SOURCE = f"m{ABOVE}0.1"
+MODELS = ("crf", "bilstm", "stacked", "stacked without a CRF", "transformer", "tagger", "ensemble")
+
+
+class Models:
+    """Hardly trained models, which are unsure of most tokens; each is made when it is first needed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._made = folder, {}
+
+    def __getitem__(self, name):
+        if name not in self._made:
+            self._made[name] = getattr(self, name.split()[0])(name)
+        return self._made[name]
+
+    def crf(self, name):
+        crf.train(NOTES, self._folder / "crf.zip", label_set="meddocan", iterations=3)
+        return CrfBackend(str(self._folder / "crf.zip"))
+
+    def bilstm(self, name):
+        path = self._folder / "bilstm.zip"
+        bilstm.learn(TrainingTask(NOTES, "meddocan", "quick", 2, grouping=2), path)
+        return BiLstmCrfBackend(str(path))
+
+    def stacked(self, name):
+        path, words = self._folder / f"{len(name)}.zip", self._folder / "words.vec"
+        forms = {text[token.start : token.end].lower() for text, _ in NOTES for token in tokenize(text)}
+        as_word2vec_text(words, made_vectors(sorted(forms)))
+        shape = {"hidden": 24, "batch": 4, "vocabulary": 3, "crf": name == "stacked"}
+        parts = {"embeddings": [["words", "words.vec", str(words)]], "embeddings_folder": str(self._folder)}
+        stacked.learn(TrainingTask(NOTES, "meddocan", iterations=4, settings=shape, **parts), path)
+        return StackedBackend(str(path), str(self._folder))
+
+    def transformer(self, name):
+        path = self._folder / "transformer.zip"
+        base = tiny_bert(self._folder / "bert", [text for text, _ in NOTES])
+        transformer.learn(TrainingTask(NOTES, "meddocan", "fresh", 3, base=str(base)), path)
+        return TransformerBackend(str(path))
+
+    def tagger(self, name):
+        folder = tiny_bert(self._folder / "tagger", [text for text, _ in NOTES], TAGS)
+        return TokenClassificationBackend(str(folder), "meddocan", MAPPED)
+
+    def ensemble(self, name):
+        members = [Member("crf", 1.0), Member("bilstm", 2.0), Member("transformer", 0.5)]
+        backends = [self[member.name] for member in members]
+        return EnsembleBackend(members, backends, method=Method.WEIGHTED, label_set="meddocan")
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    return Models(tmp_path_factory.mktemp("models"))
+
+
+def characters(spans):
+    return {at for span in spans for at in range(span.start, span.end)}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_probabilities_of_all_labels_and_of_none_add_up_to_one(models, name, monkeypatch):
+    backend, given_rows = models[name], []
+    of_tags = Marginals.of_tags
+
+    def spied(tokens, names, rows):
+        found = of_tags(tokens, names, rows)
+        given_rows.append((np.asarray(rows).reshape(len(tokens), len(names)), list(names), found))
+        return found
+
+    monkeypatch.setattr(Marginals, "of_tags", spied)
+    read = backend.predict_marginals(TEXTS)
+    assert len(given_rows) >= len(TEXTS) and max(len(rows) for rows, _, _ in given_rows) > 20
+    for rows, names, found in given_rows:
+        assert rows.sum(axis=1) == pytest.approx(np.ones(len(rows)), abs=1e-3)
+        assert found.marked == pytest.approx(1 - rows[:, names.index("O")], abs=1e-3)
+    for text, (spans, marginals), plain in zip(TEXTS, read, backend.predict(TEXTS), strict=True):
+        shares = marginals.shares
+        assert spans == plain and set(marginals.tokens) <= set(tokenize(text))
+        assert shares.shape == (len(marginals.tokens), len(marginals.labels))
+        assert ((shares >= 0) & (shares <= 1)).all() and (marginals.marked <= 1).all()
+        for span in spans if name != "ensemble" else ():  # A tag is not likelier than its label, which has two of them.
+            tokens = slice(*covered(marginals.tokens, span.start, span.end))
+            assert span.confidence <= shares[tokens, marginals.labels.index(span.label)].min() + 1e-3
+
+
+WORDS = st.sampled_from(["Anna", "Rossi", "di", "12", "/", "(", "Torino", "e\u0301", "👩‍⚕️", "a"])
+GAPS = st.sampled_from(["", " ", "  ", "\n", "\r\n", "\t", "\u200b", "\xa0"])
+PROBABILITY = st.floats(0, 1, allow_nan=False)
+
+
+@st.composite
+def marked_texts(draw):
+    """A text, spans of a best path on its tokens, and probabilities of three labels."""
+    text = "".join(word + gap for word, gap in draw(st.lists(st.tuples(WORDS, GAPS), max_size=12)))
+    tokens = tokenize(text)
+    rows = draw(st.lists(st.tuples(*[PROBABILITY] * 4), min_size=len(tokens), max_size=len(tokens)))
+    shares = np.array(rows).reshape(len(tokens), 4)
+    shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1)
+    spans = [Span(token.start, token.end, "A", 0.5, "m") for token in tokens if draw(st.integers(0, 4)) == 0]
+    return text, (spans, Marginals(tokens, ("A", "B", "C"), shares[:, :3]))
+
+
+@given(marked_texts(), st.floats(0.001, 0.999), st.floats(0.001, 0.999))
+def test_masks_grow_and_confidences_are_the_lowest_probability_of_the_label(made, one, two):
+    text, (spans, marginals) = made
+    low, high = sorted((one, two))
+    below, above = (spans_above(text, (spans, marginals), at, SOURCE) for at in (low, high))
+    assert characters(spans) <= characters(above) <= characters(below)
+    assert spans_above(text, (spans, marginals), 1.0, SOURCE) == spans
+    assert all(before.end <= after.start for before, after in pairwise(below))
+    for span in below:
+        if not is_added(span.source):
+            continue
+        assert trim(text, span.start, span.end) == (span.start, span.end)
+        inside = slice(*covered(marginals.tokens, span.start, span.end))
+        own = marginals.shares[inside, marginals.labels.index(span.label)]
+        assert span.confidence == round(float(own.min()), 4)
+        assert (marginals.marked[inside] > low).all()
+        assert (own == marginals.shares[inside].max(axis=1)).all()

@@ -37,14 +37,10 @@ def torchs_own_kernels() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(tiny_bert(tmp_path_factory.mktemp("weights") / "tiny", [text for text, _ in made_notes(40)]))
-
-
-@pytest.fixture(scope="module")
-def learned(base: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
     """`learned(kind, device)`: the backend of a model that was trained on that device on one long note."""
     known: dict[Any, Path] = {}
+    base = str(tiny_bert(tmp_path_factory.mktemp("weights") / "tiny", [text for text, _ in made_notes(40)]))
 
     def learn(kind: str, device: Device = Device("cpu", "CPU", 4096)) -> Any:  # noqa: B008 - it can't change
         if (kind, device) not in known:
@@ -53,10 +49,9 @@ def learned(base: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[...
                 for module in (transformer, bilstm):
                     patched.setattr(module, "choose_device", lambda: device)
                 if kind == "transformer":
-                    task = TrainingTask([NOTE] * 2, "meddocan", algorithm="fresh", iterations=50, base=base)
-                    transformer.learn(task, made)
+                    transformer.learn(TrainingTask([NOTE] * 2, "meddocan", "fresh", 40, base=base), made)
                 else:
-                    bilstm.learn(TrainingTask([NOTE] * 4, "meddocan", iterations=15, adapt=1), made)
+                    bilstm.learn(TrainingTask([NOTE] * 2, "meddocan", iterations=15, adapt=1), made)
         return (TransformerBackend if kind == "transformer" else BiLstmCrfBackend)(str(known[kind, device]))
 
     return learn
@@ -76,7 +71,7 @@ def test_bf16_predicts_the_same_spans(learned: Callable[..., Any], kind: str, mo
 
     monkeypatch.setattr(torch.nn.functional, "linear", watched)
     backend.placement.device = BF16
-    texts = [NOTE[0], *(text for text, _ in made_notes(12))]
+    texts = [NOTE[0], *(text for text, _ in made_notes(6))]
     in_bf16 = backend.predict(texts)
     assert kinds == {torch.bfloat16}
     backend.placement.device = replace(BF16, dtype=torch.float32)

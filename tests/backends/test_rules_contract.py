@@ -1,5 +1,8 @@
 """The rules backend: contract in every supported label set; hostile repetition takes linear time."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from models_runtime.backends import Backend, BackendError, load
@@ -13,7 +16,7 @@ LABEL_SETS = ["i2b2-2014", "meddocan", "it-4", "omissis", "hipaa-18", "redactor-
 
 
 class TestRules(BackendContract):
-    most = 200_000
+    most = 120_000
 
     @pytest.fixture
     def backend(self) -> Backend:
@@ -24,20 +27,11 @@ class TestRules(BackendContract):
 def test_every_shipped_label_set(label_set: str) -> None:
     backend = RulesBackend(label_set)
     spans = backend.predict([PLAIN])[0]
-    assert {span.label for span in spans} <= set(backend.labels)
-    assert spans
+    assert spans and {span.label for span in spans} <= set(backend.labels)
     assert all(span.source in {rule.id for rule in RULES} for span in spans)
-
-
-def test_labels_are_codes_of_their_set() -> None:
-    import json
-    from pathlib import Path
-
-    folder = Path(__file__).parents[2] / "fixtures" / "label_sets"
-    for label_set in LABEL_SETS:
-        data = json.loads((folder / f"{label_set}.json").read_text(encoding="utf-8"))
-        codes = {label.get("code") or label["name"] for group in data["categories"] for label in group["labels"]}
-        assert set(RulesBackend(label_set).labels) <= codes
+    file = Path(__file__).parents[2] / "fixtures" / "label_sets" / f"{label_set}.json"
+    groups = json.loads(file.read_text(encoding="utf-8"))["categories"]
+    assert set(backend.labels) <= {label.get("code") or label["name"] for group in groups for label in group["labels"]}
 
 
 def test_loading() -> None:
@@ -74,9 +68,11 @@ def test_rule_ids_are_unique() -> None:
 
 def test_rules_of_other_languages_are_not_used() -> None:
     text = "Seen at Mercy Hospital, Dunmore, OH 44107."
-    found = {text[span.start : span.end] for span in RulesBackend(languages=["es"]).predict([text])[0]}
-    assert "Mercy Hospital" not in found
-    assert "Mercy Hospital" in {text[s.start : s.end] for s in RulesBackend(languages=["en"]).predict([text])[0]}
+    for language, is_found in (("es", False), ("en", True)):
+        spans = RulesBackend(languages=[language]).predict([text])[0]
+        assert ("Mercy Hospital" in {text[span.start : span.end] for span in spans}) is is_found
+    one, two = (RulesBackend(languages=[each]).predict(["Dr. Rossi, 12/03/2020"])[0] for each in ("it", "en"))
+    assert key(one) == key(two), "rules of all languages are independent of the language"
 
 
 REPEATED = [
@@ -98,28 +94,22 @@ REPEATED = [
 ]  # fmt: skip
 
 
-def test_hostile_repetition_is_linear() -> None:
-    """10,000 characters of one piece, then a mismatch that would make ambiguous patterns backtrack.
+@pytest.mark.parametrize("share", [2, pytest.param(1, marks=pytest.mark.nightly)])
+def test_hostile_repetition_is_linear(share: int) -> None:
+    """10,000 characters of a piece, then a mismatch that would make ambiguous patterns backtrack.
 
     Backtracking from each character would take 50,000,000 steps, which is far more than a third of a second.
     """
     backend = load(PATH)
-    for piece in REPEATED:
+    for piece in REPEATED[::share]:
         text = (piece * (10_000 // len(piece) + 1))[:10_000] + "!\n"
         assert takes_at_most(0.3, lambda: backend.predict([text])), piece  # noqa: B023 - it is called at once
 
 
-@pytest.mark.parametrize("share", [20, pytest.param(1, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("share", [40, pytest.param(1, marks=pytest.mark.nightly)])
 def test_every_pair_of_hostile_pieces_is_fast(share: int) -> None:
     """One pair of so many."""
     backend = load(PATH)
     texts = [(one + two) * 12 for one in REPEATED for two in REPEATED][::share]
     for text in texts:
         assert takes_at_most(1, lambda: backend.predict([text])), f"slow on a text of {len(text)} characters"  # noqa: B023
-
-
-def test_rules_of_all_languages_are_independent_of_the_language() -> None:
-    text = "Dr. Rossi, 12/03/2020"
-    assert key(RulesBackend(languages=["it"]).predict([text])[0]) == key(
-        RulesBackend(languages=["en"]).predict([text])[0]
-    )

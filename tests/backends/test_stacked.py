@@ -1,10 +1,14 @@
-"""The BiLSTM-CRF with stacked embeddings: contract, removed layers, annealing, resumed and second trainings."""
+"""The BiLSTM-CRF with stacked embeddings: contract, removed layers, annealing, second trainings, word vectors."""
 
+import gzip
 import json
+import pickle
+import struct
 import zipfile
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch")
@@ -16,14 +20,25 @@ from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.characters.child import check as check_characters
 from models_runtime.backends.characters.training import learn as learn_characters
 from models_runtime.backends.learner import Step, TrainingTask
+from models_runtime.backends.stacked import word_files
 from models_runtime.backends.stacked.annealing import Annealing, rate_after
 from models_runtime.backends.stacked.backend import StackedBackend
 from models_runtime.backends.stacked.child import check
+from models_runtime.backends.stacked.embeddings import words_of as from_file
+from models_runtime.backends.stacked.fasttext import _fnv
 from models_runtime.backends.stacked.model import WEIGHTS, load_model
 from models_runtime.backends.stacked.training import ALGORITHMS, learn
+from models_runtime.backends.stacked.word_files import open_words
 from tests.backends.contract import BackendContract
-from tests.backends.made import damaged, made_notes, moved_notes
-from tests.backends.made_vectors import as_fasttext, as_word2vec_text, made_vectors
+from tests.backends.made import Killed, damaged, dies_at, made_notes, moved_notes
+from tests.backends.made_vectors import (
+    as_fasttext,
+    as_glove,
+    as_word2vec_binary,
+    as_word2vec_text,
+    fasttext_vector,
+    made_vectors,
+)
 
 SMALL = {"hidden": 24, "batch": 4, "vocabulary": 3}
 
@@ -37,8 +52,8 @@ def files(tmp_path_factory):
     """A folder with word vectors and a language model, and the embeddings of both."""
     folder = tmp_path_factory.mktemp("embeddings")
     as_word2vec_text(folder / "words.vec", made_vectors(words_of(made_notes(16))))
-    notes = [(text, []) for text, _ in [*made_notes(12), *moved_notes(12)]]
-    learn_characters(TrainingTask(notes, "", iterations=3, settings={"width": 16}), folder / "characters.zip")
+    notes = [(text, []) for text, _ in [*made_notes(6), *moved_notes(6)]]
+    learn_characters(TrainingTask(notes, "", iterations=2, settings={"width": 16}), folder / "characters.zip")
     return {
         "words": ["words", "words.vec", str(folder / "words.vec")],
         "characters": ["characters", "characters-1", str(folder / "characters.zip")],
@@ -47,21 +62,23 @@ def files(tmp_path_factory):
 
 
 def task_of(files, embeddings=("words", "characters"), notes=None, settings=None, **options):
-    return TrainingTask(
-        notes or [*made_notes(12), *moved_notes(12)],
-        "meddocan",
-        embeddings=[files[each] for each in embeddings],
-        embeddings_folder=files["folder"],
-        settings=SMALL | (settings or {}),
-        **options,
-    )
+    asked = {"embeddings": [files[each] for each in embeddings], "embeddings_folder": files["folder"], **options}
+    return TrainingTask(notes or made_notes(2), "meddocan", settings=SMALL | (settings or {}), **asked)
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory, files) -> Backend:
     made = tmp_path_factory.mktemp("stacked") / "model.zip"
-    learn(task_of(files, iterations=40, grouping=4), made)
+    notes, settings = [*made_notes(6), *moved_notes(6)], {"batch": 2, "dropout": 0.1, "word_dropout": 0.0}
+    learn(task_of(files, notes=notes, settings=settings, iterations=20, grouping=4), made)
     return StackedBackend(str(made), files["folder"])
+
+
+@pytest.fixture(scope="module")
+def hardly_trained(tmp_path_factory, files) -> Path:
+    made = tmp_path_factory.mktemp("hardly") / "model.zip"
+    learn(task_of(files, iterations=1, grouping=4), made)
+    return made
 
 
 class TestStackedContract(BackendContract):
@@ -72,32 +89,21 @@ class TestStackedContract(BackendContract):
         return trained
 
 
-@pytest.mark.parametrize("settings", [{"crf": False, "layers": 2}, {"lstm": False}])
+@pytest.mark.parametrize("settings", [{"crf": False, "layers": 2}, {"lstm": False, "reprojection": False}])
 def test_layers_can_be_left_out(tmp_path, files, settings):
+    """The reprojection is as wide as the stack."""
     steps: list[Step] = []
-    exact = {"dropout": 0.0, "word_dropout": 0.0}
-    task = task_of(
-        files, notes=made_notes(8), settings=settings | exact, iterations=15, grouping=4, report=steps.append
-    )
-    learn(task, tmp_path / "model.zip")
+    asked = {"notes": made_notes(6), "settings": settings | {"dropout": 0.0, "word_dropout": 0.0}, "grouping": 4}
+    learn(task_of(files, iterations=15, report=steps.append, **asked), tmp_path / "model.zip")
     assert steps[-1].loss < steps[0].loss / 2
-    model = load_model(tmp_path / "model.zip")
-    names = set(model.network.state_dict())
-    assert any(name.startswith("crf.") for name in names) == settings.get("crf", True)
-    assert sum(name == "onward.0.weight_hh_l0" for name in names) == settings.get("lstm", True)
-    assert ("onward.1.weight_hh_l0" in names) == (settings.get("layers") == 2)
-    text = made_notes(1)[0][0]
-    found = StackedBackend(str(tmp_path / "model.zip")).predict([text])[0]
+    tensors = load_model(tmp_path / "model.zip").network.state_dict()
+    assert any(name.startswith("crf.") for name in tensors) == settings.get("crf", True)
+    assert ("onward.0.weight_hh_l0" in tensors) == settings.get("lstm", True)
+    assert ("onward.1.weight_hh_l0" in tensors) == (settings.get("layers") == 2)
+    reprojection = tensors.get("reprojection.weight")
+    assert (reprojection is not None and reprojection.shape == (40, 40)) == settings.get("reprojection", True)
+    found = StackedBackend(str(tmp_path / "model.zip")).predict([made_notes(1)[0][0]])[0]
     assert found and all(0 <= span.confidence <= 1 for span in found)
-
-
-def test_the_reprojection_is_as_wide_as_the_stack_and_can_be_left_out(tmp_path, files):
-    few = {"notes": made_notes(2), "iterations": 1}
-    learn(task_of(files, **few), tmp_path / "with.zip")
-    with_it = load_model(tmp_path / "with.zip").network.state_dict()
-    assert with_it["reprojection.weight"].shape == (8 + 32, 8 + 32)
-    learn(task_of(files, settings={"reprojection": False}, **few), tmp_path / "without.zip")
-    assert not any("reprojection" in name for name in load_model(tmp_path / "without.zip").network.state_dict())
 
 
 def test_the_defaults_are_those_of_tables_3_6_3_8_and_3_10():
@@ -108,149 +114,123 @@ def test_the_defaults_are_those_of_tables_3_6_3_8_and_3_10():
         assert (hyper.patience, hyper.layers) == (3, 1)
 
 
-def test_the_rate_falls_after_epochs_without_a_lower_loss():
-    plan = Annealing(rate=0.1, factor=0.5, patience=3)
-    assert rate_after([], plan) == 0.1
-    assert rate_after([3, 2, 2, 2], plan) == 0.1
-    assert rate_after([3, 2, 2, 2.1, 2], plan) == 0.05
-    assert rate_after([3, 2, 2, 2, 2, 2, 2], plan) == 0.05
-    assert rate_after([3, 2, 2, 2, 2, 2, 2, 2], plan) == 0.025
-    assert rate_after([3, 2, 2, 2, 1, 2, 2], plan) == 0.1
+@pytest.mark.parametrize(
+    ("losses", "rate"),
+    [
+        ([], 0.1),
+        ([3, 2, 2, 2], 0.1),
+        ([3, 2, 2, 2.1, 2], 0.05),
+        ([3, 2, 2, 2, 2, 2, 2], 0.05),
+        ([3, 2, 2, 2, 2, 2, 2, 2], 0.025),
+        ([3, 2, 2, 2, 1, 2, 2], 0.1),
+    ],
+)
+def test_the_rate_falls_after_epochs_without_a_lower_loss(losses, rate):
+    assert rate_after(losses, Annealing(rate=0.1, factor=0.5, patience=3)) == rate
 
 
 @pytest.mark.parametrize("anneal", ["training", "held-out"])
 def test_training_ends_when_the_rate_is_too_small(tmp_path, files, anneal):
+    """A training whose epochs were chosen before runs all of them: a refit anneals by the loss on its own notes."""
     steps: list[Step] = []
-    settings = {"patience": 1, "factor": 0.01, "least_rate": 0.05, "anneal": anneal, "rate": 0.1}
-    task = task_of(files, settings=settings, iterations=500, held_out=made_notes(3), report=steps.append)
+    harsh = {"patience": 1, "factor": 0.1, "rate": 0.9, "least_rate": 0.5, "anneal": anneal}
+    asked = {"notes": made_notes(4), "held_out": made_notes(6)[4:], "settings": harsh, "grouping": 4}
+    task = task_of(files, ["words"], iterations=100, report=steps.append, **asked)
     learn(task, tmp_path / "model.zip")
-    assert 1 < len(steps) < 500
-    losses = [step.loss if anneal == "training" else step.held_out_loss for step in steps]
-    assert losses[-1] >= min(losses[:-1])
+    losses, ended = [step.loss if anneal == "training" else step.held_out_loss for step in steps], len(steps)
+    assert 1 < ended < 100 and losses[-1] >= min(losses[:-1])
     assert losses[:-1] == sorted(losses[:-1], reverse=True)
     assert all(step.held_out_loss is None for step in steps) == (anneal == "training")
-
-
-class Killed(Exception):
-    pass
+    steps.clear()
+    learn(replace(task, stop_after=ended + 2), tmp_path / "model.zip")
+    assert len(steps) == ended + 2
 
 
 def test_a_killed_training_continues_and_gives_the_same_model(tmp_path, files):
-    def task(name, death=0):
-        def report(step):
-            if step.iteration == death:
-                raise Killed
-
-        settings = {"patience": 1, "factor": 0.9}
-        own = {"notes": made_notes(8), "iterations": 4, "checkpoint": tmp_path / name}
-        return task_of(files, settings=settings, report=report, **own)
-
-    whole = learn(task("one"), tmp_path / "whole.zip")
+    task = task_of(files, settings={"patience": 1, "factor": 0.9}, iterations=4)
+    whole, killed = learn(task, tmp_path / "whole.zip"), replace(task, checkpoint=tmp_path / "two")
     with pytest.raises(Killed):
-        learn(task("two", 3), tmp_path / "half.zip")
+        learn(replace(killed, report=dies_at(3)), tmp_path / "half.zip")
     assert (tmp_path / "two").exists() and not (tmp_path / "half.zip").exists()
-    assert learn(task("two"), tmp_path / "again.zip") == whole
-    assert (
-        learn(task_of(files, notes=made_notes(8), iterations=4, settings={"seed": 8}), tmp_path / "other.zip") != whole
-    )
+    assert learn(killed, tmp_path / "again.zip") == whole
+    assert learn(replace(task, settings=SMALL | {"seed": 8}), tmp_path / "other.zip") != whole
 
 
 def test_a_killed_language_model_continues_and_gives_the_same_model(tmp_path):
-    def task(name, death=0, **options):
-        def report(step):
-            assert step.held_out_loss is not None and step.f1 is None
-            if step.iteration == death:
-                raise Killed
+    def report(step):
+        assert step.held_out_loss is not None and step.f1 is None
 
-        notes, held_out = ([(text, []) for text, _ in some] for some in (made_notes(12), moved_notes(3)))
-        return TrainingTask(
-            notes, "", iterations=4, held_out=held_out, settings={"width": 16}, checkpoint=tmp_path / name,
-            report=report, **options,
-        )  # fmt: skip
-
-    whole = learn_characters(task("one"), tmp_path / "whole.zip")
+    notes, held_out = ([(text, []) for text, _ in some] for some in (made_notes(5), moved_notes(2)))
+    task = TrainingTask(notes, "", iterations=4, held_out=held_out, settings={"width": 16}, report=report)
+    whole = learn_characters(task, tmp_path / "whole.zip")
+    killed = replace(task, checkpoint=tmp_path / "two")
     with pytest.raises(Killed):
-        learn_characters(task("two", 3), tmp_path / "half.zip")
-    assert learn_characters(task("two"), tmp_path / "again.zip") == whole
-    learn_characters(task("three", base=str(tmp_path / "whole.zip")), tmp_path / "more.zip")
+        learn_characters(replace(killed, report=dies_at(3)), tmp_path / "half.zip")
+    assert learn_characters(killed, tmp_path / "again.zip") == whole
+    learn_characters(replace(task, iterations=1, base=str(tmp_path / "whole.zip")), tmp_path / "more.zip")
 
 
 def test_unknown_words_need_the_file_and_its_absence_is_named(tmp_path, files):
     """The model keeps the words of its notes and the first words of the file; others are read from the file."""
-    learn(task_of(files, ("words",), notes=made_notes(2), iterations=1, settings={"vocabulary": 1}), tmp_path / "m.zip")
-    learned = set(words_of(made_notes(2)))
-    (part,) = load_model(tmp_path / "m.zip").stack.parts
-    first = words_of(made_notes(16))[0]
-    assert set(part.kept) <= learned | {first} and first in part.kept
-    with_it, without = StackedBackend(str(tmp_path / "m.zip"), files["folder"]), StackedBackend(str(tmp_path / "m.zip"))
-    unknown = next(word for word in words_of(made_notes(16)) if word not in part.kept)
+    made = str(tmp_path / "m.zip")
+    learn(task_of(files, ("words",), iterations=1, settings={"vocabulary": 1}), Path(made))
+    (part,) = load_model(Path(made)).stack.parts
+    known = words_of(made_notes(16))
+    assert set(part.kept) <= {*words_of(made_notes(2)), known[0]} and known[0] in part.kept
+    with_it, without = StackedBackend(made, files["folder"]), StackedBackend(made)
+    unknown = next(word for word in known if word not in part.kept)
     vectors = [backend._stack.parts[0]._vector(unknown.upper()) for backend in (with_it, without)]
     assert vectors[0] is not None and vectors[1] is None
     assert "words.vec" not in with_it.revision and without.revision.endswith("words.vec missing")
-    (tmp_path / "words.vec").write_text("a 1 2 3 4 5 6 7 8\n")
-    assert StackedBackend(str(tmp_path / "m.zip"), str(tmp_path)).revision.endswith("words.vec changed")
-    (tmp_path / "words.vec").write_bytes(b"PK")
-    assert StackedBackend(str(tmp_path / "m.zip"), str(tmp_path)).revision.endswith("words.vec unreadable")
+    for content, word in ((b"a 1 2 3 4 5 6 7 8\n", "changed"), (b"PK", "unreadable")):
+        (tmp_path / "words.vec").write_bytes(content)
+        assert StackedBackend(made, str(tmp_path)).revision.endswith(f"words.vec {word}")
 
 
 def test_words_are_looked_up_in_four_spellings(tmp_path):
-    as_word2vec_text(tmp_path / "v.vec", made_vectors(["Rossi", "rossi", "bianchi", "##", "000"]))
-    from models_runtime.backends.stacked.embeddings import words_of as from_file
-
-    words = from_file("v.vec", tmp_path / "v.vec", ["Rossi", "BIANCHI", "12", "123", "Verdi"], 0)
     expected = made_vectors(["Rossi", "rossi", "bianchi", "##", "000"])
+    as_word2vec_text(tmp_path / "v.vec", expected)
+    words = from_file("v.vec", tmp_path / "v.vec", ["Rossi", "BIANCHI", "12", "123", "Verdi"], 0)
     for form, word in (("Rossi", "Rossi"), ("ROSSI", "rossi"), ("BIANCHI", "bianchi"), ("12", "##"), ("123", "000")):
         assert words._vector(form).tolist() == expected[word]
     assert words._vector("Verdi") is None
 
 
-def test_the_grouping_factor_sets_the_context_of_network_and_language_model(tmp_path, files):
+def test_the_grouping_factor_sets_the_context_of_network_and_language_model(tmp_path, files, trained):
     """With one sentence per sequence, another sentence changes nothing."""
     text = made_notes(1)[0][0]
     other = "Otra frase aqui.\n" + text
-    for grouping, same in ((1, True), (32, False)):
-        made = tmp_path / f"{grouping}.zip"
-        learn(task_of(files, notes=made_notes(8), iterations=30, grouping=grouping), made)
-        backend = StackedBackend(str(made), files["folder"])
-        alone = [(span.start, span.confidence) for span in backend.predict([text])[0]]
-        behind = [(span.start - len(other) + len(text), span.confidence) for span in backend.predict([other])[0]]
+    learn(task_of(files, notes=made_notes(6), iterations=20, grouping=1), tmp_path / "1.zip")
+    for backend, same in ((StackedBackend(str(tmp_path / "1.zip"), files["folder"]), True), (trained, False)):
+        (alone,), (both,) = backend.predict([text]), backend.predict([other])
+        behind = [(span.start - len(other) + len(text), span.confidence) for span in both]
         behind = [span for span in behind if span[0] >= 0]
-        assert alone and (alone == behind) == same
+        assert alone and ([(span.start, span.confidence) for span in alone] == behind) == same
 
 
-def test_a_second_training_keeps_labels_words_and_embeddings_of_the_first(tmp_path, files):
-    first = made_notes(8)
-    learn(task_of(files, notes=first, iterations=1, grouping=4), tmp_path / "first.zip")
-    second = [(text.replace("Dr.", "Visto"), [s for s in spans if s.label == "FECHAS"]) for text, spans in first]
-    again = task_of(files, (), notes=second, iterations=1, base=str(tmp_path / "first.zip"))
-    learn(again, tmp_path / "second.zip")
-    before, after = (load_model(tmp_path / name) for name in ("first.zip", "second.zip"))
+def test_a_second_training_keeps_labels_words_and_embeddings_of_the_first(tmp_path, files, hardly_trained):
+    second = [
+        (text.replace("Dr.", "Visto"), [s for s in spans if s.label == "FECHAS"]) for text, spans in made_notes(2)
+    ]
+    base = {"notes": second, "base": str(hardly_trained), "iterations": 1}
+    learn(task_of(files, (), **base), tmp_path / "second.zip")
+    before, after = map(load_model, (hardly_trained, tmp_path / "second.zip"))
     assert after.card.labels == before.card.labels and after.card.embeddings == before.card.embeddings
-    assert after.card.grouped == 4 and set(before.stack.parts[0].kept) <= set(after.stack.parts[0].kept)
-    gone = TrainingTask(second, "meddocan", base=str(tmp_path / "first.zip"), embeddings_folder=str(tmp_path))
+    assert after.card.grouped == before.card.grouped == 4
+    assert set(before.stack.parts[0].kept) <= set(after.stack.parts[0].kept)
     with pytest.raises(BackendError, match=r"needs the word vectors words\.vec .* missing"):
-        learn(gone, tmp_path / "third.zip")
+        learn(task_of(files | {"folder": str(tmp_path)}, (), **base), tmp_path / "third.zip")
 
 
-def test_fasttext_with_sub_words_gives_every_word_a_vector(tmp_path, files):
-    as_fasttext(tmp_path / "it.bin", made_vectors(words_of(made_notes(4))))
-    own = {"words": ["words", "it.bin", str(tmp_path / "it.bin")], "folder": str(tmp_path)}
-    learn(task_of(own, ("words",), notes=made_notes(4), iterations=1), tmp_path / "model.zip")
-    backend = StackedBackend(str(tmp_path / "model.zip"), str(tmp_path))
-    assert backend._stack.parts[0]._vector("neverseenbefore") is not None
-
-
-def test_damaged_models_are_refused(tmp_path, files):
-    learn(task_of(files, notes=made_notes(2), iterations=1), tmp_path / "model.zip")
-    with zipfile.ZipFile(tmp_path / "model.zip") as archive:
+def test_damaged_models_are_refused(tmp_path, hardly_trained):
+    with zipfile.ZipFile(hardly_trained) as archive:
         content, card = archive.read(WEIGHTS), json.loads(archive.read("card.json"))
-    tensors = load(content)
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
-    inside = json.loads(header["embeddings"])
+    tensors, inside = load(content), json.loads(header["embeddings"])
     lacking = {name: value for name, value in tensors.items() if name != "network.out.weight"}
     for some, said in ((lacking, inside), (tensors, inside[:1]), (tensors, [inside[0][:-1], inside[1]]), (tensors, 1)):
         weights = save(some, {"embeddings": json.dumps(said)})
-        made = damaged(tmp_path / "model.zip", tmp_path / "bad.zip", weights__safetensors=weights)
+        made = damaged(hardly_trained, tmp_path / "bad.zip", weights__safetensors=weights)
         with pytest.raises(BackendError, match="don't fit its card"):
             StackedBackend(str(made))
     for change, why in (
@@ -262,14 +242,13 @@ def test_damaged_models_are_refused(tmp_path, files):
         ({"embeddings": [card["embeddings"][0] | {"kind": "code"}]}, "no plain file name"),
         ({"labels": ["B", "A"]}, "sorted and distinct"),
     ):
-        made = damaged(tmp_path / "model.zip", tmp_path / "bad.zip", card__json=json.dumps(card | change).encode())
+        made = damaged(hardly_trained, tmp_path / "bad.zip", card__json=json.dumps(card | change).encode())
         with pytest.raises(BackendError, match=why):
             StackedBackend(str(made))
 
 
-def test_the_check_of_an_uploaded_file_opens_it_and_predicts(tmp_path, files):
-    learn(task_of(files, notes=made_notes(2), iterations=1), tmp_path / "model.zip")
-    outline = check(tmp_path / "model.zip")
+def test_the_check_of_an_uploaded_file_opens_it_and_predicts(tmp_path, files, hardly_trained):
+    outline = check(hardly_trained)
     assert (outline["algorithm"], outline["notes"], outline["iterations"]) == ("sgd", 2, 1)
     language = Path(files["characters"][2])
     assert check_characters(language)["labels"] == ()
@@ -277,17 +256,14 @@ def test_the_check_of_an_uploaded_file_opens_it_and_predicts(tmp_path, files):
         check(language)
     with zipfile.ZipFile(language) as archive:
         content, card = archive.read(WEIGHTS), json.loads(archive.read("card.json"))
-    for change, why in (
-        ({"width": 17}, "don't fit its card"),
-        ({"width": 10**9}, "don't fit"),
-        ({"more": 1}, "unknown"),
+    for members, why in (
+        ({"card__json": json.dumps(card | {"width": 17}).encode()}, "don't fit its card"),
+        ({"card__json": json.dumps(card | {"width": 10**9}).encode()}, "don't fit"),
+        ({"card__json": json.dumps(card | {"more": 1}).encode()}, "unknown"),
+        ({"weights__safetensors": save(load(content), {"alphabet": '"ab"'})}, "don't fit its card"),
     ):
-        made = damaged(language, tmp_path / "bad.zip", card__json=json.dumps(card | change).encode())
         with pytest.raises(BackendError, match=why):
-            check_characters(made)
-    made = damaged(language, tmp_path / "bad.zip", weights__safetensors=save(load(content), {"alphabet": '"ab"'}))
-    with pytest.raises(BackendError, match="don't fit its card"):
-        check_characters(made)
+            check_characters(damaged(language, tmp_path / "bad.zip", **members))
 
 
 def test_tasks_without_embeddings_or_spans_are_refused(tmp_path, files):
@@ -297,16 +273,81 @@ def test_tasks_without_embeddings_or_spans_are_refused(tmp_path, files):
         learn(task_of(files, notes=[("Nada.", [])]), Path("model.zip"))
 
 
-def test_a_training_whose_epochs_were_chosen_before_runs_all_of_them(tmp_path, files):
-    """A refit anneals by the loss on its own notes, which must not end it before the chosen epoch."""
-    harsh = {"patience": 1, "factor": 0.1, "rate": 0.9, "least_rate": 0.5}
-    steps: list[Step] = []
-    task = task_of(
-        files, ["words"], notes=made_notes(6), settings=harsh, iterations=40, grouping=4, report=steps.append
-    )
-    learn(task, tmp_path / "model.zip")
-    ended = len(steps)
-    assert ended < 40
-    steps.clear()
-    learn(replace(task, stop_after=ended + 2), tmp_path / "model.zip")
-    assert len(steps) == ended + 2
+WORDS = ["the", "Rossi", "età", "città", "New", "13", "…", "naïve"]
+FORMATS = {"glove": as_glove, "text": as_word2vec_text, "binary": as_word2vec_binary}
+
+
+@pytest.mark.parametrize("write", FORMATS.values(), ids=FORMATS)
+def test_every_format_gives_the_same_vectors(tmp_path, write):
+    vectors = made_vectors(WORDS)
+    words = open_words(write(tmp_path / "words", vectors))
+    assert words.dimensions == 8 and len(words.sha256) == 64
+    assert words.first(3) == WORDS[:3] and words.first(99) == WORDS
+    assert {word: found.tolist() for word, found in words.vectors([*WORDS, "unknown", ""]).items()} == vectors
+
+
+def test_fasttext_takes_the_mean_of_word_and_n_grams(tmp_path):
+    """The definition of Bojanowski et al. 2017; the hash of fastText's documented 32-bit FNV-1a."""
+    vectors = made_vectors(WORDS)
+    words = open_words(as_fasttext(tmp_path / "cc.it.bin", vectors))
+    for word in (*WORDS, "unbekannt", "à"):
+        assert np.allclose(words.vector(word), fasttext_vector(word, vectors), atol=0.002), word
+    assert words.first(2) == WORDS[:2]
+    assert (_fnv(b""), _fnv(b"a"), _fnv(b"foobar")) == (0x811C9DC5, 0xE40C292C, 0xBF9CF968)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "its format is unknown. Known formats: word2vec"),
+        (b"just some prose that is no file of vectors\n", "its format is unknown"),
+        (gzip.compress(b"a 1 2\n"), "compressed with gzip; unpack it first"),
+        (b"PK\x03\x04", "is a zip archive; unpack it first"),
+        (pickle.dumps({"a": [1.0]}), "is a pickle, which could run code"),
+        (b"a 1 2\nb 1\n", "line 2 must have a word and 2 values"),
+        (b"3 2\na 1 2\nb 3 4\n", "it has 2 words, but its first line says 3"),
+        (b"2 9999\na 1 2\n", "its first line must give the number"),
+        (b"2 2\na " + bytes(8) + b"\nb " + bytes(3), "it ends early; copy it again"),
+        (b"9 2\na " + bytes(8), "begins no word"),
+        (b"a 1 2\n" + b"b" * (1 << 21), "line 2 is too long"),
+        (struct.pack("<ii", 793712314, 12) + b"\0" * 4, "it ends early"),
+    ],
+)
+def test_damaged_and_foreign_files_are_refused(tmp_path, content, why):
+    (tmp_path / "bad.vec").write_bytes(content)
+    with pytest.raises(BackendError, match=why) as caught:
+        open_words(tmp_path / "bad.vec")
+    assert caught.value.permanent and str(caught.value).startswith("The word vectors bad.vec can't be read: ")
+
+
+def test_values_that_are_no_numbers_are_refused_when_they_are_read(tmp_path):
+    """Of a word that is there twice, the first vector counts. GloVe's largest file has words with spaces."""
+    (tmp_path / "a.vec").write_text("a 1 2\n. . 3 4\nb 1 x\nc nan 1\na 7 8\n")
+    words = open_words(tmp_path / "a.vec")
+    assert words.vector("a").tolist() == [1, 2] and words.vector(". .").tolist() == [3, 4]
+    for word, why in (("b", "a value of word number 3 is no number"), ("c", "not finite")):
+        with pytest.raises(BackendError, match=why):
+            words.vector(word)
+
+
+def test_other_and_cut_fasttext_models_are_refused(tmp_path):
+    for options, why in (
+        ({"version": 11}, "its fastText version is 11, not 12; export its vectors as .vec"),
+        ({"pruned": 0}, r"it is a quantized fastText model \(.ftz\)"),
+        ({"quantized": True}, r"it is a quantized fastText model \(.ftz\)"),
+    ):
+        with pytest.raises(BackendError, match=why):
+            open_words(as_fasttext(tmp_path / "m.bin", made_vectors(WORDS), **options))
+    content = as_fasttext(tmp_path / "m.bin", made_vectors(WORDS)).read_bytes()
+    for size in (70, 100, 200, len(content) - 1):
+        (tmp_path / "cut.bin").write_bytes(content[:size])
+        with pytest.raises(BackendError, match=r"can't be read"):
+            open_words(tmp_path / "cut.bin")
+
+
+def test_too_many_words_and_none(tmp_path, monkeypatch):
+    with pytest.raises(BackendError, match="No such file"):
+        open_words(tmp_path / "gone.vec")
+    monkeypatch.setattr(word_files, "MOST_WORDS", 3)
+    with pytest.raises(BackendError, match="more than 3 words"):
+        open_words(as_glove(tmp_path / "g.txt", made_vectors(WORDS)))

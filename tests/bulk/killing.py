@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ import pyarrow
 
 from annotations.domain.spans import Span
 from models_runtime.backends.arrow import BatchReader
-from models_runtime.bulk.services.pool import Part
+from models_runtime.bulk.services.pool import Part, read_parts
 
 
 class Kills:
@@ -43,3 +44,8 @@ def parts(folder: Path, texts: Sequence[str]) -> Iterator[Part]:
     for number, text in enumerate(texts):
         batch = pyarrow.RecordBatch.from_pydict({"id": ["a"], "text": [text]})
         yield Part(folder / f"{number}.parquet", batch, number)
+
+
+if __name__ == "__main__":
+    here = Path(sys.argv[1])
+    list(read_parts(KILLS, parts(here, [f"sleep {here}"] * 4), 2))

@@ -73,15 +73,13 @@ def answers(folder):
 
 @pytest.mark.processes
 def test_every_note_is_read_once_and_no_text_is_written(project, notes, tmp_path):
-    boss = make.make_member(project, "manager", "boss")
-    out = tmp_path / "out"
+    boss, out = make.make_member(project, "manager", "boss"), tmp_path / "out"
     said = command("ward", "rules", notes, out, "--by", "boss")
     rows = answers(out)
     assert [row["id"] for row in rows] == [f"n{number}" for number in range(30)]
     assert (said["notes"], said["unread"], said["earlier"], said["target"]) == (30, 0, 0, str(out))
-    assert (
-        said["spans"] == sum(len(row["spans"]) for row in rows) == 60
-    )  # A telephone number is found too, but the project has no label for it.
+    # A telephone number is found too, but the project has no label for it.
+    assert said["spans"] == sum(len(row["spans"]) for row in rows) == 60
     assert {TEXT[one["start"] : one["end"]] for one in rows[0]["spans"]} >= {"Julián Otero Paz", "12/03/2021"}
     assert sorted(path.name for path in out.glob("part-*")) == [f"part-{number:07}.parquet" for number in range(4)]
     assert all(b"Otero" not in path.read_bytes() for path in out.iterdir())
@@ -92,39 +90,29 @@ def test_every_note_is_read_once_and_no_text_is_written(project, notes, tmp_path
 def test_a_reading_goes_on_where_it_stopped(project, notes, tmp_path):
     out = tmp_path / "out"
     command("ward", "rules", notes, out)
-    whole = answers(out)
+    whole, first = answers(out), out / "part-0000000.parquet"
     (out / "part-0000001.parquet").unlink()
     (out / "part-0000002.parquet").write_bytes(b"half")
     (out / "_part-1-part-0000003.parquet").write_bytes(b"of a killed process")
-    kept = (out / "part-0000000.parquet").stat().st_mtime_ns
+    kept = first.stat().st_mtime_ns
     said = command("ward", "rules", notes, out, "--processes", 1)
     assert (said["notes"], said["earlier"]) == (30, 15)
-    assert answers(out) == whole
-    assert (out / "part-0000000.parquet").stat().st_mtime_ns == kept
+    assert answers(out) == whole and first.stat().st_mtime_ns == kept
     assert {path.name for path in out.glob("_*")} == {ABOUT, LOCK}
-    out_text = io.StringIO()
-    call_command("read_parquet", "ward", "rules", str(notes), str(out), stdout=out_text)
-    assert "Read by an earlier command: 30\n" in out_text.getvalue()
+    # Notes that may be readable by now are read again.
+    failed = pyarrow.array(["The GPU memory is full."] + [None] * 9, pyarrow.string())
+    parquet.write_table(parquet.read_table(first).set_column(2, "error", failed), first)
+    assert command("ward", "rules", notes, out)["earlier"] == 20 and answers(out) == whole
 
 
 def test_a_note_that_can_t_be_read_has_a_reason(project, tmp_path):
-    rows = {"id": [1, 2], "text": [TEXT, None]}
-    parquet.write_table(pyarrow.table(rows), tmp_path / "notes.parquet")
-    out = io.StringIO()
-    call_command("read_parquet", "ward", "rules", str(tmp_path / "notes.parquet"), str(tmp_path / "out"), stdout=out)
-    assert "Not read: 1. The column “error” says why." in out.getvalue()
-    assert [(row["id"], row["error"]) for row in answers(tmp_path / "out")] == [("1", None), ("2", NO_TEXT)]
-    assert command("ward", "rules", tmp_path / "notes.parquet", tmp_path / "out")["earlier"] == 2
-
-
-def test_notes_that_may_be_readable_by_now_are_read_again(project, notes, tmp_path):
-    out = tmp_path / "out"
-    command("ward", "rules", notes, out)
-    part = parquet.read_table(out / "part-0000000.parquet")
-    failed = pyarrow.array(["The GPU memory is full."] + [None] * 9, pyarrow.string())
-    parquet.write_table(part.set_column(2, "error", failed), out / "part-0000000.parquet")
-    assert command("ward", "rules", notes, out)["earlier"] == 20
-    assert not any(row["error"] for row in answers(out))
+    source, target = str(tmp_path / "notes.parquet"), str(tmp_path / "out")
+    parquet.write_table(pyarrow.table({"id": [1, 2], "text": [TEXT, None]}), source)
+    for words in ("Not read: 1. The column “error” says why.", "Read by an earlier command: 2"):
+        out = io.StringIO()
+        call_command("read_parquet", "ward", "rules", source, target, stdout=out)
+        assert words in out.getvalue()
+    assert [(row["id"], row["error"]) for row in answers(target)] == [("1", None), ("2", NO_TEXT)]
 
 
 def test_a_model_of_the_project(project, notes, tmp_path, monkeypatch):
@@ -212,17 +200,8 @@ def test_if_every_note_kills_its_process_the_reading_ends(tmp_path):
 
 @pytest.mark.processes
 def test_the_processes_end_with_the_command(tmp_path):
-    program = f"""
-from pathlib import Path
-from models_runtime.bulk.services import pool
-from tests.bulk.killing import KILLS, parts
-if __name__ == "__main__":
-    list(pool.read_parts(KILLS, parts(Path({str(tmp_path)!r}), ["sleep {tmp_path}"] * 4), 2))
-"""
-    file = tmp_path / "program.py"
-    file.write_text(program)
     environment = os.environ | {"PYTHONPATH": str(Path.cwd())}
-    process = subprocess.Popen([sys.executable, str(file)], env=environment)
+    process = subprocess.Popen([sys.executable, "-m", "tests.bulk.killing", str(tmp_path)], env=environment)
     try:
         until = time.monotonic() + 60
         while len(list(tmp_path.glob("sleeping-*"))) < 2:

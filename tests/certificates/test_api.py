@@ -96,10 +96,8 @@ def test_from_the_annotations_to_the_certificate_and_the_files(ward, tmp_path):
         certificate = body_of(api.get(f"{one}/certificates/1.{ending}"))
         (tmp_path / f"certificate.{ending}").write_bytes(certificate)
         (tmp_path / "release.zip").write_bytes(archive)
-        out, zipped = io.StringIO(), str(tmp_path / "release.zip")
-        call_command(
-            "verify_certificate", str(tmp_path / f"certificate.{ending}"), "--release", zipped, "--json", stdout=out
-        )
+        out, file = io.StringIO(), str(tmp_path / f"certificate.{ending}")
+        call_command("verify_certificate", file, "--release", str(tmp_path / "release.zip"), "--json", stdout=out)
         assert json.loads(out.getvalue())["verified"]
         files = {
             "certificate": SimpleUploadedFile(f"certificate.{ending}", certificate),

@@ -98,12 +98,10 @@ def test_who_read_what_counts_each_auditor_and_not_as_a_reader_of_originals(ward
     assert auditors["rita"]["found"] == auditors["rita"]["planted"] > 0
     assert auditors["remo"]["found"] == 0 < auditors["remo"]["planted"]
     # Opening the original of one of the notes counts, too.
-    Event.objects.create(
-        verb="note.read", project_id=ward.project.pk, document_id=done[0].note.document_id, actor=ward.rev, data={}
-    )
-    assert ("rita", "opened the original notes", 1) in [
-        (row["name"], row["what"], row["notes"]) for row in readers_of(ward.release, {})
-    ]
+    about = {"project_id": ward.project.pk, "document_id": done[0].note.document_id, "actor": ward.rev}
+    Event.objects.create(verb="note.read", data={}, **about)
+    rows = [(row["name"], row["what"], row["notes"]) for row in readers_of(ward.release, {})]
+    assert ("rita", "opened the original notes", 1) in rows
     managers = check_page(sign_in(ward.mia).get(reverse("release_audit", args=["covid", 1])))
     assert "Planted leaks found" in managers.split('id="auditors-title"')[1]
     reviewers = check_page(sign_in(ward.rev).get(reverse("release_audit", args=["covid", 1])))
@@ -118,11 +116,11 @@ def test_the_steps_follow_the_audit(ward, sign_in):
     assert found["Sign"].page == "certificate_sign"
     plan = planned(ward.release)
     read_one(plan, ward.rev)
-    assert steps(client)["Audit a sample"].text == "Auditors have read 1 of 18 notes."
+    assert "1 of 18 notes" in steps(client)["Audit a sample"].text
     while plan.state == AuditPlan.State.OPEN:
         read_one(plan, ward.rev)
     step = steps(client)["Audit a sample"]
-    assert step.done and step.text == "At most 10.0% of the notes contain a leak (95% confidence)."
+    assert step.done and "10.0%" in step.text and "95%" in step.text
     plan.notes.update(state="waiting", reader=None)
     AuditPlan.objects.update(state="open")
     read_one(plan, ward.rev, "Bianchi")
@@ -136,11 +134,12 @@ def test_the_steps_follow_the_audit(ward, sign_in):
 
 def test_an_audit_with_notes_to_read_is_on_the_overview_of_reviewers(ward, sign_in):
     overview = reverse("project", args=["covid"])
-    assert "left to read in its audit" not in check_page(sign_in(ward.rev).get(overview))
+    client = sign_in(ward.rev)
+    assert "left to read in its audit" not in check_page(client.get(overview))
     plan = planned(ward.release)
-    html = check_page(sign_in(ward.rev).get(overview))
-    assert "18 notes of release 1 are left to read in its audit." in html and reverse("audits", args=["covid"]) in html
+    html = check_page(client.get(overview))
+    assert "18 notes of release 1" in html and reverse("audits", args=["covid"]) in html
     assert f'"{reverse("releases", args=["covid"])}"' not in html
     while plan.state == AuditPlan.State.OPEN:
         read_one(plan, ward.rev)
-    assert "left to read in its audit" not in check_page(sign_in(ward.rev).get(overview))
+    assert "left to read in its audit" not in check_page(client.get(overview))

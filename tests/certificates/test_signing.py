@@ -26,7 +26,6 @@ from annotations.models import Certificate, Event, LeakFinding, NoteMetadata, Re
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.services import deciding
 from annotations.release.services.certifying import CERTIFIERS
-from annotations.release.services.certifying import certify as certify_for_command
 from annotations.release.services.outdating import outdated
 from models_runtime.models import Run, TrainedModel
 from tests import factories as make
@@ -43,21 +42,10 @@ def signed(world, terms=TERMS, **changes):
     return sign(**{**found, **changes})
 
 
-def refused(world, code, **changes):
-    with pytest.raises(ServiceError) as raised:
-        signed(world, **changes)
-    assert raised.value.code == code
-    assert not Certificate.objects.exists()
-    return str(raised.value)
-
-
 def finding(world, **fields):
     note = ReleasedNote.objects.filter(release=world.release).first()
-    return LeakFinding.objects.create(
-        note=note,
-        string_key=1,
-        **{"origin": "note", "start": 0, "end": 4, "original_start": 0, "original_end": 4, **fields},
-    )
+    places = {"start": 0, "end": 4, "original_start": 0, "original_end": 4}
+    return LeakFinding.objects.create(note=note, string_key=1, **{"origin": "note", **places, **fields})
 
 
 def test_signing_stores_json_pdf_and_the_state(released):
@@ -67,10 +55,17 @@ def test_signing_stores_json_pdf_and_the_state(released):
     assert [risk["by"] for risk in release.risks] == ["mia", "mia"]
     opened = open_certificate(bytes(certificate.pdf))
     assert opened.json == bytes(certificate.json) and opened.fingerprint == fingerprint_of(bytes(newest_key().public))
+    assert signed_pdf(render(bytes(certificate.json)), signer().private) == bytes(certificate.pdf)
     event = Event.objects.get(verb=RELEASE_SIGNED)
-    assert event.data == {
-        "release": 1, "certificate": 1, "sha256": hashlib.sha256(opened.json).hexdigest(), "notes": 3, "risks": 2,
-    }  # fmt: skip
+    digest = hashlib.sha256(opened.json).hexdigest()
+    assert event.data == {"release": 1, "certificate": 1, "sha256": digest, "notes": 3, "risks": 2}
+    again = signed(released)
+    assert (again.pk, bytes(again.json)) == (certificate.pk, bytes(certificate.json))
+    assert Event.objects.filter(verb=RELEASE_SIGNED).count() == 1
+    second = signed(released, Terms("Research", "University of Milan", YEAR))
+    assert second.number == 2 and content_of(second)["supersedes"] == 1
+    # The risks were accepted before, and their acceptance stays.
+    assert len(content_of(second)["governance"]["risks"]) == 2
 
 
 def test_the_content_is_that_of_the_release(released):
@@ -86,77 +81,20 @@ def test_the_content_is_that_of_the_release(released):
     assert content["identifiability"]["scores"] == [] and content["identifiability"]["agreement"] is None
 
 
-def test_rendering_the_same_json_gives_the_same_bytes(released):
-    certificate = signed(released)
-    assert signed_pdf(render(bytes(certificate.json)), signer().private) == bytes(certificate.pdf)
-
-
-def test_signing_again_gives_the_same_certificate(released):
-    first = signed(released)
-    again = signed(released)
-    assert (again.pk, bytes(again.json)) == (first.pk, bytes(first.json))
-    assert Event.objects.filter(verb=RELEASE_SIGNED).count() == 1
-
-
-def test_another_purpose_makes_a_second_certificate(released):
-    signed(released)
-    second = signed(released, Terms("Research", "University of Milan", YEAR))
-    assert second.number == 2 and content_of(second)["supersedes"] == 1
-    # The risks were accepted before, and their acceptance stays.
-    assert len(content_of(second)["governance"]["risks"]) == 2
-
-
-@pytest.mark.parametrize(("state", "code"), [("preparing", "preparing"), ("withdrawn", "withdrawn")])
-def test_only_prepared_releases_are_signed(released, state, code):
-    release = released.release
-    Release.objects.filter(pk=release.pk).update(state=state)
-    with pytest.raises(ServiceError) as raised:
-        sign(release=release, terms=TERMS, accepted=(), actor=released.mia)
-    assert raised.value.code == code
-
-
-def test_open_findings_are_refused(released):
-    finding(released)
-    with pytest.raises(ServiceError, match="1 finding waits for a decision"):
-        sign(release=released.release, terms=TERMS, accepted=(), actor=released.mia)
-
-
-def test_risks_that_nobody_accepted_are_refused(released):
-    assert "2 open risks are not accepted" in refused(released, "risks", accepted=())
-    assert "2 open" in refused(released, "risks", accepted=["0" * 16])
-
-
-def test_changed_notes_are_refused(released):
-    ReleasedNote.objects.filter(document=released.note).update(sha256="0" * 64)
-    refused(released, "changed")
-
-
-def test_a_day_that_has_passed_is_refused(released):
-    refused(released, "expiry", terms=Terms("Teaching", "Milan", timezone.localdate() - timedelta(days=1)))
-
-
-def test_long_texts_are_refused(released):
-    refused(released, "long", own_risks=["x" * 301])
-    refused(released, "long", terms=Terms("x" * 301, "", YEAR))
-
-
 def test_allowed_findings_are_a_risk_with_the_name(released):
     finding(released, decision="allow", decided_by=released.rev)
+    # Marks of auditors are no findings of the leak gate.
+    finding(released, origin="audit", original_start=5, original_end=9, decision="allow", decided_by=released.mia)
     content = content_of(signed(released, own_risks=["Names of drugs", " ", "Names of drugs"]))
     texts = [risk["text"] for risk in content["governance"]["risks"]]
     assert "Findings of the leak gate that were allowed by rev: 1." in texts
     assert texts.count("Names of drugs") == 1
-    assert content["identifiability"]["gate"]["by"] == ["rev"]
-
-
-def test_marks_of_auditors_are_no_findings_of_the_leak_gate(released):
-    finding(released, decision="replace", decided_by=released.rev)
-    finding(released, origin="audit", original_start=5, original_end=9, decision="allow", decided_by=released.mia)
-    gate = content_of(signed(released))["identifiability"]["gate"]
-    assert (gate["found"], gate["replaced"], gate["allowed"], gate["by"]) == (1, 1, 0, [])
+    gate = content["identifiability"]["gate"]
+    assert (gate["found"], gate["replaced"], gate["allowed"], gate["by"]) == (1, 0, 1, ["rev"])
 
 
 def test_the_command_accepts_all_risks_and_leaves_out_notes_that_are_held_back(released):
+    assert len(CERTIFIERS) == 1, "the release command finds this feature"
     one = finding(released)
     ReleasedNote.objects.filter(pk=one.note_id).update(state=ReleasedNote.State.HELD)
     Release.objects.filter(pk=released.release.pk).update(content_hash="")
@@ -168,44 +106,30 @@ def test_the_command_accepts_all_risks_and_leaves_out_notes_that_are_held_back(r
     assert open_certificate(as_json).json == as_json
 
 
-def test_the_release_command_finds_this_feature(released):
-    assert len(CERTIFIERS) == 1
-    as_json, _pdf = certify_for_command(released.release, released.mia)
-    assert open_certificate(as_json).content["issued_by"] == "mia"
-
-
 def test_measures_of_other_features_are_quoted(released):
     project = released.project
     author = make.make_author(project, kind="run", name="crf-run")
-    model = TrainedModel.objects.create(
-        project=project, name="crf-1", backend="crf", state="ready",
-        card={"gold": 1, "gold_hash": "ab", "notes": 2, "spans": 10},
-    )  # fmt: skip
+    card = {"gold": 1, "gold_hash": "ab", "notes": 2, "spans": 10}
+    model = TrainedModel.objects.create(project=project, name="crf-1", backend="crf", state="ready", card=card)
     Run.objects.create(project=project, author=author, backend="crf", model=model, revision="crf-1+abc")
-    for note in released.notes:
+    for note, site in zip(released.notes, ("north", "south"), strict=True):
         make.make_set(note, author, [(0, 11, "PATIENT")], submitted=True)
         Review.objects.create(document=note, author=author, finished_by=released.rev, finished_at=timezone.now())
         make.make_set(note, released.ben, [(0, 11, "PATIENT")], submitted=True)
-    NoteMetadata.objects.create(document=released.notes[0], note_type="discharge", site="north")
-    NoteMetadata.objects.create(document=released.notes[1], note_type="discharge", site="south")
+        NoteMetadata.objects.create(document=note, note_type="discharge", site=site)
     figures_of(project=project, unit=Unit.TOKEN)
     part = content_of(signed(released))
     found = part["identifiability"]
     [score] = found["scores"]
     assert (score["run"], score["gold"]) == ("crf-run", "gold version 1")
-    assert score["whole"] == {
-        "group": "", "notes": 2, "all_found": 0, "share": 0, "spans": 10, "found": 2, "recall": 0.2,
-    }  # fmt: skip
+    whole = {"group": "", "notes": 2, "all_found": 0, "share": 0, "spans": 10, "found": 2, "recall": 0.2}
+    assert score["whole"] == whole
     groups = {row["group"]: (row["notes"], row["recall"]) for row in score["subgroups"]}
     assert groups == {
         "language it": (2, 0.2), "note type discharge": (2, 0.2), "site north": (1, 0.2), "site south": (1, 0.2),
     }  # fmt: skip
-    assert found["models"] == [
-        {
-            "run": "crf-run", "backend": "crf", "revision": "crf-1+abc", "model": "crf-1",
-            "training": {"gold": 1, "gold_hash": "ab", "notes": 2, "spans": 10},
-        }
-    ]  # fmt: skip
+    about = {"run": "crf-run", "backend": "crf", "revision": "crf-1+abc", "model": "crf-1", "training": card}
+    assert found["models"] == [about]
     assert found["agreement"]["annotators"] == 2 and found["agreement"]["alpha"] is not None
     readers = {(row["name"], row["what"]): row["notes"] for row in part["governance"]["readers"]}
     assert readers["rev", "reviewed the notes"] == 2 and readers["ben", "annotated the notes"] == 2
@@ -285,3 +209,31 @@ def test_the_private_key_is_sealed(settings):
     with pytest.raises(ServiceError) as raised:
         signer()
     assert raised.value.code == "sealed"
+
+
+def test_what_is_refused(released):
+    past = timezone.localdate() - timedelta(days=1)
+    for code, changes in (
+        ("risks", {"accepted": ()}),
+        ("risks", {"accepted": ["0" * 16]}),
+        ("expiry", {"terms": Terms("Teaching", "Milan", past)}),
+        ("long", {"own_risks": ["x" * 301]}),
+        ("long", {"terms": Terms("x" * 301, "", YEAR)}),
+    ):
+        with pytest.raises(ServiceError) as raised:
+            signed(released, **changes)
+        assert raised.value.code == code
+    finding(released)
+    with pytest.raises(ServiceError, match="1 finding waits for a decision"):
+        sign(release=released.release, terms=TERMS, accepted=(), actor=released.mia)
+    LeakFinding.objects.all().delete()
+    ReleasedNote.objects.filter(document=released.note).update(sha256="0" * 64)
+    with pytest.raises(ServiceError) as raised:
+        signed(released)
+    assert raised.value.code == "changed"
+    for state in ("preparing", "withdrawn"):
+        Release.objects.filter(pk=released.release.pk).update(state=state)
+        with pytest.raises(ServiceError) as raised:
+            sign(release=released.release, terms=TERMS, accepted=(), actor=released.mia)
+        assert raised.value.code == state
+    assert not Certificate.objects.exists()

@@ -5,15 +5,9 @@ import pytest
 from annotations.core.collecting import collector_paused
 
 
-def test_the_collector_runs_again_after_an_error():
-    with pytest.raises(ValueError), collector_paused():
-        assert not gc.isenabled()
-        raise ValueError
-    assert gc.isenabled()
-
-
-def test_a_pause_within_a_pause_does_not_end_it():
+def test_the_collector_is_paused_until_the_end_of_the_outer_block():
     with collector_paused():
-        with collector_paused():
-            pass
+        with pytest.raises(ValueError), collector_paused():
+            raise ValueError
         assert not gc.isenabled()
+    assert gc.isenabled()

@@ -21,17 +21,14 @@ def form(query):
 
 @pytest.mark.parametrize("word", ["1", "10", "-3", "3.0", "3_0", "%2B3", "٣", "²", "x", "9" * 5000])
 def test_every_invalid_number_gives_the_same_message(word):
-    sent = form(f"count={word}")
-    assert sent.errors["count"] == ["Enter a whole number from 2 to 9."]
-    assert "Count: Enter a whole number from 2 to 9." in reasons(sent)
+    assert "Count: Enter a whole number from 2 to 9." in reasons(form(f"count={word}"))
 
 
 def test_numbers_are_parsed_like_everywhere():
     sent = form(f"count= 7 &any={2**63 - 1}&several=1&several=2")
     assert sent.is_valid()
     assert sent.cleaned_data == {"count": 7, "any": 2**63 - 1, "several": [1, 2], "agreed": False}
-    assert form(f"count=7&any={2**63}").errors["any"] == ["Enter a whole number, 0 or more."]
-    assert form("").errors == {"count": ["This field is required."]}
+    assert set(form(f"count=7&any={2**63}").errors) == {"any"} and set(form("").errors) == {"count"}
 
 
 @pytest.mark.parametrize("word", ["x", "-1", "9" * 5000])

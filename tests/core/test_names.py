@@ -54,23 +54,14 @@ def test_user_names(name):
     assert not User.objects.exists()
 
 
-@pytest.mark.parametrize("patient", ["P\u202e7", "P\x1b7"])
-def test_patient_ids_of_a_file(patient):
-    with pytest.raises(ServiceError, match=r"line 2: The patient ID holds U\+"):
-        parse_patients(f"name,patient_id\na,{patient}\n".encode(), "patients.csv")
-
-
-def test_hidden_characters_in_file_names_are_escaped():
-    project = make_project("ward")
+def test_patient_ids_file_names_and_commands():
+    for patient in ("P\u202e7", "P\x1b7"):
+        with pytest.raises(ServiceError, match=r"line 2: The patient ID holds U\+"):
+            parse_patients(f"name,patient_id\na,{patient}\n".encode(), "patients.csv")
+    project = make_project("ward", labels=[])
     stored = store_file(project=project, kind="upload", name="a\u202etxt.exe", content=io.BytesIO(b"x"), actor=None)
-    assert StoredFile.objects.get(pk=stored.pk).name == "a\\u202etxt.exe"
-
-
-def test_a_command_refuses_such_a_name():
+    assert StoredFile.objects.get(pk=stored.pk).name == "a\\u202etxt.exe", "hidden characters are escaped"
     with pytest.raises(CommandError, match=r"contains U\+202E"):
         call_command("create_project", "Ward\u202e", "--labels", "meddocan")
-
-
-def test_names_in_any_script_are_accepted():
-    project = make_project("ward", labels=[])
+    # Names in any script are accepted.
     assert update_project(project=project, actor=None, name="מחלקה א׳ ١٢").name == "מחלקה א׳ ١٢"

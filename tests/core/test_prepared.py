@@ -29,17 +29,13 @@ def test_a_read_builds_its_sql_once(django_assert_num_queries):
     assert len(built) == 1
 
 
-def test_a_value_may_be_used_twice_and_a_limit_is_kept():
+def test_values_used_twice_limits_and_points_in_time():
     project = make_project()
     notes = [make_note(project) for _ in range(3)]
-    read = PreparedRead(
-        lambda pk: Document.objects.filter(pk__gte=pk).order_by("pk").values_list(F("pk") - pk)[:2], int
-    )
+    some = Document.objects.order_by("pk")
+    read = PreparedRead(lambda pk: some.filter(pk__gte=pk).values_list(F("pk") - pk)[:2], int)
     assert read.all(notes[1].pk) == [(0,), (1,)]
-
-
-def test_points_in_time_are_compared_in_the_database_s_format():
-    note = make_note(make_project())
+    note = notes[-1]
     read = PreparedRead(lambda at: Document.objects.filter(created_at__gt=at).values_list("pk"), type(timezone.now()))
     assert read.first(note.created_at - timedelta(microseconds=1)) == (note.pk,)
     assert read.first(note.created_at) is None
@@ -52,13 +48,12 @@ def test_an_unused_value_raises():
 
 def test_an_update_counts_its_rows():
     note = make_note(make_project())
-    update = PreparedUpdate(
-        lambda pk, language: (Document.objects.filter(pk=pk), {"language": language, "length": F("length") + 1}),
-        int,
-        str,
-    )
-    assert update.run(note.pk, "it") == 1
-    assert update.run(note.pk + 1, "it") == 0
+
+    def change(pk, language):
+        return Document.objects.filter(pk=pk), {"language": language, "length": F("length") + 1}
+
+    update = PreparedUpdate(change, int, str)
+    assert (update.run(note.pk, "it"), update.run(note.pk + 1, "it")) == (1, 0)
     again = Document.objects.get(pk=note.pk)
     assert (again.language, again.length) == ("it", note.length + 1)
 

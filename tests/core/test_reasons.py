@@ -32,10 +32,7 @@ def test_every_reason_is_known():
     assert [text for text in WRITTEN | constants if reason(text) != f"⟦{text}⟧"] == []
 
 
-def test_values_are_kept_in_the_translation():
+def test_values_are_kept_and_an_unknown_reason_is_left_unchanged():
     assert reason(only_one_value(["ΟΝΟΜΑ"])) == f"⟦{only_one_value(['ΟΝΟΜΑ'])}⟧"
     assert reason("The figure is undefined in 1,200 of 2,000 samples of the notes.").startswith("⟦The figure")
-
-
-def test_an_unknown_reason_is_left_unchanged():
     assert reason("something else") == "something else" and reason("") == ""

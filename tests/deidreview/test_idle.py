@@ -34,13 +34,12 @@ def test_polling_does_not_keep_a_person_signed_in(signed_in, clock):
     assert response.status_code == 401 and "HX-Redirect" in response.headers
 
 
-def test_a_change_sent_too_late_is_refused_not_redirected(signed_in, clock):
+def test_what_is_sent_too_late_is_refused_and_not_repeated_after_signing_in(signed_in, clock, sign_in):
     clock.forward(minutes=settings.IDLE_MINUTES + 1)
     response = signed_in.post(PAGE, "{}", content_type="application/json")
     assert response.status_code == 401 and response.json() == {"error": "signed-out"}
-
-
-def test_a_form_sent_too_late_is_not_repeated_after_signing_in(signed_in, clock):
+    sign_in(signed_in)
+    signed_in.get(PAGE)
     clock.forward(minutes=settings.IDLE_MINUTES + 1)
     assert signed_in.post(PAGE, {}).headers["Location"] == "/accounts/login/"
 

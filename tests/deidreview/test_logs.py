@@ -27,40 +27,40 @@ def log():
     return logger, out
 
 
-def fail():
-    raise ValueError(f"cannot parse {TEXT!r}")
-
-
-def test_an_exception_is_logged_only_by_type_and_location(log):
+@pytest.fixture
+def failing(log):
+    """`failing(how)`: let `how(logger, error)` log an exception that quotes the note, and return the output."""
     logger, out = log
-    try:
-        fail()
-    except ValueError:
-        logger.exception("import 7 failed")
-    line = out.getvalue()
-    assert "import 7 failed | ValueError at " in line and "test_logs.py" in line
-    assert "Mario" not in line and line.count("\n") == 1
 
-
-def test_causes_of_an_exception_are_not_quoted(log):
-    logger, out = log
-    try:
+    def fail(how):
         try:
-            fail()
+            raise ValueError(f"cannot parse {TEXT!r}")
         except ValueError as error:
+            how(logger, error)
+        assert "Mario" not in out.getvalue()
+        return out.getvalue()
+
+    return fail
+
+
+def test_an_exception_is_logged_only_by_type_and_location(failing):
+    line = failing(lambda logger, error: logger.exception("import 7 failed"))
+    assert "import 7 failed | ValueError at " in line and "test_logs.py" in line and line.count("\n") == 1
+
+
+def test_causes_of_an_exception_are_not_quoted(failing):
+    def again(logger, error):
+        try:
             raise RuntimeError(f"while reading {TEXT}") from error
-    except RuntimeError:
-        logger.exception("failed")
-    assert "RuntimeError at " in out.getvalue() and "Mario" not in out.getvalue()
+        except RuntimeError:
+            logger.exception("failed")
+
+    assert "RuntimeError at " in failing(again)
 
 
-def test_a_message_written_out_beside_its_exception(log):
-    logger, out = log
-    try:
-        fail()
-    except ValueError as error:
-        logger.exception(f"import failed: {error}")  # a mistake that is easy to make
-    assert "import failed: ValueError | ValueError at " in out.getvalue() and "Mario" not in out.getvalue()
+def test_a_message_written_out_beside_its_exception(failing):
+    line = failing(lambda logger, error: logger.exception(f"import failed: {error}"))  # a mistake that is easy to make
+    assert "import failed: ValueError | ValueError at " in line
 
 
 def test_a_refused_host_is_named(log):
@@ -71,56 +71,41 @@ def test_a_refused_host_is_named(log):
     assert "evil.example" in out.getvalue()
 
 
-def test_exceptions_as_arguments(log):
-    logger, out = log
-    try:
-        fail()
-    except ValueError as error:
+def test_exceptions_as_arguments(failing):
+    def warn(logger, error):
         logger.warning("bad: %s", error)
         logger.warning("bad: %(why)s", {"why": error})
         logger.warning(error)
-    assert out.getvalue().count("ValueError") == 3 and "Mario" not in out.getvalue()
+
+    assert failing(warn).count("ValueError") == 3
 
 
-def test_formatted_tracebacks_as_arguments(log):
+def test_formatted_tracebacks_as_arguments(failing):
     """RQ logs tracebacks this way."""
-    logger, out = log
-    try:
-        fail()
-    except ValueError:
-        logger.error("[Job %s]: exception raised while executing (%s)\n%s", "7", "run", traceback.format_exc())
-    line = out.getvalue()
-    assert "[Job 7]" in line and "fail" in line and "Mario" not in line and line.count("\n") == 1
+    line = failing(lambda logger, error: logger.error("[Job %s]: %s\n%s", "7", "run", traceback.format_exc()))
+    assert "[Job 7]" in line and "fail" in line and line.count("\n") == 1
 
 
-def test_a_traceback_stored_by_another_handler_is_not_used(log):
-    logger, out = log
-    try:
-        fail()
-    except ValueError:
-        import sys
-
-        record = logger.makeRecord("x", logging.ERROR, "f", 1, "failed", (), sys.exc_info())
+def test_a_traceback_stored_by_another_handler_is_not_used(failing):
+    def handle(logger, error):
+        record = logger.makeRecord("x", logging.ERROR, "f", 1, "failed", (), (type(error), error, error.__traceback__))
         logging.Formatter().format(record)
         assert TEXT in record.exc_text
         logger.handle(record)
-    assert "Mario" not in out.getvalue()
+
+    failing(handle)
 
 
-def test_stack_info_contains_only_locations(log):
+def test_stack_info_contains_only_locations_and_a_line_break_starts_no_new_entry(log):
     logger, out = log
+    logger.warning("Not Found: %s", "/x\n2026-01-01 00:00:00 CRITICAL forged\r")
+    assert out.getvalue().count("\n") == 1 and "\r" not in out.getvalue()
     logger.warning("here", stack_info=True)
     assert "test_logs.py" in out.getvalue() and "logger.warning" not in out.getvalue()
 
 
 def test_queries_with_parameters_are_dropped():
     assert not NoNoteText().filter(logging.makeLogRecord({"name": "django.db.backends", "msg": "INSERT", "args": ()}))
-
-
-def test_a_line_break_in_a_value_does_not_start_a_new_entry(log):
-    logger, out = log
-    logger.warning("Not Found: %s", "/x\n2026-01-01 00:00:00 CRITICAL forged\r")
-    assert out.getvalue().count("\n") == 1 and "\r" not in out.getvalue()
 
 
 @pytest.mark.django_db

@@ -1,4 +1,4 @@
-"""Texts of scripts: every sentence is marked and extracted, placeholders have names, a compiled catalog is used."""
+"""Texts of scripts: every call is extracted, placeholders have names, a compiled catalog is used."""
 
 import re
 import subprocess
@@ -8,54 +8,8 @@ from django.test import Client
 from django.urls import reverse
 
 from deidreview.catalog import KEPT, catalog
-from tests.javascript_strings import FOLDER, Literal, calls, files, literals, messages
+from tests.javascript_strings import FOLDER, calls, files, messages
 from tests.languages import compile_catalog, speaking
-
-WORDS = [path for path in files() if path.name.endswith("words.js")]
-# In other modules a string counts as text if it begins like a sentence. `text/` processes notes and contains no texts.
-SENTENCE = re.compile(r"^\s*[A-Z][a-z]+(['’]?[a-z]*[,;:.!?…]*( |$))")
-SILENT = [path for path in files() if path not in WORDS and path.parent.name != "text"]
-# Strings for code and browser: comparisons, keys, request headers, thrown errors.
-CODE = re.compile(
-    r"(endsWith\(|startsWith\(|===|setRequestHeader\(|Error\(|TextIndex\()\s*$|\bkeys: \[[^\]]*$|^const NAMES", re.M
-)
-KEYS = {"Escape", "Enter", "Delete", "Backspace", "Tab", "Home", "End", "Space", "Shift", "Alt", "Dead", "Esc", "Del",
-        "Ctrl", "Unidentified"}  # fmt: skip
-
-
-def test_there_are_modules_of_words():
-    assert {path.relative_to(FOLDER).as_posix() for path in WORDS} == {
-        "adjudicate/words.js", "agreement/words.js", "editor/deciding/words.js", "review/words.js", "transfer/words.js",
-        "scores/words.js", "annotate/talk_words.js", "editor/words.js", "audits/words.js", "release/words.js",
-    }  # fmt: skip
-
-
-def is_code(literal: Literal) -> bool:
-    """Say whether a literal in a module of words is code: an import, a table key, a format option, a separator."""
-    return bool(
-        re.search(r"\bfrom\s+$", literal.before)
-        or re.match(r"\s*:", literal.after)
-        or re.search(r"\b(day|month|year|hour|minute):\s*$", literal.before)
-        or not re.search(r"[A-Za-z]", literal.text)
-    )
-
-
-@pytest.mark.parametrize("path", WORDS, ids=lambda path: path.relative_to(FOLDER).as_posix())
-def test_modules_of_words_contain_only_marked_strings(path):
-    assert [each.text for each in literals(path) if not each.marked and not is_code(each)] == []
-
-
-@pytest.mark.parametrize("path", SILENT, ids=lambda path: path.relative_to(FOLDER).as_posix())
-def test_other_modules_contain_no_texts(path):
-    found = [
-        each.text
-        for each in literals(path)
-        if not each.marked
-        and SENTENCE.search(re.sub(r"\$\{[^}]*\}", "", each.text))
-        and each.text not in KEYS
-        and not CODE.search(each.before)
-    ]
-    assert found == []
 
 
 def test_every_call_can_be_extracted():
@@ -68,29 +22,14 @@ def test_every_call_can_be_extracted():
 
 def test_placeholders_are_filled_by_name():
     """The surrounding `interpolate` fills each `%(name)s`, and passes no other value."""
-    for path in files():
-        for each in messages(path):
-            places = set(re.findall(r"%\((\w+)\)s", " ".join(each.words)))
-            assert all(set(re.findall(r"%\((\w+)\)s", words)) <= places for words in each.words)
-            given = re.match(r"[^{}]*?\)\s*,\s*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}", each.after) if places else None
-            if not places:
-                continue
+    for each in (each for path in files() for each in messages(path)):
+        places = set(re.findall(r"%\((\w+)\)s", " ".join(each.words)))
+        if places:
+            given = re.match(r"[^{}]*?\)\s*,\s*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}", each.after)
             assert given, f"{each.file}: {each.words[0]} is not filled"
-            names = set(
-                re.findall(r"(?:^|,)\s*(\w+)(?=\s*(?::|,|$))", re.sub(r"\([^()]*(\([^()]*\)[^()]*)*\)", "", given[1]))
-            )
+            named = re.sub(r"\([^()]*(\([^()]*\)[^()]*)*\)", "", given[1])
+            names = set(re.findall(r"(?:^|,)\s*(\w+)(?=\s*(?::|,|$))", named))
             assert names == places, f"{each.file}: {each.words[0]}"
-
-
-def test_gettext_itself_finds_them(tmp_path):
-    """GNU gettext, if it is installed, finds the same strings as this test."""
-    if subprocess.run(["which", "xgettext"], capture_output=True, check=False).returncode:
-        pytest.skip("GNU gettext is not installed")
-    pot = tmp_path / "scripts.pot"
-    command = ["xgettext", "--from-code=UTF-8", "--language=JavaScript", "--keyword=pgettext:1c,2", f"--output={pot}"]
-    subprocess.run([*command, *map(str, files())], check=True)
-    found = {re.sub(r'"\n"', "", words) for words in re.findall(r'^msgid ((?:".*"\n)+)', pot.read_text(), re.M)}
-    assert {each.words[0] for path in files() for each in messages(path)} <= {words.strip()[1:-1] for words in found}
 
 
 # ── A second language ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -107,24 +46,17 @@ def polish(settings, tmp_path):
         yield
 
 
-def test_with_one_language_no_catalog_is_loaded(client):
-    assert "/words/" not in client.get(reverse("account_login")).content.decode()
-
-
 @pytest.mark.django_db
-def test_the_catalog_comes_before_the_modules(polish):
-    page = Client(headers={"accept-language": "pl"}).get(reverse("account_login")).content.decode()
-    address = reverse("script_words", args=["pl", catalog("pl")[0]])
-    assert f'<script src="{address}"></script>' in page and '<html lang="pl"' in page
-    assert "Zaloguj się" in page
-    english = Client(headers={"accept-language": "en"}).get(reverse("account_login")).content.decode()
-    assert "/words/" not in english
-
-
-@pytest.mark.django_db
-def test_the_catalog_is_cached_only_under_its_version(polish, client):
+def test_the_catalog_comes_before_the_modules_and_is_cached_only_under_its_version(polish, client):
     version, content = catalog("pl")
-    answer = client.get(reverse("script_words", args=["pl", version]))
+    address = reverse("script_words", args=["pl", version])
+    page, english = (
+        Client(headers={"accept-language": language}).get(reverse("account_login")).content.decode()
+        for language in ("pl", "en")
+    )
+    assert f'<script src="{address}"></script>' in page and '<html lang="pl"' in page and "Zaloguj się" in page
+    assert "/words/" not in english
+    answer = client.get(address)
     assert answer.headers["Cache-Control"] == KEPT and answer.content == content
     assert answer.headers["Content-Type"].startswith("text/javascript") and "Cofnij" in content.decode()
     assert client.get(reverse("script_words", args=["pl", "0"])).headers["Cache-Control"] == "no-store"

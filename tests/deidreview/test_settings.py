@@ -1,66 +1,60 @@
 """A start with a missing or malformed environment ends with one clear line and no traceback."""
 
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
+from deidreview import gunicorn
 from tests.waiting import HANGS
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "k" * 50
 
 
-def start(tmp_path, **environment: str) -> subprocess.CompletedProcess[str]:
+@pytest.fixture
+def load(tmp_path, monkeypatch):
+    """`load(NAME="value")`: the settings for these environment variables."""
+
+    def load(**environment):
+        monkeypatch.setattr(
+            os, "environ", {"DEIDREVIEW_DATA": str(tmp_path), "DEIDREVIEW_SECRET_KEY": KEY} | environment
+        )
+        monkeypatch.setattr("environ.Env.ENVIRON", os.environ)
+        return runpy.run_path(str(ROOT / "deidreview" / "settings.py"), run_name="deidreview.settings")
+
+    return load
+
+
+def run(tmp_path, *command, **environment):
+    """Run a command of `manage.py` in a process of its own, with HTTPS."""
     env = {
-        "PATH": os.environ["PATH"],
-        "DEIDREVIEW_DATA": str(tmp_path),
-        "DEIDREVIEW_SECRET_KEY": KEY,
-        "DJANGO_SETTINGS_MODULE": "deidreview.settings",
-    }
-    env.update(environment)
-    code = """
-from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
-try:
-    print(settings.SECRET_KEY, settings.DEBUG, settings.SESSION_COOKIE_SECURE, settings.SESSION_COOKIE_NAME)
-except ImproperlyConfigured as error:
-    raise SystemExit(f"refused: {error}")
-"""
-    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+        "PATH": os.environ["PATH"], "DEIDREVIEW_DATA": str(tmp_path), "DEIDREVIEW_SECRET_KEY": "a1b2c3d4e5" * 6,
+        "DEIDREVIEW_HTTPS": "true", "DEIDREVIEW_HOSTS": "deid.example", **environment,
+    }  # fmt: skip
+    words = [sys.executable, "manage.py", *command]
+    return subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, timeout=HANGS, check=False)
 
 
-def test_without_a_secret_key_it_does_not_start(tmp_path):
-    done = start(tmp_path, DEIDREVIEW_SECRET_KEY="")
-    assert done.returncode == 1
-    assert "refused: DEIDREVIEW_SECRET_KEY: Set a random value of at least 40 characters" in done.stderr
-
-
-def test_a_short_secret_key_is_refused_and_not_repeated(tmp_path):
-    done = start(tmp_path, DEIDREVIEW_SECRET_KEY="hunter2")
-    assert done.returncode == 1 and "DEIDREVIEW_SECRET_KEY" in done.stderr and "hunter2" not in done.stderr
-
-
-def test_the_key_in_the_data_folder_is_used(tmp_path):
+def test_the_secret_key_comes_from_the_environment_or_the_data_folder(load, tmp_path):
+    for short in ("", "hunter2"):
+        with pytest.raises(ImproperlyConfigured, match=r"^DEIDREVIEW_SECRET_KEY: ") as refused:
+            load(DEIDREVIEW_SECRET_KEY=short)
+        assert "hunter2" not in str(refused.value)
     (tmp_path / "secret_key").write_text("f" * 50 + "\n")
-    done = start(tmp_path, DEIDREVIEW_SECRET_KEY="")
-    assert done.stdout.split() == ["f" * 50, "False", "False", "deidreview"]
+    assert load()["SECRET_KEY"] == KEY
+    found = load(DEIDREVIEW_SECRET_KEY="")
+    assert (found["SECRET_KEY"], found["DEBUG"], found["SESSION_COOKIE_SECURE"]) == ("f" * 50, False, False)
 
 
-def test_the_environment_takes_precedence_over_the_folder(tmp_path):
-    (tmp_path / "secret_key").write_text("f" * 50)
-    assert start(tmp_path).stdout.split()[0] == KEY
-
-
-def test_no_key_is_written_in_the_code():
-    for file in (ROOT / "deidreview").glob("*.py"):
-        assert "django-insecure" not in file.read_text(), file
-
-
-def test_https_makes_the_cookies_strict(tmp_path):
-    assert start(tmp_path, DEIDREVIEW_HTTPS="true").stdout.split()[1:] == ["False", "True", "__Host-deidreview"]
+def test_https_makes_the_cookies_strict(load):
+    found = load(DEIDREVIEW_HTTPS="true")
+    assert (found["SESSION_COOKIE_SECURE"], found["SESSION_COOKIE_NAME"]) == (True, "__Host-deidreview")
 
 
 @pytest.mark.parametrize(
@@ -77,6 +71,8 @@ def test_https_makes_the_cookies_strict(tmp_path):
         ("DEIDREVIEW_DEBUG", "2", "is not true or false"),
         ("DEIDREVIEW_LOG_LEVEL", "loud", "is not one of"),
         ("DEIDREVIEW_ORIGINS", "deid.example", "must begin with https:// or http://"),
+        ("DEIDREVIEW_LLM_SERVERS", "ollama", "“ollama” is not a name=address pair"),
+        ("DEIDREVIEW_METRICS_FROM", "10.0.0.0/24, nowhere", "nowhere"),
         ("DATABASE_URL", "mysql://u:secret@h/db", "Only postgres:// and sqlite:///"),
         ("DATABASE_URL", "not a url", "DATABASE_URL"),
         ("REDIS_URL", "http://h", "must begin with redis://"),
@@ -89,62 +85,53 @@ def test_https_makes_the_cookies_strict(tmp_path):
         ("TZ", "Mars/Olympus", "is not a time zone name"),
     ],
 )
-def test_malformed_values_are_named(tmp_path, name, value, says):
-    done = start(tmp_path, **{name: value})
-    assert done.returncode == 1, done.stdout
-    assert done.stderr.startswith(f"refused: {name}") and says in done.stderr
-    assert "Traceback" not in done.stderr and "secret@" not in done.stderr
+def test_malformed_values_are_named(load, name, value, says):
+    with pytest.raises(ImproperlyConfigured) as refused:
+        load(**{name: value})
+    assert str(refused.value).startswith(name) and says in str(refused.value) and "secret@" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
     "url",
     [
-        "redis://127.0.0.1:6379/0",
-        "redis://localhost",
-        "redis://[::1]:6379",
-        "redis://",
-        "redis://:secret@redis.example",
-        "rediss://redis.example",
-        "unix:///run/redis.sock",
+        "redis://127.0.0.1:6379/0", "redis://localhost", "redis://[::1]:6379", "redis://",
+        "redis://:secret@redis.example", "rediss://redis.example", "unix:///run/redis.sock",
     ],
-)
-def test_a_redis_on_this_machine_or_with_authentication_is_accepted(tmp_path, url):
-    done = start(tmp_path, REDIS_URL=url)
-    assert done.returncode == 0, done.stderr
+)  # fmt: skip
+def test_a_redis_on_this_machine_or_with_authentication_is_accepted(load, url):
+    assert load(REDIS_URL=url)["REDIS_URL"] == url
 
 
-def full_size(tmp_path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    env = {
-        "PATH": os.environ["PATH"],
-        "DEIDREVIEW_DATA": str(tmp_path),
-        "DEIDREVIEW_SECRET_KEY": "a1b2c3d4e5" * 6,
-        "DEIDREVIEW_HTTPS": "true",
-        "DEIDREVIEW_HOSTS": "deid.example",
-        **environment,
-    }
-    return subprocess.run(
-        [sys.executable, *command], cwd=ROOT, env=env, capture_output=True, text=True, timeout=HANGS, check=False
-    )
-
-
-CHECK = ("manage.py", "check", "--deploy", "--fail-level", "WARNING")
+def test_a_refused_start_has_no_traceback(tmp_path):
+    done = run(tmp_path, "check", DEIDREVIEW_PROXIES="nginx")
+    assert done.returncode and "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1 and "DEIDREVIEW_PROXIES: “nginx”" in done.stderr
 
 
 @pytest.mark.nightly
 def test_django_finds_nothing_to_warn_of_at_full_size(tmp_path):
-    done = full_size(tmp_path, *CHECK, DEIDREVIEW_PROXIES="1")
+    done = run(tmp_path, "check", "--deploy", "--fail-level", "WARNING", DEIDREVIEW_PROXIES="1")
     assert done.returncode == 0, done.stderr
 
 
 def test_prepare_prints_the_warning_first(tmp_path):
     # This PostgreSQL does not exist, so the step ends after its first line.
-    done = full_size(tmp_path, "manage.py", "prepare", DATABASE_URL="postgres://u@127.0.0.1:1/d")
-    warning = "deidreview: DEIDREVIEW_PROXIES: HTTPS is on and the number of proxies is 0"
-    assert done.stderr.startswith(warning), done.stderr
-    assert "usually 1" in done.stderr.splitlines()[0]
+    done = run(tmp_path, "prepare", DATABASE_URL="postgres://u@127.0.0.1:1/d")
+    assert done.stderr.startswith("deidreview: DEIDREVIEW_PROXIES: HTTPS is on"), done.stderr
 
 
-def test_a_malformed_list_of_language_models_stops_the_start(tmp_path):
-    done = start(tmp_path, DEIDREVIEW_LLM_SERVERS="ollama")
-    assert done.returncode == 1
-    assert "refused: DEIDREVIEW_LLM_SERVERS: “ollama” is not a name=address pair" in done.stderr
+def test_the_web_server_accepts_only_whole_numbers_above_0(monkeypatch):
+    for word, number in (("", 4), ("12", 12)):
+        monkeypatch.setenv("DEIDREVIEW_WEB_THREADS", word)
+        assert gunicorn._number("DEIDREVIEW_WEB_THREADS", 4) == number
+    for word in ("²", "٣", "0", "-1", "1.5", "two", " 3", "9" * 30):
+        monkeypatch.setenv("DEIDREVIEW_WEB_THREADS", word)
+        with pytest.raises(SystemExit, match=r"DEIDREVIEW_WEB_THREADS: .+ is not a whole number above 0"):
+            gunicorn._number("DEIDREVIEW_WEB_THREADS", 4)
+
+
+def test_no_release_contains_the_debug_toolbar():
+    """The toolbar shows queries with their values, including note text."""
+    assert not any("debug_toolbar" in name for name in (*settings.INSTALLED_APPS, *settings.MIDDLEWARE))
+    assert "debug_toolbar" not in (ROOT / "deidreview/settings.py").read_text()
+    assert "django-debug-toolbar" not in (ROOT / "requirements.lock").read_text()

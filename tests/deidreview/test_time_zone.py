@@ -45,8 +45,6 @@ def shown(client, zone=None):
     ("zone", "time", "iso"),
     [
         ("Europe/Rome", "24 Nov 2026, 00:05", "2026-11-24T00:05:33+01:00"),
-        ("America/New_York", "23 Nov 2026, 18:05", "2026-11-23T18:05:33-05:00"),
-        ("Asia/Kolkata", "24 Nov 2026, 04:35", "2026-11-24T04:35:33+05:30"),
         ("America/Argentina/Buenos_Aires", "23 Nov 2026, 20:05", "2026-11-23T20:05:33-03:00"),
         ("Etc/GMT+5", "23 Nov 2026, 18:05", "2026-11-23T18:05:33-05:00"),
     ],
@@ -72,17 +70,14 @@ def test_without_a_known_zone_times_are_in_the_servers(mia, settings, value):
     assert f"({settings.TIME_ZONE})" in html and f'data-time-zone="{settings.TIME_ZONE}"' in html
 
 
-def test_the_servers_zone_is_the_one_of_the_settings(mia, settings):
-    settings.TIME_ZONE = "Asia/Tokyo"
-    assert "24 Nov 2026, 08:05</time>" in shown(mia) and "23 Nov 2026, 18:05</time>" in shown(mia, "America/New_York")
-
-
 def test_the_zone_ends_with_the_request(mia, settings):
     shown(mia, "Asia/Tokyo")
     assert timezone.get_current_timezone_name() == settings.TIME_ZONE
     mia.raise_request_exception = False
     assert mia.get("/nowhere").status_code == 404
     assert timezone.get_current_timezone_name() == settings.TIME_ZONE
+    settings.TIME_ZONE = "Asia/Kolkata"
+    assert "24 Nov 2026, 04:35</time>" in shown(mia, "none")
 
 
 def test_the_first_page_after_signing_in_has_the_zone(client, project):
@@ -92,11 +87,7 @@ def test_the_first_page_after_signing_in_has_the_zone(client, project):
     client.cookies[COOKIE] = "Asia/Tokyo"  # as the script of that page does
     response = client.post(login, {"login": "ada", "password": make.PASSWORD}, follow=True)
     assert 'data-time-zone="Asia/Tokyo"' in response.content.decode()
-
-
-def test_a_page_with_times_is_not_kept_in_a_cache(mia):
-    mia.cookies[COOKIE] = "Asia/Tokyo"
-    assert mia.get(reverse("amendments", args=[SLUG])).headers["Cache-Control"] == "no-store"
+    assert response.headers["Cache-Control"] == "no-store"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Strategies for difficult texts and for spans in them, for the property tests."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,63 +13,18 @@ CASES = Path(__file__).parent.parent / "cases"
 LABELS = ("NAME", "DATE", "ID-1")
 
 BREAKS = ["\n", "\r", "\r\n", "\n\n", "\r\r\n"]
-WHITE = [" ", "\t", "\x0b", "\x0c", "\x85", "\xa0", "\u2003", "\u2028", "\u2029", "\u200b", "\ufeff", "\u3000"]
+WHITE = [*" \t\x0b\x0c\x85\xa0\u2003\u2028\u2029\u200b\ufeff\u3000"]
 WORDS = [
-    "Mario",
-    "Rossi",
-    "12",
-    "24/07/2015",
-    "GambiaHome",
-    "e\u0301",
-    "Ω",
-    "مُحمد",
-    "דוד",
-    "张伟",
-    "\u0928\u093e\u092e",
-]
-ODD = [
-    "\u0301",
-    "😀",
-    "👨\u200d👩\u200d👧",
-    "👍🏽",
-    "🇮🇹",
-    "\u202e",
-    "\u202c",
-    "\x1c",
-    "\x1f",
-    "\x01",
-    "\u2060",
-    "\U0010ffff",
-]
-SYNTAX = [
-    "#",
-    "# ",
-    "T1",
-    "-DOCSTART-",
-    "O",
-    "B-NAME",
-    ";",
-    "|",
-    "'",
-    '"',
-    "<b>",
-    "&amp;",
-    "\\n",
-    "[",
-    "%s",
-    "{}",
-    "T1\tNAME 0 1\t",
-]
+    "Mario", "Rossi", "12", "24/07/2015", "GambiaHome", "e\u0301", "Ω", "مُحمد", "דוד", "张伟", "\u0928\u093e\u092e",
+]  # fmt: skip
+ODD = [*"😀\u0301\u202e\u202c\x1c\x1f\x01\u2060\U0010ffff", "👨\u200d👩\u200d👧", "👍🏽", "🇮🇹"]
+SYNTAX = [*"#O;|'\"[", "# ", "T1", "-DOCSTART-", "B-NAME", "<b>", "&amp;", "\\n", "%s", "{}", "T1\tNAME 0 1\t"]
 
 
 def texts(max_pieces: int = 24) -> st.SearchStrategy[str]:
     """Texts with all known difficulties, but without NUL and unpaired surrogates, which can't be imported."""
     piece = st.one_of(
-        st.sampled_from(BREAKS),
-        st.sampled_from(WHITE),
-        st.sampled_from(WORDS),
-        st.sampled_from(ODD),
-        st.sampled_from(SYNTAX),
+        *map(st.sampled_from, (BREAKS, WHITE, WORDS, ODD, SYNTAX)),
         st.characters(exclude_categories=["Cs"], exclude_characters="\0"),
     )
     return st.lists(piece, max_size=max_pieces).map("".join)
@@ -95,15 +51,17 @@ def texts_with_spans(draw: st.DrawFn, max_size: int = 8) -> tuple[str, list[Span
     return text, draw(spans_of(text, max_size))
 
 
-@st.composite
-def texts_with_apart_spans(draw: st.DrawFn) -> tuple[str, list[Span]]:
-    """Spans that don't overlap; they may touch."""
-    text, spans = draw(texts_with_spans(12))
-    apart: list[Span] = []
+def apart(spans: Iterable[Span]) -> list[Span]:
+    """The spans in order, without those that overlap an earlier one; they may touch."""
+    kept: list[Span] = []
     for span in sorted(spans):
-        if not apart or span.start >= apart[-1].end:
-            apart.append(span)
-    return text, apart
+        if not kept or span.start >= kept[-1].end:
+            kept.append(span)
+    return kept
+
+
+def texts_with_apart_spans() -> st.SearchStrategy[tuple[str, list[Span]]]:
+    return texts_with_spans(12).map(lambda made: (made[0], apart(made[1])))
 
 
 def cases(file: str) -> dict[str, Any]:

@@ -10,17 +10,11 @@ from tests.timing import takes_at_most
 
 @pytest.mark.parametrize("case", cases("segments.json")["cases"], ids=lambda case: case["what"])
 def test_case(case: dict) -> None:
+    def segment(each: dict) -> Segment:
+        return Segment(each["start"], each["end"], *(tuple(each[key]) for key in ("spans", "starts", "ends")))
+
     got = segment_lines(case["text"], [Span(*bounds, "X") for bounds in case["spans"]])
-    assert got == [
-        (
-            Line(*row["line"]),
-            [
-                Segment(each["start"], each["end"], tuple(each["spans"]), tuple(each["starts"]), tuple(each["ends"]))
-                for each in row["segments"]
-            ],
-        )
-        for row in case["rows"]
-    ]
+    assert got == [(Line(*row["line"]), [segment(each) for each in row["segments"]]) for row in case["rows"]]
 
 
 @given(texts())
@@ -36,6 +30,7 @@ def test_joined_lines_are_the_text(text: str) -> None:
 def test_joined_segments_are_the_text_and_list_exactly_their_covering_spans(made: tuple[str, list[Span]]) -> None:
     text, spans = made
     rows = segment_lines(text, spans)
+    edges = {edge for span in spans for edge in (span.start, span.end)}
     built = ""
     for line, segments in rows:
         assert all(segment.start < segment.end for segment in segments)
@@ -45,27 +40,15 @@ def test_joined_segments_are_the_text_and_list_exactly_their_covering_spans(made
                 assert set(segment.spans) == {i for i, span in enumerate(spans) if span.start <= at < span.end}
             lengths = [(spans[i].start - spans[i].end, spans[i].start, i) for i in segment.spans]
             assert lengths == sorted(lengths)
-    assert built == text
-
-
-@given(texts_with_spans())
-def test_segments_are_as_long_as_possible(made: tuple[str, list[Span]]) -> None:
-    text, spans = made
-    edges = {edge for span in spans for edge in (span.start, span.end)}
-    for line, segments in segment_lines(text, spans):
+            assert all(spans[i].start == segment.start for i in segment.starts)  # trimmed spans have no white space
+            assert all(spans[i].end == segment.end for i in segment.ends)
+        # Segments are as long as possible.
         inner = {segment.start for segment in segments} - {line.start}
         assert inner == {edge for edge in edges if line.start < edge < line.end}
-
-
-@given(texts_with_spans())
-def test_each_span_starts_once_and_ends_once(made: tuple[str, list[Span]]) -> None:
-    text, spans = made
-    segments = [segment for _, row in segment_lines(text, spans) for segment in row]
-    assert sorted(i for segment in segments for i in segment.starts) == list(range(len(spans)))
-    assert sorted(i for segment in segments for i in segment.ends) == list(range(len(spans)))
-    for segment in segments:
-        assert all(spans[i].start == segment.start for i in segment.starts)  # trimmed spans have no white space
-        assert all(spans[i].end == segment.end for i in segment.ends)
+    assert built == text
+    for side in ("starts", "ends"):  # once each
+        found = sorted(i for _, row in rows for segment in row for i in getattr(segment, side))
+        assert found == list(range(len(spans)))
 
 
 def test_a_long_note_with_many_spans_is_quick() -> None:

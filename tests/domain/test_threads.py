@@ -1,15 +1,10 @@
 """Threads of libraries: the cores of a process, divided among the workers on them."""
 
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from annotations.domain.threads import VARIABLES, cores, limit_threads, threads_for
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -35,20 +30,15 @@ def test_the_cores_are_those_of_the_affinity(machine, tmp_path, monkeypatch):
     assert cores(tmp_path / "nothing here") == 1
 
 
-@pytest.mark.parametrize(
-    ("limits", "own", "found"),
-    [
-        ({"": "max 100000"}, "", 8),
-        ({"": "200000 100000"}, "", 2),
-        ({"a": "max 100000", "a/b": "150000 100000"}, "a/b", 2),
-        ({"a": "300000 100000", "a/b": "max 100000"}, "a/b", 3),
-        ({"a": "50000 100000"}, "a", 1),
-        ({"a": "1600000 100000"}, "a", 8),
-        ({"a": "nonsense"}, "a", 8),
-        ({"other": "100000 100000"}, "a", 8),
-        ({"": "100000 100000"}, "../../x", 1),
-    ],
-)
+LIMITS = [
+    ({"": "max 100000"}, "", 8), ({"": "200000 100000"}, "", 2),
+    ({"a": "max 100000", "a/b": "150000 100000"}, "a/b", 2), ({"a": "300000 100000", "a/b": "max 100000"}, "a/b", 3),
+    ({"a": "50000 100000"}, "a", 1), ({"a": "1600000 100000"}, "a", 8), ({"a": "nonsense"}, "a", 8),
+    ({"other": "100000 100000"}, "a", 8), ({"": "100000 100000"}, "../../x", 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("limits", "own", "found"), LIMITS)
 def test_limits_of_the_cgroups_around_a_process_count(machine, limits, own, found):
     assert cores(machine(8, limits, own)) == found
 
@@ -56,21 +46,7 @@ def test_limits_of_the_cgroups_around_a_process_count(machine, limits, own, foun
 def test_workers_divide_the_cores(machine):
     root = machine(16)
     assert [threads_for(workers, root) for workers in (0, 1, 2, 3, 16, 40)] == [16, 16, 8, 5, 1, 1]
-
-
-def test_a_number_that_a_person_has_set_is_kept():
+    # A number that a person has set is kept.
     environ = {"OMP_NUM_THREADS": "3"}
     limit_threads(environ, 2)
     assert environ == dict.fromkeys(VARIABLES, "2") | {"OMP_NUM_THREADS": "3"}
-
-
-@pytest.mark.nightly
-def test_pytorch_follows_the_limit():
-    pytest.importorskip("torch")
-    code = (
-        "import os; from annotations.domain.threads import limit_threads; limit_threads(os.environ, 1)\n"
-        "import torch; print(torch.get_num_threads())"
-    )
-    environ = {name: value for name, value in os.environ.items() if name not in VARIABLES}
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environ, capture_output=True, text=True)
-    assert (done.stdout.strip(), done.stderr) == ("1", "")

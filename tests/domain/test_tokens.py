@@ -7,17 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.domain.characters import is_digit, is_word
+from annotations.domain.sentences import CONTEXT, around, sentences
 from annotations.domain.tokens import Token, estimated, split_at, tokenize
 from annotations.domain.whitespace import WHITE_SPACE
-from tests.domain.strategies import cases, texts
+from tests.domain.strategies import cases, texts, texts_with_spans
 from tests.domain.twins import snap
 from tests.timing import takes_at_most
 
 TABLE = cases("tokens.json")
-
-
-def name(case: dict) -> str:
-    return str(case["what"])
 
 
 def kind(code_point: int) -> str:
@@ -26,18 +23,18 @@ def kind(code_point: int) -> str:
     return "W" if is_word(code_point) else "D" if is_digit(code_point) else "O"
 
 
-@pytest.mark.parametrize("case", TABLE["tokenize"], ids=name)
+@pytest.mark.parametrize("case", TABLE["tokenize"], ids=lambda case: case["what"])
 def test_case(case: dict) -> None:
     assert tokenize(case["text"]) == [Token(*bounds) for bounds in case["tokens"]]
 
 
-@pytest.mark.parametrize("case", TABLE["split"], ids=name)
+@pytest.mark.parametrize("case", TABLE["split"], ids=lambda case: case["what"])
 def test_split_case(case: dict) -> None:
     tokens = [Token(*bounds) for bounds in case["tokens"]]
     assert split_at(tokens, case["at"]) == [Token(*bounds) for bounds in case["out"]]
 
 
-@pytest.mark.parametrize("case", TABLE["snap"], ids=name)
+@pytest.mark.parametrize("case", TABLE["snap"], ids=lambda case: case["what"])
 def test_snap_case(case: dict) -> None:
     got = snap(tokenize(case["text"]), *case["range"])
     assert got == (None if case["out"] is None else tuple(case["out"]))
@@ -74,7 +71,8 @@ def naive(text: str) -> list[Token]:
 
 @given(texts())
 def test_tokens_follow_the_rule(text: str) -> None:
-    assert tokenize(text) == naive(text)
+    for each in (text, "".join(f"a{white}" for white in sorted(WHITE_SPACE))):
+        assert tokenize(each) == naive(each)
 
 
 @given(texts(), st.lists(st.integers(-3, 80)))
@@ -96,11 +94,6 @@ def test_snap_gives_the_hull_of_the_selected_tokens(text: str, start: int, lengt
     assert snap(tokens, start, start + length) == expected
 
 
-def test_white_space_is_never_in_a_token() -> None:
-    text = "".join(f"a{white}" for white in sorted(WHITE_SPACE))
-    assert len(tokenize(text)) == len(WHITE_SPACE)
-
-
 def test_speed() -> None:
     text = "Paciente varón de 53 años, NHC: 2569870; ingresa el 17/06/2016 por dolor.\n" * 1000
     # The aim is two megabytes per second. Half of it is enough here, because other tests run at the same time.
@@ -114,3 +107,42 @@ def test_the_estimate_is_near_and_not_too_low() -> None:
     assert texts
     assert exact <= guess <= 1.2 * exact
     assert estimated(0) == 1
+
+
+# ── Sentences by one simple rule, with offsets in the original text ──────────────────────────────────────────────────
+
+
+CASES = [
+    ("", []),
+    (" \n\r\n ", []),
+    ("Una riga\naltra riga", ["Una riga", "altra riga"]),
+    ("Visto il dott. Bianchi. Dimesso.", ["Visto il dott. Bianchi.", "Dimesso."]),
+    ("M. Rossi va. Torna? Sì!", ["M. Rossi va.", "Torna?", "Sì!"]),
+    ("Peso 3.5 kg. alle ore 10. Poi", ["Peso 3.5 kg. alle ore 10.", "Poi"]),
+    ("1. Anamnesi\r\n2. Esame.", ["1. Anamnesi", "2. Esame."]),
+    ("Fine.\nminuscola dopo.", ["Fine.", "minuscola dopo."]),
+    ("Dice «basta.» Poi (tace.) Infine", ["Dice «basta.»", "Poi (tace.)", "Infine"]),
+]
+
+
+@pytest.mark.parametrize("text, expected", CASES)
+def test_cases(text: str, expected: list[str]) -> None:
+    assert [text[start:end] for start, end in sentences(text)] == expected
+
+
+@given(texts_with_spans())
+def test_sentences_contain_every_visible_character_once(case: tuple[str, list]) -> None:
+    text, spans = case
+    past = 0
+    for start, end in sentences(text):
+        assert past <= start < end <= len(text) and not text[past:start].strip()
+        past = end
+    assert not text[past:].strip()
+    # The context of a span contains the span.
+    for span in spans:
+        low, high = around(text, span.start, span.end)
+        assert max(0, span.start - CONTEXT) <= low <= span.start
+        assert span.end <= high <= min(len(text), span.end + CONTEXT)
+    text = "Prima frase. Visto Mario Rossi ieri. Terza."
+    assert text[slice(*around(text, 19, 30))] == "Visto Mario Rossi ieri."
+    assert around("x" * 1000, 500, 501) == (340, 661)

@@ -1,39 +1,41 @@
 """The overview says how the gold differs from the last version. It reads only notes whose gold was changed since."""
 
-import uuid
-
 import pytest
-from django.urls import reverse
 
 from annotations.gold.selectors import change_since
 from annotations.gold.services import differing
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
-from annotations.models import AnnotationSet, BulkAct, Figures, Label, Project
+from annotations.models import AnnotationSet, Figures, Project
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.labels import merge_labels
-from annotations.review.services.deciding import Request, decide
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from tests import factories as make
-from tests.gold.test_changes_since import ROSSI, TORINO, frozen, gold_of, made_frozen
+from tests.gold.test_changes_since import ROSSI, TORINO, frozen, gold_of, made
 from tests.projects.overview_pages import rows, show, stages
+from tests.worlds.reviewing import plan, review, start, suggestions
 
-__all__ = ["frozen", "made_frozen"]
+__all__ = ["frozen", "made"]
 
 
 @pytest.fixture
 def differs(frozen, sign_in):
-    """`differs(strip, need)`: what the overview says, which agrees with the comparison of the whole gold."""
+    """`differs(spans, notes)`: what the overview says, which agrees with the comparison of the whole gold."""
     Project.objects.update(guidelines="Mark names.")
     client = sign_in(frozen.mia)
 
-    def check(strip, need):
+    def check(spans, notes=0):
+        version = frozen.version.number
+        needs = f"The gold of {notes} note{'s' * (notes > 1)} differs from version {version}."
+        if spans:
+            needs += f" In total, {spans}."
+        same = f"{notes} note{'s' * (notes > 1)} differs" if notes else "same as the current gold"
         for _ in range(2):  # computed, then stored
             html = show(client)
             (stage,) = [name for name in stages(html) if name.startswith("Frozen")]
-            assert stage == f"Frozen v{frozen.version.number} {strip}"
-            needs = [text for text in rows(html, "Needs you") if text.startswith("The gold of")]
-            assert needs == ([need] if need else [])
+            assert stage == f"Frozen v{version} {spans or same}"
+            found = [text for text in rows(html, "Needs you") if text.startswith("The gold of")]
+            assert found == ([needs] if notes else [])
         change, found = change_since(frozen.project, frozen.version), differing.difference(frozen.version)
         assert found.notes == change.touched + change.removed
         stored, _ = differing._counted(frozen.version, sets_of(frozen.project), {})
@@ -53,78 +55,64 @@ def replace(world, note, spans, name):
 
 
 def test_spans_and_labels_that_differ(frozen, differs):
-    differs("same as the current gold", "")
+    differs("")
     replace(frozen, frozen.five[0], [ROSSI], "one")
-    differs("1 span differs", "The gold of 1 note differs from version 1. In total, 1 span differs.")
+    differs("1 span differs", 1)
     replace(frozen, frozen.five[1], [ROSSI, (19, 25, "HOSPITAL")], "two")
-    differs(
-        "2 spans differ, 1 only in their labels",
-        "The gold of 2 notes differs from version 1. In total, 2 spans differ, 1 only in their labels.",
-    )
+    differs("2 spans differ, 1 only in their labels", 2)
     replace(frozen, frozen.five[0], [ROSSI, TORINO], "three")
-    differs(
-        "1 span differs, in its label",
-        "The gold of 1 note differs from version 1. In total, 1 span differs, in its label.",
-    )
+    differs("1 span differs, in its label", 1)
     replace(frozen, frozen.five[1], [ROSSI, TORINO], "four")
-    differs("same as the current gold", "")
+    differs("")
 
 
 def test_notes_that_are_new_or_removed(frozen, differs):
     make_gold(document=frozen.five[4], annotation_set=frozen.anns[4], actor=frozen.rev)
-    differs("2 spans differ", "The gold of 1 note differs from version 1. In total, 2 spans differ.")
+    differs("2 spans differ", 1)
     withdraw_gold(document=frozen.five[0], actor=frozen.rev)
-    differs("4 spans differ", "The gold of 2 notes differs from version 1. In total, 4 spans differ.")
+    differs("4 spans differ", 2)
     withdraw_gold(document=frozen.five[4], actor=frozen.rev)
     replace(frozen, frozen.five[4], [], "empty")
     make_gold(document=frozen.five[0], annotation_set=frozen.anns[0], actor=frozen.rev)
-    differs("1 note differs", "The gold of 1 note differs from version 1.")
+    differs("", 1)
 
 
 def test_a_merged_label(frozen, differs):
-    differs("same as the current gold", "")
-    labels = {label.code: label for label in Label.objects.filter(label_set__project=frozen.project)}
-    merge_labels(source=labels["CITY"], target=labels["HOSPITAL"], actor=None)
-    differs(
-        "4 spans differ, all in their labels only",
-        "The gold of 4 notes differs from version 1. In total, 4 spans differ, all in their labels only.",
-    )
+    differs("")
+    source, target = (make.label_of(frozen.project, name) for name in ("CITY", "HOSPITAL"))
+    merge_labels(source=source, target=target, actor=None)
+    differs("4 spans differ, all in their labels only", 4)
 
 
-def test_reviews_and_bulk_acts(frozen, differs):
+def test_reviews(frozen, differs):
     note = frozen.five[4]
-    ids = list(frozen.run.annotation_sets.get(document=note).spans.values_list("pk", flat=True))
-    finish_review(document=note, author=frozen.run, user=frozen.rev, rest=set(ids))
-    differs("2 spans differ", "The gold of 1 note differs from version 1. In total, 2 spans differ.")
+    first, *_ = spans = suggestions(note, frozen.run)
+    finish_review(document=note, author=frozen.run, user=frozen.rev, rest={span.pk for span in spans})
+    differs("2 spans differ", 1)
     reopen_review(document=note, author=frozen.run, user=frozen.rev)
-    differs("2 spans differ", "The gold of 1 note differs from version 1. In total, 2 spans differ.")
-    request = Request(change_id=uuid.uuid4(), act=Act.REJECT, suggestion=ids[0])
-    decide(document=note, author=frozen.run, user=frozen.rev, request=request)
+    differs("2 spans differ", 1)
+    review(note, frozen.run, frozen.rev, Act.REJECT, first)
     finish_review(document=note, author=frozen.run, user=frozen.rev)
-    differs("1 span differs", "The gold of 1 note differs from version 1. In total, 1 span differs.")
+    differs("1 span differs", 1)
 
 
 def test_a_bulk_act_and_its_undo(frozen, differs):
-    wrong = frozen.five[0]
-    gold_of(wrong).spans.get(start=19).delete()
-    frozen.version = freeze(project=frozen.project, actor=frozen.rev)[0]
-    differs("same as the current gold", "")
-    planned = {"kind": "threshold", "runs": [frozen.run.pk], "least": "90", "agree": "2", "act": "accept"}
-    frozen.client.post(reverse("review_bulk_new", args=["covid"]), planned)
-    bulk = BulkAct.objects.get()
-    frozen.client.post(reverse("bulk_start", args=["covid", bulk.pk]), {"with_gold": "1"})
-    differs("1 span differs", "The gold of 1 note differs from version 2. In total, 1 span differs.")
-    frozen.client.post(reverse("bulk_undo", args=["covid", bulk.pk]))
-    differs("same as the current gold", "")
+    gold_of(frozen.five[0]).spans.get(start=19).delete()
+    frozen.version, frozen.runs = freeze(project=frozen.project, actor=frozen.rev)[0], [frozen.run]
+    differs("")
+    bulk = start(frozen, plan(frozen), with_gold="1")
+    differs("1 span differs", 1)
+    start(frozen, bulk, "bulk_undo")
+    differs("")
 
 
 def test_an_erased_note_is_no_difference(frozen, differs):
     frozen.five[0].patient_id = "p"
     frozen.five[0].save()
-    differs("same as the current gold", "")
+    differs("")
     erase_patient(project=frozen.project, patient_id="p", actor=None)
     frozen.version.refresh_from_db()
-    differs("same as the current gold", "")
+    differs("")
 
 
 def test_figures_that_an_erasure_deleted_are_counted_again(frozen):

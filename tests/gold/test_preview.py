@@ -2,24 +2,24 @@
 
 import re
 
-import pytest
 from django.urls import reverse
 
 from annotations.gold.services.making import make_gold
 from annotations.jobs.runner import run as run_job
 from annotations.models import Author, Job
 from tests import factories as make
+from tests.held import made_once
 from tests.worlds.checks import check_page
+from tests.worlds.pages import make_world, signed_in
 
 TEXT = "Mario Rossi vive a Torino."
 ROSSI, TORINO = (0, 11, "PATIENT"), (19, 25, "CITY")
 GOLD = reverse("gold", args=["covid"])
 
 
-@pytest.fixture
-def ward(world, sign_in):
+def make_ward():
     """Ann and ben annotated four notes. They agree on the second only; the third has gold, the fourth is in review."""
-    world.client = sign_in(world.rev)
+    world = make_world()
     world.four = [make.make_note(world.project, TEXT, f"nota-{n}") for n in range(1, 5)]
     world.anns = [make.make_set(note, world.ann, [ROSSI, TORINO], submitted=True) for note in world.four]
     for note in world.four:
@@ -27,7 +27,12 @@ def ward(world, sign_in):
         make.make_set(note, world.ben, spans, submitted=True)
     make_gold(document=world.four[2], annotation_set=world.anns[2], actor=world.rev)
     make.make_set(world.four[3], Author.objects.get(project=world.project, kind="gold"), [ROSSI])
+    world.client = signed_in(world.rev)
+    world.adjudicated = make.make_author(world.project, kind="adjudicated", name="adjudicated")
     return world
+
+
+made, ward = made_once(make_ward)
 
 
 def card_of(html: str, author: Author) -> str:
@@ -37,12 +42,15 @@ def card_of(html: str, author: Author) -> str:
 
 
 def test_the_preview_says_what_is_skipped_and_the_job_does_it(ward):
+    """A draft of a review is not counted as gold."""
     html = check_page(ward.client.get(GOLD))
+    assert "<dt>Gold notes</dt><dd>1</dd>" in html
+    assert '<dd id="in-review">1 <small>not gold yet</small></dd>' in html
     ann = Author.objects.get(project=ward.project, name=ward.ann.username)
     said = card_of(html, ann)
-    assert "4 submitted, 2 would become gold." in said
-    assert "1 is skipped because its note already has gold." in said
-    assert "1 is skipped because a review of its note is open." in said
+    for words in ("4 submitted, 2 would become gold.", "1 is skipped because its note already has gold.",
+                  "1 is skipped because a review of its note is open."):  # fmt: skip
+        assert words in said
     ward.client.post(reverse("job_start_gold", args=["covid"]), {"author": ann.pk})
     job = Job.objects.get()
     run_job(job.pk)
@@ -51,6 +59,7 @@ def test_the_preview_says_what_is_skipped_and_the_job_does_it(ward):
 
 
 def test_unresolved_disagreements_are_counted_and_linked(ward):
+    make.make_set(ward.four[0], ward.adjudicated, [ROSSI])  # an adjudication that is not finished resolves nothing
     html = check_page(ward.client.get(GOLD))
     notice = html.split('id="disputed"')[1].split("</div>")[0]
     assert "2 notes without gold have unresolved disagreements between annotators." in notice
@@ -62,22 +71,9 @@ def test_unresolved_disagreements_are_counted_and_linked(ward):
 
 
 def test_adjudicated_sets_come_first_and_are_resolved(ward):
-    adjudicated = make.make_author(ward.project, kind="adjudicated", name="adjudicated")
     for note in (ward.four[0], ward.four[3]):
-        make.make_set(note, adjudicated, [ROSSI], submitted=True)
+        make.make_set(note, ward.adjudicated, [ROSSI], submitted=True)
     html = check_page(ward.client.get(GOLD))
     cards = re.findall(r'name="author" id="author-(\d+)"', html)
-    assert int(cards[0]) == adjudicated.pk and len(cards) == 3
+    assert int(cards[0]) == ward.adjudicated.pk and len(cards) == 3
     assert 'id="disputed"' not in html and "unresolved disagreements" not in html
-
-
-def test_an_adjudication_that_is_not_finished_resolves_nothing(ward):
-    adjudicated = make.make_author(ward.project, kind="adjudicated", name="adjudicated")
-    make.make_set(ward.four[0], adjudicated, [ROSSI])
-    assert "2 notes without gold have unresolved disagreements" in check_page(ward.client.get(GOLD))
-
-
-def test_a_draft_of_a_review_is_not_counted_as_gold(ward):
-    html = check_page(ward.client.get(GOLD))
-    assert "<dt>Gold notes</dt><dd>1</dd>" in html
-    assert '<dd id="in-review">1 <small>not gold yet</small></dd>' in html

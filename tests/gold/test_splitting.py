@@ -5,7 +5,7 @@ import json
 import zipfile
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,8 +26,8 @@ from annotations.ops.services.erasing import erase_patient
 from annotations.transfer.events import NOTES_EXPORTED
 from annotations.transfer.services.exporting import export_to_path, run_export
 from tests import factories as make
-
-pytestmark = pytest.mark.both_databases
+from tests.held import made_once
+from tests.worlds.commands import answered, printed
 
 SHARES = {"train": 60, "dev": 20, "test": 20}
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino."
@@ -47,8 +47,7 @@ def splits(version):
     return dict(version.notes.values_list("document__name", "split"))
 
 
-@pytest.fixture
-def project(db):
+def build_project():
     """Ten notes: five of patients with two or one, five without a patient id."""
     project = make.make_project("p")
     for number, patient in enumerate(["a", "a", "b", "b", "c", "", "", "", "", ""]):
@@ -56,108 +55,27 @@ def project(db):
     return project
 
 
-def test_no_patient_is_in_two_splits_and_the_shares_are_met(project):
-    version = frozen(project)
-    split = split_version(version=version, seed="s", shares=SHARES, actor=None)
-    found = splits(version)
-    assert found["n0"] == found["n1"] and found["n2"] == found["n3"]
-    assert split.notes == {"train": 6, "dev": 2, "test": 2}
-    assert sum(split.patients.values()) == 8
-    assert patients_in_two_splits(version) == 0
-    (event,) = Event.objects.filter(verb=GOLD_SPLIT)
-    # A person may write anything as the seed, so the version stores it, but the event doesn't.
-    assert "seed" not in event.data and event.data["notes"] == split.notes
-    version.refresh_from_db()
-    assert (version.split_seed, version.split_shares) == ("s", SHARES)
+made, project = made_once(build_project)
 
 
-def test_splitting_again_writes_nothing(project):
-    version = frozen(project)
-    before = version.content_hash
-    split_version(version=version, seed="s", shares=SHARES, actor=None)
-    found = splits(version)
-    again = split_version(version=version, seed="s", shares=SHARES, actor=None)
-    assert not again.made and splits(version) == found
-    assert Event.objects.filter(verb=GOLD_SPLIT).count() == 1
-    version.refresh_from_db()
-    assert version.content_hash == before
+@pytest.fixture
+def version(project):
+    return frozen(project)
 
 
-def test_another_seed_splits_again_and_the_same_seed_with_other_shares_is_an_error(project):
-    version = frozen(project)
-    split_version(version=version, seed="s", shares=SHARES, actor=None)
-    with pytest.raises(ServiceError, match="Choose another seed"):
-        split_version(version=version, seed="s", shares={"train": 50, "test": 50}, actor=None)
-    assert split_version(version=version, seed="t", shares={"train": 50, "test": 50}, actor=None).notes["dev"] == 0
+def split(version, seed="s", **shares):
+    return split_version(version=version, seed=seed, shares=shares or SHARES, actor=None)
 
 
-@pytest.mark.parametrize("seed", ["", "  ", "x" * 41, "a\nb"])
-def test_invalid_seeds(project, seed):
-    with pytest.raises(ServiceError, match=r"The seed must have|contains U\+000A"):
-        split_version(version=frozen(project), seed=seed, shares=SHARES, actor=None)
-
-
-def test_invalid_shares(project):
-    with pytest.raises(ServiceError, match="add up to 100"):
-        split_version(version=frozen(project), seed="s", shares={"train": 50}, actor=None)
-
-
-def test_a_later_version_keeps_every_split(project):
-    first = frozen(project)
-    split_version(version=first, seed="s", shares=SHARES, actor=None)
-    for number in range(10, 30):
-        gold_note(project, f"n{number}", f"q{number}")
-    gold_note(project, "more-of-a", "a")
-    second = frozen(project)
-    split = split_version(version=second, seed="s", shares=SHARES, actor=None)
-    found = splits(second)
-    assert all(found[name] == split for name, split in splits(first).items())
-    assert found["more-of-a"] == found["n0"]
-    assert split.kept == 8
-
-
-def test_two_patients_that_become_one_get_the_stricter_split(project):
-    version = frozen(project)
-    split_version(version=version, seed="s", shares=SHARES, actor=None)
-    found = splits(version)
-    train, test = (next(n for n, split in found.items() if split == wanted) for wanted in ("train", "test"))
-    Document.objects.filter(name__in=[train, test]).update(patient_id="one")
-    assert patients_in_two_splits(version) == 1
-    with pytest.raises(ServiceError, match="Split the version again"):
-        export_to_path(project=project, out=None, format="brat", set_spec="gold:1", split="folders")
-    split = split_version(version=version, seed="s", shares=SHARES, actor=None)
-    assert split.made and split.merged == 1
-    found = splits(version)
-    assert found[train] == found[test] == "test"
-    assert patients_in_two_splits(version) == 0
-
-
-def test_erasing_a_patient_keeps_the_split_right(project):
-    version = frozen(project)
-    split_version(version=version, seed="s", shares=SHARES, actor=None)
-    before = splits(version)
-    erase_patient(project=project, patient_id="a", actor=None)
-    assert splits(version) == {name: split for name, split in before.items() if name not in ("n0", "n1")}
-    table = {row["split"]: row for row in split_table(version)}
-    assert sum(row["notes"] for row in table.values()) == 8
-    assert sum(row["spans"] for row in table.values()) == 8
-    assert not split_version(version=version, seed="s", shares=SHARES, actor=None).made
-
-
-def test_the_table_counts_notes_patients_spans_and_labels(project):
-    version = frozen(project)
-    split_version(version=version, seed="s", shares=SHARES, actor=None)
-    table = split_table(version)
-    assert [row["split"] for row in table] == ["train", "dev", "test"]
-    assert sum(row["patients"] for row in table) == 8
-    assert sum(row["without_patient"] for row in table) == 5
-    assert sum(row["labels"].get("PATIENT", 0) for row in table) == 10
-    assert table[0]["share"] == 0.6
-    assert split_table(version) == table
+def export(project, out, spec="gold:1", format="brat", **options):
+    return export_to_path(project=project, out=out, format=format, set_spec=spec, **options)
 
 
 class Versions(TestCase):
-    """Whatever changes between versions, no patient changes the split or is in two splits."""
+    """Whatever changes between versions, no patient changes the split or is in two splits.
+
+    Django closes the connection at the end of such a class, so it comes before the project of the module.
+    """
 
     @given(st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=5), min_size=2, max_size=4))
     def test_test_never_leaks_into_train(self, rounds: list[list[int]]) -> None:
@@ -169,70 +87,127 @@ class Versions(TestCase):
                 gold_note(project, f"n{number}", f"p{patient}" if patient else "")
                 number += 1
             version = frozen(project)
-            split_version(version=version, seed="s", shares=SHARES, actor=None)
+            split(version)
             rows = version.notes.values_list("document__patient_id", "document__name", "split")
-            for patient, name, split in rows:
-                assert seen.setdefault(patient or name, split) == split
+            for patient, name, part in rows:
+                assert seen.setdefault(patient or name, part) == part
             if (gone := rounds[0][0]) and Document.objects.filter(project=project, patient_id=f"p{gone}").exists():
                 erase_patient(project=project, patient_id=f"p{gone}", actor=None)
                 seen.pop(f"p{gone}")  # an erased patient who comes back counts as a new patient
 
 
-def test_every_format_is_exported_in_folders(project, tmp_path):
-    version = frozen(project)
-    split_version(version=version, seed="s", shares=SHARES, actor=None)
+def test_no_patient_is_in_two_splits_and_the_shares_are_met(version):
+    """Splitting again writes nothing."""
+    made, before = split(version), version.content_hash
+    found = splits(version)
+    assert found["n0"] == found["n1"] and found["n2"] == found["n3"]
+    assert made.notes == {"train": 6, "dev": 2, "test": 2}
+    assert sum(made.patients.values()) == 8
+    assert patients_in_two_splits(version) == 0
+    assert not split(version).made and splits(version) == found
+    (event,) = Event.objects.filter(verb=GOLD_SPLIT)
+    # A person may write anything as the seed, so the version stores it, but the event doesn't.
+    assert "seed" not in event.data and event.data["notes"] == made.notes
+    version.refresh_from_db()
+    assert (version.split_seed, version.split_shares, version.content_hash) == ("s", SHARES, before)
+    table = split_table(version)
+    assert [row["split"] for row in table] == ["train", "dev", "test"] and table[0]["share"] == 0.6
+    assert sum(row["patients"] for row in table) == 8
+    assert sum(row["without_patient"] for row in table) == 5
+    assert sum(row["labels"].get("PATIENT", 0) for row in table) == 10
+
+
+def test_another_seed_splits_again_and_the_same_seed_with_other_shares_is_an_error(version):
+    split(version)
+    with pytest.raises(ServiceError, match="Choose another seed"):
+        split(version, train=50, test=50)
+    assert split(version, "t", train=50, test=50).notes["dev"] == 0
+    for seed in ("", "  ", "x" * 41, "a\nb"):
+        with pytest.raises(ServiceError, match=r"The seed must have|contains U\+000A"):
+            split(version, seed)
+    with pytest.raises(ServiceError, match="add up to 100"):
+        split(version, train=50)
+
+
+def test_a_later_version_keeps_every_split(project, version):
+    split(version)
+    for number in range(10, 30):
+        gold_note(project, f"n{number}", f"q{number}")
+    gold_note(project, "more-of-a", "a")
+    second = frozen(project)
+    made, found = split(second), splits(second)
+    assert all(found[name] == split for name, split in splits(version).items())
+    assert found["more-of-a"] == found["n0"] and made.kept == 8
+
+
+def test_two_patients_that_become_one_get_the_stricter_split(project, version):
+    split(version)
+    found = splits(version)
+    train, test = (next(n for n, split in found.items() if split == wanted) for wanted in ("train", "test"))
+    Document.objects.filter(name__in=[train, test]).update(patient_id="one")
+    assert patients_in_two_splits(version) == 1
+    with pytest.raises(ServiceError, match="Split the version again"):
+        export(project, None, split="folders")
+    again = split(version)
+    assert again.made and again.merged == 1
+    found = splits(version)
+    assert found[train] == found[test] == "test"
+    assert patients_in_two_splits(version) == 0
+
+
+def test_erasing_a_patient_keeps_the_split_right(project, version):
+    split(version)
+    before = splits(version)
+    erase_patient(project=project, patient_id="a", actor=None)
+    assert splits(version) == {name: split for name, split in before.items() if name not in ("n0", "n1")}
+    table = {row["split"]: row for row in split_table(version)}
+    assert sum(row["notes"] for row in table.values()) == 8
+    assert sum(row["spans"] for row in table.values()) == 8
+    assert not split(version).made
+
+
+def test_every_format_is_exported_in_folders(project, version, tmp_path):
+    split(version)
+    folders = splits(version)
     for format in FORMATS:
         out = tmp_path / format
-        report = export_to_path(project=project, out=out, format=format, set_spec="gold:1", split="folders")
+        report = export(project, out, format=format, split="folders")
         manifest = json.loads((out / "export.json").read_text())
-        assert manifest["split"] == {"seed": "s", "shares": SHARES, "layout": "folders", "notes": splits(version)}
+        assert manifest["split"] == {"seed": "s", "shares": SHARES, "layout": "folders", "notes": folders}
         files = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
         if any(file.endswith(".txt") for file in files):
-            assert {f"{split}/{name}.txt" for name, split in splits(version).items()} <= files, format
+            assert {f"{folder}/{name}.txt" for name, folder in folders.items()} <= files, format
         reader, loaded = FORMATS[format], Loaded(lambda name, out=out: (out / name).read_bytes())
         groups, _strays = reader.group(sorted(files))
         labels = {"PATIENT": "PATIENT", "DATE": "DATE"}
         notes = [note for group in groups for note in reader.read_many(group, loaded, labels)]
-        assert {note.name.rpartition("/")[2] for note in notes} == set(splits(version)) and len(notes) == 10, format
-        assert all(any(f"/{split}" in f"/{file}" for file in files) for split in splits(version).values()), format
+        assert {note.name.rpartition("/")[2] for note in notes} == set(folders) and len(notes) == 10, format
+        assert all(any(f"/{folder}" in f"/{file}" for file in files) for folder in folders.values()), format
         assert report["notes"] == 10 and "notes" not in report["split"]
     (event, *_) = Event.objects.filter(verb=NOTES_EXPORTED)
     assert "n0" not in json.dumps(event.data)
 
 
-def test_one_split_and_all_splits(project, tmp_path):
-    version = frozen(project)
-    split_version(version=version, seed="s", shares=SHARES, actor=None)
+def test_one_split_and_all_splits(project, version, tmp_path):
+    for spec, part, says in (
+        ("gold", "dev", "is not split"), ("gold:1", "valid", "no split “valid”"), ("gold:1", "dev", "is not split"),
+    ):  # fmt: skip
+        with pytest.raises(ServiceError, match=says):
+            export(project, tmp_path / "x", spec, split=part)
+    split(version)
     mine = {name for name, split in splits(version).items() if split == "test"}
-    export_to_path(project=project, out=tmp_path / "test", format="brat", set_spec="gold:1", split="test")
+    export(project, tmp_path / "test", split="test")
     assert {path.stem for path in (tmp_path / "test").glob("*.ann")} == mine
     assert set(json.loads((tmp_path / "test" / "export.json").read_text())["split"]["notes"]) == mine
-    export_to_path(project=project, out=tmp_path / "all", format="brat", set_spec="gold:1")
+    export(project, tmp_path / "all")
     manifest = json.loads((tmp_path / "all" / "export.json").read_text())
     assert manifest["split"]["layout"] == "together" and manifest["split"]["notes"] == splits(version)
-
-
-def test_an_export_job_includes_the_split(project):
-    split_version(version=frozen(project), seed="s", shares=SHARES, actor=None)
-    result = run_export(
-        project_id=project.pk, set_spec="gold:1", format="brat", actor_id=None, progress=silent, split="dev"
-    )
-    assert result["notes"] == 2
+    known = {"project_id": project.pk, "set_spec": "gold:1", "format": "brat", "actor_id": None, "progress": silent}
+    result = run_export(**known, split="dev")
     stored = StoredFile.objects.get(pk=result["file_id"])
-    assert stored.name == "p-gold-1-dev-brat.zip"
+    assert (result["notes"], stored.name) == (2, "p-gold-1-dev-brat.zip")
     with zipfile.ZipFile(io.BytesIO(open_stored(stored).read())) as archive:
         assert len([name for name in archive.namelist() if name.endswith(".ann")]) == 2
-
-
-@pytest.mark.parametrize(
-    "spec, split, says", [("gold", "dev", "is not split"), ("gold:1", "valid", "no split “valid”")]
-)
-def test_invalid_exports(project, tmp_path, spec, split, says):
-    frozen(project)
-    with pytest.raises(ServiceError, match=says):
-        export_to_path(project=project, out=tmp_path / "x", format="brat", set_spec=spec, split=split)
-    with pytest.raises(ServiceError, match="is not split"):
-        export_to_path(project=project, out=tmp_path / "x", format="brat", set_spec="gold:1", split="dev")
 
 
 def two_versions(project):
@@ -257,52 +232,38 @@ def test_what_changed_between_two_versions(project):
     assert found["changes"][0] == (pk, "relabeled", (0, 11, "PATIENT"), (0, 11, "DOCTOR"))
     back = version_diff(*reversed(GoldVersion.objects.order_by("number")))
     assert back["spans"] == found["spans"] and back["notes"]["added"] == 1
+    erase_patient(project=project, patient_id="a", actor=None)
+    found = version_diff(*GoldVersion.objects.order_by("number"))
+    assert found["erased"] == {"before": 2, "after": 2}, "not the figures of before"
+    assert found["spans"]["relabeled"] == found["spans"]["moved"] == 0
 
 
-def test_spans_whose_attributes_alone_changed(project, sign_in):
-    first = frozen(project)
+def test_spans_whose_attributes_alone_changed(project, version, sign_in):
     Span.objects.filter(annotation_set__document__name="n0").update(attributes={"Status": "past"})
-    assert difference(first).spans == 1
-    second = frozen(project)
-    found = version_diff(first, second)
+    assert difference(version).spans == 1
+    found = version_diff(version, frozen(project))
     assert {kind for kind, n in found["spans"].items() if n} == {"attributes"}
     pk = Document.objects.get(name="n0").pk
     assert found["changes"] == [(pk, "attributes", (0, 11, "PATIENT"), (0, 11, "PATIENT", {"Status": "past"}))]
-    out = io.StringIO()
-    call_command("diff_gold", "p", "1", "2", stdout=out)
-    assert "n0 attributes: [0, 11) PATIENT to [0, 11) PATIENT (Status: past)" in out.getvalue()
+    said = printed("diff_gold", "p", 1, 2)
+    assert "n0 attributes: [0, 11) PATIENT to [0, 11) PATIENT (Status: past)" in said
     client = sign_in(make.make_member(project, "reviewer", "rita"))
     page = client.get(reverse("gold_changes", args=["p", 2]) + "?kind=attributes").content.decode()
-    assert "Different attributes" in page and "Status: past" in page
-
-
-def test_a_diff_after_an_erasure_is_not_the_old_one(project):
-    versions = two_versions(project)
-    version_diff(*versions)
-    erase_patient(project=project, patient_id="a", actor=None)
-    found = version_diff(*GoldVersion.objects.order_by("number"))
-    assert found["erased"] == {"before": 2, "after": 2}
-    assert found["spans"]["relabeled"] == found["spans"]["moved"] == 0
+    assert "Status: past" in page
 
 
 def test_the_commands(project):
     two_versions(project)
-
-    def run(*args):
-        out = io.StringIO()
-        call_command(*args, stdout=out)
-        return out.getvalue()
-
-    found = json.loads(run("diff_gold", "p", "1", "2", "--json"))
+    found = answered("diff_gold", "p", 1, 2)
     assert found["added"] == [{"note": "new", "spans": 2}]
     assert {change["note"] for change in found["changes"]} == {"n0", "n1", "n2", "n3"}
-    said = run("diff_gold", "p", "1", "2")
+    said = printed("diff_gold", "p", 1, 2)
     assert "n1 moved: [0, 11) PATIENT to [0, 5) PATIENT" in said and "+ new (2 spans)" in said
     assert "Mario" not in said
-    split = json.loads(run("split_gold", "p", "2", "--seed", "s", "--json"))
-    assert split["new"] and sum(split["notes"].values()) == 10
-    assert "was already split this way" in run("split_gold", "p", "2", "--seed", "s")
+    made = answered("split_gold", "p", 2, "--seed", "s")
+    assert made["new"] and sum(made["notes"].values()) == 10
+    assert "was already split this way" in printed("split_gold", "p", 2, "--seed", "s")
     assert GoldVersionNote.objects.filter(version__number=2, split="").count() == 0
-    for args in (("split_gold", "p", "7", "--seed", "s"), ("diff_gold", "p", "1", "99999999999999")):
+    for words in (("split_gold", "p", 7, "--seed", "s"), ("diff_gold", "p", 1, 99999999999999)):
         with pytest.raises(CommandError, match="no gold version"):
-            run(*args)
+            printed(*words)

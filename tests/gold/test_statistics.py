@@ -1,12 +1,10 @@
 """Corpus statistics of a gold version: the page, the job of large versions, and the command."""
 
-import io
-import json
 import re
 from unittest.mock import patch
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.urls import reverse
 
 from annotations.gold import jobs
@@ -15,10 +13,13 @@ from annotations.gold.services.making import freeze
 from annotations.gold.services.splitting import split_version
 from annotations.gold.services.statistics import kept_statistics, statistics_of
 from annotations.gold.services.statistics_rows import table_of
-from annotations.models import Figures, GoldVersionNote, Job
+from annotations.models import Figures, GoldVersion, GoldVersionNote, Job
 from annotations.ops.services.erasing import erase_patient
 from tests import factories as make
+from tests.held import made_once
 from tests.worlds.checks import check_page
+from tests.worlds.commands import answered, printed
+from tests.worlds.pages import make_world
 
 # 14 tokens, of which the spans have 2, 1 and 5.
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021."
@@ -32,25 +33,27 @@ def gold_note(project, name, spans, patient=""):
     return note
 
 
-@pytest.fixture
-def version(world):
+def make_version():
     """Three gold notes: two in train, one in test."""
-    project = world.project
-    gold_note(project, "g1", [NAME, AGE, DATE], patient="p1")
-    gold_note(project, "g2", [NAME])
-    gold_note(project, "g3", [DATE])
-    made, _ = freeze(project=project, actor=world.rev)
+    world = make_world()
+    gold_note(world.project, "g1", [NAME, AGE, DATE], patient="p1")
+    gold_note(world.project, "g2", [NAME])
+    gold_note(world.project, "g3", [DATE])
+    made, _ = freeze(project=world.project, actor=world.rev)
     split_version(version=made, seed="s", shares={"train": 60, "dev": 0, "test": 40}, actor=world.rev)
     GoldVersionNote.objects.filter(version=made).update(split="train")
     GoldVersionNote.objects.filter(version=made, document__name="g3").update(split="test")
     made.refresh_from_db()
-    return made
+    world.version = made
+    return world
 
 
-def run(*args):
-    out = io.StringIO()
-    call_command("corpus_statistics", *args, "--json", stdout=out)
-    return json.loads(out.getvalue())
+made, world = made_once(make_version)
+
+
+@pytest.fixture
+def version(world):
+    return world.version
 
 
 def test_the_figures_by_split_label_and_category(world, version):
@@ -69,33 +72,33 @@ def test_the_figures_by_split_label_and_category(world, version):
     assert table.whole.cells[-1].tokens_per_span == (2 + 1 + 5 + 2 + 5) / 5
 
 
-def test_the_page_shows_them_to_all_who_read_notes(world, version, sign_in):
-    html = check_page(sign_in(world.vic).get(PAGE))
+def test_the_page_shows_them_to_all_who_read_notes(world, version, sign_in, django_assert_max_num_queries):
+    """Stored figures need few queries. BIO tags per note: Salierno et al. 2024, table 6."""
+    client = sign_in(world.vic)
+    html = check_page(client.get(PAGE))
     for title in ("Notes and means", "Distribution of the spans", "Spans per note", "Tokens per span"):
         assert title in html
     assert "Train" in html and "Test" in html and "Dev" not in html.split("<main")[1]
     assert "14.0" in html and "plot-series-1" in html
+    row = html.split("Tokens with the tag I per note</th>")[1].split("</tr>")[0]
+    assert re.findall(r">([0-9.]+)<", row) == ["3.00", "4.00", "3.33"]
+    with django_assert_max_num_queries(20):
+        client.get(PAGE)
 
 
-def test_a_version_without_a_split_has_one_column(world, sign_in):
-    gold_note(world.project, "g1", [NAME])
-    freeze(project=world.project, actor=world.rev)
-    html = check_page(sign_in(world.rev).get(PAGE))
-    assert "This version is not split." in html and "Train</th>" not in html
-
-
-def test_without_a_version_the_page_says_what_to_do(world, sign_in):
-    html = check_page(sign_in(world.rev).get(PAGE))
-    assert "No version yet" in html and reverse("gold", args=["covid"]) in html
-
-
-def test_another_version_and_an_unknown_one(world, version, sign_in):
+def test_other_versions(world, version, sign_in):
     gold_note(world.project, "g4", [AGE])
     freeze(project=world.project, actor=world.rev)
     client = sign_in(world.rev)
-    assert "gold version 2" in check_page(client.get(PAGE))
+    html = check_page(client.get(PAGE))
+    assert "gold version 2" in html and "This version is not split." in html and "Train</th>" not in html
     assert "gold version 1" in check_page(client.get(f"{PAGE}?version=1"))
     assert client.get(f"{PAGE}?version=9").status_code == client.get(f"{PAGE}?version=x").status_code == 404
+    GoldVersion.objects.all().delete()
+    html = check_page(client.get(PAGE))
+    assert "No version yet" in html and reverse("gold", args=["covid"]) in html
+    with pytest.raises(CommandError, match="No gold version is frozen yet"):
+        printed("corpus_statistics", "covid")
 
 
 def test_a_worker_counts_a_large_version(world, version, sign_in):
@@ -113,31 +116,20 @@ def test_a_worker_counts_a_large_version(world, version, sign_in):
         assert client.post(url, {"version": 7}).status_code == 404
 
 
-def test_the_figures_are_stored_until_notes_or_splits_change(version):
+def test_the_figures_are_stored_until_notes_or_splits_change(world, version, sign_in):
     statistics_of(version)
     assert kept_statistics(version)["train"].notes == 2
     GoldVersionNote.objects.filter(version=version, document__name="g2").update(split="test")
     assert kept_statistics(version) is None
     assert statistics_of(version)["test"].notes == 2
-
-
-def test_stored_figures_need_few_queries(version, world, sign_in, django_assert_max_num_queries):
-    client = sign_in(world.vic)
-    client.get(PAGE)
-    with django_assert_max_num_queries(20):
-        check_page(client.get(PAGE))
-
-
-def test_erased_notes_are_not_counted(world, version, sign_in):
-    statistics_of(version)
     erase_patient(project=world.project, patient_id="p1", actor=world.mia)
     version.refresh_from_db()
-    assert statistics_of(version)["train"].notes == 1
+    assert "train" not in statistics_of(version)
     assert "erased or deleted, and is not counted" in check_page(sign_in(world.rev).get(PAGE))
 
 
 def test_the_command_prints_the_same(world, version):
-    found = run("covid")
+    found = answered("corpus_statistics", "covid")
     assert found["splits"]["total"] == {
         "notes": 3, "tokens": 42, "spans": 5, "tokens_per_note": 14.0, "spans_per_note": pytest.approx(5 / 3),
         "tokens_per_span": 3.0, "tags": {"O": 27, "B": 5, "I": 10},
@@ -145,35 +137,18 @@ def test_the_command_prints_the_same(world, version):
     }  # fmt: skip
     (city,) = [row for row in found["labels"] if row["label"] == "CITY"]
     assert city["splits"]["test"] == {"spans": 0, "spans_per_note": 0.0, "tokens_per_span": None}
-    out = io.StringIO()
-    call_command("corpus_statistics", "covid", "--gold", "1", stdout=out)
-    assert "train: 2 notes, 28 tokens, 4 spans; 14.00 tokens per note" in out.getvalue()
-    assert "NAME: PATIENT: train 2 (1.00, 2.00)" in out.getvalue()
+    said = printed("corpus_statistics", "covid", "--gold", "1")
+    assert "train: 2 notes, 28 tokens, 4 spans; 14.00 tokens per note" in said
+    assert "NAME: PATIENT: train 2 (1.00, 2.00)" in said
 
 
 def test_the_command_counts_the_tokens_of_spacy(world, version):
     """Catelli 2021, table 3.3, counts them: the date is one token there, and five by the default rule."""
     pytest.importorskip("spacy")
-    total = run("covid", "--tokenizer", "spacy")["splits"]["total"]
+    total = answered("corpus_statistics", "covid", "--tokenizer", "spacy")["splits"]["total"]
     assert (total["tokens"], total["tokens_per_note"]) == (30, 10.0)
     assert total["tokens_per_span"] == (2 + 1 + 1 + 2 + 1) / 5
     assert total["tags"] == {"O": 23, "B": 5, "I": 2}
-    assert run("covid")["splits"]["total"]["tokens"] == 42, "stored apart"
-    out = io.StringIO()
-    call_command("corpus_statistics", "covid", "--tokenizer", "spacy", stdout=out)
-    assert "Gold version 1 (tokens: spacy):" in out.getvalue()
-    assert "BIO tags per note: O 7.67, B 1.67, I 0.67" in out.getvalue()
-
-
-def test_the_page_shows_the_bio_tags_per_note(version, world, sign_in):
-    """Salierno et al. 2024, table 6."""
-    html = check_page(sign_in(world.vic).get(PAGE))
-    row = html.split("Tokens with the tag I per note</th>")[1].split("</tr>")[0]
-    assert re.findall(r">([0-9.]+)<", row) == ["3.00", "4.00", "3.33"]
-
-
-def test_the_command_says_which_versions_exist(world):
-    with pytest.raises(CommandError, match="No gold version is frozen yet"):
-        run("covid")
-    with pytest.raises(CommandError, match="There is no gold version 3"):
-        run("covid", "--gold", "3")
+    assert answered("corpus_statistics", "covid")["splits"]["total"]["tokens"] == 42, "stored apart"
+    said = printed("corpus_statistics", "covid", "--tokenizer", "spacy")
+    assert "Gold version 1 (tokens: spacy):" in said and "BIO tags per note: O 7.67, B 1.67, I 0.67" in said

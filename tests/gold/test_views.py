@@ -7,47 +7,42 @@ from annotations.core.events import NOTE_READ
 from annotations.gold.events import GOLD_SPLIT
 from annotations.gold.selectors import gold_state, version_page
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
-from annotations.models import Author, Event, GoldVersion
+from annotations.models import AnnotationSet, Author, Event, GoldVersion
 from annotations.projects.selectors import projects as projects_selector
 from tests import factories as make
+from tests.held import made_once
 from tests.worlds.checks import check_page
+from tests.worlds.pages import make_world
 
 ROSSI = (0, 11, "PATIENT")
 GOLD = reverse("gold", args=["covid"])
 FREEZE = reverse("gold_freeze", args=["covid"])
 
 
-@pytest.fixture
-def golden(world):
+def make_golden():
     """Ann annotated both notes, ben the first one; ann's annotations of the first note are gold."""
+    world = make_world()
     world.anns = [make.make_set(note, world.ann, [ROSSI], submitted=True) for note in world.notes]
     world.bens = make.make_set(world.note, world.ben, submitted=True)
     world.gold = make_gold(document=world.note, annotation_set=world.anns[0], actor=world.rev)
     return world
 
 
-def version_url(number: int, query: str = "", slug: str = "covid") -> str:
-    return reverse("gold_version", args=[slug, number]) + query
+made, golden = made_once(make_golden)
+
+
+def version_url(number: int, query: str = "") -> str:
+    return reverse("gold_version", args=["covid", number]) + query
 
 
 def test_the_page_counts_gold_and_its_sources(golden, sign_in):
     html = check_page(sign_in(golden.rev).get(GOLD))
-    assert "2 submitted, 1 would become gold" in html
-    assert "1 submitted, 0 would become gold. 1 is skipped because its note already has gold." in html
+    assert "2 submitted, 1 would become gold" in html and "1 is skipped because its note already has gold." in html
     assert reverse("job_start_gold", args=["covid"]) in html
-    assert "never frozen" in html
-
-
-def test_viewers_see_gold_but_no_forms(golden, sign_in):
-    html = check_page(sign_in(golden.vic).get(GOLD))
-    assert "Gold spans" in html
-    assert "<form" not in html.split("<main")[1]
-    assert reverse("export", args=["covid"]) not in html.split("<main")[1]
-
-
-def test_an_empty_gold_set_says_what_to_do(world, sign_in):
-    html = check_page(sign_in(world.rev).get(GOLD))
-    assert "No gold yet" in html and "No frozen versions yet." in html
+    main = check_page(sign_in(golden.vic).get(GOLD)).split("<main")[1]
+    assert "<form" not in main and reverse("export", args=["covid"]) not in main, "a viewer looks on"
+    AnnotationSet.objects.all().delete()
+    assert "No gold yet" in check_page(sign_in(golden.rev).get(GOLD))
 
 
 def test_freezing_and_freezing_again(golden, sign_in):
@@ -55,24 +50,19 @@ def test_freezing_and_freezing_again(golden, sign_in):
     response = client.post(FREEZE, {"reason": "First round"})
     assert response.url == version_url(1)
     html = check_page(client.get(response.url))
-    assert "First round" in html and "caso-001" in html and "is frozen" in html
-    assert "28,867" in html.split("Published figures")[1]
+    assert "First round" in html and "caso-001" in html and "28,867" in html.split("Published figures")[1]
     response = client.post(FREEZE, {"reason": "Again"}, follow=True)
     assert "Nothing has changed since version 1" in check_page(response)
     version = GoldVersion.objects.get()
     assert (version.reason, version.created_by, version.note_count) == ("First round", golden.rev, 1)
-    assert version.content_hash in html
-    assert "First round" in check_page(client.get(GOLD))
-
-
-def test_changes_since_the_last_version_are_counted(golden):
-    version, _ = freeze(project=golden.project, actor=golden.rev)
-    state = gold_state(golden.project, version)
-    assert (state.notes, state.spans, state.change.touched, state.change.removed) == (1, 1, 0, 0)
+    assert version.content_hash in html and "First round" in check_page(client.get(GOLD))
     make_gold(document=golden.notes[1], annotation_set=golden.anns[1], actor=golden.rev)
     withdraw_gold(document=golden.note, actor=golden.rev)
     state = gold_state(golden.project, version)
     assert (state.notes, state.change.touched, state.change.removed) == (1, 1, 1)
+    GoldVersion.objects.update(erased_count=1)
+    assert "1 erased since" in check_page(client.get(GOLD))
+    assert "1 note was erased or deleted later" in check_page(client.get(version_url(1)))
 
 
 def test_counting_takes_the_same_queries_for_any_number_of_authors(golden, django_assert_num_queries):
@@ -90,14 +80,6 @@ def test_a_large_project_is_counted_after_the_page(golden, sign_in):
     assert "Gold spans" in check_page(client.get(GOLD, headers={"HX-Request": "true"}), fragment=True)
 
 
-def test_a_version_shows_how_many_notes_were_erased(golden, sign_in):
-    freeze(project=golden.project, actor=golden.rev)
-    GoldVersion.objects.update(erased_count=1)
-    client = sign_in(golden.vic)
-    assert "1 erased since" in check_page(client.get(GOLD))
-    assert "1 note was erased or deleted later" in check_page(client.get(version_url(1)))
-
-
 def test_the_notes_of_a_version_come_in_pages(golden, sign_in):
     for n in range(5):
         note = make.make_note(golden.project, name=f"x-{n}")
@@ -108,9 +90,10 @@ def test_the_notes_of_a_version_come_in_pages(golden, sign_in):
     assert len(first.rows) == 4 and first.previous is None
     assert [row.name for row in second.rows] == ["x-3", "x-4"] and second.next is None
     assert version_page(version, after=None, before=second.previous, size=4).rows == first.rows
-    html = check_page(sign_in(golden.vic).get(version_url(1), headers={"HX-Request": "true"}), fragment=True)
+    client = sign_in(golden.vic)
+    html = check_page(client.get(version_url(1), headers={"HX-Request": "true"}), fragment=True)
     assert "x-4" in html
-    assert "No more notes" in check_page(sign_in(golden.vic).get(version_url(1, "?after=999999")))
+    assert "x-4" not in check_page(client.get(version_url(1, "?after=999999")))
 
 
 @pytest.fixture
@@ -123,8 +106,8 @@ def two_versions(golden):
     return golden
 
 
-def changes_url(number, query="", slug="covid"):
-    return reverse("gold_changes", args=[slug, number]) + query
+def changes_url(number, query=""):
+    return reverse("gold_changes", args=["covid", number]) + query
 
 
 def test_what_changed_between_two_versions(two_versions, sign_in):
@@ -134,26 +117,16 @@ def test_what_changed_between_two_versions(two_versions, sign_in):
     assert "1 change" in html and "<mark>Mario Rossi</mark>" in html
     assert "caso-002" in html and "Notes added" in html
     assert Event.objects.filter(verb=NOTE_READ, document_id=two_versions.note.pk).count() == 1
-    assert "No changes of this type." in check_page(client.get(changes_url(2, "?kind=moved")))
+    assert "<mark>" not in check_page(client.get(changes_url(2, "?kind=moved")))
     assert "<mark>" in check_page(client.get(changes_url(2, "?kind=relabeled&page=9")))
     assert "Notes removed" in check_page(client.get(changes_url(1, "?since=2")))
     assert "Nothing to compare with" in check_page(client.get(changes_url(1)))
-
-
-def test_unknown_versions_have_no_changes(two_versions, sign_in):
-    client = sign_in(two_versions.vic)
     for page in (changes_url(9), changes_url(2, "?since=7"), changes_url(2, "?since=2")):
         assert client.get(page).status_code == 404
-
-
-def test_the_same_spans_again(golden, sign_in):
-    freeze(project=golden.project, actor=golden.rev)
-    golden.gold.spans.update(start=1)
-    freeze(project=golden.project, actor=golden.rev)
-    golden.gold.spans.update(start=0)
-    freeze(project=golden.project, actor=golden.rev)
-    html = check_page(sign_in(golden.vic).get(changes_url(3, "?since=1")))
-    assert "Both versions have the same spans." in html
+    two_versions.gold.spans.update(label=make.label_of(two_versions.project, "PATIENT"))
+    withdraw_gold(document=two_versions.notes[1], actor=two_versions.rev)
+    freeze(project=two_versions.project, actor=two_versions.rev)
+    assert "Both versions have the same spans." in check_page(client.get(changes_url(3, "?since=1")))
 
 
 SPLIT = {"seed": "first", "train": 50, "dev": 0, "test": 50}
@@ -166,32 +139,20 @@ def test_splitting_a_version(two_versions, sign_in):
     assert "Not split yet" in html and url in html
     html = check_page(client.post(url, SPLIT, follow=True))
     assert "no patient is in two splits" in html and "<strong>first</strong>" in html
-    assert sorted(GoldVersion.objects.get(number=2).notes.values_list("split", flat=True)) == ["test", "train"]
+    notes = GoldVersion.objects.get(number=2).notes
+    assert sorted(notes.values_list("split", flat=True)) == ["test", "train"]
     assert "was already split this way" in check_page(client.post(url, SPLIT, follow=True))
     assert "Choose another seed" in check_page(client.post(url, SPLIT | {"train": 60, "test": 40}, follow=True))
     assert Event.objects.filter(verb=GOLD_SPLIT).count() == 1
     # The form of the first version offers the same seed, so that its patient keeps the split.
     assert 'value="first"' in check_page(client.get(version_url(1)))
     client.post(reverse("gold_split", args=["covid", 1]), SPLIT)
-    splits = dict(GoldVersion.objects.get(number=2).notes.values_list("document__name", "split"))
+    splits = dict(notes.values_list("document__name", "split"))
     assert GoldVersion.objects.get(number=1).notes.get().split == splits["caso-001"]
-
-
-def test_invalid_splits(two_versions, sign_in):
-    client, address = sign_in(two_versions.rev), reverse("gold_split", args=["covid", 2])
-    for wrong in (
-        {"train": 60}, {"seed": ""}, {"dev": "x"}, {"train": 10**30}, {"seed": "a\x00b"}, {"seed": "a\u202eb"},
-    ):  # fmt: skip
-        client.post(address, SPLIT | wrong)
-    assert not GoldVersion.objects.exclude(split_seed="").exists()
-
-
-def test_a_patient_in_two_splits_shows_a_warning(two_versions, sign_in):
-    client = sign_in(two_versions.rev)
-    client.post(reverse("gold_split", args=["covid", 2]), SPLIT)
+    # Two patients become one.
     two_versions.project.documents.update(patient_id="one")
     assert "1 patient is in two splits" in check_page(client.get(version_url(2)))
-    client.post(reverse("gold_split", args=["covid", 2]), SPLIT)
+    client.post(url, SPLIT)
     assert "in two splits, because" not in check_page(client.get(version_url(2)))
 
 
@@ -204,19 +165,13 @@ def test_a_split_is_offered_to_the_export(two_versions, sign_in):
     start = reverse("job_start_export", args=["covid"])
     response = client.post(start, {"format": "brat", "set": "gold:2", "split": "folders"})
     assert "/jobs/" in response.url
-    assert "is not split" in check_page(
-        client.post(start, {"format": "brat", "set": "gold", "split": "dev"}, follow=True)
-    )
+    refused = client.post(start, {"format": "brat", "set": "gold", "split": "dev"}, follow=True)
+    assert "is not split" in check_page(refused)
 
 
 def test_many_versions_come_page_by_page(golden, sign_in):
-    client = sign_in(golden.vic)
-    GoldVersion.objects.bulk_create(
-        GoldVersion(project=golden.project, number=n, content_hash="0" * 64, note_count=1, span_count=1)
-        for n in range(1, 32)
-    )
+    client, row = sign_in(golden.vic), {"content_hash": "0" * 64, "note_count": 1, "span_count": 1}
+    GoldVersion.objects.bulk_create(GoldVersion(project=golden.project, number=n, **row) for n in range(1, 32))
     first, second = (check_page(client.get(GOLD, {"page": page})) for page in (1, 2))
     assert version_url(31) in first and f'"{version_url(1)}"' not in first and "1–30 of 31 versions" in first
-    assert f'"{version_url(1)}"' in second and version_url(31) not in second
-    assert 'rel="prev"' in second and "None yet." not in second
-    assert "never frozen" not in second
+    assert f'"{version_url(1)}"' in second and version_url(31) not in second and 'rel="prev"' in second

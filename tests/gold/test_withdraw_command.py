@@ -1,16 +1,11 @@
 """The command that removes the gold of notes."""
 
-import io
-import json
-
 import pytest
-from django.core.management import CommandError, call_command
 
 from annotations.gold.services.making import freeze
 from annotations.models import AnnotationSet, Event
 from tests import factories as make
-
-pytestmark = pytest.mark.django_db
+from tests.worlds.commands import answered
 
 
 @pytest.fixture
@@ -26,12 +21,7 @@ def project(db):
 
 
 def withdraw(*words):
-    out = io.StringIO()
-    try:
-        call_command("withdraw_gold", "covid", *words, "--json", stdout=out)
-    except CommandError as error:
-        return json.loads(out.getvalue())["code"], str(error)
-    return json.loads(out.getvalue())
+    return answered("withdraw_gold", "covid", *words)
 
 
 def test_gold_is_removed_and_frozen_versions_keep_it(project):
@@ -44,9 +34,9 @@ def test_gold_is_removed_and_frozen_versions_keep_it(project):
 
 
 def test_all_notes_or_none(project):
-    code, said = withdraw("one", "bare", "--by", "reviewer")
-    assert code == "none" and said == "bare: This note has no gold. Nothing was changed."
-    assert withdraw("one", "nowhere", "--by", "reviewer")[0] == "note"
-    assert withdraw("one")[0] == "by"
-    assert withdraw("one", "--by", "annotator")[0] == "access"
+    for words, code in (
+        (("one", "bare", "--by", "reviewer"), "none"), (("one", "nowhere", "--by", "reviewer"), "note"),
+        (("one",), "by"), (("one", "--by", "annotator"), "access"),
+    ):  # fmt: skip
+        assert withdraw(*words) == code
     assert AnnotationSet.objects.count() == 2 and not Event.objects.exists()

@@ -20,15 +20,11 @@ def reviewed(db, no_redis, tmp_path):
     """A run marked clubs and drugs as cities in twelve notes, and mia rejected them; a last note has gold only."""
     project = create_project(name="Ward", label_set_key="i2b2-2014", language="es")
     gold, run = (make.make_author(project, kind=kind, name=name) for kind, name in [("gold", "gold"), ("run", "wide")])
-    mia = make.make_member(project, "manager", "mia")
-    vic = make.make_member(project, "viewer", "vic")
+    mia, vic = make.make_member(project, "manager", "mia"), make.make_member(project, "viewer", "vic")
     rows, notes = ["note,start,end,label,decision"], []
     for number, wrong in enumerate([*CLUBS, *DRUGS]):
-        text = (
-            f"Eva Paz. Socio del club de fútbol {wrong} desde niño."
-            if wrong in CLUBS
-            else f"Eva Paz. Toma {wrong} al día."
-        )
+        text = f"Socio del club de fútbol {wrong} desde niño." if wrong in CLUBS else f"Toma {wrong} al día."
+        text = f"Eva Paz. {text}"
         note = make.make_note(project, text, f"caso-{number}", patient_id=f"p{number}")
         start = text.index(wrong)
         make.make_set(note, gold, [(0, 7, "PATIENT")], submitted=True)

@@ -1,36 +1,29 @@
-"""Errors from rejected suggestions, a CSV file, and clusters of rejected suggestions, by commands and pages."""
+"""Errors from rejected suggestions, a vocabulary, and clusters of rejected suggestions, by every door."""
 
-import io
 import json
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.core.management import CommandError, call_command
-from django.test import Client
+from django.core.management import CommandError
 from django.urls import reverse
 
+from annotations.jobs.runner import run as work
 from annotations.models import AnnotationSet, Author, Event, Span
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.injecting.services.starting import start_injection, terms_in
 from models_runtime.models import InjectedRun, SystemicError, SystemicExample
 from tests import factories as make
+from tests.injecting.conftest import client_of, code_of, command, inject
 from tests.injecting.rejected import CLUBS, DRUGS, errors_of
+from tests.worlds.programs import Program
 
 pytestmark = [pytest.mark.queue]
 
-
-def command(*words):
-    out = io.StringIO()
-    call_command(*map(str, words), "--json", stdout=out)
-    return json.loads(out.getvalue())
-
-
-def inject(*words):
-    return command("inject_errors", "ward", "--gold", 1, "--rate", "1", *words)
+RATE = ("--rate", "1")
 
 
 def test_errors_of_the_log_are_injected_verbatim(reviewed):
-    found = inject("--from-log", "--by", "mia")
+    found = inject(*RATE, "--from-log", "--by", "mia")
     assert (found["possible"], found["injected"]) == ({"log": 13}, 13)
     errors = errors_of(found["run"])
     assert errors[-1] == ("caso-new", "omeprazol", "CITY", "", "log", "log")
@@ -42,8 +35,8 @@ def test_errors_of_the_log_are_injected_verbatim(reviewed):
     score = command("score_injection", "ward", found["run"], "--author", found["run"])
     assert (score["by_rule"]["log"]["caught"], score["by_rule"]["log"]["injected"]) == (0, 13)
     assert list(score["by_strategy"]) == ["log"]
-    assert inject("--rules", "all", "--from-log")["possible"]["log"] == 13
-    assert inject("--rules", "log")["possible"] == {"log": 13}
+    assert inject(*RATE, "--rules", "all", "--from-log")["possible"]["log"] == 13
+    assert inject(*RATE, "--rules", "log")["possible"] == {"log": 13}
 
 
 def test_rejections_that_overlap_gold_are_no_errors(reviewed):
@@ -57,69 +50,55 @@ def test_rejections_that_overlap_gold_are_no_errors(reviewed):
 def test_a_vocabulary_comes_from_a_csv_file(reviewed, tmp_path):
     file = tmp_path / "words.csv"
     file.write_text("string,label,count\nSocia,PATIENT,1\nfútbol,HOSPITAL,2\nGil,DOCTOR,1\n")
-    found = inject("--from-csv", file)
+    found = inject(*RATE, "--from-csv", file)
     assert found["possible"] == {"csv": 8}
     assert errors_of(found["run"])[-2:] == [
         ("caso-new", "Socia", "PATIENT", "", "csv", "log"), ("caso-new", "fútbol", "HOSPITAL", "", "csv", "log"),
     ]  # fmt: skip
     # The words of the file are not kept after the drawing.
     assert InjectedRun.objects.get().terms == []
-    both = inject("--rules", "cities", "--from-log", "--from-csv", file)
+    both = inject(*RATE, "--rules", "cities", "--from-log", "--from-csv", file)
     assert list(both["possible"]) == ["cities", "log", "csv"]
 
 
-@pytest.mark.parametrize(
-    ("content", "code", "said"),
-    [
-        ("word,label\na,CITY\n", "vocabulary", "has no column “string”"),
-        ("string,label\na,CITY\nb,TOWN\n", "vocabulary", "Line 3: There is no label “TOWN”. Use one of: "),
-        (None, "path", "Can't read"),
-    ],
-)
-def test_errors_of_a_csv_file(reviewed, tmp_path, content, code, said):
+def test_errors_of_a_csv_file_and_of_a_log_without_rejections(frozen, tmp_path):
     file = tmp_path / "words.csv"
-    if content:
+    words = ("inject_errors", "ward", "--gold", "1")
+    assert code_of(*words, "--from-csv", file) == "path"
+    for content, said in (
+        ("word,label\na,CITY\n", "has no column “string”"),
+        ("string,label\na,CITY\nb,TOWN\n", "Line 3: There is no label “TOWN”. Use one of: "),
+    ):
         file.write_text(content)
-    out = io.StringIO()
-    with pytest.raises(CommandError, match=said):
-        call_command("inject_errors", "ward", "--gold", "1", "--from-csv", str(file), "--json", stdout=out)
-    assert json.loads(out.getvalue())["code"] == code
-    assert not InjectedRun.objects.exists()
-
-
-def test_a_log_without_rejections_is_refused(frozen):
+        with pytest.raises(CommandError, match=said):
+            command(*words, "--from-csv", file)
     with pytest.raises(CommandError, match=r"no rejected suggestion yet\. Review a run first"):
-        call_command("inject_errors", "ward", "--gold", "1", "--from-log")
+        command(*words, "--from-log")
     assert command("systemic_errors", "ward") == {"clusters": [], "accepted": []}
+    assert not InjectedRun.objects.exists()
 
 
 def test_a_cluster_is_accepted_and_injected_into_other_notes(reviewed):
     listed = command("systemic_errors", "ward", "--by", "mia")
     assert listed == command("systemic_errors", "ward") and listed["accepted"] == []
-    assert [(one["number"], one["label"], one["size"]) for one in listed["clusters"]] == [
-        (1, "CITY", 6),
-        (2, "CITY", 6),
-    ]
+    found = [(one["number"], one["label"], one["size"]) for one in listed["clusters"]]
+    assert found == [(1, "CITY", 6), (2, "CITY", 6)]
     read = Event.objects.filter(verb="note.read", data__what="systemic errors").values_list("document_id", flat=True)
     assert set(read) == {example["note"] for one in listed["clusters"] for example in one["examples"]}
     clubs = next(one for one in listed["clusters"] if one["strings"][0]["string"] in CLUBS)
     assert {"club", "fútbol"} <= set(clubs["words"])
-    made = command("systemic_errors", "ward", "--accept", clubs["number"], "--name", "clubs", "--by", "mia")
-    assert made == {"rule": "systemic:clubs", "label": "CITY", "examples": 6} | {
-        "accepted": [{"rule": "systemic:clubs", "label": "CITY", "examples": 6}]
-    }
-    assert made == command("systemic_errors", "ward", "--accept", clubs["number"], "--name", "clubs")
+    accept = ("systemic_errors", "ward", "--accept", clubs["number"], "--name", "clubs")
+    made, rule = command(*accept, "--by", "mia"), {"rule": "systemic:clubs", "label": "CITY", "examples": 6}
+    assert made == rule | {"accepted": [rule]} == command(*accept)
     assert Event.objects.filter(verb="systemic.accepted").count() == 1
-    found = inject("--rules", "systemic:clubs")
-    assert errors_of(found["run"]) == [
-        ("caso-new", "Atlético Burgos", "CITY", "", "systemic:clubs", "systemic"),
-    ]  # fmt: skip
-    assert list(inject("--rules", "all")["possible"])[-1] == "systemic:clubs"
+    found = inject(*RATE, "--rules", "systemic:clubs")
+    assert errors_of(found["run"]) == [("caso-new", "Atlético Burgos", "CITY", "", "systemic:clubs", "systemic")]
+    assert list(inject(*RATE, "--rules", "all")["possible"])[-1] == "systemic:clubs"
     # Removing it keeps the run and its figures.
     assert command("systemic_errors", "ward", "--remove", "clubs")["accepted"] == []
     assert command("score_injection", "ward", found["run"], "--author", found["run"])["injected"] == 1
     with pytest.raises(CommandError, match=r"Unknown: systemic:clubs"):
-        inject("--rules", "systemic:clubs")
+        inject(*RATE, "--rules", "systemic:clubs")
 
 
 def test_errors_of_the_command(reviewed):
@@ -131,14 +110,8 @@ def test_errors_of_the_command(reviewed):
         (["--seed", "-1"], "seed"),
         (["--by", "vic"], "access"),
     ):
-        out = io.StringIO()
-        with pytest.raises(CommandError):
-            call_command("systemic_errors", "ward", *words, "--json", stdout=out)
-        assert json.loads(out.getvalue())["code"] == code, words
+        assert code_of("systemic_errors", "ward", *words) == code, words
     assert not SystemicError.objects.exists()
-
-
-def test_a_name_in_use(reviewed):
     command("systemic_errors", "ward", "--accept", "1", "--name", "clubs")
     with pytest.raises(CommandError, match="There is a systemic error “clubs” already"):
         command("systemic_errors", "ward", "--accept", "2", "--name", "clubs")
@@ -157,37 +130,73 @@ def test_erasing_a_patient_reaches_examples_and_vocabularies(reviewed):
 
 
 def test_pages_offer_all_three(reviewed):
-    client = Client()
-    client.force_login(reviewed.mia)
+    client = client_of(reviewed.mia)
     url, other = reverse("injections", args=["ward"]), reverse("systemic_errors", args=["ward"])
-    page = client.get(url).content.decode()
-    assert "Rejected suggestions" in page and other in page
+    html = client.get(url).content.decode()
+    assert "Rejected suggestions" in html and other in html
     shown = client.get(other)
-    assert "Real Betis" in (text := shown.content.decode()) and "Words around them:" in text
+    assert "Real Betis" in shown.content.decode()
     assert Event.objects.filter(verb="note.read", data__what="systemic errors", actor=reviewed.mia).exists()
     key = next(one["one"].cluster.key for one in shown.context["clusters"] if "Betis" in str(one["one"].cluster))
     sent = {"key": key, "seed": "7", "name": "Clubs!"}
     wrong = client.post(other, sent)
-    assert (wrong.status_code, "begin with a lowercase letter" in wrong.content.decode()) == (422, True)
-    assert 'value="Clubs!"' in wrong.content.decode()
+    assert wrong.status_code == 422 and 'value="Clubs!"' in wrong.content.decode()
     stale = client.post(other, sent | {"name": "clubs", "key": "0" * 16})
     assert "New decisions changed the clusters" in stale.content.decode() and not SystemicError.objects.exists()
     assert client.post(other, sent | {"name": "clubs"})["Location"] == other
     assert "systemic:clubs" in client.get(other).content.decode()
 
-    assert "Systemic: clubs" in client.get(url).content.decode()
-    file = SimpleUploadedFile("words.csv", b"string,label\nSocia,TOWN\n")
     form = {"gold": "1", "rules": ["systemic:clubs", "log"], "rate": "1", "seed": "7", "name": "mine", "token": "t"}
-    refused = client.post(url, form | {"vocabulary": file})
+
+    def send(content, **more):
+        return client.post(url, form | {"vocabulary": SimpleUploadedFile("words.csv", content)} | more)
+
+    refused = send(b"string,label\nSocia,TOWN\n")
     assert refused.status_code == 422 and "Line 2: There is no label “TOWN”" in refused.content.decode()
-    file = SimpleUploadedFile("words.csv", b"string,label\nSocia,PATIENT\n")
-    assert client.post(url, form | {"vocabulary": file}).status_code == 302
+    assert send(b"string,label\nSocia,PATIENT\n").status_code == 302
     assert InjectedRun.objects.get().rules == ["systemic:clubs", "log", "csv"]
-    file = SimpleUploadedFile("words.csv", b"\xff")
-    only = {**form, "rules": [], "token": "u", "vocabulary": file}
-    assert "The file is not UTF-8." in client.post(url, only).content.decode()
-    assert "Choose at least one rule." in client.post(url, form | {"rules": [], "token": "u"}).content.decode()
+    assert "The file is not UTF-8." in send(b"\xff", rules=[], token="u").content.decode()
 
     assert client.post(other, {"remove": "clubs"})["Location"] == other
     assert not SystemicError.objects.exists()
     assert "no systemic error “clubs”" in client.post(other, {"remove": "clubs"}, follow=True).content.decode()
+
+
+PATH = "/projects/ward/injections"
+
+
+def test_a_program_accepts_a_cluster_and_injects_errors_like_it(reviewed):
+    program = Program(reviewed.mia)
+    listed = program.get(f"{PATH}/systemic/clusters").json()["items"]
+    clubs = next(one for one in listed if one["strings"][0]["string"] in CLUBS)
+    example = clubs["examples"][0]
+    assert (len(listed), clubs["label"], clubs["size"]) == (2, "CITY", 6) and {"club", "fútbol"} <= set(clubs["words"])
+    assert example["marked"] in CLUBS and len(example["marked"]) == example["end"] - example["start"]
+    read = Event.objects.filter(verb="note.read", data__what="systemic errors", actor=reviewed.mia)
+    shown = {example["note"] for one in listed for example in one["examples"]}
+    assert set(read.values_list("document_id", flat=True)) == shown
+    wanted = {"name": "clubs", "key": clubs["key"]}
+    for wrong, status in (({"key": "0" * 16}, 409), ({"name": "Clubs!"}, 422), ({"seed": -1}, 422)):
+        assert program.post(f"{PATH}/systemic", wanted | wrong).status_code == status
+    made = program.post(f"{PATH}/systemic", wanted)
+    assert made.status_code == 201 and made.json()["rule"] == "systemic:clubs" and made.json()["examples"] == 6
+    assert program.post(f"{PATH}/systemic", wanted).json() == made.json()
+    assert program.get(f"{PATH}/systemic").json()["items"] == [made.json()]
+    terms = [{"string": "Socia", "label": "PATIENT"}, {"string": " fútbol ", "label": "HOSPITAL", "count": 2}]
+    asked = {"gold": 1, "rules": ["systemic:clubs", "log"], "terms": terms, "rate": 1, "name": "mine"}
+    wrong = [*terms, {"string": "b", "label": "TOWN"}, {"string": " ", "label": "CITY"}]
+    refused = program.post(PATH, asked | {"terms": wrong}).json()
+    assert [row["field"] for row in refused["errors"]] == ["terms.2.label", "terms.3.string"]
+    assert program.post(PATH, {"gold": 1, "rules": []}).status_code == 422 and not InjectedRun.objects.exists()
+    started = program.post(PATH, asked)
+    assert (started.status_code, started.json()["rules"]) == (202, ["systemic:clubs", "log", "csv"])
+    row = InjectedRun.objects.get()
+    assert row.terms == [["Socia", "PATIENT", 1], ["fútbol", "HOSPITAL", 2]]
+    work(row.job_id)
+    found = {row[1:3] for row in errors_of("mine") if row[0] == "caso-new"}
+    expected = {("Atlético Burgos", "CITY"), ("omeprazol", "CITY"), ("Socia", "PATIENT"), ("fútbol", "HOSPITAL")}
+    assert found and found <= expected
+    one = f"{PATH}/systemic/{made.json()['id']}"
+    assert [program.delete(one).status_code for _ in range(2)] == [204, 404]
+    assert not SystemicError.objects.exists()
+    assert Event.objects.filter(verb="systemic.removed", actor=reviewed.mia).count() == 1

@@ -17,7 +17,12 @@ pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 
 @pytest.fixture
 def make(make_job, no_redis):
-    return make_job
+    def job(kind, *, row=None, **params):
+        made = make_job(kind, **params)
+        Job.objects.filter(pk=made.pk).update(**(row or {}))
+        return made
+
+    return job
 
 
 def after(job):
@@ -34,17 +39,9 @@ def test_a_job_is_done(make):
     job = after(make("count", total=3))
     assert (job.state, job.result, job.done, job.total, job.error) == (Job.State.DONE, {"items": 3}, 3, 3, "")
     assert job.started_at and job.finished_at and job.lease_token is None
+    perform(job.pk)  # a second push does nothing
     assert results(job.pk) == [(0, 1), (1, 1), (2, 1)]
-
-
-def test_a_second_push_does_nothing(make):
-    job = make("count", total=3)
-    perform(job.pk), perform(job.pk)
-    assert len(results(job.pk)) == 3
-
-
-def test_a_handler_may_finish_in_its_own_transaction(make):
-    job = after(make("once"))
+    job = after(make("once"))  # it finishes in its own transaction
     assert (job.state, job.result, results(job.pk)) == (Job.State.DONE, {"once": True}, [(0, 1)])
 
 
@@ -59,25 +56,17 @@ def test_an_error_is_named_without_its_text(make, caplog):
     with caplog.at_level(logging.INFO):
         caplog.clear()
         after(job)
-    assert job.state == Job.State.FAILED
-    assert "ValueError" in job.error and "Mario" not in job.error
-    lines = [record.getMessage() for record in caplog.records if record.name.startswith("deidreview")]
-    assert len(lines) == 1
-    assert "ValueError" in lines[0] and "handlers.py" in lines[0] and "Mario" not in caplog.text
+    assert job.state == Job.State.FAILED and "ValueError" in job.error and "Mario" not in job.error
+    [line] = [record.getMessage() for record in caplog.records if record.name.startswith("deidreview")]
+    assert "ValueError" in line and "handlers.py" in line and "Mario" not in caplog.text
 
 
-def test_a_database_error_is_retried_later(make):
+def test_database_errors_are_retried_later_but_not_forever(make):
     job = after(make("fails", error="database"))
-    assert (job.state, job.attempt) == (Job.State.QUEUED, 1)
+    assert (job.state, job.attempt, undone(job)) == (Job.State.QUEUED, 1, [])
     assert job.pushed_at is not None, "the relay waits before it pushes the job again"
-    assert undone(job) == []
-
-
-def test_database_errors_are_not_retried_forever(make):
-    job = make("fails", error="database")
-    for _ in range(MAX_ATTEMPTS + 1):
-        perform(job.pk)
-    job.refresh_from_db()
+    for _ in range(MAX_ATTEMPTS):
+        after(job)
     assert (job.state, undone(job)) == (Job.State.FAILED, ["undone-failed"])
 
 
@@ -87,21 +76,12 @@ def test_a_handler_can_t_catch_a_lost_lease(make):
     assert job.state == Job.State.RUNNING, "only the worker with the lease may end the job"
 
 
-def test_a_canceled_job_is_undone(make):
-    job = make("count", total=3)
-    Job.objects.filter(pk=job.pk).update(cancel_requested=True)
-    after(job)
-    assert (job.state, undone(job), job.error) == (Job.State.CANCELED, ["undone-canceled"], "")
-    assert results(job.pk) == []
-
-
-def test_a_failed_undo_is_reported(make, caplog):
-    job = make("count", total=3, undo_fails=True)
-    Job.objects.filter(pk=job.pk).update(cancel_requested=True)
-    after(job)
+def test_a_canceled_job_is_undone_or_says_that_it_could_not(make, caplog):
+    job = after(make("count", total=3, row={"cancel_requested": True}))
+    assert (job.state, undone(job), job.error, results(job.pk)) == (Job.State.CANCELED, ["undone-canceled"], "", [])
+    job = after(make("count", total=3, undo_fails=True, row={"cancel_requested": True}))
     assert (job.state, undone(job)) == (Job.State.FAILED, [])
-    assert "could not be undone" in job.error
-    assert "Mario" not in caplog.text
+    assert "could not be undone" in job.error and "Mario" not in caplog.text
 
 
 def test_a_late_worker_undoes_nothing(make, monkeypatch):
@@ -119,9 +99,7 @@ def test_a_late_worker_undoes_nothing(make, monkeypatch):
 
 
 def test_after_the_last_attempt_the_job_is_only_undone(make):
-    job = make("count", total=3)
-    Job.objects.filter(pk=job.pk).update(attempt=MAX_ATTEMPTS)
-    after(job)
+    job = after(make("count", total=3, row={"attempt": MAX_ATTEMPTS}))
     assert (job.state, undone(job), results(job.pk)) == (Job.State.FAILED, ["undone-failed"], [])
     assert "lost 5 times" in job.error
 
@@ -133,17 +111,12 @@ def test_a_worker_that_must_end_puts_the_job_back(make, monkeypatch):
 
 
 def test_an_unknown_kind_fails_with_the_list_of_kinds(make):
-    job = make("count")
-    Job.objects.filter(pk=job.pk).update(kind="sing")
-    after(job)
-    assert job.state == Job.State.FAILED
-    assert "“sing”" in job.error and "export" in job.error
+    job = after(make("count", row={"kind": "sing"}))
+    assert job.state == Job.State.FAILED and "“sing”" in job.error and "export" in job.error
 
 
-@pytest.mark.parametrize("name", sorted(JOBS))
-def test_every_kind_s_functions_can_be_imported(name):
-    kind = kind_of(name)
-    assert callable(load(kind.handler))
-    assert not kind.undo or callable(load(kind.undo))
-    assert kind.queue in Job.Queue.values
-    assert len(name) <= 40
+def test_every_kind_s_functions_can_be_imported():
+    for name in JOBS:
+        kind = kind_of(name)
+        assert callable(load(kind.handler)) and (not kind.undo or callable(load(kind.undo))), name
+        assert kind.queue in Job.Queue.values and len(name) <= 40, name

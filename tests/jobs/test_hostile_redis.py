@@ -36,23 +36,20 @@ def traces(tmp_path):
 
 def row(client, name, call, **fields):
     """Write an RQ job as RQ stores it in Redis."""
-    client.hset(
-        f"rq:job:{name}",
-        mapping={
-            "data": zlib.compress(json.dumps(call).encode()),
-            "created_at": NOW,
-            "enqueued_at": NOW,
-            "origin": "cpu",
-            "status": "queued",
-            "timeout": "180",
-            "description": "secret words",
-            **fields,
-        },
-    )
+    mapping = {
+        "data": zlib.compress(json.dumps(call).encode()), "created_at": NOW, "enqueued_at": NOW, "origin": "cpu",
+        "status": "queued", "timeout": "180", "description": "secret words", **fields,
+    }  # fmt: skip
+    client.hset(f"rq:job:{name}", mapping=mapping)
 
 
-def shell(file, name=""):
-    return ["os.system", None, [f"touch {file}/{name or 'ran'}"], {}]
+def queued(client, name, call, **fields):
+    row(client, name, call, **fields)
+    client.rpush("rq:queue:cpu", name)
+
+
+def shell(file, name):
+    return ["os.system", None, [f"touch {file}/{name}"], {}]
 
 
 def callback(file):
@@ -64,13 +61,9 @@ def callback(file):
 def hostile(client, traces, good):
     """Put hostile entries on the queue, first those with valid names. Return the number of invalid ones."""
     # A valid name of a real job. The entry names another function, but deidreview reads only the name.
-    ours = Bell(good).name()
-    row(client, ours, shell(traces, "name"), **callback(traces))
-    client.rpush("rq:queue:cpu", ours)
+    queued(client, Bell(good).name(), shell(traces, "name"), **callback(traces))
     # A valid name for a job that does not exist.
-    nobody = Bell(10**17).name()
-    row(client, nobody, shell(traces, "nobody"))
-    client.rpush("rq:queue:cpu", nobody)
+    queued(client, Bell(10**17).name(), shell(traces, "nobody"))
     strange = {
         "plain": shell(traces, "plain"),
         f"job-{good}-xyz": shell(traces, "nearly"),
@@ -82,8 +75,7 @@ def hostile(client, traces, good):
         "perform": ["annotations.jobs.runner.run", None, [good], {}],
     }
     for name, call in strange.items():
-        row(client, name, call, **callback(traces), retries_left="3", repeats_left="3", group_id="g", timeout="1")
-        client.rpush("rq:queue:cpu", name)
+        queued(client, name, call, **callback(traces), retries_left="3", repeats_left="3", group_id="g", timeout="1")
     client.rpush("rq:queue:cpu", b"\xff\xfe\x00", b"", "no-such-row", "x" * 100_000)
     return len(strange) + 4
 
@@ -109,7 +101,8 @@ def test_an_invalid_entry_is_dropped(redis_server, traces, make_job, caplog):
     client = redis_server.client()
     client.flushall()
     job_ids = []
-    made = worker_on_cpu()
+    queue = django_rq.get_queue("cpu", connection=connection())
+    made = worker.DurableWorker([queue], connection=connection(), serializer=JSONSerializer)
     dropped = hostile(client, traces, job.pk)
     with caplog.at_level(logging.WARNING, "deidreview.worker"):
         while client.llen("rq:queue:cpu"):
@@ -118,12 +111,6 @@ def test_an_invalid_entry_is_dropped(redis_server, traces, make_job, caplog):
     assert job_ids == [job.pk, 10**17]
     lines = [record.getMessage() for record in caplog.records if record.name == "deidreview.worker"]
     assert lines == ["Dropped an entry of the queue cpu that deidreview did not write"] * dropped
-
-
-def worker_on_cpu():
-    return worker.DurableWorker(
-        [django_rq.get_queue("cpu", connection=connection())], connection=connection(), serializer=JSONSerializer
-    )
 
 
 @pytest.mark.processes
@@ -139,11 +126,7 @@ def test_no_function_named_in_redis_runs_and_good_jobs_do(make_job, processes, r
     for one in (job, later):
         wait_for_state(one, Job.State.DONE, "the good jobs")
         assert [item for item, _ in results(one.pk)] == [0, 1, 2]
-    wait_for(
-        lambda: client.llen("rq:queue:cpu") == 0,
-        what="the queue to be empty",
-        progress=lambda: client.llen("rq:queue:cpu"),
-    )
+    wait_for(lambda: client.llen("rq:queue:cpu") == 0, what="the queue to be empty")
     time.sleep(1)
     assert list(traces.iterdir()) == []
     assert client.zcard("rq:scheduled:cpu") == 1, "no worker reads scheduled jobs"
@@ -156,14 +139,12 @@ def test_rq_s_own_worker_runs_a_named_function_and_deidreview_s_does_not(make_jo
     client.flushall()
 
     def leave(name):
-        row(client, name, ["os.mkdir", None, [str(traces / name)], {}])
-        client.rpush("rq:queue:cpu", name)
+        queued(client, name, ["os.mkdir", None, [str(traces / name)], {}])
 
     leave("by-rq")
-    rq = [sys.executable, "-m", "rq.cli", "worker", "cpu", "--burst", "--url", redis_server.url]
-    subprocess.run(
-        [*rq, "--serializer", "rq.serializers.JSONSerializer"], check=True, capture_output=True, timeout=HANGS
-    )
+    serializer = ["--serializer", "rq.serializers.JSONSerializer"]
+    rq = [sys.executable, "-m", "rq.cli", "worker", "cpu", "--burst", "--url", redis_server.url, *serializer]
+    subprocess.run(rq, check=True, capture_output=True, timeout=HANGS)
     assert [made.name for made in traces.iterdir()] == ["by-rq"]
 
     leave("by-ours")

@@ -7,9 +7,14 @@ from pathlib import Path
 
 import pytest
 from django.db import connection
+from rq import Queue
+from rq.serializers import JSONSerializer
 
+from annotations.domain.threads import VARIABLES, threads_for
+from annotations.jobs.services.doorbell import connection as redis_connection
 from annotations.jobs.services.doorbell import workers_alive
 from annotations.jobs.services.queue import cancel, pause, push, resume
+from annotations.jobs.services.worker import DurableWorker
 from annotations.models import Document, Job
 from annotations.transfer.services.staged import pack, stage_import
 from annotations.transfer.services.starting import start_import
@@ -25,13 +30,22 @@ NAP = 0.03
 
 
 @pytest.fixture
-def counting(make_job, processes, gate):
-    """A relay, and a job of TOTAL results that a worker has just begun. `finished` lets it have the second half."""
-    relay, worker = processes("relay"), processes("work")
+def relay(processes):
+    return processes("relay")
+
+
+@pytest.fixture
+def worker(relay, processes):
+    return processes("work")
+
+
+@pytest.fixture
+def counting(make_job, worker, gate):
+    """A job of TOTAL results that a worker has just begun. `finished` lets it have the second half."""
     gate.let(TOTAL // 2)
     job = make_job("count", total=TOTAL, nap=NAP, gate=str(gate.file))
     wait_for(lambda: len(results(job.pk)) >= 5, what="the first results", progress=lambda: results(job.pk))
-    return job, worker, relay
+    return job
 
 
 def finished(job):
@@ -43,53 +57,46 @@ def finished(job):
     assert (job.done, job.total, job.result, job.lease_token) == (TOTAL, TOTAL, {"items": TOTAL}, None)
 
 
+def woken(frozen):
+    frozen.thaw()
+    wait_for(lambda: len(frozen.tree) == 1, what="the woken work process to give up")
+
+
+def shown(number, queue="cpu"):
+    wait_for(lambda: workers_alive(queue) == number, what=f"{number} workers on the queue {queue}")
+
+
 @pytest.mark.both_databases
-def test_the_worker_is_killed_and_redis_emptied(counting, processes, redis_server):
-    job, worker, _ = counting
+def test_the_worker_is_killed_and_redis_emptied(counting, worker, processes, redis_server):
     worker.kill9()
     redis_server.client().flushall()
-    assert len(results(job.pk)) < TOTAL
-    end_lease(job)
+    assert len(results(counting.pk)) < TOTAL
+    end_lease(counting)
     processes("work")
-    finished(job)
-    assert job.attempt == 2
+    finished(counting)
+    assert counting.attempt == 2
 
 
-def test_redis_is_emptied_under_a_working_worker(counting, redis_server):
-    job, _, _ = counting
+def test_redis_is_emptied_and_restarts_under_a_working_worker(counting, redis_server, make_job):
     redis_server.client().flushall()
-    finished(job)
-    assert job.attempt == 1
-    wait_for(lambda: workers_alive("cpu") == 1, what="the worker to show itself again")
+    redis_server.restart(away=1.0)
+    finished(counting)
+    assert counting.attempt == 1
+    shown(1)
+    later = make_job("count", total=3)
+    wait_for_state(later, Job.State.DONE, "a job after the restart")
 
 
-def test_redis_is_emptied_while_a_job_waits(make_job, processes, redis_server):
-    processes("relay")
-    job = make_job("count", total=TOTAL, nap=0)
-    redis_server.client().flushall()
-    processes("work")
-    finished(job)
-
-
-def test_the_relay_is_killed_and_started_again(counting, processes, redis_server):
-    job, worker, relay = counting
+def test_the_relay_is_killed_and_started_again(counting, worker, relay, processes, redis_server):
     relay.kill9()
     worker.kill9()
     redis_server.client().flushall()
     processes("work")
-    end_lease(job)
-    wait_for(lambda: workers_alive("cpu") == 1, what="the second worker to show itself")
-    assert state_of(job) == Job.State.RUNNING, "only the relay notices lost workers"
+    end_lease(counting)
+    shown(1)
+    assert state_of(counting) == Job.State.RUNNING, "only the relay notices lost workers"
     processes("relay")
-    finished(job)
-
-
-def test_redis_restarts_in_the_middle(counting, redis_server, make_job):
-    job, _, _ = counting
-    redis_server.restart(away=1.0)
-    finished(job)
-    later = make_job("count", total=3)
-    wait_for_state(later, Job.State.DONE, "a job after the restart")
+    finished(counting)
 
 
 def test_redis_is_unavailable_at_the_start(make_job, processes, redis_server):
@@ -105,135 +112,110 @@ def test_redis_is_unavailable_at_the_start(make_job, processes, redis_server):
 
 
 @pytest.mark.both_databases
-def test_a_worker_frozen_past_its_lease_is_refused(counting, processes, gate):
-    job, frozen, _ = counting
-    frozen.freeze()
-    wait_for_state(job, Job.State.QUEUED, "the lease to run out")
+def test_a_worker_frozen_past_its_lease_is_refused(counting, worker, processes, gate):
+    worker.freeze()
+    wait_for_state(counting, Job.State.QUEUED, "the lease to run out")
     gate.let(TOTAL - 1)
     processes("work")
-    wait_for(lambda: 2 in {attempt for _, attempt in results(job.pk)}, what="the second worker")
-    frozen.thaw()
-    finished(job)
-    attempts = [attempt for _, attempt in results(job.pk)]
+    wait_for(lambda: 2 in {attempt for _, attempt in results(counting.pk)}, what="the second worker")
+    worker.thaw()
+    finished(counting)
+    attempts = [attempt for _, attempt in results(counting.pk)]
     assert attempts == sorted(attempts), "the woken worker wrote nothing more"
-    wait_for(lambda: len(frozen.tree) == 1, what="the woken work process to give up")
+    woken(worker)
 
 
 @pytest.mark.both_databases
-def test_a_late_result_is_refused(make_job, processes, gate):
-    processes("relay")
-    frozen = processes("work")
+def test_a_late_result_is_refused(make_job, worker, processes, gate):
     job = make_job("once", gate=str(gate.file))
     wait_for_state(job, Job.State.RUNNING, "the first worker")
-    frozen.freeze()
+    worker.freeze()
     gate.open()
     end_lease(job)
     processes("work")
     wait_for_state(job, Job.State.DONE, "the second worker")
-    frozen.thaw()
-    wait_for(lambda: len(frozen.tree) == 1, what="the woken work process to give up")
+    woken(worker)
     job.refresh_from_db()
-    assert results(job.pk) == [(0, 2)]
-    assert (job.attempt, job.result) == (2, {"once": True})
+    assert results(job.pk) == [(0, 2)] and (job.attempt, job.result) == (2, {"once": True})
 
 
 @pytest.mark.both_databases
-def test_sigterm_puts_the_job_back_at_once(counting, processes):
-    job, worker, _ = counting
-    assert worker.terminate() == 0
-    assert state_of(job) == Job.State.QUEUED
+def test_sigterm_puts_the_job_back_at_once(counting, worker, processes):
+    assert worker.terminate() == 0 and state_of(counting) == Job.State.QUEUED
     processes("work")
-    finished(job)
-    assert job.attempt == 1, "an orderly stop is not counted"
+    finished(counting)
+    assert counting.attempt == 1, "an orderly stop is not counted"
 
 
-def test_sigint_from_a_terminal_puts_the_job_back(counting, processes):
-    job, worker, _ = counting
-    worker.popen.send_signal(signal.SIGINT)
-    worker.popen.send_signal(signal.SIGTERM)
-    assert ended(worker.popen) == 0
-    assert state_of(job) == Job.State.QUEUED
+def test_sigint_from_a_terminal_puts_the_job_back(counting, worker):
+    for number in (signal.SIGINT, signal.SIGTERM):
+        worker.popen.send_signal(number)
+    assert ended(worker.popen) == 0 and state_of(counting) == Job.State.QUEUED
 
 
-def test_a_job_that_ends_within_the_grace_is_not_killed(make_job, processes):
-    processes("relay")
-    worker = processes("work")
-    job = make_job("stubborn", nap=6)
+def stubborn(make_job, nap):
+    """A job that reports once, and no more while it naps."""
+    job = make_job("stubborn", nap=nap)
     wait_for(lambda: Job.objects.get(pk=job.pk).total, what="its only report")
-    assert worker.terminate() == 0
-    assert state_of(job) == Job.State.DONE
+    return job
 
 
-def test_a_job_that_reports_nothing_is_killed_after_the_grace(make_job, processes):
-    processes("relay")
-    worker = processes("work")
-    job = make_job("stubborn", nap=HANGS)
-    wait_for(lambda: Job.objects.get(pk=job.pk).total, what="its only report")
-    assert worker.terminate() == 0
-    assert state_of(job) == Job.State.RUNNING
+def test_a_job_that_ends_within_the_grace_is_not_killed(make_job, worker):
+    job = stubborn(make_job, nap=6)
+    assert worker.terminate() == 0 and state_of(job) == Job.State.DONE
+
+
+def test_a_job_that_reports_nothing_is_killed_after_the_grace(make_job, worker):
+    job = stubborn(make_job, nap=HANGS)
+    assert worker.terminate() == 0 and state_of(job) == Job.State.RUNNING
     end_lease(job)
     wait_for_state(job, Job.State.QUEUED, "the relay to put it back")
 
 
-def test_the_parent_alone_is_killed(counting, processes):
+def test_the_parent_alone_is_killed(counting, worker, processes):
     """The child notices and puts the job back without waiting for the lease to expire."""
-    job, worker, _ = counting
     worker.popen.kill()
     worker.popen.wait()
-    wait_for_state(job, Job.State.QUEUED, "the child to give the job back")
-    job.refresh_from_db()
-    assert job.attempt == 0, "the relay, which waits for the lease, would count the attempt"
+    wait_for_state(counting, Job.State.QUEUED, "the child to give the job back")
+    counting.refresh_from_db()
+    assert counting.attempt == 0, "the relay, which waits for the lease, would count the attempt"
     processes("work")
-    finished(job)
+    finished(counting)
 
 
-def test_canceling_a_running_job(counting):
-    job, _, _ = counting
-    cancel(job)
-    wait_for_state(job, Job.State.CANCELED, "the worker to notice")
-    assert job.project.stored_files.get().name == "undone-canceled"
-
-
-def test_pausing_and_resuming(counting):
-    job, _, _ = counting
-    pause(job)
-    wait_for_state(job, Job.State.PAUSED, "the worker to notice")
-    so_far = len(results(job.pk))
+def test_pausing_resuming_and_canceling_a_running_job(counting):
+    pause(counting)
+    wait_for_state(counting, Job.State.PAUSED, "the worker to notice")
+    so_far = len(results(counting.pk))
     time.sleep(MOMENT)
-    assert len(results(job.pk)) == so_far < TOTAL
-    resume(job)
-    finished(job)
+    assert len(results(counting.pk)) == so_far < TOTAL
+    resume(counting)
+    wait_for_state(counting, Job.State.RUNNING, "the worker to go on")
+    cancel(counting)
+    wait_for_state(counting, Job.State.CANCELED, "the worker to notice")
+    written = [item for item, _ in results(counting.pk)]
+    assert written == list(range(len(written))), "each result once"
+    assert counting.project.stored_files.get().name == "undone-canceled"
 
 
-def test_a_job_that_kills_its_workers_is_ended(make_job, processes):
-    processes("relay")
-    processes("work")
+def test_a_job_that_kills_its_workers_is_ended(make_job, worker):
     job = make_job("dies")
     # Each work process kills itself, and its lease is ended at once.
     wait_for(lambda: end_lease(job) or state_of(job) == Job.State.FAILED, what="the last attempt")
     job.refresh_from_db()
-    assert len(results(job.pk)) == 5
-    assert "lost 5 times" in job.error
+    assert len(results(job.pk)) == 5 and "lost 5 times" in job.error
     assert job.project.stored_files.get().name == "undone-failed"
 
 
-def test_an_import_survives_the_loss_of_its_worker(processes, redis_server):
+def test_an_import_survives_the_loss_of_its_worker(worker, processes, redis_server):
     """The worker is killed between two batches. Every note is imported once and counted once in the report."""
     total = 1500
     project = make_project()
     files = [(f"n{number:04}.txt", f"Note {number}, seen on 12/03/2021.".encode()) for number in range(total)]
     row = stage_import(
-        project=project,
-        name="notes.zip",
-        content=pack(files),
-        format="text",
-        written_as="",
-        language="",
-        take_duplicates=False,
-        actor=None,
-    )
-    processes("relay")
-    worker = processes("work")
+        project=project, name="notes.zip", content=pack(files), format="text", written_as="", language="",
+        take_duplicates=False, actor=None,
+    )  # fmt: skip
     job = start_import(project=project, import_id=row.pk, actor=make_user())
     wait_for(lambda: Document.objects.filter(project=project).exists(), what="the first batch")
     worker.kill9()
@@ -283,39 +265,79 @@ def test_redis_holds_only_ids(make_job, redis_server, processes, gate):
     assert b"Mario" not in b"".join(raw)
     # The message of the running job is gone. deidreview neither writes nor reads RQ's rows, which name functions.
     (bell,) = client.lrange("rq:queue:cpu", 0, -1)
-    assert re.fullmatch(rb"job-%d-[0-9a-f]{8}" % waiting.pk, bell)
-    assert client.keys("rq:job:*") == []
+    assert re.fullmatch(rb"job-%d-[0-9a-f]{8}" % waiting.pk, bell) and client.keys("rq:job:*") == []
 
 
 def test_workers_are_counted_and_missed(processes, redis_server):
     assert workers_alive("cpu") == 0
     worker = processes("work", "--queue", "cpu", "--queue", "llm")
-    wait_for(lambda: workers_alive("cpu") == 1, what="the worker to show itself")
-    assert (workers_alive("llm"), workers_alive("gpu")) == (1, 0)
-    assert worker.terminate() == 0
+    shown(1)
+    assert (workers_alive("llm"), workers_alive("gpu")) == (1, 0) and worker.terminate() == 0
     # The worker unregisters at once, unless the signal arrives between its first heartbeat and its signal handlers.
-    wait_for(lambda: workers_alive("cpu") == 0, what="the worker that ended to be gone")
+    shown(0)
     killed = processes("work")
-    wait_for(lambda: workers_alive("cpu") == 1, what="the worker to show itself")
+    shown(1)
     killed.kill9()
-    wait_for(lambda: workers_alive("cpu") == 0, what="the dead worker to be missed")
+    shown(0)
     redis_server.stop()
     assert workers_alive("cpu") is None
 
 
 @pytest.mark.postgresql
 @pytest.mark.skipif(connection.vendor == "sqlite", reason="it has one writer: all wait while a process holds the lock")
-def test_a_frozen_worker_s_transaction_does_not_block_the_others(make_job, processes, gate, tmp_path):
-    processes("relay")
-    frozen = processes("work")
+def test_a_frozen_worker_s_transaction_does_not_block_the_others(make_job, worker, processes, gate, tmp_path):
     inside = tmp_path / "inside"
     job = make_job("hold", gate=str(gate.file), inside=str(inside))
     wait_for(inside.exists, what="the worker")
-    frozen.freeze()
+    worker.freeze()
     gate.open()
     end_lease(job)
     processes("work")
     wait_for_state(job, Job.State.DONE, "the second worker")
-    frozen.thaw()
-    wait_for(lambda: len(frozen.tree) == 1, what="the woken work process to give up")
+    woken(worker)
     assert results(job.pk) == [(0, 2)]
+
+
+# ── Threads: each work process has its share of the cores that the workers of its host have ─────────────────────────
+
+
+def born(*queues, host):
+    rows = [Queue(name, connection=redis_connection()) for name in queues]
+    worker = DurableWorker(rows, connection=redis_connection(), serializer=JSONSerializer)
+    worker.hostname = host
+    worker.register_birth()
+    return worker
+
+
+def test_living_workers_of_the_host_that_compute_count(redis_server):
+    worker = born("cpu", host="one")
+    assert worker.computing_here() == 1
+    both = born("gpu", "llm", host="one")
+    born("llm", host="one")
+    born("cpu", host="two")
+    assert (worker.computing_here(), both.computing_here()) == (2, 2)
+    redis_server.client().flushall()
+    for each in (worker, both):
+        each.heartbeat()
+    assert (worker.computing_here(), both.computing_here()) == (2, 2), "a heartbeat tells everything again"
+    both.teardown()
+    assert worker.computing_here() == 1
+    redis_server.client().sadd("rq:workers", "rq:worker:gone")
+    assert worker.computing_here() == 1, "a killed worker is on the list for a while"
+
+
+@pytest.fixture
+def unlimited(monkeypatch):
+    """No number of threads is set for the processes of the test."""
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_work_processes_share_the_cores(unlimited, make_job, relay, processes):
+    for workers in (1, 2):
+        processes("work", "--queue", "cpu")
+        shown(workers)
+        job = make_job("threads")
+        wait_for_state(job, Job.State.DONE, "the job to end")
+        job.refresh_from_db()
+        assert job.result == dict.fromkeys(VARIABLES, str(threads_for(workers)))

@@ -1,10 +1,9 @@
 """Starting, controlling and recovering jobs."""
 
-import threading
 from datetime import timedelta
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, OperationalError, transaction
 from django.db.models.functions import Now
 
 from annotations.core.errors import ServiceError
@@ -19,12 +18,12 @@ from tests.factories import make_project
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 
 
+def change(job, **values):
+    Job.objects.filter(pk=job.pk).update(**values)
+
+
 def expire(job):
-    Job.objects.filter(pk=job.pk).update(lease_until=Now() - timedelta(seconds=1))
-
-
-def long_ago(job):
-    Job.objects.filter(pk=job.pk).update(pushed_at=Now() - timedelta(minutes=1))
+    change(job, lease_until=Now() - timedelta(seconds=1))
 
 
 def undone(job):
@@ -33,6 +32,10 @@ def undone(job):
 
 # ── Start ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_a_job_is_pushed_after_the_commit(redis_server, make_job):
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        make_job()
+        1 / 0  # noqa: B018
+    assert not Job.objects.exists() and waiting("cpu") == set()
     with transaction.atomic():
         job = make_job()
         assert waiting("cpu") == set()
@@ -41,64 +44,34 @@ def test_a_job_is_pushed_after_the_commit(redis_server, make_job):
     assert job.pushed_at is not None
 
 
-def test_a_rolled_back_request_leaves_nothing(redis_server, make_job):
-    with pytest.raises(ZeroDivisionError), transaction.atomic():
-        make_job()
-        1 / 0  # noqa: B018
-    assert not Job.objects.exists()
-    assert waiting("cpu") == set()
-
-
-def test_the_same_key_is_the_same_job(redis_server, make_job):
+def test_the_same_key_is_the_same_job_but_not_for_another_project(redis_server, make_job):
     project = make_project()
     first, second = make_job(key="k", project=project), make_job(key="k", project=project)
-    assert first == second
-    assert waiting("cpu") == {first.pk}
-
-
-def test_the_key_of_another_project_gives_nobody_its_job(no_redis, make_job):
-    first = make_job(key="k")
+    assert first == second and waiting("cpu") == {first.pk}
     with pytest.raises(IntegrityError):
         make_job(key="k")
     assert list(Job.objects.all()) == [first]
+    take(first.pk)
+    redis_server.client().flushall()
+    assert push([first.pk]) == 0 and waiting("cpu") == set(), "only waiting jobs are pushed"
 
 
-@pytest.mark.both_databases
-def test_the_same_key_at_the_same_time_is_the_same_job(redis_server, probes):
-    project, jobs, start = make_project(), [], threading.Barrier(4)
+def test_the_same_key_at_the_same_time_is_the_same_job(redis_server, probes, at_once):
+    project = make_project()
 
     def ask():
-        start.wait()
         with transaction.atomic():
-            jobs.append(enqueue(kind="count", project=project, params={}, key="k", actor=None))
-        connection.close()
+            return enqueue(kind="count", project=project, params={}, key="k", actor=None).pk
 
-    threads = [threading.Thread(target=ask) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(jobs) == 4
-    assert {job.pk for job in jobs} == {Job.objects.get().pk}
+    assert set(at_once(*[ask] * 4)) == {Job.objects.get().pk}
 
 
 def test_an_outage_of_redis_does_not_fail_the_request(no_redis, make_job):
     job = make_job()
     job.refresh_from_db()
     assert (job.state, job.pushed_at) == (Job.State.QUEUED, None)
-
-
-def test_an_unknown_kind_is_refused(no_redis):
     with pytest.raises(LookupError, match="“sing”"):
         enqueue(kind="sing", project=make_project(), params={}, key="k", actor=None)
-
-
-def test_only_waiting_jobs_are_pushed(redis_server, make_job):
-    job = make_job()
-    take(job.pk)
-    redis_server.client().flushall()
-    assert push([job.pk]) == 0
-    assert waiting("cpu") == set()
 
 
 # ── The relay ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -107,24 +80,18 @@ def test_the_relay_pushes_jobs_that_were_never_pushed(settings, redis_server, ma
     job = make_job()
     assert sweep().redis_away
     settings.REDIS_URL = url
-    assert sweep().rung == [job.pk]
-    assert waiting("cpu") == {job.pk}
-    assert sweep().rung == []
+    assert sweep().rung == [job.pk] and waiting("cpu") == {job.pk} and sweep().rung == []
 
 
 def test_the_relay_pushes_again_what_redis_lost(redis_server, make_job):
-    job = make_job()
-    redis_server.client().flushall()
+    job, client = make_job(), redis_server.client()
+    change(job, pushed_at=Now() - timedelta(minutes=1))
+    assert sweep().rung == [] and client.llen("rq:queue:cpu") == 1, "it is still in the queue"
+    change(job, pushed_at=Now())
+    client.flushall()
     assert sweep().rung == [], "not in the first seconds: a worker may be about to claim it"
-    long_ago(job)
+    change(job, pushed_at=Now() - timedelta(minutes=1))
     assert sweep().rung == [job.pk]
-
-
-def test_the_relay_does_not_push_a_queued_job_twice(redis_server, make_job):
-    job = make_job()
-    long_ago(job)
-    assert sweep().rung == []
-    assert redis_server.client().llen("rq:queue:cpu") == 1
 
 
 @pytest.mark.both_databases
@@ -136,8 +103,7 @@ def test_the_relay_puts_back_a_job_that_lost_its_worker(redis_server, make_job):
     swept = sweep()
     assert (swept.put_back, swept.rung or list(waiting("cpu"))) == ([job.pk], [job.pk])
     job.refresh_from_db()
-    assert (job.state, job.attempt, job.lease_token) == (Job.State.QUEUED, 1, None)
-    assert not claim.beat()
+    assert (job.state, job.attempt, job.lease_token) == (Job.State.QUEUED, 1, None) and not claim.beat()
 
 
 @pytest.mark.parametrize(("kind", "attempts"), [("once", 5), ("count", 8)])
@@ -154,61 +120,40 @@ def test_the_relay_ends_a_job_that_lost_too_many_workers(no_redis, make_job, kin
     assert f"lost {attempts} times" in job.error
 
 
-@pytest.mark.both_databases
-def test_two_relays_at_once_are_harmless(redis_server, make_job):
+def test_two_relays_at_once_are_harmless(redis_server, make_job, at_once):
     jobs = [make_job() for _ in range(5)]
     for job in jobs:
         take(job.pk)
         expire(job)
-    start, put_back = threading.Barrier(2), []
-
-    def one():
-        start.wait()
-        put_back.extend(sweep().put_back)
-        connection.close()
-
-    threads = [threading.Thread(target=one) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(put_back) == sorted(job.pk for job in jobs)
+    put_back = at_once(*[lambda: sweep().put_back] * 2)
+    assert sorted(pk for some in put_back for pk in some) == sorted(job.pk for job in jobs)
 
 
-def test_the_relay_tidies_up(no_redis, make_job):
+def test_the_relay_tidies_up_and_survives_an_outage_of_the_database(no_redis, make_job, monkeypatch, caplog):
     project = make_project()
-    project.stored_files.create(kind="export", name="old", expires_at="2020-01-01T00:00Z")
-    project.stored_files.create(kind="export", name="new", expires_at="2090-01-01T00:00Z")
-    Relay().round()
-    assert undone(make_job(project=project)) == ["new"]
-
-
-def test_the_relay_survives_an_outage_of_the_database(no_redis, monkeypatch, caplog, db):
-    from django.db import OperationalError
-
+    for name, expires_at in (("old", "2020-01-01T00:00Z"), ("new", "2090-01-01T00:00Z")):
+        project.stored_files.create(kind="export", name=name, expires_at=expires_at)
     relay = Relay()
+    relay.round()
+    assert undone(make_job(project=project)) == ["new"]
 
     def away():
         raise OperationalError("gone")
 
     monkeypatch.setattr("annotations.jobs.services.relay.sweep", away)
-    assert relay.round() is None
-    assert relay.round() is None
-    monkeypatch.undo()
+    assert relay.round() is None and relay.round() is None
+    monkeypatch.setattr("annotations.jobs.services.relay.sweep", sweep)
     assert relay.round() is not None
-    lines = [record.getMessage() for record in caplog.records if record.name == "deidreview.relay"]
-    assert lines == ["The database is unavailable (OperationalError); trying again", "The database is available again"]
+    lines = [record.getMessage() for record in caplog.records if "database" in record.getMessage()]
+    assert ["unavailable" in line for line in lines] == [True, False], "one line when it goes, one when it is back"
 
 
 # ── Control ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_canceling_a_job_that_never_began_ends_it_at_once(no_redis, make_job):
-    job = cancel(make_job("count"))
-    assert (job.state, undone(job)) == (Job.State.CANCELED, ["undone-canceled"])
-    assert cancel(job).state == Job.State.CANCELED
-    assert undone(job) == ["undone-canceled"]
-
-
-def test_canceling_a_running_job_asks_its_worker(no_redis, make_job):
+def test_canceling_ends_a_waiting_job_at_once_and_asks_the_worker_of_a_running_one(no_redis, make_job):
+    for job in (make_job("count"), pause(make_job("count"))):
+        for _ in range(2):
+            job = cancel(job)
+            assert (job.state, undone(job)) == (Job.State.CANCELED, ["undone-canceled"])
     job = make_job("count")
     take(job.pk)
     job = cancel(job)
@@ -216,57 +161,39 @@ def test_canceling_a_running_job_asks_its_worker(no_redis, make_job):
 
 
 def test_canceling_a_half_done_job_leaves_the_undo_to_a_worker(redis_server, make_job):
+    for paused in (False, True):
+        job = make_job("count")
+        take(job.pk).give_back(paused=paused)
+        redis_server.client().flushall()
+        job = cancel(job)
+        assert (job.state, job.cancel_requested, undone(job)) == (Job.State.QUEUED, True, [])
+        assert waiting("cpu") == {job.pk} and take(job.pk).cancel_requested
+    nothing_to_undo = make_job("once")
+    take(nothing_to_undo.pk).give_back()
+    assert cancel(nothing_to_undo).state == Job.State.CANCELED
+
+
+def test_control_of_a_job_in_another_state_changes_nothing(no_redis, make_job):
     job = make_job("count")
-    take(job.pk).give_back()
-    redis_server.client().flushall()
-    job = cancel(job)
-    assert (job.state, job.cancel_requested, undone(job)) == (Job.State.QUEUED, True, [])
-    assert waiting("cpu") == {job.pk}
-    assert take(job.pk).cancel_requested
+    for state in ("done", "failed", "canceled"):
+        change(job, state=state)
+        canceled = cancel(job)
+        assert (canceled.state, canceled.cancel_requested, undone(job)) == (state, False, [])
+    for state in ("queued", "running", "done"):
+        change(job, state=state)
+        assert retry(job).state == state
 
 
-def test_canceling_needs_no_worker_without_anything_to_undo(no_redis, make_job):
-    job = make_job("once")
-    take(job.pk).give_back()
-    assert cancel(job).state == Job.State.CANCELED
-
-
-@pytest.mark.parametrize("state", ["done", "failed", "canceled"])
-def test_canceling_an_ended_job_changes_nothing(no_redis, make_job, state):
-    job = make_job("count")
-    Job.objects.filter(pk=job.pk).update(state=state)
-    job = cancel(job)
-    assert (job.state, job.cancel_requested, undone(job)) == (state, False, [])
-
-
-def test_pausing_and_resuming_a_waiting_job(redis_server, make_job):
+def test_pausing_and_resuming(redis_server, make_job):
     job = pause(make_job("count"))
-    assert job.state == Job.State.PAUSED
-    assert take(job.pk) is None
+    assert job.state == Job.State.PAUSED and take(job.pk) is None
     redis_server.client().flushall()
-    assert resume(job).state == Job.State.QUEUED
-    assert waiting("cpu") == {job.pk}
-
-
-def test_pausing_a_running_job_asks_its_worker_and_can_be_withdrawn(no_redis, make_job):
-    job = make_job("count")
+    assert resume(job).state == Job.State.QUEUED and waiting("cpu") == {job.pk}
     take(job.pk)
-    assert pause(job).pause_requested
+    assert pause(job).pause_requested, "a running job asks its worker"
     assert not resume(job).pause_requested
-
-
-def test_a_job_that_can_t_be_paused_says_so(no_redis, make_job):
     with pytest.raises(ServiceError, match="can't be paused"):
         pause(make_job("once"))
-
-
-def test_canceling_a_paused_job(no_redis, make_job):
-    fresh = pause(make_job("count"))
-    assert cancel(fresh).state == Job.State.CANCELED
-    begun = make_job("count")
-    take(begun.pk).give_back(paused=True)
-    begun = cancel(begun)
-    assert (begun.state, begun.cancel_requested) == (Job.State.QUEUED, True)
 
 
 @pytest.mark.parametrize("state", ["failed", "canceled"])
@@ -278,20 +205,8 @@ def test_a_retry_starts_from_the_beginning(redis_server, make_job, state):
     redis_server.client().flushall()
     job = retry(job)
     assert (job.state, job.attempt, job.done, job.error) == (Job.State.QUEUED, 0, 0, "")
-    assert job.started_at is None and job.finished_at is None
-    assert waiting("cpu") == {job.pk}
-
-
-@pytest.mark.parametrize("state", ["queued", "running", "done"])
-def test_retrying_a_job_that_did_not_fail_changes_nothing(no_redis, make_job, state):
-    job = make_job("once")
-    Job.objects.filter(pk=job.pk).update(state=state)
-    assert retry(job).state == state
-
-
-def test_retrying_an_import_is_refused(no_redis, make_job):
-    job = make_job("once")
-    Job.objects.filter(pk=job.pk).update(state="failed", kind="import")
+    assert job.started_at is None and job.finished_at is None and waiting("cpu") == {job.pk}
+    change(job, state="failed", kind="import")
     job.refresh_from_db()
     with pytest.raises(ServiceError, match="Start a new job"):
         retry(job)

@@ -1,13 +1,11 @@
 """Judges, from the form or the command to their figures. Three models answer on a scripted server, one wrongly."""
 
-import io
 import json
-import re
 import threading
 import uuid
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db import connection
 from django.urls import reverse
 
@@ -25,6 +23,7 @@ from tests.backends.llm.scripted import Reply, note_of, serving
 from tests.backends.llm.test_judging import verdicts
 from tests.waiting import HANGS, wait_for
 from tests.worlds.checks import check_page
+from tests.worlds.commands import answered, printed
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 TEXT = "Mario Rossi, 54 anni, prende 54 mg. Visto a Torino"
@@ -64,28 +63,23 @@ def project():
     return project
 
 
-@pytest.fixture
-def client(project, client):
-    client.force_login(make.make_member(project, "manager", "mia"))
-    return client
-
-
 def ask(client, *judges, **options):
-    data = {
-        "gold": "1",
-        "author": str(Author.objects.get(kind="run").pk),
-        "judge": judges or ("ward good", "ward fair", "ward odd"),
-    }
-    return client.post(
-        reverse("judge", args=["covid"]),
-        data | {"language": "it", "rules": "standard", "token": str(uuid.uuid4())} | options,
-    )
+    data = {"gold": "1", "author": str(Author.objects.get(kind="run").pk), "token": str(uuid.uuid4())}
+    chosen = {"judge": judges or ("ward good", "ward fair", "ward odd"), "language": "it", "rules": "standard"}
+    return client.post(reverse("judge", args=["covid"]), data | chosen | options)
 
 
 def done(judging):
     judging.refresh_from_db()
     work(judging.job_id)
     return Job.objects.get(pk=judging.job_id)
+
+
+def judged(client, *judges, **options):
+    """Send the form and do the work."""
+    assert ask(client, *judges, **options).status_code == 302
+    judging = Judging.objects.first()
+    return judging, done(judging)
 
 
 def page(client, judging):
@@ -97,10 +91,7 @@ def entities(client, judging, kind):
 
 
 def test_from_the_form_to_figures_entities_and_costs(client, project, server):
-    html = check_page(client.get(reverse("judgings", args=["covid"])))
-    assert "No verdicts yet" in html
-    path = re.search(r'<ol class="crumbs">(.*?)</ol>', html)
-    assert path and "Scores" not in path[1], "Judges has an entry of its own in the navigation"
+    assert "No verdicts yet" in check_page(client.get(reverse("judgings", args=["covid"])))
     html = check_page(client.get(reverse("judge", args=["covid"]) + "?gold=1"))
     assert "llm.example.org" in html and "Giudichi quanto bene" in html
     token = str(uuid.uuid4())
@@ -109,9 +100,18 @@ def test_from_the_form_to_figures_entities_and_costs(client, project, server):
     assert "every 1s" in page(client, judging)
     job = done(judging)
     assert (job.state, job.done, job.total, job.queue) == (Job.State.DONE, 9, 9, "llm")
+    # The prompt is in the chosen language, and the page shows it.
+    assert {body["messages"][0]["content"] for body in server.requests} == {judging.prompt}
     html = page(client, judging)
     # By majority, each of the three notes has two true positives (name, age), a miss (town) and a false alarm (dose).
-    for words in ("ward/good", "12 entities in 3 notes", "EUR", "Krippendorff", "0.6667"):
+    for words in (
+        "ward/good",
+        "12 entities in 3 notes",
+        "EUR",
+        "Krippendorff",
+        "0.6667",
+        judging.prompt.splitlines()[0],
+    ):
         assert words in html
     assert "majority of three judges, NAME: F1" in html.split("Published figures")[1]
     assert check_page(client.get(reverse("job", args=["covid", job.number]))).count("Show verdicts") == 1
@@ -122,67 +122,7 @@ def test_from_the_form_to_figures_entities_and_costs(client, project, server):
     assert "No entities" in entities(client, judging, "discarded")
     assert Event.objects.filter(verb=NOTE_READ, data={"what": "judges"}).count() == 6
     assert client.get(reverse("judging_entities", args=["covid", judging.pk]) + "?kind=x").status_code == 404
-
-
-def test_figures_on_few_notes_and_on_copied_gold_are_marked(client, project, server):
-    """In the first version, gold is independent of the run; in the second, one note's gold was taken from it."""
-    ask(client, "ward good")
-    first = Judging.objects.get()
-    done(first)
-    html = page(client, first)
-    assert "too optimistic" not in html
-    few, f1 = result_of(first)["few_notes"], result_of(first)["spans"]["micro"]["f1"]
-    assert (few["low"], few["high"]) == (f1, f1), "all notes are alike"
-    assert html.count(f"[{few['low']:.3f}, {few['high']:.3f}]") == 1
-    assert html.count(">few notes<") == 5, "beside each F1 of the headline, the comparison and the labels"
-    assert html.count("On fewer than 20 notes, the F1 of exact spans has a") == 1
-    run = Author.objects.get(kind="run")
-    note = project.documents.get(name="n0")
-    make_gold(document=note, annotation_set=run.annotation_sets.get(document=note), actor=None, replace=True)
-    freeze(project=project, actor=None)
-    ask(client, "ward good", gold="2")
-    second = Judging.objects.first()
-    done(second)
-    said = "3 of the 9 gold spans were copied from run, so its figures are too optimistic."
-    assert said in page(client, second) and said not in page(client, first)
-    assert (result_of(first)["own_gold_spans"], result_of(second)["own_gold_spans"]) == (0, 3)
-
-
-def test_stored_answers_are_not_requested_again(client, project, server):
-    for _ in range(2):
-        ask(client, "ward good")
-        done(Judging.objects.first())
-    usage = [result_of(judging)["judges"][0]["usage"] for judging in Judging.objects.order_by("pk")]
-    assert [(one["requests"], one["kept"], float(one["cost"])) for one in usage] == [(3, 0, 0.36), (0, 3, 0)]
-    assert len(server.requests) == 3
-
-
-def test_without_a_majority_an_entity_is_discarded_and_listed(client, project, server):
-    ask(client, "ward good", "ward odd")
-    judging = Judging.objects.get()
-    done(judging)
-    shown = entities(client, judging, "discarded")
-    assert shown.count("<mark>Mario Rossi</mark>") == 3 and shown.count("<mark>54</mark>") == 3
-    assert "ward/good" in shown and "FP" in shown
-
-
-def test_a_higher_threshold_discards_what_two_of_three_agree_on(client, project, server):
-    ask(client, threshold="0.7")
-    judging = Judging.objects.get()
-    done(judging)
-    found = result_of(judging)
-    assert (found["threshold"], found["discarded"], found["majority"]["micro"]["tp"]) == (0.7, 6, 3)
-    shown = entities(client, judging, "discarded")
-    assert shown.count("<mark>Mario Rossi</mark>") == 3 and shown.count("<mark>54</mark>") == 3
-    # The prompt is in the chosen language, and the page shows it.
-    assert {body["messages"][0]["content"] for body in server.requests} == {judging.prompt}
-    assert "Giudichi quanto bene" in judging.prompt and judging.prompt.splitlines()[0] in page(client, judging)
-
-
-def test_stored_rows_contain_no_text_and_are_deleted_with_their_note(client, project, server):
-    ask(client)
-    judging = Judging.objects.get()
-    job = done(judging)
+    # No stored row contains text, and rows are deleted with their note.
     stored: list = [[job.params, job.result], *JudgedNote.objects.values_list("entities", "hidden", "beside")]
     stored += [*Judgment.objects.values_list("verdicts"), *LlmAnswer.objects.values_list("found")]
     words = json.dumps([list(one) for one in stored]) + json.dumps([event.data for event in Event.objects.all()])
@@ -193,14 +133,45 @@ def test_stored_rows_contain_no_text_and_are_deleted_with_their_note(client, pro
     assert "8 entities in 2 notes" in page(client, judging)
 
 
-def test_a_stopped_judge_is_shown_and_the_others_count(client, project, server, monkeypatch):
+def test_figures_on_few_notes_and_on_copied_gold_are_marked(client, project, server):
+    """In the first version, gold is independent of the run; in the second, one note's gold was taken from it."""
+    first, _job = judged(client, "ward good")
+    few, f1 = result_of(first)["few_notes"], result_of(first)["spans"]["micro"]["f1"]
+    assert (few["low"], few["high"]) == (f1, f1), "all notes are alike"
+    html = page(client, first)
+    assert html.count(f"[{few['low']:.3f}, {few['high']:.3f}]") == 1
+    assert html.count(">few notes<") == 5, "beside each F1 of the headline, the comparison and the labels"
+    run = Author.objects.get(kind="run")
+    note = project.documents.get(name="n0")
+    make_gold(document=note, annotation_set=run.annotation_sets.get(document=note), actor=None, replace=True)
+    freeze(project=project, actor=None)
+    second, _job = judged(client, "ward good", gold="2")
+    said = "3 of the 9 gold spans were copied from run"
+    assert said in page(client, second) and said not in page(client, first)
+    assert (result_of(first)["own_gold_spans"], result_of(second)["own_gold_spans"]) == (0, 3)
+    # Answers of the two unchanged notes were stored, so only the changed one was asked for again.
+    usage = [result_of(judging)["judges"][0]["usage"] for judging in (first, second)]
+    assert [(one["requests"], one["kept"]) for one in usage] == [(3, 0), (1, 2)] and float(usage[0]["cost"]) == 0.36
+    assert len(server.requests) == 4
+
+
+@pytest.mark.parametrize(("judges", "options"), [(("ward good", "ward odd"), {}), ((), {"threshold": "0.7"})])
+def test_without_a_majority_an_entity_is_discarded_and_listed(client, project, server, judges, options):
+    """A higher threshold discards what two of three agree on."""
+    judging, _job = judged(client, *judges, **options)
+    found = result_of(judging)
+    assert (found["discarded"], found["majority"]["micro"]["tp"]) == (6, 3)
+    shown = entities(client, judging, "discarded")
+    assert shown.count("<mark>Mario Rossi</mark>") == 3 and shown.count("<mark>54</mark>") == 3
+    assert "ward/good" in shown and "FP" in shown
+
+
+def test_a_stopped_judge_is_shown_and_the_others_count(client, project, server):
     server.script = lambda body: Reply(status=401) if body["model"] == "fair" else panel(body)
-    ask(client)
-    judging = Judging.objects.get()
-    job = done(judging)
+    judging, job = judged(client)
     assert job.state == Job.State.DONE and job.result["answers"] == 6
     html = page(client, judging)
-    assert "ward/fair stopped after 0 notes: The server “ward” rejected the key (401). Check the key." in html
+    assert "ward/fair stopped after 0 notes" in html and "rejected the key (401)" in html
     assert "12 entities are in notes that not all 3 judges answered" in html
     # Once the judge is available again, only the missing verdicts are requested.
     server.script = panel
@@ -215,9 +186,7 @@ def test_a_judge_that_fails_on_a_note_fails_only_there(client, project, server):
     for kind in ("gold", "run"):
         make.make_set(note, Author.objects.get(kind=kind), [(6, 17, "PATIENT")], submitted=True)
     freeze(project=project, actor=None)
-    ask(client, gold="2")
-    judging = Judging.objects.get()
-    job = done(judging)
+    judging, job = judged(client, gold="2")
     assert (job.state, job.result["failed"], job.result["answers"]) == (Job.State.DONE, 1, 11)
     assert "gave no readable answer on 1 note" in page(client, judging)
     assert Judgment.objects.get(verdicts__isnull=True).error == "The model's answer is not the requested JSON."
@@ -226,11 +195,8 @@ def test_a_judge_that_fails_on_a_note_fails_only_there(client, project, server):
 def test_where_no_judge_answers_the_job_fails_and_can_be_started_again(client, project, server, monkeypatch):
     monkeypatch.setattr(remote, "TRIES", 1)
     server.script = lambda body: Reply(status=500)
-    ask(client, "ward good")
-    judging = Judging.objects.get()
-    job = done(judging)
+    judging, job = judged(client, "ward good")
     assert job.state == Job.State.FAILED and "No judge answered" in job.error
-    assert "No verdict yet" in page(client, judging)
     server.script = panel
     client.post(reverse("job_retry", args=["covid", job.number]))
     assert done(judging).state == Job.State.DONE and "12 entities in 3 notes" in page(client, judging)
@@ -247,8 +213,7 @@ def test_judges_of_two_servers_are_asked_side_by_side(client, project, server):
         return panel(body)
 
     server.script = model
-    ask(client, "ward good", "ward odd", "lab fair")
-    job = done(Judging.objects.get())
+    _judging, job = judged(client, "ward good", "ward odd", "lab fair")
     assert (job.state, job.done, sorted(asked)) == (Job.State.DONE, 9, ["fair"] * 3 + ["good"] * 3 + ["odd"] * 3)
 
 
@@ -277,51 +242,39 @@ def test_a_canceled_judging_keeps_its_verdicts_and_can_continue(client, project,
 
 
 def test_errors_say_what_is_wrong_and_nothing_is_sent(client, project, server):
-    for options, words in (
-        ({"judge": ["http://203.0.113.5/v1 x"]}, "there is no judge"),
-        ({"judge": []}, "choose 1 to 9 judges"),
-        ({"judge": ["cloud large"]}, "nothing was sent"),
-        ({"gold": "7"}, "there is no gold version"),
-        ({"gold": "0"}, "frozen gold version"),
-        ({"author": "99999"}, "author has no annotations"),
-        ({"threshold": "0.3"}, "threshold"),
-        ({"language": "fr"}, "no prompt in"),
-        ({"threshold": "x"}, "enter a number from 0.5 to less than 1"),
-        ({"notes": "9" * 5000}, "enter a whole number from 1 to"),
-        ({"gold": "x"}, "enter a whole number, 0 or more"),
-    ):
+    """The form keeps the input."""
+    for options in (
+        {"judge": ["http://203.0.113.5/v1 x"]}, {"judge": []}, {"judge": ["cloud large"]}, {"gold": "7"}, {"gold": "0"},
+        {"author": "99999"}, {"threshold": "0.3"}, {"language": "fr"}, {"threshold": "x"}, {"notes": "9" * 5000},
+        {"gold": "x"}, {"rules": "2025"}, {"unit": "word"}, {"temperature": "warm"}, {"temperature": "3"},
+        {"temperature": "nan"},
+    ):  # fmt: skip
         response = ask(client, **options)
-        html = check_page(response)
-        assert response.status_code == 422 and words in html.lower() and "The judging was not started." in html
+        check_page(response)
         form, (field,) = response.context["form"], options
-        assert form.errors.keys() == {"may_leave" if "nothing was sent" in words else field}
-        assert form[field].value() == options[field], "the form keeps the input"
+        assert response.status_code == 422
+        assert form.errors.keys() == {"may_leave" if options == {"judge": ["cloud large"]} else field}, options
+        assert form[field].value() == options[field]
     assert not Judging.objects.exists() and not server.requests
 
 
 def test_the_command_and_a_sample(project, server):
-    def run(*words):
-        out = io.StringIO()
-        call_command("judge", "covid", "--gold=1", "--author=run", *words, stdout=out)
-        return out.getvalue()
-
-    printed = json.loads(
-        run("--judge=ward/good", "--judge=ward/odd", "--judge", "ward/fair", "--language=es", "--json")
-    )
-    micro = printed["majority"]["micro"]
-    assert [micro[key] for key in ("tp", "fn", "fp")] == [6, 3, 3] and printed["discarded"] == 0
-    assert [one["judge"] for one in printed["judges"]] == ["ward/good", "ward/odd", "ward/fair"]
-    assert printed["judges"][1]["micro"]["fn"] == 6 and float(printed["judges"][0]["usage"]["cost"]) == pytest.approx(
-        0.36
-    )
+    known = ("judge", "covid", "--gold=1", "--author=run")
+    three = [f"--judge=ward/{name}" for name in ("good", "odd", "fair")]
+    found = answered(*known, *three, "--language=es")
+    micro = found["majority"]["micro"]
+    assert [micro[key] for key in ("tp", "fn", "fp")] == [6, 3, 3] and found["discarded"] == 0
+    assert [one["judge"] for one in found["judges"]] == ["ward/good", "ward/odd", "ward/fair"]
+    assert found["judges"][1]["micro"]["fn"] == 6
+    assert float(found["judges"][0]["usage"]["cost"]) == pytest.approx(0.36)
     # In the rewritten text the name and both "54" are hidden, the town is visible, and one [AGE] is unnecessary.
     # By exact spans, two of three are found, and one is unnecessary.
-    assert [printed["rewritten"]["micro"][key] for key in ("tp", "fn", "fp")] == [9, 3, 3]
-    assert [printed["spans"]["micro"][key] for key in ("tp", "fn", "fp")] == [6, 3, 3]
-    words = run("--judge=ward/good", "--notes=1")
+    assert [found["rewritten"]["micro"][key] for key in ("tp", "fn", "fp")] == [9, 3, 3]
+    assert [found["spans"]["micro"][key] for key in ("tp", "fn", "fp")] == [6, 3, 3]
+    words = printed(*known, "--judge=ward/good", "--notes=1")
     assert ": 1 notes, 4 entities" in words and "Counted in the rewritten text" in words
     with pytest.raises(CommandError, match="Confirm that"):
-        run("--judge=cloud/large")
+        printed(*known, "--judge=cloud/large")
 
 
 def test_an_annotator_stays_unnamed_where_adjudication_is_anonymous(client, project, server):

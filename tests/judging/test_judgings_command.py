@@ -1,33 +1,27 @@
 """The command judgings: the list, the figures of one, and missing verdicts that are asked for again."""
 
-import io
-import json
-
 import pytest
-from django.core.management import CommandError, call_command
 
 from annotations.models import Event
 from models_runtime.models import Judgment
 from tests import factories as make
 from tests.backends.llm.scripted import Reply
 from tests.judging.world import asked, honest, judged_project, ward
+from tests.worlds.commands import answered, printed
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 
 
+@pytest.fixture
+def project():
+    return judged_project()
+
+
 def run(*words):
-    """Return the result of the command, or the code of its error."""
-    out = io.StringIO()
-    try:
-        call_command("judgings", "covid", *map(str, words), "--json", stdout=out)
-    except CommandError:
-        return json.loads(out.getvalue())["code"]
-    return json.loads(out.getvalue())
+    return answered("judgings", "covid", *words)
 
 
-def test_missing_verdicts_are_asked_for_again(client, settings, no_redis, capsys):
-    project = judged_project()
-    client.force_login(make.make_member(project, "manager", "mia"))
+def test_missing_verdicts_are_asked_for_again(client, project, settings, no_redis):
     make.make_member(project, "viewer", "vic")
     with ward(settings, lambda body: Reply(status=401) if body["model"] == "two" else honest(body)) as server:
         judging = asked(client)
@@ -48,7 +42,5 @@ def test_missing_verdicts_are_asked_for_again(client, settings, no_redis, capsys
         assert len(server.requests) == before + 1 and not any(judge["stopped"] for judge in again["judges"])
     assert Judgment.objects.exclude(verdicts__isnull=True).count() == 3
     assert Event.objects.filter(actor__username="vic").count() == 0
-    call_command("judgings", "covid")
-    assert capsys.readouterr().out == (
-        f"{judging.pk}  run against gold 1, judges ward/one, ward/two, ward/three: done\n"
-    )
+    line = f"{judging.pk}  run against gold 1, judges ward/one, ward/two, ward/three: done\n"
+    assert printed("judgings", "covid") == line

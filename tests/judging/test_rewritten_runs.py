@@ -1,10 +1,8 @@
 """Judges of runs that rewrite notes see the model's own text; a note without a usable answer counts as not found."""
 
-import io
 import json
 
 import pytest
-from django.core.management import call_command
 from django.db import connection
 from django.urls import reverse
 
@@ -12,11 +10,11 @@ from annotations.domain.hashing import text_sha256
 from annotations.models import Author, Document, RewrittenNote
 from models_runtime.backends.llm.judging import part_of
 from models_runtime.judging.services.results import result_of
-from models_runtime.models import JudgedNote, LlmUsage, Run, RunItem
-from tests import factories as make
+from models_runtime.models import JudgedNote, Judging, LlmUsage, Run, RunItem
 from tests.backends.llm.scripted import note_of
 from tests.judging.world import AGAIN, AGE, CITY, ROSSI, asked, honest, judged_project, ward
 from tests.worlds.checks import check_page
+from tests.worlds.commands import printed
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 REWRITTEN = "[PATIENT], [AGE] years, prende 30 mg. Visto a Torino. [PATIENT] torna 0."
@@ -37,12 +35,6 @@ def project():
         if text:
             RewrittenNote.objects.create(author=author, document=note, text=text, sha256=text_sha256(text))
     return project
-
-
-@pytest.fixture
-def client(project, client):
-    client.force_login(make.make_member(project, "manager", "mia"))
-    return client
 
 
 def test_judges_see_the_models_text_and_failed_notes_count_as_not_found(client, settings, project):
@@ -68,18 +60,14 @@ def test_judges_see_the_models_text_and_failed_notes_count_as_not_found(client, 
     assert "paziente" not in json.dumps(list(JudgedNote.objects.values("entities", "hidden", "beside")))
 
 
-def test_the_command_counts_notes_without_an_answer(project, settings):
-    out = io.StringIO()
-    with ward(settings, honest):
-        call_command("judge", "covid", "--gold=1", "--author=run", "--judge=ward/one", stdout=out)
-    assert "Notes without a usable answer, judged as if nothing was found: 1" in out.getvalue()
-
-
 def test_a_number_of_notes_is_drawn_from_failed_notes_too(client, settings):
+    """The command counts them as well."""
     with ward(settings, honest):
-        result = result_of(asked(client, notes="2"))
-    assert result["notes"] == 2
-    assert JudgedNote.objects.filter(document__in=RunItem.objects.filter(state="failed").values("document")).exists()
+        assert result_of(asked(client, notes="2"))["notes"] == 2
+        said = printed("judge", "covid", "--gold=1", "--author=run", "--judge=ward/one")
+    failed = RunItem.objects.filter(state="failed").values("document")
+    assert JudgedNote.objects.filter(document__in=failed, judging__in=Judging.objects.order_by("pk")[:1]).exists()
+    assert "Notes without a usable answer, judged as if nothing was found: 1" in said
 
 
 def test_a_note_that_was_rewritten_again_is_not_judged_on_another_text(client, settings):
@@ -106,17 +94,10 @@ def test_a_repeated_judging_at_a_temperature_asks_again(client, settings, temper
     assert kept == 6 - repeated
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "part"),
-    [
-        (0, 11, "[PATIENT]"),
-        (0, 31, "[PATIENT] ha [AGE] anni. Torna"),
-        (12, 25, "ha [AGE] anni."),
-        (15, 19, "[AGE]"),
-        (26, 39, "Torna domani."),
-        (0, 39, "[PATIENT] ha [AGE] anni. Torna domani."),
-    ],
-)
-def test_the_part_of_a_rewritten_note(start, end, part):
-    text = "Mario Rossi ha 54,5 anni. Torna domani."
-    assert part_of(text, "[PATIENT] ha [AGE] anni. Torna domani.", start, end) == part
+def test_the_part_of_a_rewritten_note():
+    text, rewritten = "Mario Rossi ha 54,5 anni. Torna domani.", "[PATIENT] ha [AGE] anni. Torna domani."
+    for start, end, part in (
+        (0, 11, "[PATIENT]"), (0, 31, "[PATIENT] ha [AGE] anni. Torna"), (12, 25, "ha [AGE] anni."), (15, 19, "[AGE]"),
+        (26, 39, "Torna domani."), (0, 39, rewritten),
+    ):  # fmt: skip
+        assert part_of(text, rewritten, start, end) == part

@@ -74,12 +74,8 @@ def project():
     return project
 
 
-def start_llm_run_of(project):
-    return start_llm_run(project=project, given={"passes": "1"}, may_leave=False, actor=None, key="k")
-
-
 def a_run(project):
-    run = start_llm_run_of(project)
+    run = start_llm_run(project=project, given={"passes": "1"}, may_leave=False, actor=None, key="k")
     return run.job, {"run": run}, lambda: RunItem.objects.filter(run=run, state="done").count()
 
 
@@ -119,8 +115,8 @@ def test_a_killed_worker_s_questions_are_counted_once(ward, project, processes, 
 
 
 def test_usage_that_can_not_be_stored_is_stored_the_next_time(ward, project, monkeypatch):
-    run = start_llm_run_of(project)
-    bill, write = Bill(run, None), Bill._add
+    _job, payer, _done = a_run(project)
+    bill, write = Bill(payer["run"], None), Bill._add
     bill.add(requests=2, tokens_in=50)
 
     def locked(self, counts):

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+from django.test import Client
 from django.urls import reverse
 
 from annotations.gold.services.making import freeze
@@ -66,3 +68,9 @@ def asked(client: Any, **options: str) -> Judging:
     job = Job.objects.get(pk=judging.job_id)
     assert (job.state, job.error) == (Job.State.DONE, "")
     return judging
+
+
+@pytest.fixture
+def client(project: Project, client: Client) -> Client:
+    client.force_login(make.make_member(project, "manager", "mia"))
+    return client

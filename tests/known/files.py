@@ -9,12 +9,8 @@ CSV = (
 )
 SECRETS = ("Mario", "Brambillaschi", "1234567", "Lucrezia", "Pontevecchio", "7654321")
 PATIENTS = [
-    {
-        "resourceType": "Patient",
-        "id": "P-1",
-        "name": [{"family": "Brambillaschi", "given": ["Mario"]}],
-        "birthDate": "1970-01-12",
-    },
+    {"resourceType": "Patient", "id": "P-1", "name": [{"family": "Brambillaschi", "given": ["Mario"]}],
+     "birthDate": "1970-01-12"},
     {"resourceType": "Patient", "id": "P-3", "birthDate": "secret"},
-]
+]  # fmt: skip
 FHIR = "\n".join(map(json.dumps, PATIENTS)).encode()

@@ -62,10 +62,9 @@ def test_the_lists(program):
 
 
 def test_fields_that_are_not_valid_are_named(program):
-    def fields(answer):
-        assert answer.status_code == 422
-        return [error["field"] for error in answer.json()["errors"]]
-
-    assert fields(program.post(f"{KNOWN}/terms", {"kind": "deny", "terms": ["Villa Verde"]})) == ["label"]
-    assert fields(uploaded(program, f"{KNOWN}/lists", b"a,b\n1,2\n")) == ["file"]
-    assert fields(uploaded(program, f"{KNOWN}/uploads", MASTER, format="xml")) == ["format"]
+    for answer, field in (
+        (program.post(f"{KNOWN}/terms", {"kind": "deny", "terms": ["Villa Verde"]}), "label"),
+        (uploaded(program, f"{KNOWN}/lists", b"a,b\n1,2\n"), "file"),
+        (uploaded(program, f"{KNOWN}/uploads", MASTER, format="xml"), "format"),
+    ):
+        assert (answer.status_code, [error["field"] for error in answer.json()["errors"]]) == (422, [field])

@@ -1,11 +1,13 @@
-"""Gold from the page of a note: make, replace and remove it."""
+"""Gold from the page of a note: make, replace and remove it. The draft of an open review is not gold."""
 
+import pytest
 from django.urls import reverse
 
 from annotations.gold.events import GOLD_MADE, GOLD_WITHDRAWN
-from annotations.models import AnnotationSet, Author, Event
+from annotations.models import AnnotationSet, Author, Event, Span
 from tests import factories as make
 from tests.notes.note_pages import ROSSI, gold_of, page_of
+from tests.projects.overview_pages import show, stages
 from tests.worlds.checks import WORDS_OF_THE_NOTE, check_page
 
 
@@ -15,36 +17,6 @@ def gold_form(annotation_set: AnnotationSet, **more: object) -> dict[str, object
 
 def gold_url(pk: int, slug: str = "covid") -> str:
     return reverse("note_gold", args=[slug, pk])
-
-
-def test_a_reviewer_makes_annotations_gold(annotated, sign_in):
-    client = sign_in(annotated.rev)
-    response = client.post(gold_url(annotated.note.pk), gold_form(annotated.anns))
-    gold = AnnotationSet.objects.get(document=annotated.note, author__kind=Author.Kind.GOLD)
-    assert response.url == page_of(annotated.note.pk, f"?set={gold.pk}")
-    assert gold.spans.count() == 2
-    assert "are now gold" in check_page(client.get(response.url))
-
-
-def test_a_double_click_makes_gold_once(annotated, sign_in):
-    client = sign_in(annotated.rev)
-    for _ in range(2):
-        assert client.post(gold_url(annotated.note.pk), gold_form(annotated.anns)).status_code == 302
-    assert Event.objects.filter(verb=GOLD_MADE).count() == 1
-
-
-def test_gold_and_on_to_the_next(annotated, sign_in):
-    response = sign_in(annotated.rev).post(
-        gold_url(annotated.note.pk), gold_form(annotated.anns, then="next", state="no-gold")
-    )
-    assert response.url == page_of(annotated.notes[1].pk, "?state=no-gold")
-
-
-def test_a_draft_can_not_become_gold(annotated, sign_in):
-    client = sign_in(annotated.rev)
-    response = client.post(gold_url(annotated.note.pk), gold_form(annotated.bens), follow=True)
-    assert "still a draft" in check_page(response)
-    assert not AnnotationSet.objects.filter(author__kind=Author.Kind.GOLD).exists()
 
 
 def test_existing_gold_is_replaced_only_on_explicit_request(annotated, sign_in):
@@ -89,9 +61,70 @@ def test_gold_of_wrong_notes_and_methods(annotated, sign_in):
     assert client.post(gold_url(annotated.note.pk), gold_form(foreign)).status_code == 404
 
 
-def test_no_event_holds_text(annotated, sign_in):
+def test_a_reviewer_makes_annotations_gold_and_goes_on_to_the_next(annotated, sign_in):
     client = sign_in(annotated.rev)
+    client.post(gold_url(annotated.note.pk), gold_form(annotated.bens))
+    assert not AnnotationSet.objects.filter(author__kind=Author.Kind.GOLD).exists(), "it is a draft"
     client.get(page_of(annotated.note.pk))
-    client.post(gold_url(annotated.note.pk), gold_form(annotated.anns))
+    response = client.post(gold_url(annotated.note.pk), gold_form(annotated.anns))
+    gold = AnnotationSet.objects.get(document=annotated.note, author__kind=Author.Kind.GOLD)
+    assert response.url == page_of(annotated.note.pk, f"?set={gold.pk}") and gold.spans.count() == 2
+    assert "are now gold" in check_page(client.get(response.url))
+    response = client.post(gold_url(annotated.note.pk), gold_form(annotated.anns, then="next", state="no-gold"))
+    assert response.url == page_of(annotated.notes[1].pk, "?state=no-gold")
+    assert Event.objects.filter(verb=GOLD_MADE).count() == 1
     stored = str(list(Event.objects.values_list("data", flat=True)))
     assert not any(word in stored for word in WORDS_OF_THE_NOTE)
+
+
+CITY = (44, 50, "CITY")
+NOTES = reverse("notes", args=["covid"])
+
+
+@pytest.fixture
+def reviewed(world, sign_in):
+    """The first note is gold; the review of the second is open. Ann annotated both."""
+    world.client = sign_in(world.rev)
+    world.golden = make.make_author(world.project, kind="gold", name="gold")
+    world.anns = [make.make_set(note, world.ann, [ROSSI, CITY], submitted=True) for note in world.notes]
+    make.make_set(world.notes[0], world.golden, [ROSSI], submitted=True)
+    world.draft = make.make_set(world.notes[1], world.golden, [ROSSI])
+    return world
+
+
+def page_in(world, n: int, query: str = "") -> str:
+    return check_page(world.client.get(reverse("note", args=["covid", world.notes[n].pk]) + query))
+
+
+def test_the_filters_tell_gold_from_reviews(reviewed):
+    html = check_page(reviewed.client.get(NOTES))
+    assert html.count('<span class="tag ok">gold</span>') == html.count('<span class="tag">in review</span>') == 1
+    first, second = (note.pk for note in reviewed.notes)
+    for state, ids in (("gold", [first]), ("in-review", [second]), ("no-gold", [second])):
+        page = reviewed.client.get(f"{NOTES}?state={state}")
+        check_page(page)
+        assert [row.pk for row in page.context["page"].rows] == ids
+    assert "Gold 1" in stages(show(reviewed.client)), "the overview doesn't count drafts"
+
+
+def test_the_page_of_the_note_calls_it_a_draft(reviewed):
+    html = page_in(reviewed, 1, f"?set={reviewed.draft.pk}")
+    assert "Draft of a review" in html
+    assert not any(words in html for words in ("Gold since", "Text with the gold spans", "Remove gold"))
+    assert "Only in gold" not in page_in(reviewed, 1)
+    assert "Gold since" in page_in(reviewed, 0)
+
+
+def test_gold_can_replace_the_draft(reviewed):
+    own, draft = reviewed.anns[1], reviewed.draft
+    url = reverse("note_gold", args=["covid", reviewed.notes[1].pk])
+    data = {"set": own.pk, "version": own.version}
+    check_page(reviewed.client.post(url, data, follow=True))
+    draft.refresh_from_db()
+    assert draft.state == AnnotationSet.State.DRAFT
+    # It is empty because the reviewer rejected everything so far.
+    Span.objects.filter(annotation_set=draft).delete()
+    assert "0 spans of the draft are removed." in page_in(reviewed, 1)
+    reviewed.client.post(url, data | {"replace": "1", "gold_version": draft.version})
+    draft.refresh_from_db()
+    assert draft.state == AnnotationSet.State.SUBMITTED and draft.spans.count() == 2

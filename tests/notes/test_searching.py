@@ -1,9 +1,12 @@
-"""Search in a project's notes: only notes that the user may open, exact offsets, no text in URLs or events."""
+"""Search in notes, on the page, through the API and by command: only notes that one may open, and no text is kept."""
 
+import io
 import json
+import sys
 from datetime import timedelta
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
@@ -13,6 +16,7 @@ from annotations.notes.services.searching import purge_searches
 from annotations.ops.services.erasing import erase_patient
 from tests import factories as make
 from tests.worlds.checks import check_page
+from tests.worlds.programs import Program
 
 pytestmark = pytest.mark.both_databases
 
@@ -29,26 +33,25 @@ def notes(answer):
     return {note.name: note for note in answer.context["page"].notes}
 
 
-def test_the_form(world, sign_in):
-    html = check_page(sign_in(world.ann).get(SEARCH))
-    assert "notes assigned to you" in html
-    assert "id_annotation_set" not in html
-    assert "id_annotation_set" in check_page(sign_in(world.rev).get(SEARCH))
-
-
 def test_hits_with_their_location(world, sign_in):
-    answer = look(sign_in(world.ann), "rossi")
-    html = check_page(answer)
-    assert "2 matches." in html and ", 2 with matches." in html
-    assert "Mario <mark>Rossi</mark>, 54 anni" in html
+    ann, rev = sign_in(world.ann), sign_in(world.rev)
+    assert "id_annotation_set" not in check_page(ann.get(SEARCH))
+    assert "id_annotation_set" in check_page(rev.get(SEARCH))
+    answer = look(ann, "rossi")
+    assert "Mario <mark>Rossi</mark>, 54 anni" in check_page(answer)
     (hit,) = notes(answer)["caso-001"].hits
     assert world.note.text[hit.start : hit.end] == "Rossi"
-    assert f'/notes/{world.note.pk}/annotate/?at={hit.start}-{hit.end}#L1"' in html
-
-
-def test_reviewers_go_to_the_page_of_the_note(world, sign_in):
-    html = check_page(look(sign_in(world.rev)))
-    assert f'/notes/{world.note.pk}/?at=6-11#L1"' in html
+    assert f'/notes/{world.note.pk}/annotate/?at={hit.start}-{hit.end}#L1"' in answer.content.decode()
+    assert f'/notes/{world.note.pk}/?at=6-11#L1"' in check_page(look(rev))
+    for client in (sign_in(world.ben), sign_in(world.mia), sign_in(world.out)):
+        assert client.get(answer.request["PATH_INFO"]).status_code == 404, "only its author sees a search"
+    event = Event.objects.filter(verb="notes.searched").earliest("pk")
+    assert (event.actor, event.project_id, event.data["hits"]) == (world.ann, world.project.pk, 2)
+    assert "ossi" not in json.dumps(event.data) and "ossi" not in answer.request["PATH_INFO"]
+    assert "searched the notes" in sign_in(world.mia).get(reverse("audit", args=["covid"])).content.decode()
+    Document.objects.filter(pk=world.note.pk).update(patient_id="P1")
+    erase_patient(project=world.project, patient_id="P1", actor=world.mia)
+    assert not Search.objects.exists()
 
 
 def test_offsets_are_code_points_of_the_original_text(world, sign_in):
@@ -71,35 +74,31 @@ def test_an_annotator_finds_only_their_own_notes(world, sign_in):
 def test_options(world, sign_in):
     ann = sign_in(world.ann)
     assert len(notes(look(ann, "ross"))) == 2
-    assert notes(look(ann, "ross", word="on")) == {}
-    assert notes(look(ann, "ROSSI", case="on")) == {}
-    html = check_page(look(ann, "ROSSI", case="on", word="on"))
-    assert "No matches" in html and "fewer options" in html
+    assert notes(look(ann, "ross", word="on")) == notes(look(ann, "ROSSI", case="on")) == {}
+    assert "No matches" in check_page(look(ann, "ROSSI", case="on", word="on"))
+    make.make_note(world.project, "<img src=x onerror=alert(1)> Rossi <b>", "markup", annotators=[world.ann])
+    html = check_page(look(ann, "<img src=x"))
+    assert "<mark>&lt;img src=x</mark> onerror=alert(1)&gt;" in html and "<img src" not in html
 
 
 def test_only_unmarked_text(world, sign_in):
-    text = "Rossi e Rossi e il dott. Rossi."
-    note = make.make_note(world.project, text, "three", annotators=[world.ann, world.ben])
+    note = make.make_note(world.project, "Rossi e Rossi e il dott. Rossi.", "three", annotators=[world.ann, world.ben])
     make.make_set(note, world.ann, [(0, 5, "PATIENT"), (19, 30, "DOCTOR")])
     make.make_set(note, world.ben, [(8, 13, "PATIENT")])
-    found = notes(look(sign_in(world.ann), where="unlabeled"))
-    assert [hit.start for hit in found["three"].hits] == [8]
+    ann, doctor = sign_in(world.ann), make.label_of(world.project, "DOCTOR").pk
+
+    def starts(client, **options):
+        return {name: [hit.start for hit in found.hits] for name, found in notes(look(client, **options)).items()}
+
     # Notes without annotations by this user are left out: all their text is unmarked.
-    assert set(found) == {"three"}
-    assert [hit.start for hit in notes(look(sign_in(world.ben), where="unlabeled"))["three"].hits] == [0, 25]
-    doctor = make.label_of(world.project, "DOCTOR").pk
-    found = notes(look(sign_in(world.ann), where="label", label=doctor))
-    assert [hit.start for hit in found["three"].hits] == [25]
-
-
-def test_in_gold(world, sign_in):
-    gold = make.make_author(world.project, kind="gold", name="gold")
-    make.make_set(world.note, gold, [(0, 5, "PATIENT")], submitted=True)
-    found = notes(look(sign_in(world.rev), where="unlabeled", annotation_set="gold"))
-    assert [hit.start for hit in found["caso-001"].hits] == [6]
+    assert starts(ann, where="unlabeled") == {"three": [8]}
+    assert starts(sign_in(world.ben), where="unlabeled")["three"] == [0, 25]
+    assert starts(ann, where="label", label=doctor)["three"] == [25]
+    make.make_set(world.note, make.make_author(world.project, kind="gold"), [(0, 5, "PATIENT")], submitted=True)
+    assert starts(sign_in(world.rev), where="unlabeled", annotation_set="gold") == {"caso-001": [6]}
     # Annotators can't search gold, since it shows the annotations of others.
     make.make_set(world.note, world.ann, [(0, 11, "PATIENT")])
-    assert notes(look(sign_in(world.ann), where="unlabeled", annotation_set="gold")) == {}
+    assert "caso-001" not in starts(ann, where="unlabeled", annotation_set="gold")
 
 
 def test_invalid_searches(world, sign_in):
@@ -110,23 +109,6 @@ def test_invalid_searches(world, sign_in):
     ):  # fmt: skip
         assert client.post(SEARCH, body).status_code == 422, body
     assert not Search.objects.exists()
-
-
-def test_hostile_text_is_only_text(world, sign_in):
-    make.make_note(world.project, "<img src=x onerror=alert(1)> Rossi <b>", "markup", annotators=[world.ann])
-    html = check_page(look(sign_in(world.ann), "<img src=x"))
-    assert "<mark>&lt;img src=x</mark> onerror=alert(1)&gt;" in html
-    assert "<img src" not in html
-
-
-# ── Whose a search is, and for how long ──────────────────────────────────────────────────────────────────────────────
-
-
-def test_only_its_author_sees_a_search(world, sign_in):
-    url = sign_in(world.ann).post(SEARCH, {"text": "Rossi"}).url
-    for person in (world.ben, world.mia, world.out):
-        assert sign_in(person).get(url).status_code == 404
-    assert sign_in(world.ann).get(url).status_code == 200
 
 
 def test_a_search_is_deleted_after_a_day(world, sign_in):
@@ -142,37 +124,13 @@ def test_a_search_is_deleted_after_a_day(world, sign_in):
     assert purge_searches() == 1
 
 
-def test_an_erasure_deletes_the_projects_searches(world, sign_in):
-    sign_in(world.ann).post(SEARCH, {"text": "Rossi"})
-    Document.objects.filter(pk=world.note.pk).update(patient_id="P1")
-    erase_patient(project=world.project, patient_id="P1", actor=world.mia)
-    assert not Search.objects.exists()
-
-
-def test_an_event_says_that_a_search_was_made(world, sign_in):
-    answer = look(sign_in(world.ann), "Rossi", word="on")
-    event = Event.objects.get(verb="notes.searched")
-    assert (event.actor, event.project_id, event.data["hits"], event.data["word"]) == (
-        world.ann, world.project.pk, 2, True,
-    )  # fmt: skip
-    assert "ossi" not in json.dumps(event.data)
-    assert "ossi" not in answer.request["PATH_INFO"]
-    audit = sign_in(world.mia).get(reverse("audit", args=["covid"])).content.decode()
-    assert "searched the notes" in audit
-
-
-# ── In steps ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_pages_by_note(world, sign_in, monkeypatch):
     monkeypatch.setattr(searching, "NOTES", 1)
     ann = sign_in(world.ann)
     answer = look(ann)
-    assert set(notes(answer)) == {"caso-001"}
-    check_page(answer)
     url = answer.request["PATH_INFO"]
     second = ann.get(f"{url}?after={answer.context['page'].next}")
-    assert set(notes(second)) == {"caso-002"}
+    assert [set(notes(page)) for page in (answer, second)] == [{"caso-001"}, {"caso-002"}]
     last = ann.get(f"{url}?after={second.context['page'].next}")
     assert "No more matches" in check_page(last)
     assert ann.get(f"{url}?after=x").status_code == 200
@@ -182,8 +140,7 @@ def test_a_large_project_answers_in_steps(world, sign_in, monkeypatch):
     monkeypatch.setattr(searching, "CHARACTERS", 10)
     ann = sign_in(world.ann)
     answer = look(ann, "Zanetti")
-    html = check_page(answer)
-    assert "1 note searched" in html and "Continue search" in html
+    assert "1 note searched" in check_page(answer)
     url = answer.request["PATH_INFO"]
     after = ann.get(f"{url}?after={world.notes[0].pk}")
     assert after.context["page"].next == world.notes[1].pk
@@ -196,3 +153,90 @@ def test_many_hits_in_a_note_are_counted(world, sign_in):
     many = notes(answer)["many"]
     assert (many.count, len(many.hits)) == (30, searching.HITS)
     assert "and 20 more in this note" in check_page(answer)
+
+
+API_SEARCH = "/projects/covid/search"
+
+
+@pytest.fixture
+def searched(world):
+    world.text = "\ufeff\r\n\U0001f600 José Rossi"
+    world.wild = make.make_note(world.project, world.text, "wild")
+    return world
+
+
+def run(*words):
+    """Return the result of the command, or the code of its error."""
+    out = io.StringIO()
+    try:
+        call_command("search", "covid", *map(str, words), "--json", stdout=out)
+    except CommandError:
+        return json.loads(out.getvalue())["code"]
+    return json.loads(out.getvalue())
+
+
+def names(found):
+    return {note["name"] for note in found["notes"]}
+
+
+def test_the_api_finds_what_the_person_may_open(searched):
+    reviewer = Program(searched.rev)
+    found = reviewer.post(API_SEARCH, {"text": "jose", "ignore_accents": True}).json()
+    (note,) = found["notes"]
+    (hit,) = note["hits"]
+    assert (note["note"], note["count"], hit["line"]) == (searched.wild.pk, 1, 2)
+    assert searched.text[hit["start"] : hit["end"]] == "José" == hit["found"]
+    assert names(reviewer.post(API_SEARCH, {"text": "rossi"}).json()) >= {"caso-001", "wild"}
+    assert "wild" not in names(Program(searched.ann).post(API_SEARCH, {"text": "rossi"}).json())
+    assert not Search.objects.exists()
+    events = Event.objects.filter(verb="notes.searched")
+    assert events.count() == 3
+    assert not any("ossi" in json.dumps(event.data) or "jose" in json.dumps(event.data) for event in events)
+
+
+def test_the_api_narrows_by_labels_and_goes_on_page_by_page(searched, monkeypatch):
+    gold = make.make_author(searched.project, kind="gold", name="gold")
+    make.make_set(searched.note, gold, [(0, 11, "PATIENT")], submitted=True)
+    reviewer = Program(searched.rev)
+    asked = {"text": "Rossi", "where": "label", "label": "PATIENT", "annotations": "gold"}
+    assert names(reviewer.post(API_SEARCH, asked).json()) == {"caso-001"}
+    assert names(reviewer.post(API_SEARCH, asked | {"label": "CITY"}).json()) == set()
+    for person, more, field in (
+        (reviewer, {"label": "NONE"}, "label"),
+        (reviewer, {"label": ""}, "label"),
+        (reviewer, {"text": " "}, "text"),
+        (Program(searched.ann), {}, "annotations"),
+    ):
+        answer = person.post(API_SEARCH, asked | more)
+        assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, field)
+    monkeypatch.setattr(searching, "NOTES", 1)
+    first = reviewer.post(API_SEARCH, {"text": "rossi"}).json()
+    second = reviewer.post(API_SEARCH, {"text": "rossi", "after": first["next"]}).json()
+    assert len(first["notes"]) == len(second["notes"]) == 1 and first["notes"] != second["notes"]
+
+
+def test_the_command(searched, capsys, monkeypatch):
+    found = run("jose", "--ignore-accents", "--by", "rev")
+    assert [note["name"] for note in found["notes"]] == ["wild"] and found["next"] is None
+    assert run("jose", "--by", "rev")["notes"] == []
+    monkeypatch.setattr(sys, "stdin", io.StringIO("José\n"))
+    assert names(run("-", "--case", "--word", "--by", "rev")) == {"wild"}
+    call_command("search", "covid", "José", "--by", "rev")
+    assert capsys.readouterr().out.splitlines()[0] == "wild, line 2: \U0001f600 »José« Rossi"
+    monkeypatch.setattr(searching, "NOTES", 2)
+    one = run("rossi", "--notes", 1, "--by", "rev")
+    rest = run("rossi", "--after", one["next"], "--by", "rev")
+    assert names(one) | names(rest) == names(run("rossi", "--by", "rev")) and not names(one) & names(rest)
+    assert Event.objects.filter(verb="notes.searched", actor=searched.rev).exists() and not Search.objects.exists()
+
+
+def test_what_the_command_refuses(searched):
+    for words, code in (
+        (("rossi",), "by"),
+        (("rossi", "--by", "out"), "access"),
+        ((" ", "--by", "rev"), "text"),
+        (("rossi", "--label", "NONE", "--by", "rev"), "label"),
+        (("rossi", "--unmarked", "--gold", "--by", "ann"), "annotations"),
+        (("rossi", "--notes", 0, "--by", "rev"), "notes"),
+    ):
+        assert run(*words) == code

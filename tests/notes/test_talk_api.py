@@ -3,7 +3,7 @@
 import pytest
 
 from annotations.models import Comment, Event, Flag
-from tests.factories import make_author, make_member, make_note, make_project, make_set
+from tests.factories import make_member, make_note, make_project, make_set
 from tests.worlds.programs import Program, lines_of
 
 pytestmark = [pytest.mark.django_db]
@@ -65,15 +65,6 @@ def test_annotators_stay_blind_to_each_other(note):
     note.ben.post(f"{note.path}/comments", {"text": "Mine", "annotation_set": note.sets[0].pk})
     assert Comment.objects.latest("pk").annotator.username == "ben"
     assert not Event.objects.filter(verb="note.read").exists()
-
-
-def test_a_comment_on_the_note_reaches_annotators_with_the_outcome(note):
-    note.rita.post(f"{note.path}/comments", {"text": "Both were right."})
-    assert note.ada.get(f"{note.path}/comments").json()["items"] == []
-    make_set(note, make_author(note.project, kind="adjudicated", name="adjudicated"), submitted=True)
-    [seen] = note.ada.get(f"{note.path}/comments").json()["items"]
-    assert seen["mine"] is False
-    assert Event.objects.get(verb="note.read").data == {"what": "outcome"}
 
 
 def test_hidden_annotators_are_numbers(note):

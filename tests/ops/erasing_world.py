@@ -6,27 +6,16 @@ from types import SimpleNamespace
 import pytest
 from django.db import connection
 
+from annotations import models
 from annotations.gold.services.making import freeze
 from annotations.jobs.runner import run as work
-from annotations.models import (
-    AnnotationSet,
-    BulkAct,
-    Comparison,
-    Document,
-    Figures,
-    GoldVersionNote,
-    Job,
-    RewrittenNote,
-    Span,
-    StoredFile,
-)
 from annotations.ops.services.erasing import erase_patient
 from annotations.review.selectors.bulk_rules import Rule
 from annotations.review.services.bulk import begin_bulk, plan_bulk
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.core import registry
 from models_runtime.judging.services.asking import start_judging
-from models_runtime.models import Calibration, JudgedNote, LlmAnswer, RunItem
+from models_runtime.models import JudgedNote, LlmAnswer, RunItem
 from tests import factories as make
 from tests.backends.llm.scripted import serving
 from tests.backends.llm.test_judging import honest
@@ -60,7 +49,7 @@ def fake(monkeypatch):
 
 def erase(world):
     """Erase the patient, unless that has already happened."""
-    if Document.objects.filter(patient_id=PATIENT).exists():
+    if models.Document.objects.filter(patient_id=PATIENT).exists():
         erase_patient(project=world.project, patient_id=PATIENT, actor=None)
 
 
@@ -78,7 +67,7 @@ def judge(world, settings):
                 author_id=make.make_author(world.project, world.ann).pk, language="it",
             )  # fmt: skip
             work(judging.job_id)
-            return Job.objects.get(pk=judging.job_id)
+            return models.Job.objects.get(pk=judging.job_id)
 
         ask.server = server
         yield ask
@@ -87,13 +76,13 @@ def judge(world, settings):
 @pytest.fixture
 def bulk(world):
     """A bulk act on a run's suggestions in all notes, none of which has gold. It has already begun."""
-    AnnotationSet.objects.filter(author__kind="gold").delete()
+    models.AnnotationSet.objects.filter(author__kind="gold").delete()
     run = make.make_author(world.project, kind="run", name="rules-1")
     for note in world.notes:
         make.make_set(note, run, [(0, 11, "PATIENT")], submitted=True)
-    Span.objects.update(confidence=0.9)
+    models.Span.objects.update(confidence=0.9)
     rule = Rule("threshold", [run.pk], least=0.5)
-    act = plan_bulk(project=world.project, user=world.mia, rule=rule, act=BulkAct.Act.ACCEPT)
+    act = plan_bulk(project=world.project, user=world.mia, rule=rule, act=models.BulkAct.Act.ACCEPT)
     assert act.planned == 4 and begin_bulk(bulk=act, user=world.mia)
     return act
 
@@ -143,14 +132,15 @@ class Meanwhile:
         assert self.waited, "the erasure did not wait, or the function was never called"
         self.join()
         assert self._done.is_set() and not self._errors
-        assert Document.objects.filter(project=self._world.project).count() == 3
-        for model in (AnnotationSet, GoldVersionNote, LlmAnswer, JudgedNote, RunItem, Comparison, RewrittenNote):
+        assert models.Document.objects.filter(project=self._world.project).count() == 3
+        for model in (
+            models.AnnotationSet,
+            models.GoldVersionNote,
+            LlmAnswer,
+            JudgedNote,
+            RunItem,
+            models.Comparison,
+            models.RewrittenNote,
+        ):
             assert not model.objects.filter(document_id=self._world.notes[0].pk).exists()
-        assert not Figures.objects.exists() and not StoredFile.objects.exists()
-
-
-def unsaved(row, version):
-    made = make.make_calibration(row, version)
-    Calibration.objects.all().delete()
-    made.pk = None
-    return made
+        assert not models.Figures.objects.exists() and not models.StoredFile.objects.exists()

@@ -6,6 +6,7 @@ from uuid import uuid4
 
 from django.utils import timezone
 
+from annotations import models
 from annotations.audits.selectors.plans import Choices
 from annotations.audits.selectors.shown import shown_of
 from annotations.audits.services.planning import discard_plan, plan_audit
@@ -16,28 +17,16 @@ from annotations.core.sealing import project_key
 from annotations.jobs.runner import run as work
 from annotations.known.services.lists import add_terms
 from annotations.known.services.master import import_upload, stage_master
-from annotations.models import (
-    ApiAnswer,
-    ApiToken,
-    KnownPerson,
-    KnownUpload,
-    LeakFinding,
-    ListedTerm,
-    NoteMetadata,
-    Release,
-    ReleasedNote,
-    SurrogateEntity,
-)
 from annotations.release.services.deciding import decide, decide_all
 from annotations.release.services.exporting import start_release_export
 from annotations.release.services.policies import save_policy
 from annotations.release.services.starting import start_release
 from tests import factories as make
+from tests.worlds.audited import KINDS
 
 TERMS = Terms("Teaching", "University of Milan", None)
-KINDS = {"PATIENT": "name", "DOCTOR": "staff", "DATE": "date", "CITY": "city", "HOSPITAL": "hospital", "AGE": "age"}
 # Each table with a sealed column. A test finds tables that are missing here.
-SEALED = [ApiAnswer, KnownPerson, KnownUpload, ListedTerm, SurrogateEntity]
+SEALED = [models.ApiAnswer, models.KnownPerson, models.KnownUpload, models.ListedTerm, models.SurrogateEntity]
 
 
 def sealed(project, *, without=()):
@@ -65,7 +54,7 @@ def prepared(world, action, **about):
     )
     work(release.job_id)
     release.refresh_from_db()
-    assert release.state == Release.State.PREPARED, release.job.error
+    assert release.state == models.Release.State.PREPARED, release.job.error
     return release
 
 
@@ -79,16 +68,18 @@ def known(world, patient, word):
     _upload, job = stage_master(project=world.project, content=table + b"x,Ugo,Bo,\n", format="csv", actor=world.mia)
     work(job.pk)
     stage_master(project=world.project, content=table + b"y,Ugo,Bo,\n", format="csv", actor=world.mia)
-    for kind, label in ((ListedTerm.Kind.DENY, "CITY"), (ListedTerm.Kind.ALLOW, "")):
+    for kind, label in ((models.ListedTerm.Kind.DENY, "CITY"), (models.ListedTerm.Kind.ALLOW, "")):
         add_terms(project=world.project, kind=kind, terms=[f"{word}bis"], label=label, actor=world.mia)
-    add_terms(project=world.project, kind=ListedTerm.Kind.DENY, terms=["Milano"], label="CITY", actor=world.mia)
+    add_terms(project=world.project, kind=models.ListedTerm.Kind.DENY, terms=["Milano"], label="CITY", actor=world.mia)
 
 
 def _answered(world, word):
     """A stored answer of the API about the patient's note."""
     expires = timezone.now() + timedelta(days=1)
-    token = ApiToken.objects.create(user=world.mia, name="x", digest="0", project=world.project, expires_at=expires)
-    ApiAnswer.objects.create(
+    token = models.ApiToken.objects.create(
+        user=world.mia, name="x", digest="0", project=world.project, expires_at=expires
+    )
+    models.ApiAnswer.objects.create(
         token=token, key="0", fingerprint="0", claim=uuid4(), claimed_at=timezone.now(), status=200,
         sealed=project_key(world.project).seal({"body": word}), project=world.project,
     )  # fmt: skip
@@ -129,11 +120,11 @@ def releases(world, *, patient, word):
     Return them as `masked` and `surrogates`, with the `certificate`.
     """
     note = world.note
-    NoteMetadata.objects.create(document=note, note_type="letter", site=f"{word}site")
+    models.NoteMetadata.objects.create(document=note, note_type="letter", site=f"{word}site")
     known(world, patient, word)
     masked = prepared(world, "mask", purpose="Teaching")
-    own = LeakFinding.objects.filter(note__release=masked, note__document=note)
-    assert own.filter(origin=LeakFinding.Origin.KNOWN).exists(), "the gate finds Torino"
+    own = models.LeakFinding.objects.filter(note__release=masked, note__document=note)
+    assert own.filter(origin=models.LeakFinding.Origin.KNOWN).exists(), "the gate finds Torino"
     decide(release=masked, findings=list(own.values_list("pk", flat=True)[:1]), answer="replace", actor=world.mia)
     decide_all(release=masked, answer="allow", actor=world.mia)
     masked.refresh_from_db()
@@ -147,9 +138,9 @@ def releases(world, *, patient, word):
     certificate = signed(masked, world.mia)
 
     surrogates = prepared(world, "surrogate")
-    found = LeakFinding.objects.filter(note__release=surrogates)
+    found = models.LeakFinding.objects.filter(note__release=surrogates)
     some = list(found.filter(note__document=note).values_list("pk", flat=True))
     decide(release=surrogates, findings=some[:1], answer="allow", actor=world.mia)
     assert found.filter(decision="").exists()
-    assert ReleasedNote.objects.filter(release=surrogates, document=note).exists()
+    assert models.ReleasedNote.objects.filter(release=surrogates, document=note).exists()
     return SimpleNamespace(masked=masked, surrogates=surrogates, certificate=certificate, export=job)

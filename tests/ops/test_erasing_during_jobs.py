@@ -1,33 +1,49 @@
-"""A patient is erased after a job has read the notes and before it stores its results."""
+"""A patient is erased while a job or a person works on the notes.
+
+What has read the notes before the erasure stores nothing of them; what is being stored is stored first, then erased.
+"""
+
+import time
+import uuid
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, OperationalError, connection
 
+from annotations import models
 from annotations.agreement.services import comparing
+from annotations.agreement.services import figures as agreeing
 from annotations.agreement.services.figures import figures_of
+from annotations.annotate.services import seeding
+from annotations.core import erasures
 from annotations.core.erasures import ErasedMeanwhile
 from annotations.core.errors import ServiceError
+from annotations.core.events import PATIENT_ERASED
+from annotations.core.progress import silent
 from annotations.domain.agreement import Unit
-from annotations.gold.services.making import make_gold_bulk
+from annotations.gold.services import making
+from annotations.gold.services.making import make_gold, make_gold_bulk
 from annotations.jobs.runner import run as work
-from annotations.models import (
-    AnnotationSet,
-    Comparison,
-    Decision,
-    Document,
-    Figures,
-    Import,
-    Job,
-    Span,
-    Stale,
-    StoredFile,
-)
-from annotations.ops.services.erasing import erase_patient
+from annotations.models import AnnotationSet, Document, Job, Project, Span, StoredFile
+from annotations.models.project import SecondReview
+from annotations.ops.services import erasing
+from annotations.ops.services.backup import write_backup
+from annotations.ops.services.backup_engines import current
+from annotations.ops.services.backup_list import backups_before_erasing
+from annotations.projects.services import labels as label_services
+from annotations.projects.services.labels import merge_labels
 from annotations.review.services import bulk as bulk_review
+from annotations.review.services import handover
 from annotations.review.services.bulk import begin_undo, run_bulk, undo_bulk
+from annotations.review.services.deciding import Request, decide
+from annotations.review.services.finishing import finish_review, reopen_review
+from annotations.review.services.log import Act
+from annotations.scores.services import scoring
+from annotations.scores.services import side_by_side as beside
 from annotations.scores.services.scoring import score, score_request
 from annotations.scores.services.side_by_side import comparison_request, side_by_side
-from annotations.transfer.services import exporting
+from annotations.transfer.services import exporting, importing
 from annotations.transfer.services.exporting import export_to_path, run_export
 from annotations.transfer.services.importing import run_import
 from annotations.transfer.services.staged import pack, stage_import
@@ -36,193 +52,181 @@ from models_runtime.calibration import jobs as calibrating
 from models_runtime.calibration.services import start_calibration
 from models_runtime.core import llm
 from models_runtime.judging import jobs as judging_jobs
-from models_runtime.models import Calibration, JudgedNote, Judgment, LlmAnswer, Run, RunItem
+from models_runtime.models import Calibration, JudgedNote, Judgment, LlmAnswer, RunItem
 from models_runtime.runs.jobs import running
 from models_runtime.runs.services import runs
 from tests import factories as make
 from tests.backends.llm.test_judging import honest
-from tests.ops.erasing_world import PATIENT, bulk, erase, fake, judge, world
+from tests.ops.erasing_world import PATIENT, Meanwhile, bulk, erase, fake, judge, world
 
 __all__ = ["bulk", "fake", "judge", "world"]  # the fixtures
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 
 
+def a_score(world, **options):
+    return score(score_request(world.project, version=1, author="annotator:ann"), **options)
+
+
+def a_comparison(world, **options):
+    wanted = comparison_request(world.project, version=1, names=["annotator:ann", "annotator:ben"])
+    return side_by_side(wanted, **options)
+
+
+def agreement(world, **options):
+    return figures_of(project=world.project, unit=Unit.TOKEN, **options)
+
+
+def start_run(world):
+    return runs.start_run(project=world.project, backend="fake", actor=None, key="k")
+
+
+def a_run(world):
+    run = start_run(world)
+    work(run.job_id)
+    return run
+
+
+def an_export(world):
+    return start_export(project=world.project, set_spec="gold:1", format="brat", actor=world.mia)
+
+
+def calibrated(world, monkeypatch, erase_first=False):
+    """A job that calibrates a run with made-up figures, and erases the patient before it returns them."""
+
+    def calibration_by(row, version, *, progress):
+        made = make.make_calibration(row, version)
+        Calibration.objects.all().delete()
+        made.pk = None
+        if erase_first:
+            erase(world)
+        return made
+
+    run = a_run(world)
+    monkeypatch.setattr(calibrating, "calibration_by", calibration_by)
+    return start_calibration(project=world.project, author_id=run.author_id, gold=1, actor=world.mia)
+
+
+def answers(world):
+    return llm.KeptAnswers(world.project, SimpleNamespace(record=lambda: None))
+
+
+def staged(world, text):
+    return stage_import(
+        project=world.project, name="u.zip", content=pack([("p.txt", text)]), format="text", written_as="",
+        language="", take_duplicates=False, actor=world.mia,
+    )  # fmt: skip
+
+
+def erase_after(world, monkeypatch, module, name):
+    """Erase the patient when this function has returned."""
+    original = getattr(module, name)
+
+    def then_erase(*given):
+        found = original(*given)
+        erase(world)
+        return found
+
+    monkeypatch.setattr(module, name, then_erase)
+
+
+# ── The notes have been read ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+READING = {
+    "an export": lambda world, tell: run_export(
+        project_id=world.project.pk, set_spec="gold:1", format="brat", actor_id=None, progress=tell
+    ),
+    "a score": lambda world, tell: a_score(world, progress=tell),
+    "a comparison": lambda world, tell: a_comparison(world, progress=tell),
+    "agreement": lambda world, tell: agreement(world, progress=tell),
+}
+
+
 @pytest.fixture
 def erase_once(world):
     """A progress callback that erases the patient when all notes have been read."""
-    done = []
-
-    def tell(at, total):
-        if at >= total and not done:
-            done.append(erase_patient(project=world.project, patient_id=PATIENT, actor=world.mia))
-
-    tell.done = done
-    return tell
+    return lambda at, total: erase(world) if at >= total else None
 
 
-def test_an_export_as_a_job(world, erase_once):
+@pytest.mark.parametrize("what", READING)
+def test_work_that_has_read_the_notes_stores_nothing(world, erase_once, what):
     with pytest.raises(ErasedMeanwhile):
-        run_export(project_id=world.project.pk, set_spec="gold:1", format="brat", actor_id=None, progress=erase_once)
-    assert erase_once.done and not StoredFile.objects.exists()
-
-
-def test_the_page_of_the_job_explains_the_failure_and_the_job_can_be_restarted(world, monkeypatch):
-    job = start_export(project=world.project, set_spec="gold:1", format="brat", actor=world.mia)
-    write = exporting.write_zip
-
-    def then_erase(target, files):
-        write(target, files)
-        erase_patient(project=world.project, patient_id=PATIENT, actor=world.mia)
-
-    monkeypatch.setattr(exporting, "write_zip", then_erase)
-    work(job.pk)
-    job.refresh_from_db()
-    assert job.state == Job.State.FAILED and "were erased during this work" in job.error
-    assert not StoredFile.objects.exists()
+        READING[what](world, erase_once)
+    assert not StoredFile.objects.exists() and not models.Figures.objects.exists()
 
 
 @pytest.mark.parametrize("name", ["out", "out.zip"])
 def test_an_export_to_a_path(world, erase_once, tmp_path, name):
+    out = {"project": world.project, "out": tmp_path / name, "format": "brat", "set_spec": "gold:1"}
     with pytest.raises(ErasedMeanwhile):
-        export_to_path(
-            project=world.project, out=tmp_path / name, format="brat", set_spec="gold:1", progress=erase_once
-        )
-    assert erase_once.done and not list(tmp_path.iterdir())
+        export_to_path(**out, progress=erase_once)
+    assert not list(tmp_path.iterdir())
 
 
-def test_a_score(world, erase_once):
-    with pytest.raises(ErasedMeanwhile):
-        score(score_request(world.project, version=1, author="annotator:ann"), progress=erase_once)
-    assert erase_once.done and not Figures.objects.exists()
-
-
-def test_a_comparison_of_authors(world, erase_once):
-    wanted = comparison_request(world.project, version=1, names=["annotator:ann", "annotator:ben"])
-    with pytest.raises(ErasedMeanwhile):
-        side_by_side(wanted, progress=erase_once)
-    assert erase_once.done and not Figures.objects.exists()
-
-
-def test_figures_of_agreement(world, erase_once):
-    with pytest.raises(ErasedMeanwhile):
-        figures_of(project=world.project, unit=Unit.TOKEN, progress=erase_once)
-    assert erase_once.done and not Figures.objects.exists()
+@pytest.mark.parametrize("what", ["an export", "a calibration"])
+def test_the_job_says_why_it_failed(world, fake, monkeypatch, what):
+    if what == "an export":
+        erase_after(world, monkeypatch, exporting, "write_zip")
+        job = an_export(world)
+    else:
+        job = calibrated(world, monkeypatch, erase_first=True)
+    work(job.pk)
+    job.refresh_from_db()
+    assert job.state == Job.State.FAILED and "were erased during this work" in job.error
+    assert not StoredFile.objects.exists() and not Calibration.objects.exists()
 
 
 def test_comparisons_of_annotation_sets(world, monkeypatch):
     compare = comparing._compare
 
     def after_an_erasure(project, ids):
-        if not Document.objects.filter(patient_id=PATIENT).exists():
-            return compare(project, ids)
-        erase_patient(project=world.project, patient_id=PATIENT, actor=world.mia)
+        erase(world)
         return compare(project, ids)
 
     monkeypatch.setattr(comparing, "_compare", after_an_erasure)
     comparing.bring_up_to_date(world.project)
-    assert Comparison.objects.count() == 3
-    assert not Stale.objects.exists()
+    assert models.Comparison.objects.count() == 3 and not models.Stale.objects.exists()
 
 
-def test_making_gold_of_a_set_whose_note_is_erased(world, erase_once):
+def test_making_gold_of_a_set_whose_note_is_erased(world):
     AnnotationSet.objects.filter(author__kind="gold").delete()
-    author = make.make_author(world.project, world.ann)
-    state = {}
-
-    def after_the_first(at, total):
-        if not state:
-            state["erased"] = erase_patient(project=world.project, patient_id=PATIENT, actor=None)
-
     Document.objects.filter(pk=world.notes[0].pk).update(patient_id="")
     Document.objects.filter(pk=world.notes[3].pk).update(patient_id=PATIENT)
-    done = make_gold_bulk(project_id=world.project.pk, author_id=author.pk, actor_id=None, progress=after_the_first)
-    assert state and (done["made"], done["kept"]) == (3, 0)
+    about = {"project_id": world.project.pk, "author_id": make.make_author(world.project, world.ann).pk}
+    done = make_gold_bulk(**about, actor_id=None, progress=lambda at, total: erase(world))
+    assert (done["made"], done["kept"], Document.objects.count()) == (3, 0, 3)
 
 
 def test_a_run(world, fake, monkeypatch):
-    run = runs.start_run(project=world.project, backend="fake", actor=None, key="k")
-    predict = running._predict
-
-    def then_erase(*given):
-        found = predict(*given)
-        if Document.objects.filter(patient_id=PATIENT).exists():
-            erase_patient(project=world.project, patient_id=PATIENT, actor=None)
-        return found
-
-    monkeypatch.setattr(running, "_predict", then_erase)
-    work(run.job_id)
+    erase_after(world, monkeypatch, running, "_predict")
+    run = a_run(world)
     assert Job.objects.get(pk=run.job_id).state == Job.State.DONE
     assert RunItem.objects.filter(run=run).count() == AnnotationSet.objects.filter(author=run.author).count() == 3
 
 
-def test_a_calibration(world, fake, monkeypatch):
-    run = runs.start_run(project=world.project, backend="fake", actor=None, key="k")
-    work(run.job_id)
-
-    def then_erase(row, version, *, progress):
-        made = make.make_calibration(row, version)
-        Calibration.objects.all().delete()
-        made.pk = None
-        erase_patient(project=world.project, patient_id=PATIENT, actor=None)
-        return made
-
-    monkeypatch.setattr(calibrating, "calibration_by", then_erase)
-    job = start_calibration(project=world.project, author_id=run.author_id, gold=1, actor=world.mia)
-    work(job.pk)
-    job.refresh_from_db()
-    assert job.state == Job.State.FAILED and "were erased during this work" in job.error
-    assert not Calibration.objects.exists()
+def test_rows_of_a_run_that_waits_are_deleted_too(world, fake):
+    run = start_run(world)
+    erase(world)
+    assert RunItem.objects.filter(run=run.pk).count() == 3
 
 
 def test_an_answer_of_a_language_model(world):
-    class Bill:
-        def record(self):
-            pass
-
-    answers = llm.KeptAnswers(world.project, Bill())
-    text = world.notes[0].text
-    erase_patient(project=world.project, patient_id=PATIENT, actor=None)
-    answers.keep("k", text, [(0, 11, "PATIENT")])
+    kept, text = answers(world), world.notes[0].text
+    erase(world)
+    kept.keep("k", text, [(0, 11, "PATIENT")])
     assert not LlmAnswer.objects.exists()
 
 
 def test_an_import_that_starts_after_the_erasure_finds_no_upload(world):
-    row = stage_import(
-        project=world.project,
-        name="u.zip",
-        content=pack([("p.txt", b"Mario Rossi")]),
-        format="text",
-        written_as="",
-        language="",
-        take_duplicates=False,
-        actor=world.mia,
-    )
-    erase_patient(project=world.project, patient_id=PATIENT, actor=None)
+    row = staged(world, b"Mario Rossi")
+    erase(world)
     with pytest.raises(ServiceError, match="were deleted"):
-        run_import(import_id=row.pk, progress=lambda done, total: None)
-    assert Import.objects.get().state == Import.State.RUNNING and Document.objects.count() == 3
+        run_import(import_id=row.pk, progress=silent)
+    assert models.Import.objects.get().state == models.Import.State.RUNNING and Document.objects.count() == 3
 
 
-def test_run_rows_are_deleted_too(world, fake):
-    run = runs.start_run(project=world.project, backend="fake", actor=None, key="k")
-    erase_patient(project=world.project, patient_id=PATIENT, actor=None)
-    assert RunItem.objects.filter(run=Run.objects.get(pk=run.pk)).count() == 3
-
-
-def test_notes_that_are_to_be_judged(world, judge, monkeypatch):
-    keep = judging_jobs._store_notes
-
-    def after_an_erasure(claim, rows):
-        erase(world)
-        keep(claim, rows)
-
-    monkeypatch.setattr(judging_jobs, "_store_notes", after_an_erasure)
-    job = judge()
-    assert (job.state, job.error) == (Job.State.DONE, "")
-    assert (JudgedNote.objects.count(), Judgment.objects.count(), LlmAnswer.objects.count()) == (3, 3, 3)
-
-
-def test_a_verdict_of_a_judge(world, judge):
+@pytest.mark.parametrize("step", ["its notes", "a verdict"])
+def test_a_judging(world, judge, monkeypatch, step):
     def while_it_answers(body):
         try:
             erase(world)
@@ -230,21 +234,18 @@ def test_a_verdict_of_a_judge(world, judge):
             connection.close()
         return honest(body)
 
-    judge.server.script = while_it_answers
-    job = judge()
-    assert (job.state, job.error, job.result["answers"]) == (Job.State.DONE, "", 3)
-    assert (JudgedNote.objects.count(), Judgment.objects.count(), LlmAnswer.objects.count()) == (3, 3, 3)
-
-
-def erase_when_listed(world, monkeypatch):
-    listed = bulk_review._pairs
-
-    def then_erase(*asked):
-        pairs = listed(*asked)
+    def after_an_erasure(claim, rows):
         erase(world)
-        return pairs
+        keep(claim, rows)
 
-    monkeypatch.setattr(bulk_review, "_pairs", then_erase)
+    keep = judging_jobs._store_notes
+    if step == "its notes":
+        monkeypatch.setattr(judging_jobs, "_store_notes", after_an_erasure)
+    else:
+        judge.server.script = while_it_answers
+    job = judge()
+    assert (job.state, job.error) == (Job.State.DONE, "")
+    assert (JudgedNote.objects.count(), Judgment.objects.count(), LlmAnswer.objects.count()) == (3, 3, 3)
 
 
 def gold_notes():
@@ -252,15 +253,199 @@ def gold_notes():
 
 
 def test_a_bulk_act(world, bulk, monkeypatch):
-    erase_when_listed(world, monkeypatch)
+    erase_after(world, monkeypatch, bulk_review, "_pairs")
     done = run_bulk(bulk=bulk)
     assert (done["decided"], done["left"]) == (3, 1)
-    assert Decision.objects.count() == 3 and gold_notes() == {note.pk for note in world.notes[1:]}
+    assert models.Decision.objects.count() == 3 and gold_notes() == {note.pk for note in world.notes[1:]}
 
 
 def test_the_undo_of_a_bulk_act(world, bulk, monkeypatch):
     run_bulk(bulk=bulk)
     assert len(gold_notes()) == 4 and begin_undo(bulk=bulk)
-    erase_when_listed(world, monkeypatch)
+    erase_after(world, monkeypatch, bulk_review, "_pairs")
     assert undo_bulk(bulk=bulk)["undone"] == 3
-    assert not Decision.objects.exists() and not gold_notes()
+    assert not models.Decision.objects.exists() and not gold_notes()
+
+
+# ── Results are being stored ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_lock_belongs_inside_a_transaction(world):
+    with pytest.raises(RuntimeError):
+        erasures.hold(world.project.pk)
+
+
+def gold_of_all(world, monkeypatch):
+    AnnotationSet.objects.filter(author__kind="gold").delete()
+    author = make.make_author(world.project, world.ann).pk
+    return lambda: make_gold_bulk(project_id=world.project.pk, author_id=author, actor_id=None, progress=silent)
+
+
+def a_calibration(world, monkeypatch):
+    job = calibrated(world, monkeypatch)
+    return lambda: work(job.pk)
+
+
+def an_answer(world, monkeypatch):
+    kept = answers(world)
+    return lambda: kept.keep("k", world.notes[0].text, [(0, 11, "PATIENT")])
+
+
+def of(store):
+    return lambda world, monkeypatch: lambda: store(world)
+
+
+STORING = {
+    "an export": (exporting, "unerased", of(lambda world: work(an_export(world).pk))),
+    "a score": (scoring, "unerased", of(a_score)),
+    "a comparison": (beside, "unerased", of(a_comparison)),
+    "agreement": (agreeing, "unerased", of(agreement)),
+    "comparisons": (comparing, "hold", of(lambda world: comparing.bring_up_to_date(world.project))),
+    "gold of many": (making, "hold", gold_of_all),
+    "a run": (running, "hold", of(a_run)),
+    "a calibration": (calibrating, "unerased", a_calibration),
+    "an answer": (llm, "hold", an_answer),
+}
+
+
+@pytest.mark.parametrize("what", STORING)
+def test_an_erasure_waits_for_the_storing_of(world, fake, monkeypatch, what):
+    module, name, prepare = STORING[what]
+    store = prepare(world, monkeypatch)
+    meanwhile = Meanwhile(world, monkeypatch, module, name, after=True)
+    store()
+    meanwhile.check()
+    assert not Job.objects.exclude(state=Job.State.DONE).exists()
+
+
+@pytest.mark.parametrize("act", ["the act", "its undo"])
+def test_an_erasure_waits_for_a_batch_of_a_bulk_act(world, bulk, monkeypatch, act):
+    work_of = run_bulk
+    if act == "its undo":
+        run_bulk(bulk=bulk)
+        begin_undo(bulk=bulk)
+        work_of = undo_bulk
+    meanwhile = Meanwhile(world, monkeypatch, bulk_review, "hold", after=True)
+    work_of(bulk=bulk)
+    meanwhile.check()
+    bulk.refresh_from_db()
+    assert bulk.state == (models.BulkAct.State.DONE if act == "the act" else models.BulkAct.State.UNDONE)
+
+
+@pytest.mark.parametrize(("step", "at"), [("its notes", 1), ("a verdict", 2)])
+def test_an_erasure_waits_for_what_a_judging_stores(world, judge, monkeypatch, step, at):
+    meanwhile = Meanwhile(world, monkeypatch, judging_jobs, "hold", after=True, at=at)
+    job = judge()
+    meanwhile.check()
+    assert (job.state, job.error) == (Job.State.DONE, "")
+    assert (JudgedNote.objects.count(), Judgment.objects.count()) == (3, 3)
+
+
+def test_an_erasure_waits_for_an_import_that_starts_and_is_refused_then(world, monkeypatch):
+    row = staged(world, b"Another note")
+    meanwhile = Meanwhile(world, monkeypatch, importing, "hold", after=True)
+    write = importing._write
+
+    def when_the_erasure_has_looked(*given):
+        meanwhile.join()
+        write(*given)
+
+    if connection.vendor == "postgresql":  # on SQLite the erasure waits for the transaction of the batch
+        monkeypatch.setattr(importing, "_write", when_the_erasure_has_looked)
+    run_import(import_id=row.pk, progress=silent)
+    assert meanwhile.waited
+    meanwhile.join()
+    if connection.vendor == "postgresql":
+        assert [error.code for error in meanwhile._errors] == ["import"]
+        assert Document.objects.filter(patient_id=PATIENT).exists()
+
+
+# ── Somebody works on one of the patient's notes ─────────────────────────────────────────────────────────────────────
+
+
+def test_gold_of_one_annotation_set(world, monkeypatch):
+    Span.objects.filter(annotation_set__author__kind="gold").delete()
+    annotation_set = world.notes[0].annotation_sets.get(author__user=world.ann)
+    meanwhile = Meanwhile(world, monkeypatch, making, "gold_author")
+    make_gold(document=world.notes[0], annotation_set=annotation_set, actor=world.mia, replace=True)
+    meanwhile.check()
+
+
+def suggested(world):
+    """The span of a run on the patient's note."""
+    run = make.make_author(world.project, kind="run", name="rules-1")
+    return make.make_set(world.notes[0], run, [(0, 11, "PATIENT")], submitted=True).spans.get()
+
+
+def test_an_annotation_set_that_begins_from_a_run(world, client, monkeypatch):
+    Project.objects.update(seed_from=suggested(world).annotation_set.author)
+    eve = make.make_member(world.project, user="eve")
+    models.Assignment.objects.create(project=world.project, document=world.notes[0], user=eve)
+    client.force_login(eve)
+    meanwhile = Meanwhile(world, monkeypatch, seeding, "_copy")
+    assert client.post(f"/projects/covid/notes/{world.notes[0].pk}/start").status_code in (200, 302, 404)
+    meanwhile.check()
+
+
+def test_a_merge_of_labels(world, monkeypatch):
+    meanwhile = Meanwhile(world, monkeypatch, label_services, "relabel_strings")
+    source, target = (make.label_of(world.project, name) for name in ("PATIENT", "DOCTOR"))
+    merge_labels(source=source, target=target, actor=world.mia)
+    meanwhile.check()
+    assert set(Span.objects.values_list("label", flat=True)) == {target.pk}
+
+
+@pytest.mark.parametrize(("act", "name"), [("handed over", "_put_aside"), ("reopened", "_bring_back")])
+def test_a_note_with_blind_second_review_that_is(world, monkeypatch, act, name):
+    world.project.second_review = SecondReview.BLIND
+    world.project.save()
+    AnnotationSet.objects.filter(author__kind="gold").delete()
+    span = suggested(world)
+    review = {"document": world.notes[0], "author": span.annotation_set.author, "user": world.mia}
+    decide(**review, request=Request(change_id=uuid.uuid4(), act=Act.ACCEPT, suggestion=span.pk))
+    if act == "reopened":
+        finish_review(**review)
+    meanwhile = Meanwhile(world, monkeypatch, handover, name)
+    (reopen_review if act == "reopened" else finish_review)(**review)
+    meanwhile.check()
+    assert not models.Handover.objects.exists()
+
+
+# ── Collisions ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("error", "failures"), [(IntegrityError, 2), (OperationalError, 2), (OperationalError, 99)])
+def test_an_erasure_that_collides_with_saving_starts_again(world, monkeypatch, error, failures):
+    tally, tries = erasing.tally_of, []
+
+    def collides(spans):
+        tries.append(spans)
+        if len(tries) <= failures:
+            raise error
+        return tally(spans)
+
+    monkeypatch.setattr(erasing, "tally_of", collides)
+    lasts = failures >= erasing.TRIES
+    with pytest.raises(error) if lasts else nullcontext():
+        erase(world)
+    assert len(tries) == (erasing.TRIES if lasts else 3) and Document.objects.count() == (4 if lasts else 3)
+    assert models.Event.objects.filter(verb=PATIENT_ERASED).count() == (0 if lasts else 1)
+    world.project.refresh_from_db()
+    assert world.project.erasures == (0 if lasts else 1), "failed attempts leave nothing behind"
+
+
+def test_a_backup_made_during_an_erasure_is_listed(world, monkeypatch, settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    (tmp_path / "backups").mkdir()
+    engine = type(current())
+    dump = engine.dump
+
+    def then_erase(self, *given):
+        counts = dump(self, *given)
+        erase(world)
+        time.sleep(1.1)  # the time of a backup is stored in whole seconds
+        return counts
+
+    monkeypatch.setattr(engine, "dump", then_erase)
+    write_backup(file=tmp_path / "backups" / "night.deidreview")
+    assert [row["file"] for row in backups_before_erasing(world.project)] == ["night.deidreview"]

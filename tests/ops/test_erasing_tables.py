@@ -173,10 +173,3 @@ def test_each_table_is_emptied_or_has_a_reason(model):
 def test_no_reason_is_for_an_unknown_table():
     labels = {model._meta.label for model in concerned()}
     assert set(STAYS) | set(EMPTIED) <= labels
-
-
-def test_a_table_without_a_reason_would_fail():
-    """The check follows two foreign keys to a note, and finds tables that belong to a project only."""
-    found = {model._meta.label: goes_with_notes(model) for model in concerned()}
-    assert found["annotations.Span"] and found["annotations.Decision"] and found["models_runtime.Judgment"]
-    assert not found["annotations.Amendment"] and not found["annotations.Job"]

@@ -10,22 +10,12 @@ from django.test.utils import CaptureQueriesContext
 
 from annotations.core.events import PATIENT_ERASED
 from annotations.core.suggested_strings import add_strings, tally_of
-from annotations.models import (
-    BulkAct,
-    Document,
-    Event,
-    GoldVersion,
-    GoldVersionNote,
-    Import,
-    Span,
-    SuggestedString,
-)
+from annotations.models import BulkAct, Document, Event, GoldVersion, Import, Span, SuggestedString
 from annotations.ops.events import METADATA_SET, PATIENTS_SET
 from annotations.ops.services.erasing import erase_patient
 from annotations.ops.services.patients import set_patient_ids
 from tests import factories as make
 from tests.worlds.checks import check_page
-from tests.worlds.managing import check_closed, check_method
 
 PAGE = "/projects/covid/patients/"
 ID = "MRN-778812"
@@ -38,28 +28,17 @@ def mia(world, sign_in):
     return sign_in(world.mia)
 
 
-def test_only_managers_may_open_the_page(world, sign_in, mia):
-    check_closed(world, sign_in, PAGE)
-    check_closed(world, sign_in, PAGE, "post")
+def ids_in(project):
+    return dict(Document.objects.filter(project=project).values_list("name", "patient_id"))
 
 
-def test_wrong_methods(mia):
-    check_method(mia, PAGE)
-
-
-def test_the_page_counts(mia):
-    assert "1 of 2 notes have a patient ID" in check_page(mia.get(PAGE))
-
-
-# ── Erasing ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_earlier_backups_are_listed_with_their_date(mia, settings, tmp_path):
+def test_the_page_counts_and_lists_earlier_backups(mia, settings, tmp_path):
     settings.DATA_DIR = tmp_path
     (tmp_path / "backups").mkdir()
     backup = tmp_path / "backups" / "night.zip"
     backup.write_bytes(b"unreadable")
     os.utime(backup, (1_600_000_000, 1_600_000_000))
+    assert "1 of 2 notes have a patient ID" in check_page(mia.get(PAGE))
     html = check_page(mia.post(PAGE, {"do": "erase", "patient_id": ID, "again": ID}))
     assert "night.zip" in html and "13 Sep 2020" in html
 
@@ -67,53 +46,31 @@ def test_earlier_backups_are_listed_with_their_date(mia, settings, tmp_path):
 def test_preview_confirm_erase(world, mia, caplog):
     make.make_set(world.note, world.ann, [(0, 11, "PATIENT")], submitted=True)
     with caplog.at_level(logging.DEBUG):
-        html = check_page(mia.post(PAGE, {"do": "preview", "patient_id": ID}))
-        assert "Erase 1 note" in html
+        assert "Erase 1 note" in check_page(mia.post(PAGE, {"do": "preview", "patient_id": ID}))
         assert Document.objects.filter(project=world.project).count() == 2
-        html = check_page(mia.post(PAGE, {"do": "erase", "patient_id": ID, "again": ID}))
-        assert "1 note was erased" in html
+        assert "1 note was erased" in check_page(mia.post(PAGE, {"do": "erase", "patient_id": ID, "again": ID}))
         # A repeated request, as by a double click, erases nothing and shows no error.
         again = mia.post(PAGE, {"do": "erase", "patient_id": ID, "again": ID})
-        assert again.status_code == 200
-        assert "nothing to erase" in check_page(again)
-    assert [note.pk for note in Document.objects.filter(project=world.project)] == [world.notes[1].pk]
+        assert again.status_code == 200 and "nothing to erase" in check_page(again)
+    assert set(Document.objects.filter(project=world.project)) == {world.notes[1]}
     assert Document.objects.filter(project=world.other).count() == 1
     event = Event.objects.get(verb=PATIENT_ERASED)
-    assert event.actor == world.mia
-    assert ID not in str(event.data)
-    assert ID not in caplog.text
+    assert event.actor == world.mia and ID not in str(event.data) and ID not in caplog.text
 
 
-@pytest.mark.parametrize("again", ["", "MRN-77881", ID.lower()])
-def test_the_id_must_be_repeated(world, mia, again):
-    response = mia.post(PAGE, {"do": "erase", "patient_id": ID, "again": again})
-    assert response.status_code == 422
-    html = check_page(response)
-    assert "Erase 1 note" in html  # the button is still shown
-    assert Document.objects.filter(project=world.project).count() == 2
-
-
-@pytest.mark.parametrize("patient", ["", " ", "nobody", "x" * 81])
-def test_unknown_patients(world, mia, patient):
-    response = mia.post(PAGE, {"do": "preview", "patient_id": patient})
-    assert response.status_code == 422
-    check_page(response)
-    response = mia.post(PAGE, {"do": "erase", "patient_id": patient, "again": patient})
-    check_page(response)
-    assert Document.objects.filter(project=world.project).count() == 2
-
-
-def test_an_empty_id_erases_nothing(world, mia):
-    mia.post(PAGE, {"do": "erase", "patient_id": "", "again": ""})
-    assert Document.objects.filter(project=world.project, patient_id="").count() == 1
-
-
-def test_an_unknown_button(world, mia):
+def test_erasures_that_are_refused(world, mia):
+    for again in ("", "MRN-77881", ID.lower()):
+        response = mia.post(PAGE, {"do": "erase", "patient_id": ID, "again": again})
+        assert response.status_code == 422 and "Erase 1 note" in check_page(response), "the button is still shown"
+    for patient in ("", " ", "nobody", "x" * 81):
+        assert mia.post(PAGE, {"do": "preview", "patient_id": patient}).status_code == 422
+        check_page(mia.post(PAGE, {"do": "erase", "patient_id": patient, "again": patient}))
     assert mia.post(PAGE, {"do": "all"}).status_code == 422
-    assert Document.objects.filter(project=world.project).count() == 2
-
-
-# ── Setting ids ──────────────────────────────────────────────────────────────────────────────────────────────────────
+    Import.objects.create(project=world.project, format="text", state=Import.State.RUNNING)
+    answer = mia.post(PAGE, {"do": "erase", "patient_id": ID, "again": ID})
+    # It doesn't say that there is nothing to erase, which would end the manager's work.
+    assert answer.status_code == 409 and "nothing to erase" not in check_page(answer)
+    assert ids_in(world.project) == {"caso-001": ID, "caso-002": ""}
 
 
 def send(client, content: bytes):
@@ -125,25 +82,34 @@ def test_ids_from_a_file(world, mia, bom, delimiter):
     rows = [("name", "patient_id"), ("caso-001", "P1"), ("caso-002.txt", "P2"), ("other", "P3"), ("caso-003", "")]
     content = bom + "".join(f"{delimiter.join(row)}\r\n" for row in rows)
     html = check_page(send(mia, content.encode()))
-    assert "2 patient IDs were set" in html
-    assert "1 name does not match a note of this project" in html and "<li>other</li>" in html
-    assert "1 row without an ID was ignored" in html
-    ids = dict(Document.objects.filter(project=world.project).values_list("name", "patient_id"))
-    assert ids == {"caso-001": "P1", "caso-002": "P2"}
-    event = Event.objects.get(verb=PATIENTS_SET)
-    assert event.data == {"notes": 2}
+    assert all(words in html for words in ("2 patient IDs were set", "<li>other</li>", "1 row without an ID"))
+    assert ids_in(world.project) == {"caso-001": "P1", "caso-002": "P2"}
     # The same file again changes nothing and records no event.
     assert "2 were already set" in check_page(send(mia, content.encode()))
-    assert Event.objects.filter(verb=PATIENTS_SET).count() == 1
+    assert Event.objects.get(verb=PATIENTS_SET).data == {"notes": 2}
+
+
+def test_types_and_sites_from_a_file(world, mia):
+    html = check_page(send(mia, b"name;type;site\ncaso-001;letter;Nord\ncaso-002;;\nnowhere;letter;\n"))
+    assert "The type or site of 1 note was set." in html and "nowhere" in html
+    note = Document.objects.get(pk=world.note.pk)
+    assert (note.metadata.note_type, note.metadata.site, note.patient_id) == ("letter", "Nord", ID)
+    # An empty cell changes nothing; patient IDs may stand in the same file.
+    send(mia, b"name,patient_id,type,site\ncaso-001,P-9,report,\n")
+    note = Document.objects.get(pk=note.pk)
+    assert (note.metadata.note_type, note.metadata.site, note.patient_id) == ("report", "Nord", "P-9")
+    assert [event.data for event in Event.objects.filter(verb=METADATA_SET)] == [{"notes": 1}, {"notes": 1}]
 
 
 @pytest.mark.parametrize(
-    "content, words",
+    ("content", "words"),
     [
         (b"", "empty"),
         (b"who,what\ncaso-001,P1\n", "needs the column name, and patient_id, type or site"),
+        (b"name,ward\na,b\n", "needs the column name, and patient_id, type or site"),
         (b"name,patient_id\ncaso-001,\xff\n", "not UTF-8"),
         (b"name,patient_id\ncaso-001," + b"x" * 81 + b"\n", "line 2"),
+        (b"name,type\na," + 81 * b"x" + b"\n", "line 2"),
         (b"name,patient_id\ncaso-001,a\0b\n", "NUL"),
         (b"name,patient_id\ncaso-001," + b"x" * 200_000 + b"\n", "line 2"),
         (b'name,patient_id\n"caso-001,P1\n', "not a readable CSV"),
@@ -151,60 +117,43 @@ def test_ids_from_a_file(world, mia, bom, delimiter):
 )
 def test_files_that_are_refused(world, mia, content, words):
     response = send(mia, content)
-    assert response.status_code == 422
-    assert words in check_page(response)
-    assert set(Document.objects.filter(project=world.project).values_list("patient_id", flat=True)) == {ID, ""}
-
-
-def test_no_file(mia):
-    response = mia.post(PAGE, {"do": "ids"})
-    assert response.status_code == 422
-    check_page(response)
+    assert response.status_code == 422 and words in check_page(response)
+    assert ids_in(world.project) == {"caso-001": ID, "caso-002": ""}
+    assert mia.post(PAGE, {"do": "ids"}).status_code == 422
 
 
 def test_many_notes_in_few_queries(world, django_assert_max_num_queries):
     for n in range(60):
         make.make_note(world.project, f"text {n}", f"n{n}")
+    make.make_note(world.other, name="n1")
     mapping = {f"n{n}": f"P{n}" for n in range(60)}
     with django_assert_max_num_queries(8):
         done = set_patient_ids(project=world.project, mapping=mapping, actor=world.mia)
     assert done == {"changed": 60, "same": 0, "without_id": 0, "unknown": []}
-
-
-def test_other_projects_notes_are_left_alone(world):
-    note = make.make_note(world.other, name="caso-001")
-    set_patient_ids(project=world.project, mapping={"caso-001": "P1"}, actor=None)
-    note.refresh_from_db()
-    assert note.patient_id == ""
+    assert ids_in(world.other) == {"n1": ""}
 
 
 def test_erasing_takes_the_same_number_of_queries_however_much_there_is(world):
     counts = []
     for number, many in enumerate((2, 2, 20)):
-        patient = f"{ID}-{number}"
+        patient, about = f"{ID}-{number}", {"project": world.project}
         note = make.make_note(world.project, "nome0001 " * 60, patient_id=patient)
         kept = make.make_note(world.project, "nome0001 " * 60)
         run = make.make_author(world.project, kind="run", name=f"run-{number}")
         words = [(at * 9, at * 9 + 8, "PATIENT") for at in range(many)]
         annotation_set = make.make_set(note, run, words, submitted=True)
         make.make_set(kept, run, words, submitted=True)
-        strings = [1000 * number + at for at in range(many)]
-        for at, string in enumerate(strings):
-            Span.objects.filter(annotation_set__author=run, start=at * 9).update(string_key=string)
         for at in range(many):
-            version = GoldVersion.objects.create(
-                project=world.project,
-                number=100 * number + at + 1,
-                note_count=1,
-                span_count=0,
-                content_hash="0" * 64,
-            )
-            GoldVersionNote.objects.create(version=version, document=note, spans=[])
-            Import.objects.create(project=world.project, state="done", report={"refused": [["x", "y"]], "warnings": []})
+            string = 1000 * number + at
+            Span.objects.filter(annotation_set__author=run, start=at * 9).update(string_key=string)
+            frozen = {"number": 100 * number + at + 1, "note_count": 1, "span_count": 0, "content_hash": "0" * 64}
+            GoldVersion.objects.create(**about, **frozen).notes.create(document=note, spans=[])
+            Import.objects.create(**about, state="done", report={"refused": [["x", "y"]], "warnings": []})
             only_here = make.make_span(annotation_set, 9 * at, 9 * at + 4, "CITY")
-            Span.objects.filter(pk=only_here.pk).update(string_key=9_000 + strings[at])
-            rule = {"kind": "string", "string": 9_000 + strings[at]}
-            BulkAct.objects.create(project=world.project, user=world.mia, act="accept", rule=rule)
+            Span.objects.filter(pk=only_here.pk).update(string_key=9_000 + string)
+            BulkAct.objects.create(
+                **about, user=world.mia, act="accept", rule={"kind": "string", "string": 9_000 + string}
+            )
         SuggestedString.objects.filter(author=run).delete()
         add_strings(tally_of(Span.objects.filter(annotation_set__author=run)))
         # The sample of every string is a span that the erasure deletes.
@@ -219,44 +168,3 @@ def test_erasing_takes_the_same_number_of_queries_however_much_there_is(world):
         samples = SuggestedString.objects.filter(author=run).values_list("sample", flat=True)
         assert set(samples) == set(Span.objects.filter(annotation_set__document=kept).values_list("pk", flat=True))
     assert counts[1] == counts[2]
-
-
-# ── Types and sites ──────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_the_csv_sets_types_and_sites(world, mia):
-    note = Document.objects.get(name="caso-001", project=world.project)
-
-    def send(content):
-        return check_page(mia.post(PAGE, {"do": "ids", "file": SimpleUploadedFile("meta.csv", content)}))
-
-    html = send(b"name;type;site\ncaso-001;letter;Nord\ncaso-002;;\nnowhere;letter;\n")
-    assert "The type or site of 1 note was set." in html and "nowhere" in html
-    note.refresh_from_db()
-    assert (note.metadata.note_type, note.metadata.site, note.patient_id) == ("letter", "Nord", ID)
-    # An empty cell changes nothing; patient IDs may stand in the same file.
-    send(b"name,patient_id,type,site\ncaso-001,P-9,report,\n")
-    note = Document.objects.get(pk=note.pk)
-    assert (note.metadata.note_type, note.metadata.site, note.patient_id) == ("report", "Nord", "P-9")
-    assert [event.data for event in Event.objects.filter(verb=METADATA_SET)] == [{"notes": 1}, {"notes": 1}]
-
-
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (b"name,ward\na,b\n", "needs the column name, and patient_id, type or site"),
-        (b"name,type\na," + 81 * b"x" + b"\n", "line 2: A type or site has at most 80 characters"),
-    ],
-)
-def test_types_and_sites_that_are_refused(mia, content, reason):
-    answer = mia.post(PAGE, {"do": "ids", "file": SimpleUploadedFile("meta.csv", content)})
-    assert answer.status_code == 422 and reason in answer.content.decode()
-
-
-def test_the_page_says_why_an_erasure_is_refused(world, mia):
-    """It doesn't say that there is nothing to erase, which would end the manager's work."""
-    Import.objects.create(project=world.project, format="text", state=Import.State.RUNNING)
-    answer = mia.post(PAGE, {"do": "erase", "patient_id": ID, "again": ID})
-    html = check_page(answer)
-    assert answer.status_code == 409 and "An import is running" in html and "nothing to erase" not in html
-    assert Document.objects.filter(pk=world.note.pk).exists()

@@ -20,9 +20,9 @@ def program() -> Program:
     return Program(manager)
 
 
-def errors_of(answer) -> dict[str, str]:
+def wrong(answer) -> set[str]:
     assert answer.status_code == 422
-    return {error["field"]: error["reason"] for error in answer.json()["errors"]}
+    return {error["field"] for error in answer.json()["errors"]}
 
 
 def test_a_patient_from_the_id_to_the_erasure(program):
@@ -39,7 +39,7 @@ def test_a_patient_from_the_id_to_the_erasure(program):
     assert counts.items() <= preview.items()
     assert {"what": "Project name", "count": 1, "url": "/projects/ward/settings/"} in preview["texts"]
     assert Document.objects.count() == 2
-    assert set(errors_of(program.post(f"{PATIENTS}/erase", {"patient_id": ID, "again": "MRN"}))) == {"again"}
+    assert wrong(program.post(f"{PATIENTS}/erase", {"patient_id": ID, "again": "MRN"})) == {"again"}
     erased = program.post(f"{PATIENTS}/erase", {"patient_id": ID, "again": ID}, idempotency_key="1")
     assert counts.items() <= erased.json().items()
     assert Document.objects.get().name == "other"
@@ -48,8 +48,7 @@ def test_a_patient_from_the_id_to_the_erasure(program):
 
 
 def test_what_is_wrong_with_an_id(program):
-    unknown = {"patient_id": ID, "again": ID}
-    assert set(errors_of(program.post(f"{PATIENTS}/preview", {"patient_id": ID}))) == {"patient_id"}
-    assert set(errors_of(program.post(f"{PATIENTS}/erase", unknown))) == {"patient_id"}
+    assert wrong(program.post(f"{PATIENTS}/preview", {"patient_id": ID})) == {"patient_id"}
+    assert wrong(program.post(f"{PATIENTS}/erase", {"patient_id": ID, "again": ID})) == {"patient_id"}
     twice = [{"name": "visit", "patient_id": "1"}, {"name": "visit", "patient_id": "2"}]
-    assert set(errors_of(program.post(f"{PATIENTS}/ids", {"rows": twice}))) == {"rows.1.name"}
+    assert wrong(program.post(f"{PATIENTS}/ids", {"rows": twice})) == {"rows.1.name"}

@@ -1,28 +1,16 @@
-"""Requests to the overview, and its parts, for the tests of each role."""
+"""Parts of the overview of a project."""
 
 import re
 from html import unescape
-from types import SimpleNamespace
-from typing import Any
 
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotations.models import AnnotationSet, Author
-from tests import factories as make
 from tests.worlds.checks import check_page
-
-SPAN = [(0, 11, "PATIENT")]
 
 
 def show(client: Client, slug: str = "covid") -> str:
     return check_page(client.get(reverse("project", args=[slug])))
-
-
-def url(name: str, *args: Any) -> str:
-    return reverse(name, args=["covid", *args])
 
 
 def plain(html: str) -> str:
@@ -53,38 +41,3 @@ def stages(html: str) -> dict[str, str]:
     items = re.findall(r"<li>(.*?)</li>", strip[1], re.DOTALL) if strip else []
     links = [(plain(item), re.search(r'href="([^"]*)"', item)) for item in items]
     return {text: unescape(found[1]) if found else "" for text, found in links}
-
-
-def submit(world: SimpleNamespace, *people: Any) -> None:
-    """Let these people submit all notes of the world."""
-    for note in world.notes:
-        for person in people:
-            make.make_set(note, person, SPAN, submitted=True, submitted_at="2026-01-01T00:00Z")
-
-
-def adjudicate(world: SimpleNamespace, note: Any) -> AnnotationSet:
-    author = make.make_author(world.project, kind=Author.Kind.ADJUDICATED, name="adjudicated")
-    return make.make_set(note, author, SPAN, submitted=True)
-
-
-def grow(world: SimpleNamespace) -> None:
-    """Add people, notes with annotations by all of them and comments, and runs."""
-    more = [make.make_member(world.project, user=f"more{n}") for n in range(4)]
-    for n in range(6):
-        note = make.make_note(world.project, name=f"more-{n}", annotators=[*more, world.ann])
-        for person in [*more, world.ann]:
-            make.make_set(note, person, SPAN, submitted=True)
-        adjudicate(world, note)
-        gold = make.make_author(world.project, kind=Author.Kind.GOLD, name="gold")
-        make.make_set(note, gold, SPAN, submitted=True)
-    for n in range(3):
-        run = make.make_author(world.project, kind=Author.Kind.RUN, name=f"run-{n}")
-        make.make_set(world.note, run, SPAN, submitted=True)
-
-
-def queries(client: Client) -> int:
-    """The number of queries of the page, after a first request, which may save the session."""
-    show(client)
-    with CaptureQueriesContext(connection) as captured:
-        show(client)
-    return len(captured)

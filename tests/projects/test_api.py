@@ -62,6 +62,9 @@ def test_a_label_from_its_category_to_its_merge(program, project):
     assert program.post(f"{one}/merge", {"into": "CITY"}).json() == counts
     assert sorted(Span.objects.values_list("start", "label__code")) == [(0, "CITY"), (6, "CITY")]
     assert program.get(one).json()["merged_into"] == "CITY"
+    city = f"{WARD}/labels/{label_of(project, 'CITY').pk}/move"
+    assert [program.post(city, {"position": at}).json()["code"] for at in (99, 0)] == ["CITY"] * 2
+    assert set(errors_of(program.post(city, {"position": -1}))) == {"position"}
     assert errors_of(program.post(f"{one}/merge", {"into": "AGE"})) == {"into": "This label was already merged."}
     assert program.patch(one, {"name": "Again"}, if_match="*").json()["code"] == "merged"
 
@@ -72,8 +75,7 @@ def test_spans_are_counted_for_managers_only(program, project):
     def counts(asked: Program) -> set[int | None]:
         return {row["spans"] for row in asked.get(f"{WARD}/labels").json()["items"]}
 
-    assert counts(program) == {0, 1}
-    assert counts(Program(make_member(project, "annotator"))) == {None}
+    assert counts(program) == {0, 1} and counts(Program(make_member(project, "annotator"))) == {None}
 
 
 def test_what_is_wrong_with_a_label(program):
@@ -95,8 +97,7 @@ def test_categories_in_their_order(program, project):
     assert set(errors_of(program.patch(one, {"name": "DATE"}, if_match="*"))) == {"name"}
     assert program.post(f"{one}/move", {"position": 0}).json()["position"] == 0
     names = LabelSet.objects.get(project=project).categories.values_list("name", flat=True)
-    assert list(names) == ["Place", "NAME", "DATE", "AGE"]
-    assert program.delete(one).json()["code"] == "used"
+    assert list(names) == ["Place", "NAME", "DATE", "AGE"] and program.delete(one).json()["code"] == "used"
     empty = program.post(f"{WARD}/categories", {"name": "Empty"}).json()["id"]
     assert program.delete(f"{WARD}/categories/{empty}").status_code == 204
 

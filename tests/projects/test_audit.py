@@ -9,7 +9,6 @@ from annotations.annotate.events import SPAN_CHANGED
 from annotations.core.events import NOTE_READ
 from annotations.gold.events import GOLD_MADE
 from annotations.gold.services.making import make_gold, withdraw_gold
-from annotations.models import Event
 from annotations.notes.events import NOTES_SEARCHED
 from annotations.projects.events import PROJECT_CHANGED
 from annotations.projects.selectors import audit as selector
@@ -37,27 +36,21 @@ def busy(world):
     return world
 
 
-def test_managers_see_the_projects_events_newest_first(busy, sign_in):
-    html = check_page(sign_in(busy.mia).get(AUDIT))
+@pytest.fixture
+def mia(world, sign_in):
+    return sign_in(world.mia)
+
+
+def test_managers_see_the_projects_events_newest_first(busy, mia):
+    html = check_page(mia.get(AUDIT))
     assert html.count("<tr>") == 8
     assert html.index("fields: f4") < html.index("fields: f0") < html.index("caso-001")
-    assert "command line" in html
-    assert "out</td>" not in html
+    assert "command line" in html and "out</td>" not in html
+    assert "fields: f4" in check_page(mia.get(AUDIT, headers={"HX-Request": "true"}), fragment=True)
+    assert "No more events" in check_page(mia.get(f"{AUDIT}?before=1"))
 
 
-@pytest.mark.parametrize("who, status", [("mia", 200), ("rev", 403), ("vic", 403), ("ann", 403), ("out", 404)])
-def test_only_managers_see_the_log(busy, sign_in, who, status):
-    assert sign_in(getattr(busy, who)).get(AUDIT).status_code == status
-
-
-def test_the_log_needs_a_sign_in_and_is_read_only(busy, sign_in, client):
-    assert client.get(AUDIT).status_code == 302
-    assert sign_in(busy.mia).post(AUDIT).status_code == 405
-    assert sign_in(busy.mia).get(reverse("audit", args=["nowhere"])).status_code == 404
-
-
-def test_filters_by_verb_and_person(busy, sign_in):
-    client = sign_in(busy.mia)
+def test_filters_by_verb_and_person(busy, mia):
     rows = {
         f"?verb={NOTE_READ}": 2,
         f"?person={busy.ann.pk}": 2,
@@ -67,50 +60,45 @@ def test_filters_by_verb_and_person(busy, sign_in):
         "?verb=nonsense&person=x": 7,
     }
     for query, expected in rows.items():
-        html = check_page(client.get(AUDIT + query))
+        html = check_page(mia.get(AUDIT + query))
         assert max(html.count("<tr>") - 1, 0) == expected, query
-    assert "No matching events" in client.get(f"{AUDIT}?verb={GOLD_MADE}").content.decode()
+    assert "No matching events" in mia.get(f"{AUDIT}?verb={GOLD_MADE}").text
 
 
 def test_pages_join_without_gap_or_repeat(busy):
     whole = [line.pk for line in audit_page(busy.project, Filter()).lines]
-    seen, older = [], None
-    while True:
-        page = audit_page(busy.project, Filter(), older_than=older, size=3)
+    page = audit_page(busy.project, Filter(), size=3)
+    seen = [line.pk for line in page.lines]
+    while page.older is not None:
+        page = audit_page(busy.project, Filter(), older_than=page.older, size=3)
         seen += [line.pk for line in page.lines]
-        older = page.older
-        if older is None:
-            break
     assert seen == whole
     back = audit_page(busy.project, Filter(), newer_than=page.newer, size=3)
     assert [line.pk for line in back.lines] == whole[3:6]
 
 
-def test_a_filter_stops_after_its_window_and_says_so(busy, sign_in):
-    client = sign_in(busy.mia)
+def test_a_filter_stops_after_its_window_and_says_so(busy, mia):
     with patch.object(selector, "WINDOW", 3):
-        html = check_page(client.get(f"{AUDIT}?verb={NOTE_READ}"))
-        assert "Search older events" in html
+        assert "Search older events" in check_page(mia.get(f"{AUDIT}?verb={NOTE_READ}"))
         stopped = audit_page(busy.project, Filter(NOTE_READ)).stopped
         page = audit_page(busy.project, Filter(NOTE_READ), older_than=stopped)
     assert [line.who for line in page.lines] == ["ann"]
 
 
-def test_spans_show_as_offsets_and_label_never_as_text(world, sign_in):
-    labels = {"PATIENT": make.label_of(world.project, "PATIENT").pk, "DATE": make.label_of(world.project, "DATE").pk}
-    data = {"kind": "undo", "span": 5, "before": [0, 11, labels["PATIENT"]], "after": [0, 5, labels["DATE"]]}
+def test_spans_show_as_offsets_and_label_never_as_text(world, mia):
+    patient, date = (make.label_of(world.project, name).pk for name in ("PATIENT", "DATE"))
+    data = {"kind": "undo", "span": 5, "before": [0, 11, patient], "after": [0, 5, date]}
     SPAN_CHANGED.record(actor=world.ann, project_id=world.project.pk, document_id=world.note.pk, data=data)
     annotation_set = make.make_set(world.note, world.ann, [ROSSI], submitted=True)
     make_gold(document=world.note, annotation_set=annotation_set, actor=world.rev)
     withdraw_gold(document=world.note, actor=world.rev)
-    html = check_page(sign_in(world.mia).get(AUDIT))
-    assert "0–11 PATIENT → 0–5 DATE (undo)" in html
-    assert "annotations of ann, spans: 1" in html
-    assert "removed: 1" in html
+    html = check_page(mia.get(AUDIT))
+    for words in ("0–11 PATIENT → 0–5 DATE (undo)", "annotations of ann, spans: 1", "removed: 1"):
+        assert words in html
     assert not any(word in html for word in WORDS_OF_THE_NOTE)
 
 
-def test_things_show_by_name_and_never_by_id(world, sign_in):
+def test_things_show_by_name_and_never_by_id(world, mia):
     run = make.make_author(world.project, kind="run", name="rules-7")
     patient = make.label_of(world.project, "PATIENT")
     model = TrainedModel.objects.create(project=world.project, name="crf-9", backend="crf")
@@ -133,47 +121,34 @@ def test_things_show_by_name_and_never_by_id(world, sign_in):
         "author: rules-7, backend: crf-9, notes: 3",
         "model: crf-9",
     ]
-    html = check_page(sign_in(world.mia).get(AUDIT))
+    html = check_page(mia.get(AUDIT))
     assert "rules-7" in html and "model: crf-9" in html
 
 
-def test_erased_notes_keep_their_number(busy, sign_in):
+def test_erased_notes_keep_their_number(busy, mia):
     pk = busy.note.pk
     busy.note.delete()
-    html = check_page(sign_in(busy.mia).get(AUDIT))
-    assert f"note {pk}, erased" in html
-    assert reverse("note", args=["covid", pk]) not in html
+    html = check_page(mia.get(AUDIT))
+    assert f"note {pk}, erased" in html and reverse("note", args=["covid", pk]) not in html
 
 
-def test_the_number_of_queries_does_not_grow(busy, sign_in):
-    client = sign_in(busy.mia)
-    client.get(AUDIT)
+def test_the_number_of_queries_does_not_grow(busy, mia):
+    mia.get(AUDIT)
 
     def count() -> int:
         with CaptureQueriesContext(connection) as found:
-            client.get(AUDIT)
+            mia.get(AUDIT)
         return len(found)
 
     before = count()
     for n in range(40):
-        person = make.make_member(busy.project)
-        note = make.make_note(busy.project)
+        person, note = make.make_member(busy.project), make.make_note(busy.project)
         NOTE_READ.record(actor=person, project_id=busy.project.pk, document_id=note.pk, data={"set": n})
     assert count() <= before + 1 <= 15
 
 
-def test_the_log_shows_a_fragment_to_htmx_and_an_empty_state(world, sign_in):
-    client = sign_in(world.mia)
-    assert "No events yet" in check_page(client.get(AUDIT))
-    assert "No events yet" in check_page(client.get(AUDIT, headers={"HX-Request": "true"}), fragment=True)
-    assert "No more events" in check_page(client.get(f"{AUDIT}?before=1"))
-    assert Event.objects.count() == 0
-
-
-@pytest.mark.parametrize(
-    "data, words",
-    [
-        ({}, ""),
+def test_details_as_text():
+    for data, words in (
         ({"notes": 1234, "reason": ""}, "notes: 1,234"),
         ({"before": None, "after": [3, 9, 1]}, "3–9 PATIENT"),
         ({"before": {"name": "A"}, "after": {"name": "B"}}, "before: name A, after: name B"),
@@ -181,10 +156,6 @@ def test_the_log_shows_a_fragment_to_htmx_and_an_empty_state(world, sign_in):
         ({"notes": [4, 5], "bounds": [0, 11]}, "bounds: 0 11, notes: 2"),
         ({"flag": 8, "reason": "unsure"}, "reason: unsure"),
         ({"set": 8}, "deleted annotation set 8"),
-        ({"b": 1, "user": "u", "a": 2}, "user: u, a: 2, b: 1"),
         ({"reason": "x" * 300}, f"reason: {'x' * 119}…"),
-        ({"active": True}, "active: yes"),
-    ],
-)
-def test_details_as_text(data, words):
-    assert details(data, {1: "PATIENT"}, {}) == words
+    ):
+        assert details(data, {1: "PATIENT"}, {}) == words

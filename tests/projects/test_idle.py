@@ -17,7 +17,6 @@ from annotations.projects.services.idle import release_idle_notes
 from tests import factories as make
 from tests.worlds.checks import check_page
 
-PAGE = "/projects/covid/settings/"
 NOTES = "/projects/covid/notes/"
 TAKE_BACK = "/projects/covid/assignments/take-back"
 
@@ -32,122 +31,89 @@ def ward(world):
 
 
 @pytest.fixture
-def after(monkeypatch):
-    """Call with a number of days to move the clock of the release forward."""
+def long_ago(ward):
+    """All notes were assigned a month ago."""
+    Assignment.objects.update(created_at=timezone.now() - timedelta(days=30))
 
-    def move(days):
+
+@pytest.fixture
+def release_after(monkeypatch):
+    """Call with a number of days: the release, so much later."""
+
+    def release(days=0.0):
         now = timezone.now() + timedelta(days=days)
         monkeypatch.setattr(idle, "timezone", SimpleNamespace(now=lambda: now))
+        release_idle_notes()
 
-    return move
+    return release
 
 
 def states(user):
     return sorted(Assignment.objects.filter(user=user).values_list("state", flat=True))
 
 
-def works(user, note, client):
+def works(client, note):
     assert client.get(f"{NOTES}{note.pk}/annotate/").status_code == 200
 
 
-def test_the_days_are_set_and_removed_in_the_settings(world, sign_in):
-    mia = sign_in(world.mia)
-    values = {
-        "name": "Ward",
-        "distribution": "list",
-        "annotators_per_note": 1,
-        "second_review": "off",
-        "planted_share": 0,
-    }
-    for sent, stored in (("14", 14), ("", None)):
-        mia.post(PAGE, values | {"idle_days": sent})
-        assert Project.objects.get(pk=world.project.pk).idle_days == stored
-    for wrong in ("0", "366", "x"):
-        assert mia.post(PAGE, values | {"idle_days": wrong}).status_code == 422
-
-
-def test_the_relay_releases():
+def test_notes_of_an_idle_annotator_go_to_another_one(ward, sign_in, release_after):
     assert release_idle_notes in hooks.TIDIERS
-
-
-def test_notes_of_an_idle_annotator_go_to_another_one(ward, sign_in, after):
-    works(ward.ben, make.make_note(ward.project, annotators=[ward.ben]), sign_in(ward.ben))
-    after(6.9)
-    release_idle_notes()
+    works(sign_in(ward.ben), make.make_note(ward.project, annotators=[ward.ben]))
+    release_after(6.9)
     assert states(ward.ann) == ["open", "open"]
     Assignment.objects.update(created_at=timezone.now() - timedelta(days=8))
     for _ in range(2):
-        after(1)  # ann never did anything, and ben worked today
-        release_idle_notes()
-        assert states(ward.ann) == ["released", "released"]
-        assert states(ward.ben) == ["open", "open", "open"]
+        release_after(1)  # ann never did anything, and ben worked today
+        assert states(ward.ann) == ["released", "released"] and states(ward.ben) == ["open", "open", "open"]
         event = Event.objects.get(verb=NOTES_RELEASED)
         assert (event.actor, event.data) == (None, {"user": "ann", "notes": 2, "days": 7})
         assert Event.objects.get(verb=NOTES_ASSIGNED).data == {"rule": True, "notes": 2}
     assert "released notes" in check_page(sign_in(ward.mia).get("/projects/covid/audit/"))
 
 
-def test_who_worked_meanwhile_keeps_all_notes(ward, sign_in, after):
-    works(ward.ann, ward.notes[0], sign_in(ward.ann))
-    Assignment.objects.update(created_at=timezone.now() - timedelta(days=30))
-    after(6)
-    release_idle_notes()
+def test_who_worked_meanwhile_keeps_all_notes(ward, long_ago, sign_in, release_after):
+    works(sign_in(ward.ann), ward.notes[0])
+    release_after(6)
     assert states(ward.ann) == ["open", "open"]
 
 
-def test_notes_assigned_meanwhile_and_done_notes_stay(ward, after):
-    Assignment.objects.update(created_at=timezone.now() - timedelta(days=30))
+def test_notes_assigned_meanwhile_and_done_notes_stay(ward, long_ago, release_after):
     Assignment.objects.filter(document=ward.notes[1]).update(state="done")
     new = make.make_note(ward.project, annotators=[ward.ann])
-    after(1)
-    release_idle_notes()
+    release_after(1)
     assert states(ward.ann) == ["done", "open", "released"]
     assert Assignment.objects.get(document=new).state == "open"
 
 
-def test_without_others_the_notes_wait(ward, after):
-    Assignment.objects.update(created_at=timezone.now() - timedelta(days=30))
-    after(0)
-    release_idle_notes()  # ben is idle as well
-    assert states(ward.ann) == ["released", "released"]
-    assert states(ward.ben) == []
-
-
-def test_without_the_setting_nothing_is_released(ward, after):
+def test_without_the_setting_nothing_is_released_and_without_others_the_notes_wait(ward, release_after):
     Project.objects.update(idle_days=None)
-    after(1000)
-    release_idle_notes()
+    release_after(1000)
     assert states(ward.ann) == ["open", "open"]
+    Project.objects.update(idle_days=7)
+    release_after(30)  # ben is idle as well
+    assert states(ward.ann) == ["released", "released"] and states(ward.ben) == []
 
 
-def test_who_comes_back_takes_the_free_notes_back(ward, sign_in, after):
-    ann = sign_in(ward.ann)
-    draft = make.make_set(ward.notes[0], make.make_author(ward.project, user=ward.ann), [(0, 5, "PATIENT")])
-    Assignment.objects.update(created_at=timezone.now() - timedelta(days=30))
-    after(1)
-    release_idle_notes()
-    assert AnnotationSet.objects.get(pk=draft.pk).state == "draft"
-    assert ann.get(f"{NOTES}{ward.notes[0].pk}/annotate/").status_code == 404
-    html = check_page(ann.get(NOTES))
-    assert "2 of your notes were released because you did nothing here for 7 days" in html
+def test_who_comes_back_takes_the_free_notes_back(ward, long_ago, sign_in, release_after):
+    ann, annotate = sign_in(ward.ann), f"{NOTES}{ward.notes[0].pk}/annotate/"
+    draft = make.make_set(ward.notes[0], ward.ann, [(0, 5, "PATIENT")])
+    release_after(1)
+    assert AnnotationSet.objects.get(pk=draft.pk).state == "draft" and ann.get(annotate).status_code == 404
+    assert "2 of your notes were released" in check_page(ann.get(NOTES))
     Assignment.objects.create(project=ward.project, document=ward.notes[1], user=ward.ben)
     assert "1 note is assigned to you again" in check_page(ann.post(TAKE_BACK, follow=True))
-    assert states(ward.ann) == ["open", "released"]
-    assert ann.get(f"{NOTES}{ward.notes[0].pk}/annotate/").status_code == 200
+    assert states(ward.ann) == ["open", "released"] and ann.get(annotate).status_code == 200
     release_idle_notes()  # the notes count as assigned now
     assert states(ward.ann) == ["open", "released"]
     assert "These notes went to other annotators" in check_page(ann.post(TAKE_BACK, follow=True))
 
 
-def test_an_annotator_takes_notes_back_by_command(ward, after):
-    Assignment.objects.update(created_at=timezone.now() - timedelta(days=30))
-    after(0)
-    release_idle_notes()
+def test_an_annotator_takes_notes_back_by_command(ward, long_ago, release_after):
+    release_after()
     out = io.StringIO()
-    with pytest.raises(CommandError, match="--by"):
-        call_command("take_back_notes", "covid")
-    with pytest.raises(CommandError, match="doesn't have permission to annotate"):
-        call_command("take_back_notes", "covid", "--by", "vic")
+    for words, said in (([], "--by"), (["--by", "vic"], "doesn't have permission to annotate")):
+        with pytest.raises(CommandError, match=said):
+            call_command("take_back_notes", "covid", *words)
     call_command("take_back_notes", "covid", "--by", "ann", "--json", stdout=out)
     assert json.loads(out.getvalue()) == {"annotator": "ann", "assigned": 2}
     assert states(ward.ann) == ["open", "open"]

@@ -1,71 +1,52 @@
-"""Labels in use: rename, merge, and preview of a merge."""
+"""Label sets, and labels in use: rename, merge, preview of a merge, and deletion of unused labels."""
 
 import pytest
 
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import freeze
-from annotations.models import Event, Label, Role, Span
-from annotations.projects.events import LABEL_CHANGED
+from annotations.models import Event, Job, Label, PersonalKey, Span
+from annotations.projects.events import LABEL_CHANGED, LABEL_DELETED
 from annotations.projects.services import labels
 from annotations.projects.services.projects import create_project, shipped_label_sets
-from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
+from tests import factories as make
+from tests.factories import label_of
+from tests.worlds.checks import check_page
 
 pytestmark = pytest.mark.django_db
 
 
+@pytest.fixture
+def project(world):
+    return world.project
+
+
+@pytest.fixture
+def city(project):
+    return label_of(project, "CITY")
+
+
 def test_every_shipped_set_becomes_a_project():
+    assert next(iter(shipped_label_sets())) == "i2b2-2014"
     for key, definition in shipped_label_sets().items():
         project = create_project(name=f"With {key}", label_set_key=key)
         assert project.label_set.labels.count() == len(list(definition.labels()))
+    for name, wanted, words in (("x", "nothing", "i2b2-2014"), (f"with-{key}", key, "already exists")):
+        with pytest.raises(ServiceError, match=words):
+            create_project(name=name, label_set_key=wanted)
 
 
-def test_the_default_set_comes_first():
-    assert next(iter(shipped_label_sets())) == "i2b2-2014"
-
-
-def test_unknown_label_set_names_the_choices():
-    with pytest.raises(ServiceError, match="i2b2-2014"):
-        create_project(name="x", label_set_key="nothing")
-
-
-def test_two_projects_can_not_have_the_same_short_name():
-    create_project(name="Ward 3", label_set_key="it-4")
-    with pytest.raises(ServiceError, match="already exists"):
-        create_project(name="ward-3", label_set_key="it-4")
-
-
-def test_renaming_keeps_the_code_and_the_spans():
-    project = make_project()
-    annotation_set = make_set(make_note(project), make_member(project), [(0, 5, "DOCTOR")])
+def test_renaming_keeps_the_code_and_the_spans(world, project):
+    annotation_set = make.make_set(world.note, world.ann, [(0, 5, "DOCTOR")])
     labels.update_label(label=label_of(project, "DOCTOR"), actor=None, name="PHYSICIAN")
     span = annotation_set.spans.get()
     assert (span.label.code, span.label.name) == ("DOCTOR", "PHYSICIAN")
     assert Event.objects.get(verb=LABEL_CHANGED).data["before"] == {"name": "DOCTOR"}
 
 
-@pytest.mark.parametrize(
-    ("change", "word"),
-    [
-        ({"name": "PATIENT"}, "already"),
-        ({"hotkey": "1"}, "already"),
-        ({"hotkey": "n"}, "reserved by the program"),
-        ({"name": " "}, "Enter a"),
-    ],
-)
-def test_impossible_changes_are_refused_and_nothing_changes(change, word):
-    project = make_project()
-    label = label_of(project, "DOCTOR")
-    with pytest.raises(ServiceError, match=word):
-        labels.update_label(label=label, actor=None, **change)
-    assert (Label.objects.get(pk=label.pk).name, Label.objects.get(pk=label.pk).hotkey) == ("DOCTOR", "2")
-
-
-def test_merging_moves_spans_drops_duplicates_and_keeps_frozen_gold():
-    project = make_project()
-    note = make_note(project)
-    make_set(note, make_member(project), [(0, 5, "DOCTOR"), (0, 5, "PATIENT"), (6, 11, "DOCTOR")])
-    gold = make_author(project, kind="gold", name="gold")
-    make_set(note, gold, [(0, 11, "DOCTOR")], submitted=True)
+def test_merging_moves_spans_drops_duplicates_and_keeps_frozen_gold(world, project):
+    make.make_set(world.note, world.ann, [(0, 5, "DOCTOR"), (0, 5, "PATIENT"), (6, 11, "DOCTOR")])
+    gold = make.make_author(project, kind="gold", name="gold")
+    make.make_set(world.note, gold, [(0, 11, "DOCTOR")], submitted=True)
     version, _ = freeze(project=project, actor=None)
     source, target = label_of(project, "DOCTOR"), label_of(project, "PATIENT")
 
@@ -73,43 +54,93 @@ def test_merging_moves_spans_drops_duplicates_and_keeps_frozen_gold():
     assert (preview["spans"], preview["notes"], preview["already_there"]) == (3, 1, 1)
     assert labels.merge_labels(source=source, target=target, actor=None) == preview
 
-    assert sorted(Span.objects.values_list("start", "end", "label__code")) == [
-        (0, 5, "PATIENT"),
-        (0, 11, "PATIENT"),
-        (6, 11, "PATIENT"),
-    ]
+    left = sorted(Span.objects.values_list("start", "end", "label__code"))
+    assert left == [(0, 5, "PATIENT"), (0, 11, "PATIENT"), (6, 11, "PATIENT")]
     assert version.notes.get().spans[0][2] == "DOCTOR"
     again, new = freeze(project=project, actor=None)
-    assert new
-    assert again.number == 2
+    assert new and again.number == 2
 
-
-def test_a_merged_label_frees_its_name_and_key():
-    project = make_project()
-    source, target = label_of(project, "DOCTOR"), label_of(project, "PATIENT")
-    labels.merge_labels(source=source, target=target, actor=None)
+    # The merged label frees its name and key.
     labels.update_label(label=target, actor=None, name="DOCTOR", hotkey="2")
-    with pytest.raises(ServiceError, match="already merged"):
-        labels.merge_labels(source=source, target=label_of(project, "CITY"), actor=None)
+    for other, words in ((label_of(project, "CITY"), "already merged"), (label_of(world.other, "CITY"), "different")):
+        with pytest.raises(ServiceError, match=words):
+            labels.merge_labels(source=source if words.startswith("a") else target, target=other, actor=None)
 
 
-def test_labels_of_two_projects_do_not_merge():
-    with pytest.raises(ServiceError, match="different projects"):
-        labels.merge_preview(source=label_of(make_project(), "DOCTOR"), target=label_of(make_project(), "DOCTOR"))
+# ── Deletion ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_new_label_gets_an_ascii_code():
-    project = make_project()
-    make_member(project, Role.MANAGER)
-    label = labels.add_label(
-        label_set=project.label_set, category=project.label_set.categories.first(), name="ETÀ", actor=None
-    )
-    assert (label.code, label.placeholder) == ("ETA", "[ETÀ]")
+@pytest.fixture
+def mia(world, sign_in):
+    return sign_in(world.mia)
 
 
-def test_a_name_without_a_letter_gives_no_code():
-    project = make_project()
-    with pytest.raises(ServiceError, match="at least one letter or digit"):
-        labels.add_label(
-            label_set=project.label_set, category=project.label_set.categories.first(), name="///", actor=None
-        )
+@pytest.fixture
+def address(city):
+    return f"/projects/covid/labels/{city.pk}/delete/"
+
+
+def test_an_unused_label_is_deleted_once(world, mia, city, address):
+    PersonalKey.objects.create(user=world.ann, label=city, key="c")
+    assert address in check_page(mia.get("/projects/covid/labels/"))
+    assert "Nothing uses this label" in check_page(mia.get(address))
+    for _click in range(2):
+        assert mia.post(address).url == "/projects/covid/labels/"
+    assert not Label.objects.filter(pk=city.pk).exists() and not PersonalKey.objects.exists()
+    assert [event.data for event in Event.objects.filter(verb=LABEL_DELETED)] == [{"label": "CITY", "id": city.pk}]
+    assert mia.get(address).status_code == 404
+
+
+def annotated(world, city):
+    make.make_set(world.note, world.ann, [(44, 50, "CITY")])
+
+
+def with_changes_that_can_be_undone(world, city):
+    from annotations.annotate.services.spans import apply_change
+    from annotations.core.changes import read_change
+
+    make.make_set(world.note, world.ann)
+    change = {"change_id": "6f0c6d5e-0000-4000-8000-000000000001", "kind": "create", "start": 0, "end": 5}
+    change |= {"label": city.pk, "quote": world.note.text[:5]}
+    apply_change(document=world.note, user=world.ann, change=read_change(change))
+    Span.objects.all().delete()
+
+
+def merged_into(world, city):
+    labels.merge_labels(source=label_of(world.project, "PATIENT"), target=city, actor=None)
+
+
+def frozen(world, city):
+    gold = make.make_author(world.project, kind="gold", name="gold")
+    made = make.make_set(world.note, gold, [(44, 50, "CITY")], submitted=True)
+    freeze(project=world.project, actor=world.mia, reason="")
+    Span.objects.filter(annotation_set=made).delete()
+
+
+def during_a_job(world, city):
+    Job.objects.create(kind="export", project=world.project, key="k", state=Job.State.RUNNING)
+
+
+@pytest.mark.parametrize(
+    ("use", "words"),
+    [
+        (annotated, "Spans: 1, in notes: 1"),
+        (with_changes_that_can_be_undone, "people can still undo"),
+        (merged_into, "1 label that was merged into it"),
+        (frozen, "Gold versions: 1"),
+        (during_a_job, "Jobs are running"),
+    ],
+)
+def test_a_used_label_is_kept_and_says_where_it_is_used(world, mia, city, address, use, words):
+    use(world, city)
+    shown, answer = check_page(mia.get(address)), mia.post(address)
+    assert answer.status_code == 409 and Label.objects.filter(pk=city.pk).exists()
+    assert words in (answer.text if use is during_a_job else shown)
+    if use is annotated:
+        assert f"/projects/covid/labels/{city.pk}/merge" in shown and "Delete label" not in shown
+
+
+def test_the_last_label_stays(project, city):
+    Label.objects.filter(label_set__project=project).exclude(pk=city.pk).delete()
+    with pytest.raises(ServiceError, match="only label"):
+        labels.delete_label(label=city, actor=None)

@@ -1,10 +1,16 @@
-"""Settings of a project, and assignment of notes by name."""
+"""Settings of a project, quotas, and assignment of notes by name and by the rule; on pages and by commands."""
+
+import io
+import json
+from collections import Counter
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from annotations.core.errors import ServiceError
 from annotations.models import Assignment, Event, Membership, Project
 from annotations.projects.events import NOTES_ASSIGNED, PROJECT_CHANGED
+from annotations.projects.services.assigning import assign_list, assign_new_member, assign_new_notes
 from annotations.projects.services.filling import fill_up
 from annotations.projects.services.projects import update_project
 from tests import factories as make
@@ -12,8 +18,7 @@ from tests.worlds.checks import check_page
 from tests.worlds.managing import HUGE
 
 PAGE = "/projects/covid/settings/"
-ASSIGN = "/projects/covid/settings/assign"
-FILL = "/projects/covid/settings/fill"
+ASSIGN, FILL = f"{PAGE}assign", f"{PAGE}fill"
 
 
 @pytest.fixture
@@ -22,131 +27,57 @@ def mia(world, sign_in):
 
 
 def values(**over):
-    known = {"name": "Ward", "language": "IT", "distribution": "some", "annotators_per_note": 3, "second_review": "off"}
-    known["planted_share"] = 0
-    return known | over
+    known = {"name": "Ward", "language": "IT", "distribution": "some", "annotators_per_note": 3}
+    return known | {"second_review": "off", "planted_share": 0} | over
+
+
+def stored(world):
+    return Project.objects.get(pk=world.project.pk)
+
+
+def live(world):
+    found = Assignment.objects.filter(project=world.project).exclude(state="released")
+    return Counter(found.values_list("user__username", flat=True))
+
+
+# ── The form ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_settings_are_changed(world, mia):
-    html = check_page(mia.get(PAGE))
-    assert "Assignments of the 2 existing notes stay" in html
+    assert "Assignments of the 2 existing notes stay" in check_page(mia.get(PAGE))
     for _ in range(2):
-        assert mia.post(PAGE, values()).url == PAGE
-    project = Project.objects.get(pk=world.project.pk)
-    assert (project.name, project.language) == ("Ward", "it")
+        assert mia.post(PAGE, values(idle_days=14, notes_per_annotator=3, unanimous_passes="on")).url == PAGE
+    project = stored(world)
+    assert (project.name, project.slug, project.language) == ("Ward", "covid", "it")
     assert (project.distribution, project.annotators_per_note) == ("some", 3)
-    assert project.slug == "covid"
+    assert (project.idle_days, project.notes_per_annotator) == (14, 3)
+    assert (project.unanimous_passes, project.anonymous_adjudication, project.show_outcome) == (True, False, False)
     assert Event.objects.filter(verb=PROJECT_CHANGED).count() == 1
-    assert "Each note needs 3 annotators, but the project has only 2" in check_page(mia.get(PAGE))
-    # Existing assignments stay.
-    assert Assignment.objects.filter(project=world.project).count() == 4
+    html = check_page(mia.get(PAGE))
+    assert "Each note needs 3 annotators, but the project has only 2" in html and 'value="14"' in html
+    assert Assignment.objects.filter(project=world.project).count() == 4, "existing assignments stay"
+    mia.post(PAGE, values(idle_days="", notes_per_annotator="", show_outcome="on", anonymous_adjudication="on"))
+    project = stored(world)
+    assert (project.idle_days, project.notes_per_annotator) == (None, None)
+    assert (project.unanimous_passes, project.anonymous_adjudication, project.show_outcome) == (False, True, True)
 
 
-@pytest.mark.parametrize(
-    "over",
-    [
-        {"name": ""},
-        {"name": "x" * 121},
-        {"language": "italian!"},
-        {"distribution": "nobody"},
-        {"annotators_per_note": 0},
-        {"annotators_per_note": 21},
-        {"annotators_per_note": "x"},
-        {"annotators_per_note": HUGE},
-    ],
-)
-def test_errors_keep_what_was_typed(world, mia, over):
-    response = mia.post(PAGE, values(name="Ward nine") | over)
-    assert response.status_code == 422
-    html = check_page(response)
-    assert "errorlist" in html
-    assert "name" in over or "Ward nine" in html
-    assert Project.objects.get(pk=world.project.pk).name == "Covid ward"
-
-
-# ── Assigning ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.fixture
-def cas(world):
-    return make.make_member(world.project, user="cas")
-
-
-def test_notes_are_assigned(world, mia, cas):
-    for _ in range(2):
-        response = mia.post(ASSIGN, {"annotator": cas.pk, "names": " caso-001 \r\n\r\ncaso-002\ncaso-001"}, follow=True)
-        assert "2 notes from the list are assigned to cas" in check_page(response)
-    assert Assignment.objects.filter(user=cas, state=Assignment.State.OPEN).count() == 2
-
-
-@pytest.mark.parametrize(
-    "names, words",
-    [
-        ("caso-001\nnowhere", "These notes don&#x27;t exist: nowhere. Nothing was assigned."),
-        ("\n \n", "required"),
-        ("", "required"),
-    ],
-)
-def test_with_an_unknown_name_nothing_is_assigned(world, mia, cas, names, words):
-    response = mia.post(ASSIGN, {"annotator": cas.pk, "names": names})
-    assert response.status_code == 422
-    html = check_page(response)
-    assert words in html
-    assert not names.strip() or "caso-001" in html
-    assert not Assignment.objects.filter(user=cas).exists()
-
-
-@pytest.mark.parametrize("user", ["vic", "out", "", "x", str(HUGE)])
-def test_notes_are_assigned_to_annotators_only(world, mia, user):
-    user = getattr(world, user).pk if hasattr(world, user) else user
-    response = mia.post(ASSIGN, {"annotator": user, "names": "caso-001"})
-    assert response.status_code == 422
-    check_page(response)
-    assert Assignment.objects.count() == 4
-
-
-def test_without_annotators_the_page_says_so(db, sign_in):
-    project = make.make_project("lone")
-    html = check_page(sign_in(make.make_member(project, "manager")).get("/projects/lone/settings/"))
-    assert "No annotators yet" in html
-
-
-# ── Existing notes ───────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_existing_notes_are_assigned_by_the_rule(world, mia, cas):
-    response = mia.post(FILL, follow=True)
-    assert "2 assignments were made" in check_page(response)
-    assert Assignment.objects.filter(user=cas).count() == 2
-    assert Event.objects.get(verb=NOTES_ASSIGNED).data == {"rule": True, "notes": 2}
-    assert "All notes already have enough annotators" in check_page(mia.post(FILL, follow=True))
-    assert Event.objects.filter(verb=NOTES_ASSIGNED).count() == 1
-
-
-def test_each_note_goes_to_the_annotators_with_the_fewest_open_notes(world, mia, cas):
-    Project.objects.filter(pk=world.project.pk).update(distribution="some", annotators_per_note=2)
-    Assignment.objects.filter(user=world.ben).delete()
-    third = make.make_note(world.project)
-    released = Assignment.objects.create(project=world.project, document=third, user=cas, state="released")
-    world.project.refresh_from_db()
-    assert fill_up(project=world.project, actor=world.mia) == 4
-    live = Assignment.objects.exclude(state="released").values_list("document", "user")
-    assert all(sum(note == pk for note, _ in live) == 2 for pk in (*[n.pk for n in world.notes], third.pk))
-    assert (third.pk, cas.pk) not in live
-    released.refresh_from_db()
-    assert released.state == "released"
-
-
-@pytest.mark.parametrize("rule, words", [("list", "by name only"), ("everyone", "no annotators yet")])
-def test_nothing_to_assign(world, mia, rule, words):
-    Project.objects.filter(pk=world.project.pk).update(distribution=rule)
-    if rule == "everyone":
-        Membership.objects.filter(role="annotator").update(active=False)
-    assert words in check_page(mia.post(FILL, follow=True))
-    assert Assignment.objects.count() == 4
-
-
-# ── Options ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_errors_keep_what_was_typed(world, mia):
+    wrong = {
+        "name": ["", "x" * 121],
+        "language": ["italian!"],
+        "distribution": ["nobody"],
+        "annotators_per_note": [0, 21, "x", HUGE],
+        "idle_days": ["0", "366", "x"],
+        "notes_per_annotator": ["0", "-1", "x", "1000001", 2**31, HUGE],
+    }
+    for name, some in wrong.items():
+        for value in some:
+            response = mia.post(PAGE, values(name="Ward nine") | {name: value})
+            assert response.status_code == 422, (name, value)
+            html = check_page(response)
+            assert "errorlist" in html and (name == "name" or "Ward nine" in html)
+    assert stored(world).name == "Covid ward"
 
 
 def run_of(project, name="rules-1", submitted=True):
@@ -155,35 +86,161 @@ def run_of(project, name="rules-1", submitted=True):
     return author
 
 
-def test_annotators_may_start_from_a_run(world, mia):
-    run = run_of(world.project)
+def test_annotators_may_start_from_a_run_of_this_project(world, mia):
+    run, others = run_of(world.project), run_of(world.other)
     run_of(world.project, "unfinished", submitted=False)
     html = check_page(mia.get(PAGE))
-    assert "without spans, blind (recommended)" in html
-    assert "Spans of rules-1" in html
-    assert "unfinished" not in html
+    assert "without spans, blind (recommended)" in html and "Spans of rules-1" in html and "unfinished" not in html
     for chosen, after in ((run.pk, run), ("", None)):
-        assert mia.post(PAGE, values(seed_from=chosen)).url == PAGE
-        assert Project.objects.get(pk=world.project.pk).seed_from == after
+        assert mia.post(PAGE, values(seed_from=chosen)).url == PAGE and stored(world).seed_from == after
     fields = [event.data["fields"] for event in Event.objects.filter(verb=PROJECT_CHANGED)]
-    assert "seed_from" in fields[0]
-    assert fields[1] == ["seed_from"]
-
-
-def test_only_from_a_run_of_this_project(world, mia):
-    others = run_of(world.other)
-    person = make.make_author(world.project, world.ann)
-    for chosen in (others.pk, person.pk, 0, HUGE, "x"):
+    assert "seed_from" in fields[0] and fields[1] == ["seed_from"]
+    for chosen in (others.pk, make.make_author(world.project, world.ann).pk, 0, HUGE, "x"):
         response = mia.post(PAGE, values(seed_from=chosen))
-        assert response.status_code == 422
-        assert "This run no longer exists" in check_page(response)
+        assert response.status_code == 422 and "no longer exists" in check_page(response)
     with pytest.raises(ServiceError, match="only from a model run of this project"):
         update_project(project=world.project, actor=world.mia, seed_from=others)
-    assert Project.objects.get(pk=world.project.pk).seed_from is None
+    assert stored(world).seed_from is None
 
 
-def test_options_of_adjudication(world, mia):
-    assert 'name="show_outcome" id="id_show_outcome" checked' in " ".join(check_page(mia.get(PAGE)).split())
-    mia.post(PAGE, values(unanimous_passes="on", anonymous_adjudication="on"))
-    project = Project.objects.get(pk=world.project.pk)
-    assert (project.unanimous_passes, project.anonymous_adjudication, project.show_outcome) == (True, True, False)
+# ── Notes by name ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def cas(world):
+    return make.make_member(world.project, user="cas")
+
+
+def test_notes_are_assigned_by_name(world, mia, cas):
+    for _ in range(2):
+        response = mia.post(ASSIGN, {"annotator": cas.pk, "names": " caso-001 \r\n\r\ncaso-002\ncaso-001"}, follow=True)
+        assert "2 notes from the list are assigned to cas" in check_page(response)
+    assert live(world)["cas"] == 2
+
+
+def test_a_wrong_name_or_person_assigns_nothing(world, mia, cas, sign_in):
+    for names, words in (("caso-001\nnowhere", "nowhere"), ("\n \n", "required"), ("", "required")):
+        response = mia.post(ASSIGN, {"annotator": cas.pk, "names": names})
+        assert response.status_code == 422
+        html = check_page(response)
+        assert words in html and (not names.strip() or "caso-001" in html)
+    for user in (world.vic.pk, world.out.pk, "", "x", HUGE):
+        response = mia.post(ASSIGN, {"annotator": user, "names": "caso-001"})
+        assert response.status_code == 422 and check_page(response)
+    assert live(world) == {"ann": 2, "ben": 2}
+    assert "No annotators yet" in check_page(sign_in(world.out).get("/projects/other/settings/"))
+
+
+# ── Notes by the rule ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_existing_notes_are_assigned_by_the_rule(world, mia, cas):
+    assert "2 assignments were made" in check_page(mia.post(FILL, follow=True)) and live(world)["cas"] == 2
+    assert Event.objects.get(verb=NOTES_ASSIGNED).data == {"rule": True, "notes": 2}
+    check_page(mia.post(FILL, follow=True))
+    assert Event.objects.filter(verb=NOTES_ASSIGNED).count() == 1
+    Project.objects.update(distribution="list")
+    assert "by name only" in check_page(mia.post(FILL, follow=True))
+    Project.objects.update(distribution="everyone")
+    Membership.objects.filter(role="annotator").update(active=False)
+    assert "no annotators yet" in check_page(mia.post(FILL, follow=True))
+
+
+def test_each_note_goes_to_the_annotators_with_the_fewest_open_notes(world, cas):
+    world.project.distribution, world.project.annotators_per_note = "some", 2
+    world.project.save()
+    Assignment.objects.filter(user=world.ben).delete()
+    third = make.make_note(world.project)
+    released = Assignment.objects.create(project=world.project, document=third, user=cas, state="released")
+    assert fill_up(project=world.project, actor=world.mia) == 4
+    assigned = Assignment.objects.exclude(state="released").values_list("document", "user")
+    assert all(sum(note == pk for note, _ in assigned) == 2 for pk in (*[n.pk for n in world.notes], third.pk))
+    assert (third.pk, cas.pk) not in assigned
+    released.refresh_from_db()
+    assert released.state == "released"
+
+
+# ── Quotas: the most notes that the rule assigns to one annotator ────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def limited(world):
+    """At most three notes for each annotator; ann and ben have two, and ann has done hers."""
+    world.project.notes_per_annotator = 3
+    world.project.save()
+    Assignment.objects.filter(user=world.ann).update(state="done")
+    return world.project
+
+
+def more(project, number):
+    return [make.make_note(project, name=f"extra-{n}") for n in range(number)]
+
+
+@pytest.mark.parametrize("rule", ["everyone", "some"])
+def test_new_notes_go_only_to_annotators_with_room(world, limited, rule):
+    limited.distribution = rule
+    assert assign_new_notes(project=limited, notes=[note.pk for note in more(limited, 4)]) == 2
+    assert live(world) == {"ann": 3, "ben": 3}
+
+
+def test_new_annotators_and_existing_notes_follow_the_quota(world, limited, mia):
+    more(limited, 4)
+    cas = make.make_member(limited, user="cas")
+    assert assign_new_member(project=limited, user=cas) == 3
+    assert "2 assignments were made" in check_page(mia.post(FILL, follow=True))
+    assert live(world) == {"ann": 3, "ben": 3, "cas": 3}
+
+
+def test_notes_assigned_by_name_are_never_refused(world, limited):
+    names = [note.name for note in more(limited, 4)]
+    assign_list(project=limited, user=world.ann, names=names, actor=world.mia)
+    assert live(world)["ann"] == 6
+    assert assign_new_notes(project=limited, notes=[make.make_note(limited).pk]) == 1
+    assert live(world) == {"ann": 6, "ben": 3}
+
+
+# ── Commands ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def run(name, *words):
+    """Return the result of the command, or the code of its error."""
+    out = io.StringIO()
+    try:
+        call_command(name, "covid", *words, "--json", stdout=out)
+    except CommandError:
+        return json.loads(out.getvalue())["code"]
+    return json.loads(out.getvalue())
+
+
+def test_the_command_shows_and_changes_settings(world, capsys):
+    run_of(world.project)
+    before = run("project_settings")
+    assert (before["distribution"], before["seed_from"], before["idle_days"]) == ("everyone", None, None)
+    words = ["distribution=some", "annotators_per_note=1", "unanimous_passes=yes", "seed_from=rules-1", "idle_days=7"]
+    after = run("project_settings", "--by", "mia", *[f"--set={word}" for word in words])
+    changed = {"distribution": "some", "annotators_per_note": 1, "unanimous_passes": True, "seed_from": "rules-1"}
+    assert after == before | changed | {"idle_days": 7}
+    event = Event.objects.get(verb=PROJECT_CHANGED)
+    assert event.actor == world.mia and set(event.data["fields"]) == {word.partition("=")[0] for word in words}
+    emptied = run("project_settings", "--set", "idle_days=", "--set", "seed_from=")
+    assert emptied == after | {"idle_days": None, "seed_from": None}
+    call_command("project_settings", "covid")
+    assert "unanimous_passes: yes" in capsys.readouterr().out
+
+
+def test_settings_that_the_command_refuses(world):
+    for word in ("idle", "none=1", "slug=x", "unanimous_passes=perhaps"):
+        assert run("project_settings", "--set", word) == "set"
+    for word in ("annotators_per_note=0", "distribution=none", "name=", "planted_share=7"):
+        assert run("project_settings", "--set", "language=it", "--set", word) == "invalid"
+    assert run("project_settings", "--set", "seed_from=none") == "seed_from"
+    assert run("project_settings", "--by", "rev") == "access"
+    assert stored(world).language == "" and not Event.objects.exists()
+
+
+def test_the_command_makes_missing_assignments_by_the_rule(world):
+    make.make_note(world.project)
+    assert run("fill_notes", "--by", "rev") == "access" and run("fill_notes", "--by", "mia")["assigned"] == 2
+    assert run("fill_notes")["assigned"] == 0 and live(world) == {"ann": 3, "ben": 3}
+    Project.objects.update(distribution="list")
+    assert run("fill_notes") == "list"

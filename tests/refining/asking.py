@@ -23,13 +23,11 @@ def asked(settings, script, **more):
     `more`: further variables of the environment.
     """
     with serving(script) as running:
-        settings.LLM_SERVERS = read_servers(
-            {
-                "DEIDREVIEW_LLM_SERVERS": f"ward={running.url} cloud=http://llm.example.org/v1",
-                "DEIDREVIEW_LLM_WARD_MODELS": "small",
-                "DEIDREVIEW_LLM_WARD_AT_ONCE": "1",
-                "DEIDREVIEW_LLM_CLOUD_MODELS": "large",
-                **more,
-            }
-        )
+        listed = {
+            "SERVERS": f"ward={running.url} cloud=http://llm.example.org/v1",
+            "WARD_MODELS": "small",
+            "WARD_AT_ONCE": "1",
+            "CLOUD_MODELS": "large",
+        }
+        settings.LLM_SERVERS = read_servers({f"DEIDREVIEW_LLM_{name}": value for name, value in listed.items()} | more)
         yield running

@@ -1,10 +1,14 @@
 """What the tests of this feature share: forty invented notes with gold, frozen, and a run that marks too much."""
 
+import io
+import json
 from types import SimpleNamespace
 
 import pytest
+from django.core.management import call_command
 
 from annotations.gold.services.making import freeze
+from annotations.models import Span
 from annotations.projects.services.projects import create_project
 from tests import factories as make
 from tests.held import fresh
@@ -18,6 +22,8 @@ NOTE = (
     "Paziente: {patient}\nEtà: {age} anni\nRicoverata a {city} il {day}/03/2021 dal dott. {doctor}.\n"
     "Ematuria di colore rosso, PA 130/80, PCR 12, morbo di Crohn. Visita in cardiologia."
 )
+# The run `few`: notes, and annotations in each.
+NOTES, PER_NOTE = 3, 9
 WRONG = {"rosso": "PATIENT", "130/80": "DATE", "Crohn": "PATIENT", "cardiologia": "HOSPITAL"}
 
 
@@ -33,6 +39,12 @@ def note_of(number):
     return text, [*spans, (begins, begins + len(doctor), "DOCTOR")]
 
 
+def annotated(number):
+    """The spans of a run that marks too much: the identifiers of the note, and four wrong ones."""
+    text, spans = note_of(number)
+    return spans + [(text.index(quote), text.index(quote) + len(quote), label) for quote, label in WRONG.items()]
+
+
 def build_ward():
     """mia manages the project, vic only reads. The run `wide` has gold, and four wrong suggestions in each note."""
     project = create_project(name="Ward", label_set_key="i2b2-2014", language="it")
@@ -44,8 +56,7 @@ def build_ward():
         text, spans = note_of(number)
         note = make.make_note(project, text, f"caso-{number}", patient_id=f"p{number}", language="it")
         make.make_set(note, gold, spans, submitted=True)
-        wrong = [(text.index(quote), text.index(quote) + len(quote), label) for quote, label in WRONG.items()]
-        make.make_set(note, wide, [*spans, *wrong], submitted=True)
+        make.make_set(note, wide, annotated(number), submitted=True)
         notes.append(note)
     version, _new = freeze(project=project, actor=mia)
     return SimpleNamespace(project=project, gold=gold, wide=wide, mia=mia, vic=vic, notes=notes, version=version)
@@ -61,3 +72,24 @@ def ward(db, no_redis, settings, made_ward):
     # The heartbeat's connection doesn't see the job in the test's transaction, and would end the lease of a slow test.
     settings.JOB_LEASE_SECONDS = 3600
     return fresh(made_ward, build_ward)
+
+
+@pytest.fixture
+def few(ward):
+    """The run `few` has annotated three of the notes, with the four wrong suggestions of `wide`."""
+    run = make.make_author(ward.project, kind="run", name="few")
+    for number, note in enumerate(ward.notes[:NOTES]):
+        make.make_set(note, run, annotated(number), submitted=True)
+    return ward
+
+
+def command(*words):
+    """What a command prints as JSON."""
+    out = io.StringIO()
+    call_command(*map(str, words), "--json", stdout=out)
+    return json.loads(out.getvalue())
+
+
+def spans_of(name):
+    rows = Span.objects.filter(annotation_set__author__name=name)
+    return set(rows.values_list("annotation_set__document_id", "start", "end", "label__code"))

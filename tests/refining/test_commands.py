@@ -14,20 +14,9 @@ from models_runtime.models import RefinedItem, Refinement
 from models_runtime.refining import learning
 from models_runtime.refining.services.starting import start_refinement
 from tests import factories as make
-from tests.refining.conftest import note_of
+from tests.refining.conftest import command, note_of, spans_of
 
 pytestmark = [pytest.mark.queue]
-
-
-def command(*words):
-    out = io.StringIO()
-    call_command(*map(str, words), "--json", stdout=out)
-    return json.loads(out.getvalue())
-
-
-def spans_of(name):
-    rows = Span.objects.filter(annotation_set__author__name=name)
-    return set(rows.values_list("annotation_set__document_id", "start", "end", "label__code"))
 
 
 def test_a_run_that_marks_too_much(ward):
@@ -46,22 +35,20 @@ def test_a_run_that_marks_too_much(ward):
     assert span.provenance["refined"]["action"] == "keep" and span.provenance["refined"]["reason"]
     event = Event.objects.get(verb="refinement.started")
     assert (event.actor, event.data["method"]) == (ward.mia, "offline")
+    erase_patient(project=ward.project, patient_id="p3", actor=ward.mia)
+    assert not RefinedItem.objects.filter(document__name="caso-3").exists()
+    assert AnnotationSet.objects.filter(author=author).count() == 39
 
 
 def test_a_token_too_many_is_cut_off_and_a_missing_one_added(ward):
     loose = make.make_author(ward.project, kind="run", name="loose")
     for number, note in enumerate(ward.notes):
         _text, spans = note_of(number)
-        wrong = {
-            "PATIENT": lambda start, end, text: (start, text.rindex(" ", start, end)),
-            "CITY": lambda start, end, text: (start, end + len(" il")),
-            "DOCTOR": lambda start, end, text: (start - len("dott. "), end),
-        }
-        moved = [
-            (*(wrong[label](start, end, note.text) if label in wrong else (start, end)), label)
-            for start, end, label in spans
-        ]
-        make.make_set(note, loose, moved, submitted=True)
+        moved = {label: [start, end] for start, end, label in spans}
+        moved["PATIENT"][1] = note.text.rindex(" ", *moved["PATIENT"])
+        moved["CITY"][1] += len(" il")
+        moved["DOCTOR"][0] -= len("dott. ")
+        make.make_set(note, loose, [(*bounds, label) for label, bounds in moved.items()], submitted=True)
     found = command("refine", "ward", "loose", "--wait")
     assert (found["kept"], found["updated"], found["removed"]) == (80, 120, 0)
     assert spans_of(found["author"]) == spans_of("gold")
@@ -161,36 +148,27 @@ def test_a_worker_that_takes_over_continues(ward, monkeypatch):
     assert len(asked) == 20 + 25
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
+def test_errors_of_the_command(ward):
+    for words, code, said in (
         (["nothing"], "run", "no run “nothing”. Runs: wide"),
         (["wide", "--gold", "2"], "version", "Frozen versions: 1"),
         (["wide", "--by", "vic"], "access", "“vic” doesn't have permission"),
-    ],
-)
-def test_errors_of_the_command(ward, words, code, said):
-    out = io.StringIO()
-    with pytest.raises(CommandError, match=said):
-        call_command("refine", "ward", *words, "--json", stdout=out)
-    assert json.loads(out.getvalue())["code"] == code
+    ):
+        out = io.StringIO()
+        with pytest.raises(CommandError, match=said):
+            call_command("refine", "ward", *words, "--json", stdout=out)
+        assert json.loads(out.getvalue())["code"] == code
+    # Settings that the offline agent doesn't have.
+    for option, value in (("--examples", 3), ("--steps", 3), ("--tokens", 3), ("--without", "memory")):
+        with pytest.raises(CommandError):
+            command("refine", "ward", "wide", option, value)
     assert not Refinement.objects.exists() and not Job.objects.exists()
-
-
-def test_too_little_gold_and_none(ward):
     ward.version.notes.filter(document__in=ward.notes[9:]).delete()
     with pytest.raises(CommandError, match="too few spans to learn from"):
         command("refine", "ward", "wide", "--wait")
     ward.version.delete()
     with pytest.raises(CommandError, match="This project has no frozen gold version"):
         command("refine", "ward", "wide", "--name", "other")
-
-
-def test_erasing_a_patient_reaches_lists_and_sets(ward):
-    command("refine", "ward", "wide", "--wait")
-    erase_patient(project=ward.project, patient_id="p3", actor=ward.mia)
-    assert not RefinedItem.objects.filter(document__name="caso-3").exists()
-    assert AnnotationSet.objects.filter(author__name="wide-offline-1").count() == 39
 
 
 def test_a_refinement_by_clients_is_started_once(ward):

@@ -23,14 +23,12 @@ from tests.backends.llm.scripted import serving
 from tests.backends.refining.test_agent import answer as acting
 from tests.backends.refining.test_agent import begin_of
 from tests.refining.asking import answer, shown
-from tests.refining.conftest import WRONG, note_of
+from tests.refining.conftest import NOTES, PER_NOTE, WRONG, annotated, note_of
 from tests.waiting import HANGS, wait_for
 from tests.worlds.killing import DECIDED, STORED_AGENT, STORED_SINGLE, VARIABLE, Kills
 from tests.worlds.queue import wait_for_state
 
 pytestmark = [pytest.mark.queue, pytest.mark.processes, pytest.mark.django_db(transaction=True)]
-NOTES = 3
-PER_NOTE = 9
 
 
 class Single:
@@ -83,9 +81,8 @@ class Agent:
             return "no call"
         if before == 4:
             return acting(body, ("list_annotations", {}))
-        if one["text"] in WRONG:
-            return acting(body, ("remove", {"number": one["number"], "reason": "No identifier."}))
-        return acting(body, ("keep", {"number": one["number"], "reason": "An identifier."}))
+        act = "remove" if one["text"] in WRONG else "keep"
+        return acting(body, (act, {"number": one["number"], "reason": "As told."}))
 
 
 class Model:
@@ -137,10 +134,9 @@ def project():
     project = make.make_project("ward")
     run = make.make_author(project, kind="run", name="few")
     for number in range(NOTES):
-        text, spans = note_of(number)
-        wrong = [(text.index(quote), text.index(quote) + len(quote), label) for quote, label in WRONG.items()]
+        text = note_of(number)[0]
         note = make.make_note(project, text, f"caso-{number}", patient_id=f"p{number}", language="it")
-        make.make_set(note, run, [*spans, *wrong], submitted=True)
+        make.make_set(note, run, annotated(number), submitted=True)
     return project
 
 
@@ -156,11 +152,9 @@ class Refining:
         self.model.server.requests.clear()
         # The answers of an earlier refinement.
         LlmAnswer.objects.all().delete()
-        asked = Asked(server=server, without=task.asked.without)
-        key = f"{task.method}-{RefinedItem.objects.count()}"
-        return start_refinement(
-            project=self.project, source="few", method=task.method, actor=None, key=key, asked=asked
-        )  # fmt: skip
+        asked, key = Asked(server=server, without=task.asked.without), f"{task.method}-{RefinedItem.objects.count()}"
+        about = {"project": self.project, "source": "few", "method": task.method, "actor": None}
+        return start_refinement(**about, key=key, asked=asked)
 
     def put_back(self, row):
         """Do the relay's work after the lease of the killed process, and its share of the server, have run out."""
@@ -197,44 +191,44 @@ def unkilled(refining, task, server):
     return outcome(row), refining.asked()
 
 
-def test_a_killed_work_process_s_successor_asks_nothing_twice(refining):
+@pytest.mark.parametrize("task", [Single, pytest.param(Agent, marks=pytest.mark.nightly)])
+def test_a_killed_work_process_s_successor_asks_nothing_twice(refining, task):
     """Two processes die: with a stored answer whose decision isn't stored yet, and between two notes."""
-    for task in (Single, Agent):
-        refining.kills.at(task.stored, PER_NOTE // 2)
-        row = refining.start(task, "narrow")
-        wait_for(lambda: refining.kills.done, what="the first death", progress=refining.asked)
-        refining.kills.at(DECIDED, 1)
-        refining.put_back(row)
-        wait_for(lambda: refining.kills.done, what="the second death", progress=refining.asked)
-        items = RefinedItem.objects.filter(refinement=row, document__name="caso-0")
-        assert items.count() == PER_NOTE and not items.filter(action="").exists()
-        assert not Span.objects.filter(annotation_set__author=row.author).exists()
-        refining.put_back(row)
-        wait_for_state(row.job, Job.State.DONE, "the job to end")
-        found, asked = outcome(row), refining.asked()
-        assert len(asked) == len(set(asked)) == task.questions
-        assert found[-1]["calls"] == task.questions and found[-1]["unreadable"] >= NOTES
-        assert (found, asked) == unkilled(refining, task, "narrow")
+    refining.kills.at(task.stored, PER_NOTE // 2)
+    row = refining.start(task, "narrow")
+    wait_for(lambda: refining.kills.done, what="the first death", progress=refining.asked)
+    refining.kills.at(DECIDED, 1)
+    refining.put_back(row)
+    wait_for(lambda: refining.kills.done, what="the second death", progress=refining.asked)
+    items = RefinedItem.objects.filter(refinement=row, document__name="caso-0")
+    assert items.count() == PER_NOTE and not items.filter(action="").exists()
+    assert not Span.objects.filter(annotation_set__author=row.author).exists()
+    refining.put_back(row)
+    wait_for_state(row.job, Job.State.DONE, "the job to end")
+    found, asked = outcome(row), refining.asked()
+    assert len(asked) == len(set(asked)) == task.questions
+    assert found[-1]["calls"] == task.questions and found[-1]["unreadable"] >= NOTES
+    assert (found, asked) == unkilled(refining, task, "narrow")
 
 
-def test_only_questions_without_an_answer_are_asked_again(refining):
+@pytest.mark.parametrize("task", [Agent, pytest.param(Single, marks=pytest.mark.nightly)])
+def test_only_questions_without_an_answer_are_asked_again(refining, task):
     """A process dies while three questions are under way and all others before them have an answer."""
     model = refining.model
-    for task in (Single, Agent):
-        model.hold()
-        row = refining.start(task, "wide")
-        wait_for(lambda: len(model.held) == NOTES, what="three held questions", progress=refining.asked)
-        before = len(refining.asked())
-        refining.worker.tree[1].kill()
-        model.answer_all()
-        refining.put_back(row)
-        wait_for_state(row.job, Job.State.DONE, "the job to end")
-        found, asked = outcome(row), refining.asked()
-        again = Counter(asked) - Counter(set(asked))
-        assert sorted(again) == sorted(model.held) and again.total() == NOTES
-        assert NOTES < before < task.questions == len(set(asked))
-        # A question whose worker was killed may be among the counted calls.
-        assert task.questions <= found[-1].pop("calls") <= len(asked)
-        found_unkilled, asked_unkilled = unkilled(refining, task, "wide")
-        assert found_unkilled[-1].pop("calls") == task.questions
-        assert found == found_unkilled and set(asked) == set(asked_unkilled)
+    model.hold()
+    row = refining.start(task, "wide")
+    wait_for(lambda: len(model.held) == NOTES, what="three held questions", progress=refining.asked)
+    before = len(refining.asked())
+    refining.worker.tree[1].kill()
+    model.answer_all()
+    refining.put_back(row)
+    wait_for_state(row.job, Job.State.DONE, "the job to end")
+    found, asked = outcome(row), refining.asked()
+    again = Counter(asked) - Counter(set(asked))
+    assert sorted(again) == sorted(model.held) and again.total() == NOTES
+    assert NOTES < before < task.questions == len(set(asked))
+    # A question whose worker was killed may be among the counted calls.
+    assert task.questions <= found[-1].pop("calls") <= len(asked)
+    found_unkilled, asked_unkilled = unkilled(refining, task, "wide")
+    assert found_unkilled[-1].pop("calls") == task.questions
+    assert found == found_unkilled and set(asked) == set(asked_unkilled)

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import sqlite3
-import subprocess
 import sys
 import uuid
 from contextlib import asynccontextmanager, closing
@@ -17,7 +16,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.waiting import HANGS, wait_for
+from tests.waiting import wait_for
 from tests.worlds import warm
 from tests.worlds.product import ROOT, clean_environ, free_port, own_database
 
@@ -105,10 +104,7 @@ def address(world, tmp_path_factory):
     """A server over HTTP, with its address."""
     port, log = free_port(), tmp_path_factory.mktemp("http") / "log"
     with log.open("w") as output:
-        server = subprocess.Popen(
-            [sys.executable, "manage.py", "mcp", "--http", f"127.0.0.1:{port}"],
-            cwd=ROOT, env=world.env, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-        )  # fmt: skip
+        server = warm.Forked(["mcp", "--http", f"127.0.0.1:{port}"], world.env, output, output)
     found = f"http://127.0.0.1:{port}/mcp"
 
     def answers():
@@ -123,7 +119,7 @@ def address(world, tmp_path_factory):
         yield found
     finally:
         server.terminate()
-        server.wait(HANGS)
+        server.wait()
 
 
 @asynccontextmanager
@@ -198,8 +194,13 @@ async def refine(client, other, note):
     return made["name"]
 
 
-def check_result(world, name):
-    found = world.shell(LOOK.replace("NAME", name))
+def test_a_note_over_http_by_two_clients(world, address):
+    async def run():
+        manager = world.said["manager"]
+        async with over_http(address, manager) as client, over_http(address, manager) as other:
+            return await refine(client, other, world.said["ward"])
+
+    found = world.shell(LOOK.replace("NAME", asyncio.run(run())))
     assert found["spans"] == [[10, 20, "PATIENT"], [22, 24, "AGE"]]
     assert found["reasons"] == ["The whole name.", "An age."] and found["sets"] == 1 and found["reads"] > 5
     assert found["events"][-6:] == [
@@ -207,67 +208,47 @@ def check_result(world, name):
     ]  # fmt: skip
 
 
-def test_a_note_over_stdio(world):
+def test_over_stdio_a_deactivated_person_loses_access_at_once(world):
     async def run():
         async with over_stdio(world, world.said["manager"]) as client:
-            return await refine(client, client, world.said["ward"])
+            made = await ask(client, "start_refinement", project="ward", run="wide")
+            at = {"refinement": made["refinement"], "note": world.said["ward"]}
+            assert (await ask(client, "list_annotations", **at))["open"] == 3
+            await asyncio.to_thread(world.shell, REVOKE.replace("ACTIVE", "False"))
+            try:
+                return (await ask(client, "list_annotations", **at))["refused"]
+            finally:
+                await asyncio.to_thread(world.shell, REVOKE.replace("ACTIVE", "True"))
 
-    check_result(world, asyncio.run(run()))
-
-
-def test_a_note_over_http_by_two_clients(world, address):
-    async def run():
-        manager = world.said["manager"]
-        async with over_http(address, manager) as client, over_http(address, manager) as other:
-            return await refine(client, other, world.said["ward"])
-
-    check_result(world, asyncio.run(run()))
+    assert "no valid token" in asyncio.run(run())
 
 
-def test_a_refinement_started_by_the_command(world, address):
-    made = world.manage("refine", "ward", "wide", "--method", "external", "--by", "mia", "--json")
-    started = json.loads(made.stdout)
-
-    async def run():
-        async with over_http(address, world.said["reader"]) as client:
-            return (await ask(client, "list_refinements", project="ward"))["refinements"]
-
-    assert {
-        "refinement": started["refinement"],
-        "name": started["author"],
-        "run": "wide",
-        "notes": 1,
-        "unfinished": 1,
-    } in (asyncio.run(run()))
-
-
-def test_no_valid_token(world, address):
+def test_no_valid_token_and_web_pages(world, address):
     for token in ("", "deid_unknown", world.said["revoked"]):
         sent = {"Authorization": f"Bearer {token}"} if token else {}
         refused = httpx2.post(address, headers=sent, json={})
         assert refused.status_code == 401 and refused.headers["WWW-Authenticate"].startswith("Bearer")
     done = world.manage("mcp", DEIDREVIEW_TOKEN=world.said["revoked"])
     assert done.returncode == 1 and "no valid token" in done.stderr and done.stdout == ""
-
-
-def test_web_pages_are_refused(world, address):
+    # Web pages.
     sent = {"Authorization": f"Bearer {world.said['manager']}", "Accept": "application/json, text/event-stream"}
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    assert httpx2.post(address, headers=sent | {"Origin": "https://a.example"}, json=asked).status_code == 403
-    assert httpx2.post(address, headers=sent | {"Host": "a.example"}, json=asked).status_code == 421
+    for name, value, status in (("Origin", "https://a.example", 403), ("Host", "a.example", 421)):
+        assert httpx2.post(address, headers=sent | {name: value}, json=asked).status_code == status
 
 
 def test_what_rights_and_projects_refuse(world, address):
     said = world.said
+    started = json.loads(
+        world.manage("refine", "ward", "wide", "--method", "external", "--by", "mia", "--json").stdout
+    )  # fmt: skip
+    at = {"refinement": started["refinement"], "note": said["ward"]}
 
     async def refused(token, tool, /, **arguments):
         async with over_http(address, said[token]) as client:
             return (await ask(client, tool, **arguments))["refused"]
 
     async def run():
-        async with over_http(address, said["manager"]) as client:
-            made = await ask(client, "start_refinement", project="ward", run="wide")
-        at = {"refinement": made["refinement"], "note": said["ward"]}
         # The other project's note, by way of a refinement of this one, and a project that allows no client.
         assert "reach nothing" in await refused("manager", "list_annotations", **at | {"note": said["other"]})
         assert "lets no MCP client" in await refused("manager", "start_refinement", project="other", run="wide")
@@ -279,21 +260,11 @@ def test_what_rights_and_projects_refuse(world, address):
         assert "no tool" in await refused("manager", "read_file", path="/etc/passwd")
         async with over_http(address, said["reader"]) as client:
             assert (await ask(client, "list_annotations", **at))["open"] == 3
-        return at
+            listed = (await ask(client, "list_refinements", project="ward"))["refinements"]
+            of_command = {"name": started["author"], "run": "wide", "notes": 1, "unfinished": 1}
+            assert {"refinement": started["refinement"], **of_command} in listed
 
-    at = asyncio.run(run())
-    # A deactivated person loses access at once, also in a session over stdio that is open.
-
-    async def ended():
-        async with over_stdio(world, said["manager"]) as client:
-            assert (await ask(client, "list_annotations", **at))["open"] == 3
-            await asyncio.to_thread(world.shell, REVOKE.replace("ACTIVE", "False"))
-            try:
-                return (await ask(client, "list_annotations", **at))["refused"]
-            finally:
-                await asyncio.to_thread(world.shell, REVOKE.replace("ACTIVE", "True"))
-
-    assert "no valid token" in asyncio.run(ended())
+    asyncio.run(run())
 
 
 def test_an_address_that_is_none():

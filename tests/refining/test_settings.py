@@ -1,16 +1,20 @@
-"""The settings of a refinement with a language model, on the page and through the API."""
+"""Refinements with a language model on the page and through the API: their settings, consent, and cost."""
 
 import re
+import time
+from dataclasses import replace
 from html import unescape
+from itertools import count
 
 import pytest
-from django.core.management import CommandError
-from django.test import Client
 from django.urls import reverse
 
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.models import Refinement
-from tests.refining.test_commands import command
+from tests.backends.llm.scripted import Reply
+from tests.refining.asking import asked
+from tests.refining.conftest import NOTES, PER_NOTE, command
+from tests.refining.test_by_model import honest, reviewer
 from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
 
@@ -18,10 +22,10 @@ pytestmark = [pytest.mark.queue]
 
 
 @pytest.fixture
-def client(ward, settings):
-    listed = {"DEIDREVIEW_LLM_SERVERS": "ward=http://127.0.0.1:9/v1", "DEIDREVIEW_LLM_WARD_MODELS": "small"}
-    settings.LLM_SERVERS = read_servers(listed)
-    client = Client()
+def client(client, ward, settings):
+    listed = {"SERVERS": "ward=http://127.0.0.1:9/v1 b=http://llm.example.org/v1"}
+    listed |= {"WARD_MODELS": "small", "B_MODELS": "large"}
+    settings.LLM_SERVERS = read_servers({f"DEIDREVIEW_LLM_{name}": value for name, value in listed.items()})
     client.force_login(ward.mia)
     return client
 
@@ -34,12 +38,7 @@ def start(client, ward, **options):
 def test_the_page_stores_the_settings_of_each_method(ward, client, settings):
     page = check_page(client.get(reverse("refinements", args=["ward"])))
     more = page.partition("More settings")[2].partition("</details>")[0]
-    assert re.findall(r"<legend>(.*?)</legend>", more)[:2] == [
-        "One question per annotation",
-        "Agent with a language model",
-    ]
-    for name in ("language", "examples", "without", "steps", "tokens"):
-        assert f'name="{name}"' in more
+    assert all(f'name="{name}"' in more for name in ("language", "examples", "without", "steps", "tokens"))
     assert start(client, ward, without=["memory", "skills"], steps="7", tokens="9000").status_code == 302
     agent = Refinement.objects.first()
     assert (agent.switched_off, agent.language) == (["memory", "skills"], "it")
@@ -57,14 +56,11 @@ def test_errors_are_beside_their_field_and_the_form_keeps_its_values(ward, clien
     for options in (
         {"language": "fr"},
         {"method": "single", "examples": "31"},
-        {"examples": "6"},
         {"method": "offline", "examples": "6"},
         {"without": ["memory", "luck"]},
-        {"method": "single", "without": ["memory"]},
         {"steps": "0"},
         {"method": "single", "steps": "3"},
         {"tokens": "many"},
-        {"method": "offline", "tokens": "3"},
     ):
         response = start(client, ward, **options)
         assert response.status_code == 422
@@ -87,17 +83,135 @@ def test_the_api_has_the_same_settings(ward, client):
     row = Refinement.objects.get()
     assert (row.switched_off, row.language) == (["context", "todo"], "en")
     assert (row.params["steps"], row.params["tokens"]) == (7, 9000)
-    assert post(without=["luck"]) == (422, ["without"])
-    assert post(steps=-1) == (422, ["steps"])
-    assert post(tokens=2**31) == (422, ["tokens"])
-    assert post(examples=3) == (422, ["examples"])
-    assert post(method="single", steps=3) == (422, ["steps"])
-    assert post(method="external", without=["memory"]) == (422, ["without"])
+    for field, wrong in (
+        ("without", {"without": ["luck"]}), ("steps", {"steps": -1}), ("tokens", {"tokens": 2**31}),
+        ("examples", {"examples": 3}), ("steps", {"method": "single", "steps": 3}),
+        ("without", {"method": "external", "without": ["memory"]}),
+    ):  # fmt: skip
+        assert post(**wrong) == (422, [field])
     assert Refinement.objects.count() == 1
 
 
-def test_the_command_refuses_settings_that_the_offline_agent_does_not_have(ward):
-    for words in (["--examples", "3"], ["--steps", "3"], ["--tokens", "3"], ["--without", "memory"]):
-        with pytest.raises(CommandError):
-            command("refine", "ward", "wide", *words)
-    assert not Refinement.objects.exists()
+def test_notes_leave_only_with_consent(ward, client):
+    """The page and the API refuse to send notes to another machine unless the person agrees."""
+    sent = {"method": "single", "model": "b large"}
+    refused = start(client, ward, **sent)
+    assert refused.status_code == 422 and "llm.example.org" in refused.content.decode()
+    assert start(client, ward, **sent, may_leave="yes").status_code == 302
+    newest = Refinement.objects.first()
+    assert (newest.method, newest.server, newest.model) == ("single", "b", "large")
+    program, path = Program(ward.mia), "/projects/ward/refinements"
+    body = {"run": "wide", "method": "single", "server": "b"}
+    refused = program.post(path, body)
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "may_leave")
+    assert program.post(path, body | {"may_leave": True}).status_code == 202
+
+
+PAUSE = 0.02
+
+
+class Counted:
+    """A script whose answers have different numbers of tokens, which it adds up. One request in `fails` is refused."""
+
+    def __init__(self, script, fails=0):
+        self.script, self.fails = script, fails
+        self.calls = self.tokens_in = self.tokens_out = self.refused = 0
+        self._numbers = count(1)
+
+    def __call__(self, body):
+        self.calls += 1
+        number = next(self._numbers)
+        if self.fails and number == self.fails:
+            self.refused += 1
+            return Reply(status=503, headers={"Retry-After": "0"})
+        said = self.script(body)
+        said = Reply(said) if isinstance(said, str) else said
+        usage = {"prompt_tokens": 1000 + 37 * number, "completion_tokens": 11 * number}
+        self.tokens_in += usage["prompt_tokens"]
+        self.tokens_out += usage["completion_tokens"]
+        time.sleep(PAUSE)
+        message = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said.text}}
+        whole = {"id": "x", "object": "chat.completion", "created": 0, "model": body["model"], "choices": [message]}
+        return replace(said, body=(said.body or whole) | {"usage": usage})
+
+
+def compared(client, first, second):
+    """The rows of the table that compares two refinements, by name, and the whole page."""
+    shown = client.get(reverse("refinements", args=["ward"]), {"first": first, "second": second}).content.decode()
+    own = shown.split("Published figures")[0]
+    rows = {
+        row.split("</th>")[0]: [cell.split("</td>")[0].split(">", 1)[1] for cell in row.split("<td")[1:]]
+        for row in own.split('<th scope="row">')[1:]
+    }
+    return rows, shown
+
+
+COUNTS = ("calls", "tokens_in", "tokens_out")
+
+
+def test_two_refinements_stand_side_by_side_with_what_the_server_counted(few, client, settings):
+    price = {"DEIDREVIEW_LLM_WARD_PRICE": "USD 2.50/10"}
+    servers = {"single": Counted(honest, fails=5), "agent": Counted(reviewer)}
+    said = {}
+    for method, server in servers.items():
+        with asked(settings, server, **price):
+            said[method] = command("refine", "ward", "few", "--method", method, "--server", "ward", "--wait")
+    single, agent = servers.values()
+    assert (single.calls, agent.calls) == (PER_NOTE * NOTES + 1, 2 * NOTES) and single.refused == 1
+
+    # The command and the API.
+    ids = dict(Refinement.objects.values_list("method", "pk"))
+    program, efforts = Program(few.mia), {}
+    for method, server in servers.items():
+        found = said[method]
+        effort = efforts[method] = program.get(f"/projects/ward/refinements/{ids[method]}").json()["effort"]
+        for figures in (found, effort):
+            assert [figures[name] for name in COUNTS] == [getattr(server, name) for name in COUNTS]
+        assert found["seconds"] >= PAUSE * (server.calls - server.refused)
+        assert effort["cost"] == pytest.approx((2.5 * server.tokens_in + 10 * server.tokens_out) / 1_000_000, abs=1e-9)
+        assert effort["currency"] == "USD"
+        # With one question at a time, the job takes at least as long as the answers.
+        assert effort["seconds"] >= effort["answering"] - 0.01
+        assert effort["answering"] == pytest.approx(found["seconds"], abs=0.001)
+        assert all(effort[name] == found[name] for name in ("kept", "updated", "removed"))
+
+    # The page, in either order.
+    client.force_login(few.mia)
+    for first, second in (("single", "agent"), ("agent", "single")):
+        rows, shown = compared(client, ids[first], ids[second])
+        pair = [efforts[first], efforts[second]]
+        assert rows["Cost"] == [f"{one['cost']:.4f} USD" for one in pair]
+        # A time just between two tenths may be rounded either way.
+        for name, key in (("Duration, seconds", "seconds"), ("Answer time, seconds", "answering")):
+            assert [float(cell) for cell in rows[name]] == pytest.approx([one[key] for one in pair], abs=0.0501)
+        for name, row in (
+            ("calls", "Calls of the language model"), ("tokens_in", "Input tokens"), ("tokens_out", "Output tokens"),
+            ("kept", "Kept"), ("updated", "Changed"), ("removed", "Removed"),
+        ):  # fmt: skip
+            assert rows[row] == [f"{one[name]:,}" for one in pair]
+    assert efforts["single"]["updated"] == NOTES and efforts["agent"]["updated"] == 0
+    assert "Xu et al. 2026, table 3" in shown and "11.05" in shown
+    # Each result leads to its review, also that of a client, which has no job.
+    Refinement.objects.filter(pk=ids["single"]).update(job=None, method="external")
+    table = client.get(reverse("refinements", args=["ward"])).content.decode().split("</table>")[0]
+    for author in Refinement.objects.values_list("author", flat=True):
+        assert reverse("review_next", args=["ward", author]) in table
+
+
+def test_a_server_without_a_price_or_without_usage_shows_none(few, client, settings):
+    """Nothing is estimated: without a price there is no cost, and tokens that the server doesn't tell count as zero."""
+
+    def silent(body):
+        said = Counted(honest)(body)
+        return replace(said, body={name: value for name, value in said.body.items() if name != "usage"})
+
+    with asked(settings, silent):
+        found = command("refine", "ward", "few", "--method", "single", "--server", "ward", "--wait")
+        assert [found[name] for name in COUNTS] == [PER_NOTE * NOTES, 0, 0]
+        pk = Refinement.objects.get().pk
+        effort = Program(few.mia).get(f"/projects/ward/refinements/{pk}").json()["effort"]
+        assert (effort["cost"], effort["currency"]) == (None, "")
+        client.force_login(few.mia)
+        other = command("refine", "ward", "wide", "--method", "external")["refinement"]
+        rows, _shown = compared(client, pk, other)
+    assert "no price" in rows["Cost"][0] and rows["Cost"][1] == "–"

@@ -22,35 +22,19 @@ __all__ = ["clinic", "made_clinic", "made_world", "no_redis", "sign_in", "world"
 MARK = re.compile(r"«([^|«»]+)\|(\w+)»")
 # Each note: name, language, patient, and text with «string|LABEL».
 NOTES = [
-    (
-        "en-1",
-        "en",
-        "P-00417",
-        "Patient: «Adam Wilson|PATIENT», «45|AGE» years old, seen on «03/14/2019|DATE» by Dr. «Helen Marsh|DOCTOR» at "
-        "«Fairview Hospital|HOSPITAL», «Millbrook|CITY». Phone «555-201-8834|PHONE». Mr. «Wilson|PATIENT» improved.\n",
-    ),
-    (
-        "en-2",
-        "en",
-        "P-00417",
-        "«Wilson, Adam|PATIENT» came back on «03/28/2019|DATE», MRN «8841207|MEDICALRECORD». Contact: "
-        "«adam.wilson@wardpost.test|EMAIL».\n",
-    ),
-    (
-        "es-1",
-        "es",
-        "P-00902",
-        "Nombre: «Lucía Ferrer Ríos|PATIENT». Fecha: «7 de mayo de 2018|DATE». Médico: «Óscar Prieto|DOCTOR», "
-        "«Hospital del Valle|HOSPITAL». Domicilio: «Calle Olmo 12|STREET», «28999|ZIP» «Villasol|CITY».\n",
-    ),
-    (
-        "it-1",
-        "it",
-        "P-01133",
-        "«Giulia Venturi|PATIENT», «91|AGE» anni, visitata il «12 marzo 2021|DATE» dal dott. «Paolo Serra|DOCTOR» "
-        "presso l'«Ospedale San Lino|HOSPITAL» di «Borgonovo|CITY».\n",
-    ),
-]
+    ("en-1", "en", "P-00417",
+     "Patient: «Adam Wilson|PATIENT», «45|AGE» years old, seen on «03/14/2019|DATE» by Dr. «Helen Marsh|DOCTOR» at "
+     "«Fairview Hospital|HOSPITAL», «Millbrook|CITY». Phone «555-201-8834|PHONE». Mr. «Wilson|PATIENT» improved.\n"),
+    ("en-2", "en", "P-00417",
+     "«Wilson, Adam|PATIENT» came back on «03/28/2019|DATE», MRN «8841207|MEDICALRECORD». Contact: "
+     "«adam.wilson@wardpost.test|EMAIL».\n"),
+    ("es-1", "es", "P-00902",
+     "Nombre: «Lucía Ferrer Ríos|PATIENT». Fecha: «7 de mayo de 2018|DATE». Médico: «Óscar Prieto|DOCTOR», "
+     "«Hospital del Valle|HOSPITAL». Domicilio: «Calle Olmo 12|STREET», «28999|ZIP» «Villasol|CITY».\n"),
+    ("it-1", "it", "P-01133",
+     "«Giulia Venturi|PATIENT», «91|AGE» anni, visitata il «12 marzo 2021|DATE» dal dott. «Paolo Serra|DOCTOR» "
+     "presso l'«Ospedale San Lino|HOSPITAL» di «Borgonovo|CITY».\n"),
+]  # fmt: skip
 
 
 def marked(text: str) -> tuple[str, list[tuple[int, int, str]]]:

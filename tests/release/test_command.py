@@ -1,4 +1,4 @@
-"""The command `release`: what it writes, what it holds back, and that no identifier is left."""
+"""The command `release`: what it writes and holds back, and that no identifier is left. Its sources, and previews."""
 
 import hashlib
 import json
@@ -6,59 +6,62 @@ import json
 import pytest
 from django.core.management import CommandError
 
+from annotations import models
+from annotations.core.errors import ServiceError
 from annotations.domain.folding import words
 from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import Loaded
 from annotations.domain.hashing import gold_hash, text_sha256
 from annotations.domain.redaction.shipped import SHIPPED
-from annotations.models import Document, Event, Release, Span
+from annotations.gold.services.making import freeze
+from annotations.release.services.policies import policies_of
+from annotations.release.services.previewing import preview
+from annotations.release.services.sources import source_of, specs_of, union_of
+from tests import factories as make
 from tests.release.conftest import NOTES, add_note, marked, new_project, release_command, texts_in
 
 
-def test_the_command_masks_and_reports(ward, tmp_path):
-    out = tmp_path / "out"
-    result = release_command("ward", "--set", "gold", "--policy", "mask", "--out", out, "--purpose", "Research")
+def test_the_command_masks_and_reports(ward, release, tmp_path):
+    result = release("out", "--purpose", "Research")
     assert (result["notes"], result["leaks"], result["held_back"]) == (4, 0, 0)
     assert (result["release"], result["policy"], result["spans"]) == (1, "mask:1", 25)
-    texts = texts_in(out)
-    assert texts["en-2"].startswith("[PATIENT] came back on [DATE], MRN [MEDICALRECORD].")
-    release = Release.objects.get()
-    assert (release.state, release.note_count, release.purpose) == ("prepared", 4, "Research")
-    assert release.content_hash == result["content_hash"]
-    verbs = list(Event.objects.order_by("id").values_list("verb", flat=True))
+    assert texts_in(tmp_path / "out")["en-2"].startswith("[PATIENT] came back on [DATE], MRN [MEDICALRECORD].")
+    row = models.Release.objects.get()
+    assert (row.state, row.note_count, row.purpose) == ("prepared", 4, "Research")
+    assert row.content_hash == result["content_hash"]
+    verbs = list(models.Event.objects.order_by("id").values_list("verb", flat=True))
     assert verbs[-3:] == ["policy.saved", "release.started", "release.exported"]
+    freeze(project=ward.project, actor=ward.manager)
+    models.Span.objects.all().delete()
+    result = release("frozen", chosen="gold:1")
+    assert (result["notes"], result["spans"]) == (4, 25)
+    assert models.Release.objects.get(number=2).gold_version.number == 1
 
 
 @pytest.mark.parametrize("slug", SHIPPED)
-def test_no_labeled_string_survives(ward, tmp_path, slug):
+def test_no_labeled_string_survives(ward, release, tmp_path, slug):
     """Except for what the policy keeps or generalizes to."""
-    before = dict(Document.objects.values_list("name", "sha256"))
-    result = release_command(
-        "ward", "--set", "gold", "--policy", slug, "--out", tmp_path / "out", "--decide", "replace"
-    )
+    before = dict(models.Document.objects.values_list("name", "sha256"))
+    result = release("out", "--decide", "replace", policy=slug)
     assert (result["notes"], result["leaks"], result["held_back"]) == (4, 0, 0)
-    policy = Release.objects.get().policy
+    policy = models.Release.objects.get().policy
     texts = texts_in(tmp_path / "out")
     replacing = {"mask", "remove", "hash", "shift", "surrogate"}
     for name, _language, patient, _text in NOTES:
         of_patient = [text for _name, _language, other, text in NOTES if other == patient]
-        strings = {
-            (plain[start:end], label)
-            for plain, spans in map(marked, of_patient)
-            for start, end, label in spans
-            if policy.rules[label]["action"] in replacing
-        }
         left = " ".join(words(texts[name]))
-        for string, label in strings:
-            assert f" {' '.join(words(string))} " not in f" {left} ", (slug, name, label)
-    assert dict(Document.objects.values_list("name", "sha256")) == before
-    assert all(text_sha256(note.text) == note.sha256 for note in Document.objects.all())
+        for plain, spans in map(marked, of_patient):
+            for start, end, label in spans:
+                if policy.rules[label]["action"] in replacing:
+                    assert f" {' '.join(words(plain[start:end]))} " not in f" {left} ", (slug, name, label)
+    assert dict(models.Document.objects.values_list("name", "sha256")) == before
+    assert all(text_sha256(note.text) == note.sha256 for note in models.Document.objects.all())
 
 
 @pytest.mark.parametrize("format", sorted(set(FORMATS) - {"text", "csv"}))
-def test_moved_offsets_can_be_read_back(ward, tmp_path, format):
+def test_moved_offsets_can_be_read_back(ward, release, tmp_path, format):
     """The spans of the released files quote the replacements."""
-    release_command("ward", "--set", "gold", "--policy", "mask", "--out", tmp_path / "out", "--format", format)
+    release("out", "--format", format)
     out = tmp_path / "out"
     names = [path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()]
     reader, files = FORMATS[format], Loaded(lambda name: (out / name).read_bytes())
@@ -67,36 +70,32 @@ def test_moved_offsets_can_be_read_back(ward, tmp_path, format):
     assert len(notes) == 4
     for note in notes:
         _name, _language, _patient, text = next(row for row in NOTES if row[0] == note.name)
-        assert [(span.label, note.text[span.start : span.end]) for span in sorted(note.spans)] == [
-            (label, f"[{label}]") for _start, _end, label in marked(text)[1]
-        ]
+        expected = [(label, f"[{label}]") for _start, _end, label in marked(text)[1]]
+        assert [(span.label, note.text[span.start : span.end]) for span in sorted(note.spans)] == expected
 
 
 LABELS = {label: label for *_row, text in NOTES for _start, _end, label in marked(text)[1]}
 
 
-def test_json_lines_and_csv(ward, tmp_path):
-    release_command("ward", "--set", "gold", "--policy", "mask", "--out", tmp_path / "lines", "--format", "jsonl")
+def test_json_lines_and_csv(ward, release, tmp_path):
+    release("lines", "--format", "jsonl")
     rows = [json.loads(line) for line in (tmp_path / "lines" / "notes.jsonl").read_text("utf-8").splitlines()]
     assert [row["name"] for row in rows] == sorted(row["name"] for row in rows)
+    hashed = []
     for row in rows:
-        assert all(row["text"][span["start"] : span["end"]] == span["text"] for span in row["spans"])
         assert row["spans"]
-    hashed = gold_hash(
-        (row["name"], text_sha256(row["text"]), [(s["start"], s["end"], s["label"]) for s in row["spans"]])
-        for row in rows
-    )
-    assert hashed == Release.objects.get().content_hash
-    release_command("ward", "--set", "gold", "--policy", "mask", "--out", tmp_path / "tables", "--format", "csv")
+        assert all(row["text"][span["start"] : span["end"]] == span["text"] for span in row["spans"])
+        spans = [(span["start"], span["end"], span["label"]) for span in row["spans"]]
+        hashed.append((row["name"], text_sha256(row["text"]), spans))
+    assert gold_hash(hashed) == models.Release.objects.get().content_hash
+    release("tables", "--format", "csv")
     assert {path.name for path in (tmp_path / "tables").iterdir()} == {"notes.csv", "spans.csv", "release.json"}
     assert '"en-2","[PATIENT] came back on' in (tmp_path / "tables" / "notes.csv").read_text("utf-8-sig")
 
 
-def test_the_manifest_lists_every_file_and_nothing_of_the_originals(ward, tmp_path):
+def test_the_manifest_lists_every_file_and_nothing_of_the_originals(ward, release, tmp_path):
     out = tmp_path / "out"
-    result = release_command(
-        "ward", "--set", "gold", "--policy", "mask", "--out", out, "--format", "brat", "--recipient", "Adam Wilson"
-    )
+    result = release("out", "--format", "brat", "--recipient", "Adam Wilson")
     manifest = json.loads((out / "release.json").read_bytes())
     assert manifest["content_hash"] == result["content_hash"]
     assert (manifest["release"], manifest["notes"], manifest["policy"]) == (1, 4, {"slug": "mask", "version": 1})
@@ -106,102 +105,58 @@ def test_the_manifest_lists_every_file_and_nothing_of_the_originals(ward, tmp_pa
         data = files[row["name"]].read_bytes()
         assert (row["bytes"], row["sha256"]) == (len(data), hashlib.sha256(data).hexdigest())
     whole = (out / "release.json").read_text("utf-8")
-    assert "Wilson" not in whole and "P-00" not in whole and "Ward" not in whole and "ward" not in whole
+    assert not any(word in whole for word in ("Wilson", "P-00", "Ward", "ward"))
 
 
-def test_a_zip_is_the_same_each_time(ward, tmp_path):
-    for name in ("a", "b"):
-        release_command("ward", "--set", "gold", "--policy", "remove", "--out", tmp_path / f"{name}.zip")
-    first, second = ((tmp_path / f"{name}.zip").read_bytes() for name in ("a", "b"))
-    assert len(first) == len(second) and first[:200] == second[:200]
-
-
-def test_notes_with_findings_are_held_back(ward, tmp_path):
+def test_notes_with_findings_are_held_back(ward, release, tmp_path):
     add_note(ward.project, "en-3", "«Nora Quimby|PATIENT» is well. Quimby was told.\n", language="en")
-    result = release_command("ward", "--set", "gold", "--policy", "mask", "--out", tmp_path / "held")
+    result = release("held")
     assert (result["notes"], result["leaks"], result["held_back"]) == (4, 1, 1)
     assert "en-3" not in texts_in(tmp_path / "held")
-    replaced = release_command(
-        "ward", "--set", "gold", "--policy", "mask", "--out", tmp_path / "replaced", "--decide", "replace"
-    )
-    assert (replaced["notes"], replaced["leaks"], replaced["findings"]["replaced"]) == (5, 0, 1)
-    assert texts_in(tmp_path / "replaced")["en-3"] == "[PATIENT] is well. [PATIENT] was told.\n"
-    allowed = release_command(
-        "ward", "--set", "gold", "--policy", "mask", "--out", tmp_path / "allowed", "--decide", "allow"
-    )
-    assert (allowed["notes"], allowed["findings"]["allowed"]) == (5, 1)
-    assert texts_in(tmp_path / "allowed")["en-3"] == "[PATIENT] is well. Quimby was told.\n"
+    for answer, decided, name in (("replace", "replaced", "[PATIENT]"), ("allow", "allowed", "Quimby")):
+        result = release(answer, "--decide", answer)
+        assert (result["notes"], result["leaks"], result["findings"][decided]) == (5, 0, 1)
+        assert texts_in(tmp_path / answer)["en-3"] == f"[PATIENT] is well. {name} was told.\n"
+    text = "Spoke with «Helen|DOCTOR». Millbrook clinic.\n"
+    add_note(ward.project, "en-4", text, language="en", patient_id="P-00417")
+    assert release("other")["leaks"] == 2, "strings of the patient's other notes are found"
 
 
-def test_strings_of_the_patients_other_notes_are_found(ward, tmp_path):
-    add_note(
-        ward.project, "en-4", "Spoke with «Helen|DOCTOR». Millbrook clinic.\n", language="en", patient_id="P-00417"
-    )
-    result = release_command("ward", "--set", "gold", "--policy", "mask", "--out", tmp_path / "out")
-    assert (result["leaks"], result["held_back"]) == (1, 1)
-
-
-def test_a_name_with_an_identifier_becomes_neutral(ward, tmp_path):
+def test_a_name_with_an_identifier_becomes_neutral(ward, release, tmp_path):
     add_note(ward.project, "P-05550/quimby-1", "«Nora Quimby|PATIENT» is well.\n", language="en", patient_id="P-05550")
-    held = release_command("ward", "--set", "gold", "--policy", "mask", "--out", tmp_path / "held")
-    assert held["held_back"] == 1
-    result = release_command(
-        "ward", "--set", "gold", "--policy", "mask", "--out", tmp_path / "out", "--decide", "replace"
-    )
+    assert release("held")["held_back"] == 1
+    result = release("out", "--decide", "replace")
     assert (result["notes"], result["held_back"]) == (5, 0)
     (neutral,) = set(texts_in(tmp_path / "out")) - {row[0] for row in NOTES}
     assert neutral.startswith("note-") and neutral[5:].isdigit()
     assert "uimby" not in (tmp_path / "out" / "release.json").read_text("utf-8")
 
 
-def test_a_union_joins_overlapping_spans(ward, tmp_path):
-    from tests import factories as make
-
+def test_a_union_joins_overlapping_spans(ward, release, tmp_path):
     run = make.make_author(ward.project, kind="run", name="rules-1")
-    plain = ward.notes["en-2"].text
-    at = plain.index("came back")
+    at = ward.notes["en-2"].text.index("came back")
     made = make.make_set(ward.notes["en-2"], run, submitted=True)
     labels = {label.code: label for label in ward.project.label_set.labels.all()}
-    Span.objects.create(annotation_set=made, start=8, end=at + 4, label=labels["DOCTOR"], string_key=1)
-    result = release_command(
-        "ward", "--set", "union:run:rules-1+gold", "--policy", "mask", "--out", tmp_path / "out", "--decide", "allow"
-    )
-    assert result["notes"] == 4
+    models.Span.objects.create(annotation_set=made, start=8, end=at + 4, label=labels["DOCTOR"], string_key=1)
+    assert release("out", "--decide", "allow", chosen="union:run:rules-1+gold")["notes"] == 4
     assert texts_in(tmp_path / "out")["en-2"].startswith("[PATIENT] back on [DATE]")
 
 
-def test_a_frozen_version_of_gold(ward, tmp_path):
-    from annotations.gold.services.making import freeze
-
-    freeze(project=ward.project, actor=ward.manager)
-    Span.objects.all().delete()
-    result = release_command("ward", "--set", "gold:1", "--policy", "mask", "--out", tmp_path / "out")
-    assert (result["notes"], result["spans"]) == (4, 25)
-    assert Release.objects.get().gold_version.number == 1
-
-
-@pytest.mark.parametrize(
-    "arguments, code",
-    [
-        (["--set", "gold:9", "--policy", "mask"], "version"),
-        (["--set", "run:none", "--policy", "mask"], "set"),
-        (["--set", "union:gold", "--policy", "mask"], "set"),
-        (["--set", "gold", "--policy", "nothing"], "policy"),
-        (["--set", "gold", "--policy", "mask:7"], "policy"),
-        (["--set", "gold", "--policy", "mask:x"], "policy"),
-    ],
-)
-def test_what_the_command_refuses(ward, tmp_path, capsys, arguments, code):
-    with pytest.raises(CommandError):
-        release_command("ward", *arguments, "--out", tmp_path / "out")
-    assert not (tmp_path / "out").exists() and not Release.objects.exists()
-
-
-def test_a_full_folder_is_refused_before_the_work(ward, tmp_path):
+def test_what_the_command_refuses(ward, release, tmp_path):
+    for policy, chosen in (
+        ("mask", "gold:9"),
+        ("mask", "run:none"),
+        ("mask", "union:gold"),
+        ("nothing", "gold"),
+        ("mask:7", "gold"),
+        ("mask:x", "gold"),
+    ):
+        with pytest.raises(CommandError):
+            release("out", policy=policy, chosen=chosen)
     (tmp_path / "there").write_text("x")
     with pytest.raises(CommandError, match="not an empty folder"):
-        release_command("ward", "--set", "gold", "--policy", "mask", "--out", tmp_path)
-    assert not Release.objects.exists()
+        release("")
+    assert not (tmp_path / "out").exists() and not models.Release.objects.exists()
 
 
 def test_an_unmapped_label_is_named(db, no_redis, tmp_path):
@@ -212,3 +167,70 @@ def test_an_unmapped_label_is_named(db, no_redis, tmp_path):
     add_note(project, "n", "The «Aurora|SHIP» sank.\n")
     with pytest.raises(CommandError, match="SHIP"):
         release_command("own", "--set", "gold", "--policy", "mask", "--out", tmp_path / "out")
+
+
+@pytest.fixture
+def release(tmp_path):
+    """A function that releases the ward into a folder of this name."""
+
+    def run(name="out", *words, policy="mask", chosen="gold"):
+        return release_command("ward", "--set", chosen, "--policy", policy, "--out", tmp_path / name, *words)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "specs",
+    [["gold"], ["gold:1", "run:rules-1"], ["run:a+b", "gold"], ['run:"a"', "run:a+b", "gold"], ["run:a+b"]],
+)
+def test_a_union_can_be_read_again(specs):
+    assert specs_of(union_of(specs)) == specs
+
+
+def test_unions_without_plus_in_names_are_written_without_quotation_marks():
+    assert union_of(["gold:1", "run:rules-1"]) == "union:gold:1+run:rules-1"
+    assert specs_of("union: gold:1 + run:rules-1") == ["gold:1", "run:rules-1"]
+    assert union_of(["union:gold+run:a", "run:b+c"]) == 'union:gold+run:a+"run:b+c"'
+
+
+def test_an_open_quotation_mark_and_an_unknown_part_say_what_to_do(ward):
+    with pytest.raises(ServiceError, match="isn't closed"):
+        source_of(ward.project, 'union:gold+"run:a')
+    with pytest.raises(ServiceError, match="quotation marks"):
+        source_of(ward.project, "union:gold+run:a+b")
+
+
+def test_the_command_unites_repeated_sets(ward, tmp_path):
+    run = make.make_author(ward.project, kind=models.Author.Kind.RUN, name="rules+crf")
+    add_note(ward.project, "u", "«Nora Quimby|PATIENT» came.\n", author=run, language="en")
+    out = tmp_path / "out"
+    given = ["--set", "gold", "--set", "run:rules+crf"]
+    assert release_command("ward", *given, "--policy", "mask", "--out", out)["notes"] == 5
+    assert texts_in(out)["u"] == "[PATIENT] came.\n"
+
+
+def shown(ward, name, slug):
+    policy = next(policy for policy in policies_of(ward.project) if policy.slug == slug)
+    return preview(project=ward.project, set_spec="gold", policy=policy, document=ward.notes[name])
+
+
+@pytest.mark.parametrize("slug", ["mask", "surrogate"])
+def test_a_preview_stores_nothing(ward, slug):
+    found = shown(ward, "en-2", slug)
+    assert found.text == ward.notes["en-2"].text and len(found.spans) == len(found.released.pieces) == 4
+    assert "Wilson" not in found.released.text and not found.leaks
+    for model in (models.ReleasePolicy, models.ReleasedNote, models.LeakFinding, models.SurrogateEntity):
+        assert not model.objects.exists()
+
+
+def test_the_leak_gate_reads_the_patients_other_notes(ward):
+    ward.notes["x"] = add_note(ward.project, "x", "Fairview is far.\n", language="en", patient_id="P-00417")
+    (leak,) = shown(ward, "x", "mask").leaks
+    assert (leak.start, leak.end, leak.origin, leak.document) == (0, 8, "patient", ward.notes["en-1"].pk)
+
+
+def test_a_note_without_such_annotations(ward):
+    ward.notes["bare"] = make.make_note(ward.project)
+    with pytest.raises(ServiceError) as refused:
+        shown(ward, "bare", "mask")
+    assert refused.value.code == "empty"

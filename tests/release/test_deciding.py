@@ -15,8 +15,6 @@ from tests.factories import make_member
 from tests.held import fresh
 from tests.release.conftest import add_note, new_project
 
-pytestmark = pytest.mark.both_databases
-
 TEXTS = {
     "a": "«Nora Quimby|PATIENT» is well. Quimby slept. Call Quimby's son.\n",
     "b": "«Nora Quimby|PATIENT» left. Quimby paid.\n",
@@ -105,18 +103,14 @@ def test_equal_strings_are_decided_together_with_one_event(release, ward):
     assert {one.decided_by for one in found(release)} == {ward.mara}
 
 
-def test_allowing_keeps_the_text(release, ward):
-    before = text_of(release, "b")
-    assert decide_all(release=release, answer="allow", actor=ward.mara) == 3
-    assert states(release) == "ddd" and text_of(release, "b") == before
-    release.refresh_from_db()
-    assert release.figures["leaks"]["allowed"] == 3 and release.content_hash
-
-
 @pytest.mark.parametrize("answer", ["replace", "allow"])
 def test_every_answer_can_be_undone(release, ward, answer):
     ids, texts = [one.pk for one in found(release)], [text_of(release, name) for name in TEXTS]
-    decide_all(release=release, answer=answer, actor=ward.mara)
+    assert decide_all(release=release, answer=answer, actor=ward.mara) == 3
+    assert states(release) == "ddd"
+    assert (texts == [text_of(release, name) for name in TEXTS]) is (answer == "allow"), "allowing keeps the text"
+    release.refresh_from_db()
+    assert release.figures["leaks"]["allowed" if answer == "allow" else "replaced"] == 3 and release.content_hash
     assert undecide(release=release, findings=ids, actor=ward.mara) == 3
     assert [one.pk for one in found(release)] == ids and states(release) == "hhd"
     assert [text_of(release, name) for name in TEXTS] == texts
@@ -133,12 +127,6 @@ def test_an_answer_stays_when_somebody_else_answers_too(release, ward):
     assert text_of(release, "a") == "[PATIENT] is well. Quimby slept. Call [PATIENT]'s son.\n"
 
 
-def test_findings_of_another_release_are_not_touched(release, ward):
-    other = prepared(ward)
-    assert decide(release=release, findings=[one.pk for one in found(other)], answer="allow", actor=None) == 0
-    assert states(other) == "hhd"
-
-
 def test_many_notes_are_prepared_by_a_job(release, ward, monkeypatch):
     monkeypatch.setattr(deciding, "AT_ONCE", 1)
     assert decide_all(release=release, answer="replace", actor=None) == 3
@@ -149,15 +137,6 @@ def test_many_notes_are_prepared_by_a_job(release, ward, monkeypatch):
     release.refresh_from_db()
     assert (release.state, states(release)) == (Release.State.PREPARED, "ddd")
     assert text_of(release, "b") == "[PATIENT] left. [PATIENT] paid.\n"
-
-
-@pytest.mark.parametrize("state", ["preparing", "signed", "withdrawn"])
-def test_when_nothing_can_be_decided(release, ward, state):
-    Release.objects.update(state=state)
-    with pytest.raises(ServiceError) as refused:
-        decide_all(release=release, answer="replace", actor=None)
-    assert refused.value.code == "state"
-    assert states(release) == "hhd" and not Event.objects.filter(verb="release.decided").exists()
 
 
 def test_an_unknown_answer_is_refused(release):
@@ -189,18 +168,33 @@ def test_two_people_decide_at_once(release, at_once):
 
 def test_a_language_model_is_never_called_by_a_page(ward, monkeypatch):
     """A release whose surrogates a language model makes is prepared again by a job, on the queue of the model."""
-    monkeypatch.setitem(
-        MAKERS, "model", MakerKind(list, dict, lambda project, params: RulesMaker(project_key(project)), "llm")
-    )
-    release = start_release(
-        project=ward,
-        set_spec="gold",
-        policy=policy_named(ward, "surrogate"),
-        actor=None,
-        surrogate_maker={"kind": "model"},
-    )
+    kind = MakerKind(list, dict, lambda project, params: RulesMaker(project_key(project)), "llm")
+    monkeypatch.setitem(MAKERS, "model", kind)
+    policy, maker = policy_named(ward, "surrogate"), {"kind": "model"}
+    release = start_release(project=ward, set_spec="gold", policy=policy, actor=None, surrogate_maker=maker)
     work(release.job_id)
     assert decide_all(release=release, answer="replace", actor=None) == 3
     assert (release.state, release.job.queue) == (Release.State.PREPARING, "llm")
     work(release.job_id)
     assert states(release) == "ddd"
+
+
+def test_an_unknown_answer_or_another_state_is_refused(release, ward):
+    other = prepared(ward)
+    assert decide(release=release, findings=[one.pk for one in found(other)], answer="allow", actor=None) == 0
+    assert states(other) == "hhd", "findings of another release are not touched"
+    other.delete()
+    for call in (
+        lambda: decide(release=release, findings=[], answer="no", actor=None),
+        lambda: decide_equal(release=release, string_key=1, answer="no", actor=None),
+        lambda: decide_all(release=release, answer="", actor=None),
+    ):
+        with pytest.raises(ServiceError) as refused:
+            call()
+        assert refused.value.code == "answer"
+    for state in ("preparing", "signed", "withdrawn"):
+        Release.objects.update(state=state)
+        with pytest.raises(ServiceError) as refused:
+            decide_all(release=release, answer="replace", actor=None)
+        assert refused.value.code == "state"
+    assert states(release) == "hhd" and not Event.objects.filter(verb="release.decided").exists()

@@ -7,20 +7,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from annotations import models
 from annotations.jobs.runner import run as run_job
-from annotations.models import (
-    AuditNote,
-    AuditPlan,
-    Certificate,
-    Event,
-    Job,
-    LeakFinding,
-    Release,
-    ReleasedNote,
-    ReleasePolicy,
-    StoredFile,
-    SurrogateEntity,
-)
 from annotations.release.services.deciding import decide_all
 from annotations.release.services.outdating import outdated
 from annotations.surrogates.services.editing import replace
@@ -49,88 +37,38 @@ BOTH = pytest.mark.parametrize("people", [("mia", "mia"), ("mia", "max")])
 
 
 def events(verb):
-    return Event.objects.filter(verb=verb).count()
+    return models.Event.objects.filter(verb=verb).count()
 
 
 def test_start_release(clinic, twice):
     form = {"sets": ["gold"], "policy": "remove:1", "act": "start", "token": TOKEN}
     assert twice("release_new", form, number=None) == [302, 302]
-    assert Release.objects.count() == 2 and Job.objects.filter(kind="release").count() == 2
-    assert ReleasePolicy.objects.filter(slug="remove").count() == 1
-    assert twice("release_new", {**form, "token": TOKEN.replace("9", "8")}, number=None, people=("mia", "max")) == [
-        302,
-        302,
-    ]
-    assert sorted(Release.objects.values_list("number", flat=True)) == [1, 2, 3, 4]
-    assert ReleasedNote.objects.filter(release__number=4).count() == 3
+    assert models.Release.objects.count() == 2 and models.Job.objects.filter(kind="release").count() == 2
+    assert models.ReleasePolicy.objects.filter(slug="remove").count() == 1
+    other = form | {"token": TOKEN.replace("9", "8")}
+    assert twice("release_new", other, number=None, people=("mia", "max")) == [302, 302]
+    assert sorted(models.Release.objects.values_list("number", flat=True)) == [1, 2, 3, 4]
+    assert models.ReleasedNote.objects.filter(release__number=4).count() == 3
 
 
 @BOTH
 def test_prepare_again(clinic, twice, people):
     clinic.release = make_release(clinic.project, clinic.mia, "surrogate")
-    row = SurrogateEntity.objects.filter(project=clinic.project, kind="city").first()
+    row = models.SurrogateEntity.objects.filter(project=clinic.project, kind="city").first()
     replace(project=clinic.project, entity=row.pk, version=row.version, text="Zarelloburgo", actor=clinic.mia)
     assert outdated(clinic.release)
     assert twice("release_prepare", {}, number=2, people=people) == [302, 302]
-    assert Job.objects.filter(kind="release", state="queued").count() == events("release.prepared_again") == 1
-
-
-@BOTH
-@pytest.mark.parametrize("answer", ["replace", "allow"])
-def test_decide_all_of_a_string(clinic, twice, answer, people):
-    key = LeakFinding.objects.values_list("string_key", flat=True).order_by("string_key")[0]
-    before = LeakFinding.objects.filter(string_key=key).count()
-    assert twice("release_decide", {"answer": answer, "string": key}, people=people) == [302, 302]
-    assert LeakFinding.objects.filter(string_key=key, decision=answer).count() == before
-    assert LeakFinding.objects.count() == 3 and events("release.decided") == 1
-    release = Release.objects.get()
-    assert release.state == "prepared" and release.content_hash
-    figures = release.figures
-    assert figures["leaks"]["open"] == 3 - before
-    assert figures["notes"] == ReleasedNote.objects.filter(state="done").count()
+    assert models.Job.objects.filter(kind="release", state="queued").count() == events("release.prepared_again") == 1
 
 
 def test_opposite_decisions(clinic, at_once, sign_in):
     """One of the two answers is stored for all places of a string."""
-    key = LeakFinding.objects.values_list("string_key", flat=True).order_by("string_key")[0]
+    key = models.LeakFinding.objects.values_list("string_key", flat=True).order_by("string_key")[0]
     url = reverse("release_decide", args=["covid", 1])
     clients = [(sign_in(clinic.mia), answer) for answer in ("replace", "allow")]
     calls = [lambda one=one, a=a: one.post(url, {"answer": a, "string": key}).status_code for one, a in clients]
     assert at_once(*calls) == [302, 302]
-    assert len(set(LeakFinding.objects.filter(string_key=key).values_list("decision", flat=True))) == 1
-
-
-@BOTH
-def test_sign(clinic, twice, people):
-    decide_all(release=clinic.release, answer="allow", actor=clinic.mia)
-    page = Client()
-    page.force_login(clinic.mia)
-    html = page.get(reverse("certificate_sign", args=["covid", 1])).content.decode()
-    risks = [part.split('value="')[1].split('"')[0] for part in html.split('name="risk"')[1:]]
-    day = (timezone.localdate() + timedelta(days=30)).isoformat()
-    form = {"purpose": "Teaching", "recipient": "Milan", "expires_on": day, "own_risks": "", "risk": risks}
-    assert twice("certificate_sign", form, people=people) == [302, 302]
-    release = Release.objects.get()
-    assert release.state == "signed" and release.signed_by in (clinic.mia, clinic.max)
-    numbers = list(Certificate.objects.order_by("number").values_list("number", flat=True))
-    assert numbers == [1] and events("release.signed") == 1
-
-
-@BOTH
-def test_export(clinic, twice, people):
-    form = {"format": "text", "leave_out": "on", "token": TOKEN}
-    assert twice("release_export", form, people=people) == [302, 302]
-    jobs = list(Job.objects.filter(kind="release_export"))
-    assert len(jobs) == len(set(people))
-    for job in jobs:
-        run_job(job.pk)
-    assert StoredFile.objects.count() == len(jobs)
-
-
-@BOTH
-def test_withdraw(clinic, twice, people):
-    assert twice("release_withdraw", {}, people=people) == [302, 302]
-    assert Release.objects.get().state == "withdrawn" and events("release.withdrawn") == 1
+    assert len(set(models.LeakFinding.objects.filter(string_key=key).values_list("decision", flat=True))) == 1
 
 
 def test_withdraw_and_export_and_sign(clinic, at_once, sign_in):
@@ -139,23 +77,9 @@ def test_withdraw_and_export_and_sign(clinic, at_once, sign_in):
     clients = [(sign_in(clinic.mia), reverse(name, args=["covid", 1]), data) for name, data in requests]
     calls = [lambda c=c, url=url, data=data: c.post(url, data).status_code for c, url, data in clients]
     assert at_once(*calls) == [302, 302]
-    for job in Job.objects.filter(kind="release_export", state="queued"):
+    for job in models.Job.objects.filter(kind="release_export", state="queued"):
         run_job(job.pk)
-    assert not StoredFile.objects.exists() and Release.objects.get().state == "withdrawn"
-
-
-@BOTH
-def test_audit_plan_reading_and_finishing(clinic, twice, people):
-    decide_all(release=clinic.release, answer="allow", actor=clinic.mia)
-    form = {"target": "10", "confidence": "95", "by": "", "planted": "10", "leaks": "0"}
-    assert twice("audit_start", form, people=people) == [302, 302]
-    assert AuditPlan.objects.count() == events("audit.planned") == 1
-    assert AuditNote.objects.count() == AuditPlan.objects.get().drawn
-    assert twice("audit_next", {}, people=people) == [302, 302]
-    assert AuditNote.objects.filter(state="reading").count() == len(set(people))
-    note = AuditNote.objects.filter(reader=clinic.mia).get()
-    assert twice("audit_finish", {"note": note.position}) == [302, 302]
-    assert AuditNote.objects.filter(state="done").count() == 1
+    assert not models.StoredFile.objects.exists() and models.Release.objects.get().state == "withdrawn"
 
 
 @BOTH
@@ -170,4 +94,53 @@ def test_save_a_policy(clinic, at_once, sign_in, people):
     edits = [form | {"name": name} for name in ("Mask A", "Mask B")]
     calls = [lambda c=c, edit=edit: c.post(url, edit).status_code for c, edit in zip(clients, edits, strict=True)]
     assert sorted(at_once(*calls)) == [302, 422]
-    assert ReleasePolicy.objects.filter(slug="mask").count() == 2
+    assert models.ReleasePolicy.objects.filter(slug="mask").count() == 2
+
+
+@BOTH
+def test_a_release_from_its_decisions_to_its_withdrawal(clinic, twice, people):
+    different = len(set(people))
+    answer = "replace" if different == 1 else "allow"
+    key = models.LeakFinding.objects.values_list("string_key", flat=True).order_by("string_key")[0]
+    before = models.LeakFinding.objects.filter(string_key=key).count()
+    assert twice("release_decide", {"answer": answer, "string": key}, people=people) == [302, 302]
+    assert models.LeakFinding.objects.filter(string_key=key, decision=answer).count() == before
+    assert models.LeakFinding.objects.count() == 3 and events("release.decided") == 1
+    release = models.Release.objects.get()
+    assert release.state == "prepared" and release.content_hash
+    assert release.figures["leaks"]["open"] == 3 - before
+    assert release.figures["notes"] == models.ReleasedNote.objects.filter(state="done").count()
+
+    decide_all(release=release, answer="allow", actor=clinic.mia)
+    form = {"target": "10", "confidence": "95", "by": "", "planted": "10", "leaks": "0"}
+    assert twice("audit_start", form, people=people) == [302, 302]
+    assert models.AuditPlan.objects.count() == events("audit.planned") == 1
+    assert models.AuditNote.objects.count() == models.AuditPlan.objects.get().drawn
+    assert twice("audit_next", {}, people=people) == [302, 302]
+    assert models.AuditNote.objects.filter(state="reading").count() == different
+    note = models.AuditNote.objects.filter(reader=clinic.mia).get()
+    assert twice("audit_finish", {"note": note.position}) == [302, 302]
+    assert models.AuditNote.objects.filter(state="done").count() == 1
+
+    page = Client()
+    page.force_login(clinic.mia)
+    html = page.get(reverse("certificate_sign", args=["covid", 1])).content.decode()
+    risks = [part.split('value="')[1].split('"')[0] for part in html.split('name="risk"')[1:]]
+    day = (timezone.localdate() + timedelta(days=30)).isoformat()
+    form = {"purpose": "Teaching", "recipient": "Milan", "expires_on": day, "own_risks": "", "risk": risks}
+    assert twice("certificate_sign", form, people=people) == [302, 302]
+    release = models.Release.objects.get()
+    assert release.state == "signed" and release.signed_by in (clinic.mia, clinic.max)
+    numbers = list(models.Certificate.objects.order_by("number").values_list("number", flat=True))
+    assert numbers == [1] and events("release.signed") == 1
+
+    form = {"format": "text", "leave_out": "on", "token": TOKEN}
+    assert twice("release_export", form, people=people) == [302, 302]
+    jobs = list(models.Job.objects.filter(kind="release_export"))
+    assert len(jobs) == different
+    for job in jobs:
+        run_job(job.pk)
+    assert models.StoredFile.objects.count() == different
+
+    assert twice("release_withdraw", {}, people=people) == [302, 302]
+    assert models.Release.objects.get().state == "withdrawn" and events("release.withdrawn") == 1

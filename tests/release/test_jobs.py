@@ -62,11 +62,6 @@ def test_rows_follow_each_other_by_patient_and_batches_never_cut_a_patient(relea
     assert seen == [["", ""], ["", *["P-00001"] * EACH], ["P-00002"] * EACH, ["P-00003"] * EACH]
 
 
-def test_the_job_prepares_all_notes(release):
-    work(release.job_id)
-    check_complete(release)
-
-
 def test_the_same_token_gives_the_same_release(release):
     again = start_release(
         project=release.project, set_spec="gold", policy=release.policy, actor=release.created_by, token="t"
@@ -99,41 +94,6 @@ def test_a_killed_worker_loses_at_most_its_batch(release, monkeypatch):
     work(release.job_id)
     check_complete(release)
     assert len(calls) == 1 + 1 + 3
-
-
-def test_pause_and_resume(release, monkeypatch):
-    prepare = Preparer.prepare
-
-    def paused(*args):
-        queue.pause(Job.objects.get())
-        return prepare(*args)
-
-    monkeypatch.setattr(Preparer, "prepare", paused)
-    work(release.job_id)
-    assert Job.objects.get().state == Job.State.PAUSED
-    assert 0 < ReleasedNote.objects.filter(state="done").count() < PATIENTS * EACH
-    monkeypatch.setattr(Preparer, "prepare", prepare)
-    queue.resume(Job.objects.get())
-    work(release.job_id)
-    check_complete(release)
-
-
-def test_a_canceled_job_can_be_started_again(release, monkeypatch):
-    prepare = Preparer.prepare
-
-    def canceled(*args):
-        queue.cancel(Job.objects.get())
-        return prepare(*args)
-
-    monkeypatch.setattr(Preparer, "prepare", canceled)
-    work(release.job_id)
-    assert Job.objects.get().state == Job.State.CANCELED
-    release.refresh_from_db()
-    assert release.state == Release.State.PREPARING
-    monkeypatch.setattr(Preparer, "prepare", prepare)
-    queue.retry(Job.objects.get())
-    work(release.job_id)
-    check_complete(release)
 
 
 def test_helpers_take_other_patients(release):
@@ -179,25 +139,35 @@ def test_deleting_a_note_takes_its_released_text_and_findings(release):
     assert "Fenwick" not in str(second.figures)
 
 
-def test_a_signed_release_keeps_its_hash_after_an_erasure(release):
+@pytest.mark.parametrize("act", ["pause", "cancel"])
+def test_an_interrupted_job_goes_on(release, monkeypatch, act):
+    prepare = Preparer.prepare
+
+    def interrupted(*args):
+        getattr(queue, act)(Job.objects.get())
+        return prepare(*args)
+
+    monkeypatch.setattr(Preparer, "prepare", interrupted)
     work(release.job_id)
+    assert Job.objects.get().state == (Job.State.PAUSED if act == "pause" else Job.State.CANCELED)
+    assert ReleasedNote.objects.filter(state="done").count() < PATIENTS * EACH
     release.refresh_from_db()
+    assert release.state == Release.State.PREPARING
+    monkeypatch.setattr(Preparer, "prepare", prepare)
+    (queue.resume if act == "pause" else queue.retry)(Job.objects.get())
+    work(release.job_id)
+    check_complete(release)
+
+
+def test_the_job_prepares_all_notes_until_a_patient_is_erased_and_the_project_deleted(release):
+    work(release.job_id)
+    check_complete(release)
+    written = str([*Event.objects.values_list("data", flat=True), *Job.objects.values_list("params", "result")])
+    assert "Quimby" not in written and "P-0" not in written
     Release.objects.update(state=Release.State.SIGNED)
     erase_patient(project=release.project, patient_id="P-00001", actor=None)
     signed = Release.objects.get()
     assert (signed.content_hash, signed.erased_count) == (release.content_hash, EACH)
-
-
-def test_events_and_jobs_hold_no_text(release):
-    work(release.job_id)
-    written = (
-        f"{list(Event.objects.values_list('data', flat=True))} {list(Job.objects.values_list('params', 'result'))}"
-    )
-    assert "Quimby" not in written and "P-0" not in written
-
-
-def test_a_project_with_releases_can_be_deleted(release):
-    work(release.job_id)
     project = release.project
     archive_project(project=project, actor=None)
     delete_project(project=project, name=project.name, actor=None, seconds=None)

@@ -42,15 +42,6 @@ def test_the_original_view_and_an_unknown_view_show_the_text(reader):
         assert f'<a href="{reader.page}" aria-current="page">Original</a>' in html
 
 
-def test_the_chosen_annotation_set_stays_chosen(reader):
-    run = make.make_author(reader.project, kind="run", name="rules-1")
-    chosen = make.make_set(reader.notes[0], run, [(0, 11, "PATIENT")], submitted=True)
-    html = check_page(reader.client.get(f"{reader.page}?set={chosen.pk}&view=masked"))
-    shown = text_of(html)
-    assert ">[PATIENT]</span>" in shown and "Torino" in shown
-    assert f"?set={chosen.pk}&amp;view=surrogates" in html
-
-
 def test_the_view_goes_along_to_other_notes_and_annotation_sets(reader):
     run = make.make_author(reader.project, kind="run", name="rules-1")
     chosen = make.make_set(reader.notes[0], run, [(0, 11, "PATIENT")], submitted=True)
@@ -59,47 +50,28 @@ def test_the_view_goes_along_to_other_notes_and_annotation_sets(reader):
     assert f'?set={chosen.pk}&amp;view=masked"' in html
     html = check_page(reader.client.get(reader.page + "?view=%22onclick"))
     assert "onclick" not in html.split("<main")[1].split("note-views")[0]
-
-
-def test_a_note_without_annotations_has_no_views(reader):
+    html = check_page(reader.client.get(f"{reader.page}?set={chosen.pk}&view=masked"))
+    shown = text_of(html)
+    assert ">[PATIENT]</span>" in shown and "Torino" in shown and f"?set={chosen.pk}&amp;view=surrogates" in html
     note = make.make_note(reader.project, "Nothing here.")
-    html = check_page(reader.client.get(reverse("note", args=["covid", note.pk])))
-    assert "note-views" not in html
+    assert "note-views" not in check_page(reader.client.get(reverse("note", args=["covid", note.pk])))
 
 
 # ── Surrogates as JSON ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def ask(client, note, body, slug="covid"):
-    return client.post(
-        reverse("note_surrogates", args=[slug, note.pk]), json.dumps(body), content_type="application/json"
-    )
-
-
-def body_of(clinic, person, **more):
-    label = clinic.labels["PATIENT"].pk
-    return {"spans": [[0, 11, label], [6, 11, label]], "person": person.pk, **more}
+def ask(client, clinic, spans):
+    path = reverse("note_surrogates", args=["covid", clinic.notes[0].pk])
+    return client.post(path, json.dumps({"spans": spans, "person": clinic.rev.pk}), content_type="application/json")
 
 
 def test_the_review_gets_a_surrogate_for_each_stretch(clinic, sign_in):
-    response = ask(sign_in(clinic.rev), clinic.notes[0], body_of(clinic, clinic.rev))
+    client, label = sign_in(clinic.rev), clinic.labels["PATIENT"].pk
+    response = ask(client, clinic, [[0, 11, label], [6, 11, label]])
     assert response.status_code == 200
     ((start, end, text),) = response.json()["texts"]
     assert (start, end) == (0, 11) and text and "Rossi" not in text
-
-
-def test_malformed_spans_are_refused(clinic, sign_in):
-    client = sign_in(clinic.rev)
-    for spans in (
-        None,
-        "all",
-        [[0, 11]],
-        [[0, 11, "PATIENT"]],
-        [[11, 0, 1]],
-        [[0, 9999, 1]],
-        [[0, 11, 0]],
-        [7],
-        [[0, 0, 1]],
-    ):
-        response = ask(client, clinic.notes[0], {"spans": spans, "person": clinic.rev.pk})
+    lists = ([[0, 11]], [[0, 11, "PATIENT"]], [[11, 0, 1]], [[0, 9999, 1]], [[0, 11, 0]], [7], [[0, 0, 1]])
+    for spans in (None, "all", *lists):
+        response = ask(client, clinic, spans)
         assert (response.status_code, response.json()["error"]) == (400, "malformed")

@@ -7,6 +7,7 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotations.domain.redaction.shipped import SHIPPED
 from annotations.models import Event, ReleasePolicy
 
 
@@ -54,6 +55,7 @@ def test_a_new_policy_begins_with_the_written_rules_of_another(clinic, tmp_path)
 
 def test_what_is_refused_saves_nothing(clinic, table):
     before = ReleasePolicy.objects.count()
+    assert [policy["policy"] for policy in run()["policies"]] == list(SHIPPED)
     for row in (("NONE", "", "keep", ""), ("CITY", "", "keep", "perhaps")):
         assert run("mask", "--from", table(row)) == "row"
     for row in (("CITY", "", "shift", ""), ("CITY", "none", "keep", ""), ("CITY", "", "burn", "")):

@@ -25,26 +25,19 @@ def sent(editor, slug="mask", **changes):
     return {name: value for name, value in (data | changes).items() if value not in (False, None)}
 
 
-def test_the_list_shows_shipped_and_saved_versions(editor):
-    html = check_page(editor.client.get(POLICIES))
-    assert "HIPAA Safe Harbor" in html and "as shipped" in html and "all have a rule" in html
-    LabelSet.objects.filter(project=editor.project).update(key="test")
-    assert "28 labels without a rule" in check_page(editor.client.get(POLICIES))
-
-
 def test_the_editor_shows_a_rule_and_an_example_for_each_label(editor):
     html = check_page(editor.client.get(MASK))
     assert "Maria Rossi" in html and "<strong>[PATIENT]</strong>" in html
     assert html.count('class="policy-example"') == 28
-    assert "Save as version 2" in html
     html = check_page(editor.client.get(reverse("release_policy", args=["covid", "surrogate"])))
-    assert "Laura Conti" in html and "Save as version 1" in html
+    assert "Laura Conti" in html and "version 1" in html
+    check_page(editor.client.post(MASK, sent(editor), follow=True))
+    assert ReleasePolicy.objects.filter(slug="mask").count() == 1, "nothing has changed"
 
 
 def test_saving_makes_the_next_version_with_its_changes(editor):
     data = sent(editor, **{"action-CITY": "surrogate", "numbered-PATIENT": "on"})
     html = check_page(editor.client.post(MASK, data, follow=True))
-    assert "Version 2 is saved." in html and "Save as version 3" in html
     changes = html.split('id="v2"')[1].split('id="v1"')[0]
     assert "<del>Mask (City)</del> <ins>Replace with a surrogate (City)</ins>" in changes
     assert "<ins>Mask, numbered (Patient or relative)</ins>" in changes
@@ -53,7 +46,7 @@ def test_saving_makes_the_next_version_with_its_changes(editor):
     assert saved.created_by == editor.mia
     assert saved.rules["CITY"] == {"kind": "city", "action": "surrogate", "numbered": False}
     # The shipped description would be wrong now.
-    assert "Changed in this project: 1 label has another action" in html and "Every labeled span becomes" not in html
+    assert "Changed in this project: 1 label" in html and "Every labeled span becomes" not in html
     # A release keeps its version.
     editor.release.refresh_from_db()
     assert editor.release.policy.version == 1
@@ -62,15 +55,10 @@ def test_saving_makes_the_next_version_with_its_changes(editor):
 def test_a_policy_is_saved_as_a_new_one(editor):
     data = sent(editor, **{"action-CITY": "keep", "new_name": "Cities stay", "new_slug": "cities", "act": "copy"})
     for _click in range(2):
-        html = check_page(editor.client.post(MASK, data, follow=True))
-        assert "The policy “Cities stay” is saved." in html and "Save as version 2" in html
+        assert "Cities stay" in check_page(editor.client.post(MASK, data, follow=True))
     saved = ReleasePolicy.objects.get(slug="cities")
     assert (saved.version, saved.rules["CITY"]["action"]) == (1, "keep")
-    assert ReleasePolicy.objects.filter(slug="mask").count() == 1
     assert "Cities stay" in check_page(editor.client.get(POLICIES))
-
-
-def test_a_new_policy_needs_names_of_its_own(editor):
     form = sent(editor, **{"act": "copy", "action-CITY": "keep"})
     for changes in (
         {"new_name": "Mine"},
@@ -80,13 +68,7 @@ def test_a_new_policy_needs_names_of_its_own(editor):
         {"new_name": "Mine", "new_slug": "mine", "act": ""},
     ):
         assert editor.client.post(MASK, form | changes).status_code == 422, changes
-    assert ReleasePolicy.objects.count() == 1
-
-
-def test_saving_without_a_change_makes_no_version(editor):
-    html = check_page(editor.client.post(MASK, sent(editor), follow=True))
-    assert "Nothing has changed, so no new version was saved." in html
-    assert ReleasePolicy.objects.filter(slug="mask").count() == 1
+    assert ReleasePolicy.objects.count() == 2
 
 
 def test_a_policy_that_is_not_total_or_not_possible_is_refused(editor):
@@ -103,14 +85,16 @@ def test_a_policy_that_is_not_total_or_not_possible_is_refused(editor):
 
 
 def test_labels_without_a_kind_are_named_and_can_be_mapped(editor):
+    assert "as shipped" in check_page(editor.client.get(POLICIES))
     LabelSet.objects.filter(project=editor.project).update(key="test")
+    assert "28 labels without a rule" in check_page(editor.client.get(POLICIES))
     page = reverse("release_policy", args=["covid", "remove"])
-    html = check_page(editor.client.get(page))
-    assert "28 labels have no rule: " in html
+    assert "28 labels have no rule: " in check_page(editor.client.get(page))
     data = {"name": "Remove", "seen": "0"}
     for code in editor.labels:
         data |= {f"kind-{code}": "other", f"action-{code}": "remove"}
-    assert "Version 1 is saved." in check_page(editor.client.post(page, data, follow=True))
+    check_page(editor.client.post(page, data, follow=True))
+    assert ReleasePolicy.objects.get(slug="remove").version == 1
 
 
 def test_a_merged_label_follows_the_label_that_it_is_now(editor):

@@ -1,5 +1,6 @@
 """What the tests of this feature share with others."""
 
 from tests.worlds.pages import made_world, sign_in, world
+from tests.worlds.reviewing import decide, suggested
 
-__all__ = ["made_world", "sign_in", "world"]
+__all__ = ["decide", "made_world", "sign_in", "suggested", "world"]

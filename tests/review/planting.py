@@ -1,23 +1,15 @@
 """A project with hidden leaks: two runs with the same suggestions, and the draw of leaks under control."""
 
-import uuid
-
 import pytest
 
 from annotations.core import hiding
-from annotations.models import (
-    AnnotationSet,
-    Role,
-    Span,
-    SuggestedString,
-)
+from annotations.models import Role, Span
 from annotations.review.selectors.state import review_state
-from annotations.review.services import deciding as review
-from annotations.review.services.deciding import Request
 from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
-from tests.held import fresh
+from tests.held import made_once
+from tests.worlds.reviewing import gold_of, review, suggestions
 
 TEXT = "Mario Rossi, 54 anni, a Torino dal dott. Bianchi."
 SUGGESTED = [(0, 11, "PATIENT"), (24, 30, "CITY"), (41, 48, "DOCTOR")]
@@ -45,8 +37,8 @@ class World:
         World.drawn = {note.pk for note in notes}
 
     def suggestion(self, start, note=None, run=None):
-        annotation_set = AnnotationSet.objects.get(document=note or self.note, author=run or self.run)
-        return annotation_set.spans.get(start=start)
+        (found,) = [span for span in suggestions(note or self.note, run or self.run) if span.start == start]
+        return found
 
     def store(self, *notes):
         """Act as if the run had just stored its suggestions for these notes; without notes, for the first one."""
@@ -58,9 +50,8 @@ class World:
         self.project.save()
 
     def decide(self, user, act, start=None, note=None, **options):
-        suggestion = None if start is None else self.suggestion(start, note).pk
-        request = Request(change_id=uuid.uuid4(), act=act, suggestion=suggestion, **options)
-        return review.decide(document=note or self.note, author=self.run, user=user, request=request)
+        suggestion = None if start is None else self.suggestion(start, note)
+        return review(note or self.note, self.run, user, act, suggestion, **options)
 
     def mark(self, user, start, end, label, note=None):
         bounds = start, end, label_of(self.project, label).pk
@@ -87,16 +78,7 @@ class World:
 
     @property
     def gold(self):
-        spans = Span.objects.filter(annotation_set__document=self.note, annotation_set__author__kind="gold")
-        return sorted(spans.values_list("start", "end", "label__name"))
-
-    def check(self):
-        """Check that the counts by string leave out hidden suggestions."""
-        for row in SuggestedString.objects.all():
-            spans = Span.objects.filter(
-                annotation_set__author=row.author_id, string_key=row.string_key, label=row.label_id
-            ).exclude(planted__result="")
-            assert (row.count, row.open) == (spans.count(), spans.filter(decision__isnull=True).count())
+        return gold_of(self.note)
 
 
 @pytest.fixture
@@ -107,13 +89,10 @@ def first_drawn(db, monkeypatch):
     )
 
 
-@pytest.fixture(scope="module")
-def made_planting(once):
-    return once(World)
+made, planted = made_once(World)
 
 
 @pytest.fixture
-def world(made_planting, first_drawn):
-    world = fresh(made_planting, World)
-    world.plant_in(world.note)
-    return world
+def world(planted, first_drawn):
+    planted.plant_in(planted.note)
+    return planted

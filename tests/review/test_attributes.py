@@ -5,15 +5,13 @@ import pytest
 from annotations.models import Event, Label, Span
 from annotations.review.services.log import whole_row
 from tests.worlds.pages import TEXT
-from tests.worlds.reviewing import decide, suggested
-
-__all__ = ["decide", "suggested"]
 
 
 @pytest.fixture
 def given(suggested):
     """The suggestion on the name has two attributes, of which DOCTOR has one."""
     Label.objects.filter(name="DOCTOR").update(attributes=[{"name": "Family"}])
+    Label.objects.filter(name="PATIENT").update(attributes=[{"name": "Family"}, {"name": "Status", "values": ["past"]}])
     Span.objects.filter(pk=suggested.name.pk).update(attributes={"Family": True, "Status": "past"})
     return suggested
 
@@ -24,15 +22,17 @@ def gold():
 
 
 def test_an_accepted_suggestion_keeps_its_attributes(given, decide):
+    """An added span has none."""
+    both = {"Family": True, "Status": "past"}
     state = decide("accept").json
-    assert state["suggestions"][0]["attributes"] == {"Family": True, "Status": "past"}
+    assert state["suggestions"][0]["attributes"] == state["gold"][0]["attributes"] == both
     assert "attributes" not in state["suggestions"][1]
-    assert state["gold"][0]["attributes"] == {"Family": True, "Status": "past"}
-    assert gold() == [("PATIENT", {"Family": True, "Status": "past"})]
-    decide("undo")
-    assert gold() == []
-    decide("redo")
-    assert gold() == [("PATIENT", {"Family": True, "Status": "past"})]
+    for act, found in (("undo", []), ("redo", [("PATIENT", both)])):
+        decide(act)
+        assert gold() == found
+    state = decide("add", start=13, end=20, label=given.labels["AGE"], quote="54 anni").json
+    assert "attributes" not in state["gold"][1]
+    assert gold() == [("PATIENT", both), ("AGE", None)]
 
 
 def test_a_corrected_suggestion_keeps_what_its_label_has(given, decide):
@@ -49,7 +49,6 @@ def put(decide, world, name, value, **more):
 
 
 def test_a_reviewer_sets_attributes_of_gold(given, decide):
-    Label.objects.filter(name="PATIENT").update(attributes=[{"name": "Family"}, {"name": "Status", "values": ["past"]}])
     assert put(decide, given, "Family", True).json["error"] == "moved"  # not in gold yet
     decide("accept")
     state = put(decide, given, "Family", None).json
@@ -78,18 +77,11 @@ def test_a_reviewer_sets_attributes_of_gold(given, decide):
 
 
 def test_an_attribute_that_another_reviewer_changed_is_not_undone(given, decide, sign_in):
-    Label.objects.filter(name="PATIENT").update(attributes=[{"name": "Family"}, {"name": "Status", "values": ["past"]}])
     decide("accept")
     put(decide, given, "Family", None)
     Span.objects.filter(annotation_set__author__kind="gold").update(attributes=None)
     assert decide("undo").json["error"] == "moved"
     assert gold() == [("PATIENT", None)]
-
-
-def test_an_added_span_has_none(given, decide):
-    state = decide("add", start=13, end=20, label=given.labels["AGE"], quote="54 anni").json
-    assert "attributes" not in state["gold"][0]
-    assert gold() == [("AGE", None)]
 
 
 def test_rows_of_the_log_from_before_spans_had_attributes():

@@ -1,6 +1,5 @@
 """Bulk acts: one act decides open suggestions, never overwrites a person's decision, and is undone as a whole."""
 
-import uuid
 from functools import partial
 
 import pytest
@@ -8,27 +7,17 @@ from django.db import transaction
 
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Canceled
-from annotations.models import (
-    AnnotationSet,
-    BulkAct,
-    Decision,
-    Event,
-    Review,
-    Role,
-    Span,
-    SuggestedString,
-)
+from annotations.models import AnnotationSet, BulkAct, Decision, Event, Review, Role, Span, SuggestedString
 from annotations.review.events import REVIEW_BULK_DONE, REVIEW_DECIDED, REVIEW_UNDONE
 from annotations.review.selectors.bulk_rules import Rule
 from annotations.review.selectors.state import review_state
 from annotations.review.services import bulk as bulk_review
-from annotations.review.services import deciding as review
 from annotations.review.services import finishing as review_finishing
 from annotations.review.services.bulk import at_once, begin_bulk, begin_undo, plan_bulk, run_bulk, undo_bulk
-from annotations.review.services.deciding import Request
 from annotations.review.services.log import Act
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
-from tests.held import fresh
+from tests.held import made_once
+from tests.worlds.reviewing import check_strings, gold_of, review
 
 pytestmark = pytest.mark.both_databases
 
@@ -64,17 +53,15 @@ class World:
         return bulk
 
     def decide(self, act, span, *, user=None, run=0, **options):
-        request = Request(change_id=uuid.uuid4(), act=act, suggestion=span.pk, **options)
-        document = AnnotationSet.objects.get(pk=span.annotation_set_id).document
-        return review.decide(document=document, author=self.runs[run], user=user or self.rosa, request=request)
+        return review(span.annotation_set.document, self.runs[run], user or self.rosa, act, span, **options)
+
+    def undo(self, bulk):
+        assert begin_undo(bulk=bulk)
+        at_once(bulk, undo_bulk)
+        bulk.refresh_from_db()
 
     def gold(self):
-        rows = Span.objects.filter(annotation_set__author__kind="gold").select_related("label", "annotation_set")
-        return sorted((self.numbers[s.annotation_set.document_id], s.start, s.label.code) for s in rows)
-
-    @property
-    def numbers(self):
-        return {note.pk: number for number, note in enumerate(self.notes)}
+        return [(n, start, label) for n, note in enumerate(self.notes) for start, _end, label in gold_of(note)]
 
     def check(self):
         """Check gold against the accepted decisions, its version against the events, and the counts of strings."""
@@ -82,24 +69,12 @@ class World:
             decided = Event.objects.filter(annotation_set_id=gold.pk, verb__in=[REVIEW_DECIDED, REVIEW_UNDONE])
             assert decided.count() == gold.version
             accepted = Decision.objects.filter(review__document=gold.document_id, verdict="accepted")
-            assert set(gold.spans.values_list("start", "end", "label_id")) == set(
-                accepted.values_list("start", "end", "label_id")
-            )
-        for row in SuggestedString.objects.all():
-            spans = Span.objects.filter(
-                annotation_set__author=row.author_id, string_key=row.string_key, label=row.label_id
-            )
-            assert (row.count, row.open) == (spans.count(), spans.filter(decision__isnull=True).count())
+            spans, decided = (rows.values_list("start", "end", "label_id") for rows in (gold.spans, accepted))
+            assert set(spans) == set(decided)
+        check_strings()
 
 
-@pytest.fixture(scope="module")
-def made_world(once):
-    return once(World)
-
-
-@pytest.fixture
-def world(made_world, db):
-    return fresh(made_world, World)
+made, world = made_once(World)
 
 
 def test_open_suggestions_are_accepted_by_one_act(world):
@@ -147,25 +122,20 @@ def test_the_same_span_of_two_runs_is_one_gold_span(world):
     assert len(world.gold()) == 3
     assert Decision.objects.count() == 6
     world.check()
-    assert begin_undo(bulk=bulk)
-    at_once(bulk, undo_bulk)
+    world.undo(bulk)
     assert (world.gold(), Decision.objects.count()) == ([], 0)
     world.check()
 
 
 def test_one_undo_reverts_the_whole_act(world):
     bulk = world.do()
-    assert begin_undo(bulk=bulk)
+    world.undo(bulk)
     assert not begin_undo(bulk=bulk), "a second call does nothing"
-    at_once(bulk, undo_bulk)
-    bulk.refresh_from_db()
     assert (bulk.state, bulk.undone, bulk.kept) == ("undone", 6, 0)
     assert world.gold() == []
     assert not Decision.objects.exists()
     undone = Event.objects.filter(verb=REVIEW_UNDONE)
-    assert set(undone.values_list("reverts", flat=True)) == set(
-        Event.objects.filter(verb=REVIEW_DECIDED).values_list("pk", flat=True)
-    )
+    assert {event.reverts for event in undone} == {event.pk for event in Event.objects.filter(verb=REVIEW_DECIDED)}
     assert review_state(document=world.notes[0], author=world.runs[0])["open"] == 2
     world.check()
 
@@ -181,9 +151,7 @@ def test_decisions_of_people_are_kept(world):
     assert Decision.objects.get(suggestion=first).reviewer == world.rosa
     # Her later decision is also kept when the act is undone.
     world.decide(Act.REJECT, second)
-    begin_undo(bulk=bulk)
-    at_once(bulk, undo_bulk)
-    bulk.refresh_from_db()
+    world.undo(bulk)
     assert (bulk.undone, bulk.kept) == (4, 1)
     assert set(Decision.objects.values_list("suggestion_id", "reviewer")) == {
         (first.pk, world.rosa.pk), (second.pk, world.rosa.pk),
@@ -193,18 +161,14 @@ def test_decisions_of_people_are_kept(world):
 
 def test_undoing_a_later_decision_restores_the_bulk_decision(world):
     bulk = world.do()
-    span = world.spans[0]
+    span, run = world.spans[0], world.runs[0]
     world.decide(Act.REJECT, span)
-    document = world.notes[0]
-    undo = Request(change_id=uuid.uuid4(), act=Act.UNDO)
-    review.decide(document=document, author=world.runs[0], user=world.rosa, request=undo)
+    review(world.notes[0], run, world.rosa, Act.UNDO)
     assert Decision.objects.get(suggestion=span).cause_id == bulk.pk
     # Undo inside a note does not revert the bulk act.
     with pytest.raises(ServiceError, match="nothing to undo"):
-        request = Request(change_id=uuid.uuid4(), act=Act.UNDO)
-        review.decide(document=document, author=world.runs[0], user=world.rita, request=request)
-    begin_undo(bulk=bulk)
-    at_once(bulk, undo_bulk)
+        review(world.notes[0], run, world.rita, Act.UNDO)
+    world.undo(bulk)
     assert world.gold() == []
     world.check()
 
@@ -213,8 +177,7 @@ def test_gold_that_another_acceptance_needs_stays(world):
     bulk = world.do(least=0.8)
     other = Span.objects.filter(annotation_set__author=world.runs[1]).order_by("annotation_set__document").first()
     world.decide(Act.ACCEPT, other, run=1)
-    begin_undo(bulk=bulk)
-    at_once(bulk, undo_bulk)
+    world.undo(bulk)
     assert world.gold() == [(0, 0, "PATIENT")]
     world.check()
 
@@ -227,9 +190,7 @@ def test_finished_notes_are_left_alone_by_the_act_and_by_its_undo(world):
     with pytest.raises(ServiceError, match="No open suggestion matches"):
         world.plan()
     bulk = BulkAct.objects.get(state="done")
-    begin_undo(bulk=bulk)
-    at_once(bulk, undo_bulk)
-    bulk.refresh_from_db()
+    world.undo(bulk)
     assert (bulk.undone, bulk.kept) == (2, 1)
     assert world.gold() == [(0, 0, "PATIENT")]
     assert Review.objects.get(document=world.notes[0], author=world.runs[0]).finished_at

@@ -1,7 +1,5 @@
 """Acts that decide on many suggestions skip doubtful ones, say so, and include them only on request."""
 
-import json
-import uuid
 from types import SimpleNamespace
 
 import pytest
@@ -11,21 +9,17 @@ from annotations.models import BulkAct, Decision, Event, Span, SuggestedString
 from annotations.review.events import REVIEW_BULK_DONE, REVIEW_DECIDED
 from annotations.review.selectors.bulk_rules import waiting_by_string
 from annotations.review.services import bulk as bulk_review
-from annotations.review.services.deciding import Request, decide
 from annotations.review.services.log import Act
 from tests import factories as make
-from tests.held import fresh
+from tests.held import made_once
 from tests.worlds.checks import check_page
-from tests.worlds.pages import make_world
+from tests.worlds.pages import make_world, signed_in
+from tests.worlds.reviewing import bulk_page, finish, gold_of, plan, review, start, suggestions
 
 TEXT = "Mario Rossi, 54 anni, prende 54 mg. Lo visita Mario Rossi."
 NAME, AGE, DOSE, AGAIN = (0, 11, "PATIENT"), (13, 15, "AGE"), (29, 31, "AGE"), (46, 57, "PATIENT")
 PLAIN = [NAME, AGAIN]
 DOUBT = {"removed": [], "unsupported": [], "places": 2}
-
-
-def url(name: str, *args: object) -> str:
-    return reverse(name, args=["covid", *args])
 
 
 def make_ward() -> SimpleNamespace:
@@ -34,7 +28,8 @@ def make_ward() -> SimpleNamespace:
     Names of the first note have no provenance, those of the second have one without a doubt.
     """
     world = make_world()
-    world.run = make.make_author(world.project, kind="run", name="llm-1")
+    world.runs = [make.make_author(world.project, kind="run", name="llm-1")]
+    (world.run,) = world.runs
     world.notes = [make.make_note(world.project, TEXT) for _ in range(2)]
     for note in world.notes:
         make.make_set(note, world.run, [NAME, AGE, DOSE, AGAIN], submitted=True)
@@ -43,94 +38,44 @@ def make_ward() -> SimpleNamespace:
     spans.filter(label__name="AGE").update(provenance=DOUBT)
     spans.filter(label__name="PATIENT", annotation_set__document=world.notes[1]).update(provenance={"from": 1})
     world.labels = {label.name: label.pk for label in world.project.label_set.labels.all()}
+    world.client = signed_in(world.rev)
     return world
 
 
-@pytest.fixture(scope="module")
-def made_ward(once):
-    return once(make_ward)
-
-
-@pytest.fixture
-def ward(made_ward, db, sign_in) -> SimpleNamespace:
-    world = fresh(made_ward, make_ward)
-    world.client = sign_in(world.rev)
-    return world
-
-
-def gold_of(note) -> list[tuple[int, int, str]]:
-    rows = Span.objects.filter(annotation_set__document=note, annotation_set__author__kind="gold")
-    return list(rows.order_by("start").values_list("start", "end", "label__name"))
-
-
-def plan(ward, **data) -> BulkAct:
-    known = {"kind": "threshold", "runs": [ward.run.pk], "least": "90", "agree": "2", "act": "accept"}
-    assert ward.client.post(url("review_bulk_new"), known | data).status_code == 303
-    return BulkAct.objects.order_by("created_at").last()
-
-
-def start(ward, bulk: BulkAct, **data) -> BulkAct:
-    assert ward.client.post(url("bulk_start", bulk.pk), data).status_code == 302
-    bulk.refresh_from_db()
-    return bulk
-
-
-def page_of(ward, bulk: BulkAct) -> str:
-    return check_page(ward.client.get(url("review_bulk", bulk.pk)))
-
-
-def finish(ward, note, **data):
-    body = {"person": ward.rev.pk, "stage": "first"} | data
-    return ward.client.post(
-        url("review_finish", ward.run.pk, note.pk), json.dumps(body), content_type="application/json"
-    )
-
-
-def suggestions(ward, note) -> list[Span]:
-    found = Span.objects.filter(annotation_set__document=note, annotation_set__author=ward.run)
-    return list(found.order_by("start"))
+made, ward = made_once(make_ward)
 
 
 # ── Bulk acts ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_by_rule_doubtful_suggestions_are_skipped_and_counted(ward):
-    """Suggestions without provenance are ordinary ones."""
-    bulk = plan(ward)
-    html = page_of(ward, bulk)
-    assert "4 open suggestions are skipped because they are doubtful." in html
-    assert "Accept 4 suggestions" in html and "Also accept 4 doubtful suggestions" in html
-    assert (bulk.planned, bulk.doubtful, bulk.skipped) == (4, 4, 0)
+@pytest.mark.parametrize("act", ["accept", "reject"])
+def test_by_rule_doubtful_suggestions_are_skipped_and_counted(ward, act):
+    """Suggestions without provenance are ordinary ones, and one that a person has decided is not counted."""
+    review(ward.notes[0], ward.run, ward.rev, Act.REJECT, suggestions(ward.notes[0], ward.run)[1])
+    bulk = plan(ward, act=act)
+    assert f"Also {act} 3 doubtful suggestions" in bulk_page(ward, bulk)
+    assert (bulk.planned, bulk.doubtful, bulk.skipped) == (4, 3, 0)
     start(ward, bulk)
-    assert (bulk.state, bulk.decided, bulk.doubtful, bulk.left) == ("done", 4, 4, 0)
-    assert [gold_of(note) for note in ward.notes] == [PLAIN, PLAIN]
+    assert (bulk.state, bulk.decided, bulk.doubtful, bulk.left) == ("done", 4, 3, 0)
+    assert [gold_of(note) for note in ward.notes] == [PLAIN if act == "accept" else []] * 2
     data = Event.objects.get(verb=REVIEW_BULK_DONE).data
-    assert (data["doubtful"], data["rule"]["with_doubtful"]) == (4, False)
-    html = page_of(ward, bulk)
-    assert '<dd id="doubtful">4</dd>' in html and "Doubtful suggestions were included." not in html
+    assert (data["doubtful"], data["rule"]["with_doubtful"]) == (3, False)
+    assert '<dd id="doubtful">3</dd>' in bulk_page(ward, bulk)
 
 
 def test_a_selected_box_includes_them_and_one_undo_restores_all(ward):
     bulk = start(ward, plan(ward), with_doubtful="1")
     assert (bulk.decided, bulk.doubtful, bulk.rule["with_doubtful"], bulk.rule["with_gold"]) == (8, 0, True, False)
     assert [gold_of(note) for note in ward.notes] == [[NAME, AGE, DOSE, AGAIN]] * 2
-    html = page_of(ward, bulk)
-    assert "Doubtful suggestions were included." in html and 'id="doubtful"' not in html
-    assert ward.client.post(url("bulk_undo", bulk.pk)).status_code == 302
+    assert 'id="doubtful"' not in bulk_page(ward, bulk)
+    start(ward, bulk, "bulk_undo")
     assert [gold_of(note) for note in ward.notes] == [[], []] and not Decision.objects.exists()
     assert plan(ward).doubtful == 4
 
 
-def test_rejecting_skips_them_too(ward):
-    bulk = plan(ward, act="reject")
-    assert "Also reject 4 doubtful suggestions" in page_of(ward, bulk)
-    assert start(ward, bulk).decided == 4
-    assert set(Decision.objects.values_list("suggestion__label__name", flat=True)) == {"PATIENT"}
-
-
 def test_the_box_is_required_if_all_suggestions_are_doubtful(ward):
     bulk = plan(ward, label=ward.labels["AGE"])
-    html = page_of(ward, bulk)
+    html = bulk_page(ward, bulk)
     box = html.split('name="with_doubtful"')[1].split(">")[0]
     assert " required" in box and ">Accept</button>" in html
     assert start(ward, bulk).decided == 0
@@ -138,26 +83,22 @@ def test_the_box_is_required_if_all_suggestions_are_doubtful(ward):
 
 
 def test_by_string_they_are_skipped_and_listed(ward):
-    here = url("review_strings") + f"?run={ward.run.pk}"
-    assert "and 4 doubtful" in check_page(ward.client.get(here))
+    """Strings count suggestions without provenance as ordinary."""
+    strings = list(SuggestedString.objects.values_list("string_key", "label_id"))
+    found = waiting_by_string(strings, [ward.run.pk], ward.project, ward.rev)
+    by_label = {label: (one.open, one.doubtful) for (_, label), one in found.items()}
+    assert by_label == {ward.labels["PATIENT"]: (4, 0), ward.labels["AGE"]: (0, 4)}
+    query = f"?run={ward.run.pk}"
+    assert "and 4 doubtful" in check_page(ward.client.get(reverse("review_strings", args=["covid"]) + query))
     string = SuggestedString.objects.get(label_id=ward.labels["AGE"])
-    here = f"{url('review_string', string.pk)}?run={ward.run.pk}"
+    here = reverse("review_string", args=["covid", string.pk]) + query
     page = ward.client.get(here)
-    html = check_page(page)
-    assert "4 open suggestions are skipped because they are doubtful." in html
-    assert html.count('<span class="tag">doubtful</span>') == 4
+    assert check_page(page).count('<span class="tag">doubtful</span>') == 4
     shown = [row.alias for row in page.context["rows"]]
     ward.client.post(here, {"act": "accept", "shown": shown, "tick": shown[1:]})
     bulk = BulkAct.objects.get()
     assert (bulk.planned, bulk.doubtful) == (0, 3)
     assert start(ward, bulk, with_doubtful="1").decided == 3
-
-
-def test_strings_count_suggestions_without_provenance_as_ordinary(ward):
-    strings = list(SuggestedString.objects.values_list("string_key", "label_id"))
-    found = waiting_by_string(strings, [ward.run.pk], ward.project, ward.rev)
-    by_label = {label: (one.open, one.doubtful) for (_, label), one in found.items()}
-    assert by_label == {ward.labels["PATIENT"]: (4, 0), ward.labels["AGE"]: (0, 4)}
 
 
 def test_in_a_note_with_gold_a_doubtful_suggestion_needs_both_boxes(ward):
@@ -174,7 +115,7 @@ def test_an_act_planned_before_doubt_was_known_skips_them(ward):
     bulk = plan(ward)
     del bulk.rule["with_doubtful"]
     BulkAct.objects.filter(pk=bulk.pk).update(rule=bulk.rule, doubtful=0)
-    assert "4 open suggestions are skipped because they are doubtful." in page_of(ward, bulk)
+    assert "4 open suggestions are skipped because they are doubtful." in bulk_page(ward, bulk)
     assert (start(ward, bulk).decided, bulk.doubtful) == (4, 4)
 
 
@@ -187,35 +128,26 @@ def test_a_batch_checks_doubt_under_its_locks(ward, monkeypatch):
     assert [gold_of(note) for note in ward.notes] == [PLAIN, PLAIN]
 
 
-def test_a_doubtful_suggestion_that_a_person_decided_is_not_counted(ward):
-    doubtful = suggestions(ward, ward.notes[0])[1]
-    request = Request(change_id=uuid.uuid4(), act=Act.ACCEPT, suggestion=doubtful.pk)
-    decide(document=ward.notes[0], author=ward.run, user=ward.rev, request=request)
-    assert plan(ward).doubtful == 3
-
-
 # ── Accept the rest of a note ────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_accepting_the_rest_leaves_doubtful_suggestions_unless_they_are_included(ward):
     note = ward.notes[0]
-    rest = [span.pk for span in suggestions(ward, note)]
+    rest = [span.pk for span in suggestions(note, ward.run)]
     answer = finish(ward, note, rest=rest)
-    assert (answer.status_code, answer.json()["error"]) == (409, "doubtful")
-    assert "2 suggestions are doubtful, so nothing was accepted." in answer.json()["message"]
+    assert (answer.status, answer.json["error"]) == (409, "doubtful")
     assert gold_of(note) == [] and not Decision.objects.exists()
-    assert finish(ward, note, rest=rest, with_doubtful=True).json()["next"]
+    assert finish(ward, note, rest=rest, with_doubtful=True).json["next"]
     assert gold_of(note) == [NAME, AGE, DOSE, AGAIN]
-    noted = {event.data["suggestion"]: event.data.get("with_doubtful", False) for event in
-             Event.objects.filter(verb=REVIEW_DECIDED)}  # fmt: skip
+    decided = [event.data for event in Event.objects.filter(verb=REVIEW_DECIDED)]
+    noted = {data["suggestion"]: data.get("with_doubtful", False) for data in decided}
     assert [noted[pk] for pk in rest] == [False, True, True, False]
 
 
 def test_the_rest_without_doubtful_suggestions_needs_no_permission(ward):
     note = ward.notes[0]
-    for span in suggestions(ward, note)[1:3]:
-        request = Request(change_id=uuid.uuid4(), act=Act.REJECT, suggestion=span.pk)
-        decide(document=note, author=ward.run, user=ward.rev, request=request)
-    rest = [span.pk for span in suggestions(ward, note)]
-    assert finish(ward, note, rest=rest).json()["next"]
+    for span in suggestions(note, ward.run)[1:3]:
+        review(note, ward.run, ward.rev, Act.REJECT, span)
+    rest = [span.pk for span in suggestions(note, ward.run)]
+    assert finish(ward, note, rest=rest).json["next"]
     assert gold_of(note) == PLAIN

@@ -1,7 +1,5 @@
 """Bulk acts skip notes whose gold a person made, say so, and include these notes only on request."""
 
-import json
-import uuid
 from types import SimpleNamespace
 
 import pytest
@@ -10,16 +8,15 @@ from django.utils import timezone
 
 from annotations.gold.events import GOLD_MADE
 from annotations.gold.services.making import freeze, make_gold
-from annotations.jobs.runner import run as run_job
-from annotations.models import AnnotationSet, BulkAct, Decision, Event, Job, Span, SuggestedString
+from annotations.models import AnnotationSet, BulkAct, Decision, Event, Span, SuggestedString
 from annotations.review.events import REVIEW_BULK_DONE, REVIEW_DECIDED
-from annotations.review.services.deciding import Request, decide
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from tests import factories as make
-from tests.held import fresh
+from tests.held import made_once
 from tests.worlds.checks import check_page
-from tests.worlds.pages import make_world
+from tests.worlds.pages import make_world, signed_in
+from tests.worlds.reviewing import bulk_page, finish, gold_of, plan, review, start, suggestions
 
 TEXT = "Mario Rossi vive in CALLE Mayor 12 2B, Torino. Lo visita Mario Rossi."
 NAME, STREET, LONGER, AGAIN = (0, 11, "PATIENT"), (20, 34, "CITY"), (20, 37, "CITY"), (57, 68, "PATIENT")
@@ -49,55 +46,23 @@ def make_ward() -> SimpleNamespace:
     Span.objects.filter(annotation_set__author__in=world.runs).update(confidence=0.95)
     world.labels = {label.name: label.pk for label in world.project.label_set.labels.all()}
     world.frozen = freeze(project=world.project, actor=world.mia)[0]
+    world.client = signed_in(world.rev)
     return world
 
 
-@pytest.fixture(scope="module")
-def made_ward(once):
-    return once(make_ward)
-
-
-@pytest.fixture
-def ward(made_ward, db, sign_in) -> SimpleNamespace:
-    world = fresh(made_ward, make_ward)
-    world.client = sign_in(world.rev)
-    return world
-
-
-def gold_of(note) -> list[tuple[int, int, str]]:
-    rows = Span.objects.filter(annotation_set__document=note, annotation_set__author__kind="gold")
-    return list(rows.order_by("start").values_list("start", "end", "label__name"))
+made, ward = made_once(make_ward)
 
 
 def check_adjudicated(ward) -> None:
     """Check that no adjudicated note has changed."""
-    assert [gold_of(note) for note in ward.notes[:ADJUDICATED]] == [[NAME, STREET]] * ADJUDICATED
-    touched = Event.objects.filter(verb=REVIEW_DECIDED, document_id__in=[n.pk for n in ward.notes[:ADJUDICATED]])
-    assert not touched.exists()
+    adjudicated = ward.notes[:ADJUDICATED]
+    assert [gold_of(note) for note in adjudicated] == [[NAME, STREET]] * ADJUDICATED
+    assert not Event.objects.filter(verb=REVIEW_DECIDED, document_id__in=[note.pk for note in adjudicated]).exists()
 
 
-def plan(ward, **data) -> BulkAct:
-    known = {"kind": "threshold", "runs": [ward.runs[0].pk], "least": "90", "agree": "2", "act": "accept"}
-    assert ward.client.post(url("review_bulk_new"), known | data).status_code == 303
-    return BulkAct.objects.order_by("created_at").last()
-
-
-def start(ward, bulk: BulkAct, **data) -> BulkAct:
-    assert ward.client.post(url("bulk_start", bulk.pk), data).status_code == 302
-    bulk.refresh_from_db()
-    return bulk
-
-
-def finish(ward, note, *, rest, run=0, **data):
-    path = url("review_finish", ward.runs[run].pk, note.pk)
-    body = {"person": ward.rev.pk, "stage": "first", "rest": rest} | data
-    return ward.client.post(path, json.dumps(body), content_type="application/json")
-
-
-def suggestions(ward, note, run=0) -> list[Span]:
-    return list(
-        Span.objects.filter(annotation_set__document=note, annotation_set__author=ward.runs[run]).order_by("start")
-    )
+def make_gold_of_ann(ward, note) -> None:
+    own = make.make_set(note, ward.ann, [NAME], submitted=True)
+    ward.client.post(url("note_gold", note.pk), {"set": own.pk, "version": own.version})
 
 
 # ── Skipped by default ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -105,11 +70,8 @@ def suggestions(ward, note, run=0) -> list[Span]:
 
 def test_by_rule_adjudicated_notes_are_skipped_and_the_frozen_version_still_holds(ward):
     bulk = plan(ward)
-    page = ward.client.get(url("review_bulk", bulk.pk))
-    html = check_page(page)
-    assert "10 open suggestions are skipped because their 5 notes already have gold." in html
-    assert "Accept 3 suggestions" in html
-    assert (page.context["count"], bulk.planned, bulk.skipped, bulk.skipped_notes) == (3, 3, 10, 5)
+    assert "10 open suggestions are skipped because their 5 notes already have gold." in bulk_page(ward, bulk)
+    assert (bulk.planned, bulk.skipped, bulk.skipped_notes) == (3, 10, 5)
     start(ward, bulk)
     assert (bulk.state, bulk.decided, bulk.skipped, bulk.skipped_notes, bulk.left) == ("done", 3, 10, 5, 0)
     check_adjudicated(ward)
@@ -117,9 +79,13 @@ def test_by_rule_adjudicated_notes_are_skipped_and_the_frozen_version_still_hold
     assert freeze(project=ward.project, actor=ward.mia)[0] == ward.frozen, "a draft does not count"
     data = Event.objects.get(verb=REVIEW_BULK_DONE).data
     assert (data["skipped"], data["skipped_notes"], data["rule"]["with_gold"]) == (10, 5, False)
-    html = check_page(ward.client.get(url("review_bulk", bulk.pk)))
-    assert "Skipped (note has gold)" in html
-    assert "10 <small>in 5 notes</small>" in html
+    assert "10 <small>in 5 notes</small>" in bulk_page(ward, bulk)
+    # All suggestions that are left are in notes with gold, so the box is required. Without it, nothing is decided.
+    bulk = plan(ward)
+    assert (bulk.planned, bulk.skipped) == (0, 10)
+    assert 'id="with-gold" autocomplete="off" required' in bulk_page(ward, bulk)
+    assert start(ward, bulk).decided == 0
+    check_adjudicated(ward)
 
 
 @pytest.mark.parametrize(("label", "elsewhere"), [("CITY", 1), ("PATIENT", 2)])
@@ -127,25 +93,22 @@ def test_by_string_adjudicated_notes_are_skipped(ward, label, elsewhere):
     """A street that was adjudicated with another end, and a name of which one occurrence was rejected."""
     string = SuggestedString.objects.get(author=ward.runs[0], label_id=ward.labels[label])
     here = f"{url('review_string', string.pk)}?run={ward.runs[0].pk}"
-    html = check_page(ward.client.get(here))
+    page = ward.client.get(here)
+    html = check_page(page)
     assert "5 open suggestions are skipped because their 5 notes already have gold." in html
     assert html.count(">note has gold<") >= ADJUDICATED
-    shown = [row.alias for row in ward.client.get(here).context["rows"]]
+    shown = [row.alias for row in page.context["rows"]]
     ward.client.post(here, {"act": "accept", "shown": shown, "tick": shown})
-    html = check_page(ward.client.get(url("review_bulk", BulkAct.objects.get().pk)))
-    assert "5 open suggestions are skipped because their 5 notes already have gold." in html
     bulk = start(ward, BulkAct.objects.get())
     assert (bulk.decided, bulk.skipped, bulk.skipped_notes) == (elsewhere, 5, 5)
     check_adjudicated(ward)
 
 
 @pytest.mark.parametrize(
-    ("rule", "decided", "skipped"),
-    [({"act": "reject"}, 3, 10), ({"kind": "agreed", "runs": None}, 6, 20)],
-    ids=["reject", "agreed"],
+    ("rule", "decided", "skipped"), [({"act": "reject"}, 3, 10), ({"kind": "agreed"}, 6, 20)], ids=["reject", "agreed"]
 )
 def test_rejecting_and_the_agreement_of_runs_skip_adjudicated_notes(ward, rule, decided, skipped):
-    runs = {"runs": [run.pk for run in ward.runs]} if "runs" in rule else {}
+    runs = {"runs": [run.pk for run in ward.runs]} if "kind" in rule else {}
     bulk = start(ward, plan(ward, **rule | runs))
     assert (bulk.decided, bulk.skipped, bulk.skipped_notes) == (decided, skipped, 5)
     check_adjudicated(ward)
@@ -160,41 +123,26 @@ def test_in_a_merged_list_adjudicated_notes_are_skipped(ward, kind):
     for note in ward.notes:
         make.make_set(note, merged, SUGGESTED, submitted=True)
     Span.objects.filter(annotation_set__author=merged).update(provenance=how | {"clear": 2}, confidence=0.95)
-    bulk = plan(ward, kind=kind, runs=[merged.pk])
-    html = check_page(ward.client.get(url("review_bulk", bulk.pk)))
-    assert "10 open suggestions are skipped because their 5 notes already have gold." in html
-    start(ward, bulk)
+    bulk = start(ward, plan(ward, kind=kind, runs=[merged.pk]))
     assert (bulk.decided, bulk.skipped, bulk.skipped_notes) == (3, 10, 5)
     check_adjudicated(ward)
 
 
-def test_a_job_skips_adjudicated_notes(ward, monkeypatch):
-    for module in ("annotations.review.services.starting", "annotations.review.views.bulk"):
-        monkeypatch.setattr(f"{module}.AT_ONCE", 1)
-    start(ward, plan(ward))
-    job = Job.objects.get()
-    run_job(job.pk)
-    job.refresh_from_db()
-    assert (job.state, job.result["decided"], job.result["skipped"], job.result["skipped_notes"]) == ("done", 3, 10, 5)
-    check_adjudicated(ward)
-
-
-@pytest.mark.parametrize("how", ["annotator", "import", "review", "unsubmitted"])
-def test_notes_are_skipped_however_a_person_made_their_gold(ward, how):
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [("annotator", "from an annotator"), ("import", "which was imported"), ("review", ""), ("unsubmitted", "")],
+)
+def test_notes_are_skipped_however_a_person_made_their_gold(ward, how, said):
+    """The page of the note says how its gold was made."""
     note, run = ward.notes[-1], ward.runs[1]
     if how == "annotator":
-        own = make.make_set(note, ward.ann, [NAME], submitted=True)
-        ward.client.post(url("note_gold", note.pk), {"set": own.pk, "version": own.version})
+        make_gold_of_ann(ward, note)
     elif how == "import":
         author = AnnotationSet.objects.filter(author__kind="gold").first().author
         make.make_set(note, author, [NAME], submitted=True, submitted_at=timezone.now())
     else:
-        for span in suggestions(ward, note, run=1):
-            act = Act.ACCEPT if span.start == 0 else Act.REJECT
-            decide(
-                document=note, author=run, user=ward.mia,
-                request=Request(change_id=uuid.uuid4(), act=act, suggestion=span.pk),
-            )  # fmt: skip
+        for span in suggestions(note, run):
+            review(note, run, ward.mia, Act.ACCEPT if span.start == 0 else Act.REJECT, span)
         finish_review(document=note, author=run, user=ward.mia)
     if how == "unsubmitted":  # as after a change that a second person must confirm
         AnnotationSet.objects.filter(document=note, author__kind="gold").update(state="draft")
@@ -204,24 +152,22 @@ def test_notes_are_skipped_however_a_person_made_their_gold(ward, how):
     start(ward, bulk)
     assert gold_of(note) == [NAME]
     check_adjudicated(ward)
+    assert said in check_page(ward.client.get(url("review", ward.runs[0].pk, note.pk)))
 
 
 def test_an_unfinished_review_of_another_run_is_not_skipped(ward):
     note = ward.notes[-1]
-    request = Request(change_id=uuid.uuid4(), act=Act.ACCEPT, suggestion=suggestions(ward, note, run=1)[0].pk)
-    decide(document=note, author=ward.runs[1], user=ward.mia, request=request)
+    review(note, ward.runs[1], ward.mia, Act.ACCEPT, suggestions(note, ward.runs[1])[0])
     assert (start(ward, plan(ward)).decided, gold_of(note)) == (2, SUGGESTED)
 
 
 def test_gold_made_after_planning_is_skipped_and_the_result_says_so(ward):
     bulk = plan(ward)
-    note = ward.notes[-1]
-    own = make.make_set(note, ward.ann, [NAME], submitted=True)
-    ward.client.post(url("note_gold", note.pk), {"set": own.pk, "version": own.version})
+    make_gold_of_ann(ward, ward.notes[-1])
     start(ward, bulk)
     assert (bulk.planned, bulk.decided, bulk.left, bulk.skipped, bulk.skipped_notes) == (3, 0, 3, 12, 6)
-    assert gold_of(note) == [NAME]
-    assert "its note got gold meanwhile" in check_page(ward.client.get(url("review_bulk", bulk.pk)))
+    assert gold_of(ward.notes[-1]) == [NAME]
+    assert "its note got gold meanwhile" in bulk_page(ward, bulk)
 
 
 # ── Included on request ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -229,39 +175,23 @@ def test_gold_made_after_planning_is_skipped_and_the_result_says_so(ward):
 
 def test_a_selected_box_includes_notes_with_gold_and_overlaps_stay_open(ward):
     bulk = plan(ward)
-    html = check_page(ward.client.get(url("review_bulk", bulk.pk)))
-    assert "Also accept 5 suggestions in notes that already have gold" in html
+    assert "Also accept 5 suggestions in notes that already have gold" in bulk_page(ward, bulk)
     start(ward, bulk, with_gold="1")
     assert (bulk.planned, bulk.decided, bulk.skipped, bulk.conflicts, bulk.left) == (8, 8, 0, 5, 0)
     assert [gold_of(note) for note in ward.notes] == [[NAME, STREET, AGAIN]] * ADJUDICATED + [SUGGESTED]
     event = Event.objects.get(verb=REVIEW_BULK_DONE)
     assert (event.actor, event.data["rule"]["with_gold"], event.data["conflicts"]) == (ward.rev, True, 5)
-    html = check_page(ward.client.get(url("review_bulk", bulk.pk)))
-    assert "Notes that already had gold were included." in html
-    assert "Conflicts (left open)" in html
-    ward.client.post(url("bulk_undo", bulk.pk))
-    bulk.refresh_from_db()
+    assert "Conflicts (left open)" in bulk_page(ward, bulk)
+    start(ward, bulk, "bulk_undo")
     assert (bulk.state, bulk.undone, bulk.kept) == ("undone", 8, 0)
     assert [gold_of(note) for note in ward.notes] == [[NAME, STREET]] * ADJUDICATED + [[]]
     assert freeze(project=ward.project, actor=ward.mia)[0] == ward.frozen
 
 
-def test_the_box_is_required_if_all_suggestions_are_skipped(ward):
-    start(ward, plan(ward))
-    bulk = plan(ward)
-    assert (bulk.planned, bulk.skipped) == (0, 10)
-    html = check_page(ward.client.get(url("review_bulk", bulk.pk)))
-    assert 'id="with-gold" autocomplete="off" required' in html
-    start(ward, bulk)  # a request without it decides nothing
-    assert bulk.decided == 0
-    check_adjudicated(ward)
-
-
 def test_an_act_with_conflicts_only_decides_nothing(ward):
+    start(ward, plan(ward, label=ward.labels["CITY"]))
     bulk = plan(ward, label=ward.labels["CITY"])
-    start(ward, bulk)
-    bulk = plan(ward, label=ward.labels["CITY"])
-    assert "Decide them note by note" in check_page(ward.client.get(url("review_bulk", bulk.pk)))
+    assert "Decide them note by note" in bulk_page(ward, bulk)
     start(ward, bulk, with_gold="1")
     assert (bulk.decided, bulk.conflicts) == (0, 5)
     check_adjudicated(ward)
@@ -269,30 +199,25 @@ def test_an_act_with_conflicts_only_decides_nothing(ward):
 
 def test_two_ends_of_one_street_stay_open(ward):
     """Neither run is known to be right, so neither span becomes gold, nor is one added beside the other later."""
-    note = ward.notes[-1]
-    short = suggestions(ward, note, run=1)[1]
+    note, both = ward.notes[-1], [run.pk for run in ward.runs]
+    short = suggestions(note, ward.runs[1])[1]
     Span.objects.filter(pk=short.pk).update(end=STREET[1])
-    bulk = plan(ward, runs=[run.pk for run in ward.runs])
+    bulk = plan(ward, runs=both)
     page = ward.client.get(url("review_bulk", bulk.pk))
-    assert "different bounds is a conflict" in check_page(page)
     assert (page.context["count"], page.context["found"].conflicts) == (4, 2)
     start(ward, bulk)
     assert (bulk.planned, bulk.decided, bulk.conflicts, bulk.left) == (4, 4, 2, 0)
     assert gold_of(note) == [NAME, AGAIN]
-    decide(
-        document=note, author=ward.runs[1], user=ward.rev,
-        request=Request(change_id=uuid.uuid4(), act=Act.ACCEPT, suggestion=short.pk),
-    )  # fmt: skip
+    review(note, ward.runs[1], ward.rev, Act.ACCEPT, short)
     assert plan(ward).conflicts == 1
     assert gold_of(note) == [NAME, STREET, AGAIN]
 
 
 def test_conflicts_of_too_many_suggestions_are_counted_in_the_result(ward, monkeypatch):
     monkeypatch.setattr("annotations.review.selectors.bulk_preview.MOST", 1)
-    note = ward.notes[-1]
-    Span.objects.filter(pk=suggestions(ward, note, run=1)[1].pk).update(end=STREET[1])
+    Span.objects.filter(pk=suggestions(ward.notes[-1], ward.runs[1])[1].pk).update(end=STREET[1])
     bulk = plan(ward, runs=[run.pk for run in ward.runs])
-    assert "The result shows their number" in check_page(ward.client.get(url("review_bulk", bulk.pk)))
+    assert "The result shows their number" in bulk_page(ward, bulk)
     start(ward, bulk)
     assert (bulk.planned, bulk.decided, bulk.conflicts, bulk.left) == (6, 4, 2, 2)
 
@@ -300,49 +225,35 @@ def test_conflicts_of_too_many_suggestions_are_counted_in_the_result(ward, monke
 # ── One note on its page ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("how", ["annotator", "review", "import"])
-def test_the_page_says_how_the_gold_was_made(ward, how):
-    note = ward.notes[-1]
-    if how == "annotator":
-        make_gold(document=note, annotation_set=make.make_set(note, ward.ann, [NAME], submitted=True), actor=ward.mia)
-    elif how == "review":
-        rest = {span.pk for span in suggestions(ward, note)}
-        finish_review(document=note, author=ward.runs[0], user=ward.mia, rest=rest)
-        assert "already has gold" not in check_page(ward.client.get(url("review", ward.runs[0].pk, note.pk)))
-        reopen_review(document=note, author=ward.runs[0], user=ward.mia)
-    else:
-        author = AnnotationSet.objects.filter(author__kind="gold").first().author
-        make.make_set(note, author, [NAME], submitted=True)
-    words = {"annotator": "from an annotator", "review": "by a finished review", "import": "which was imported"}
-    assert words[how] in check_page(ward.client.get(url("review", ward.runs[0].pk, note.pk)))
+def test_the_page_of_a_reopened_review_says_how_the_gold_was_made(ward):
+    note, page = ward.notes[-1], url("review", ward.runs[0].pk, ward.notes[-1].pk)
+    rest = {span.pk for span in suggestions(note, ward.runs[0])}
+    finish_review(document=note, author=ward.runs[0], user=ward.mia, rest=rest)
+    assert "already has gold" not in check_page(ward.client.get(page))
+    reopen_review(document=note, author=ward.runs[0], user=ward.mia)
+    assert "by a finished review" in check_page(ward.client.get(page))
 
 
 def test_accepting_the_rest_of_a_note_with_gold_needs_permission(ward):
-    note = ward.notes[0]
-    _, street, again = suggestions(ward, note)
-    answer = finish(ward, note, rest=[street.pk, again.pk])
-    assert (answer.status_code, answer.json()["error"]) == (409, "gold")
-    check_adjudicated(ward)
-    answer = finish(ward, note, rest=[street.pk, again.pk], with_gold=True)
-    assert (answer.status_code, answer.json()["error"]) == (409, "conflict")
-    assert "1 suggestion overlaps another span with different bounds" in answer.json()["message"]
-    check_adjudicated(ward)
-    request = Request(change_id=uuid.uuid4(), act=Act.REJECT, suggestion=street.pk)
-    decide(document=note, author=ward.runs[0], user=ward.rev, request=request)
-    assert finish(ward, note, rest=[again.pk]).json()["error"] == "gold"
-    assert finish(ward, note, rest=[again.pk], with_gold=True).json()["next"]
+    note, run = ward.notes[0], ward.runs[0]
+    _, street, again = suggestions(note, run)
+    for more, code in (({}, "gold"), ({"with_gold": True}, "conflict")):
+        answer = finish(ward, note, rest=[street.pk, again.pk], **more)
+        assert (answer.status, answer.json["error"]) == (409, code)
+        check_adjudicated(ward)
+    review(note, run, ward.rev, Act.REJECT, street)
+    assert finish(ward, note, rest=[again.pk]).json["error"] == "gold"
+    assert finish(ward, note, rest=[again.pk], with_gold=True).json["next"]
     assert gold_of(note) == [NAME, STREET, AGAIN]
     event = Event.objects.filter(verb=REVIEW_DECIDED, document_id=note.pk).last()
     assert (event.data["rest"], event.data["with_gold"]) == (True, True)
 
 
 def test_accepting_the_rest_never_adds_two_ends_of_one_span(ward):
-    note = ward.notes[-1]
-    spans = suggestions(ward, note)
-    request = Request(change_id=uuid.uuid4(), act=Act.ADD, bounds=(20, 34, ward.labels["CITY"]), quote=TEXT[20:34])
-    decide(document=note, author=ward.runs[0], user=ward.rev, request=request)
-    answer = finish(ward, note, rest=[span.pk for span in spans])
-    assert (answer.status_code, answer.json()["error"]) == (409, "conflict")
+    note, run = ward.notes[-1], ward.runs[0]
+    review(note, run, ward.rev, Act.ADD, bounds=(20, 34, ward.labels["CITY"]), quote=TEXT[20:34])
+    answer = finish(ward, note, rest=[span.pk for span in suggestions(note, run)])
+    assert (answer.status, answer.json["error"]) == (409, "conflict")
     assert gold_of(note) == [STREET]
 
 
@@ -357,10 +268,8 @@ def test_undo_keeps_gold_that_was_confirmed_since(ward):
     own = make.make_set(note, adjudicator, SUGGESTED, submitted=True)
     ward.client.post(url("note_gold", note.pk), {"set": own.pk, "version": own.version})
     assert Event.objects.filter(verb=GOLD_MADE, document_id=note.pk).count() == 1
-    ward.client.post(url("bulk_undo", bulk.pk))
-    bulk.refresh_from_db()
-    assert (bulk.undone, bulk.kept) == (0, 3)
-    assert gold_of(note) == SUGGESTED
+    start(ward, bulk, "bulk_undo")
+    assert (bulk.undone, bulk.kept, gold_of(note)) == (0, 3, SUGGESTED)
     assert Decision.objects.filter(cause=bulk).count() == 3
 
 
@@ -369,6 +278,5 @@ def test_undo_works_in_a_note_that_was_finished_and_reopened_since(ward):
     bulk = start(ward, plan(ward))
     finish_review(document=note, author=ward.runs[0], user=ward.mia)
     reopen_review(document=note, author=ward.runs[0], user=ward.mia)
-    ward.client.post(url("bulk_undo", bulk.pk))
-    bulk.refresh_from_db()
+    start(ward, bulk, "bulk_undo")
     assert (bulk.undone, bulk.kept, gold_of(note)) == (3, 0, [])

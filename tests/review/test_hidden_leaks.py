@@ -3,13 +3,7 @@
 import pytest
 
 from annotations.core.errors import ServiceError
-from annotations.models import (
-    BulkAct,
-    Decision,
-    PlantedLeak,
-    Span,
-    SuggestedString,
-)
+from annotations.models import BulkAct, Decision, PlantedLeak, Span, SuggestedString
 from annotations.review.selectors.bulk_preview import preview
 from annotations.review.selectors.bulk_rules import Rule, open_of, waiting_by_string
 from annotations.review.selectors.misses import hints_of
@@ -21,9 +15,17 @@ from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run
 from annotations.review.services.bulk_batches import decide_batch
 from annotations.review.services.log import Act
 from annotations.review.services.queue import next_in_queue
-from tests.review.planting import CITY, DOCTOR, NAME, first_drawn, made_planting, world
+from tests.review.planting import CITY, DOCTOR, NAME, first_drawn, made, planted, world
+from tests.worlds.reviewing import check_strings
 
-__all__ = ["first_drawn", "made_planting", "world"]
+__all__ = ["first_drawn", "made", "planted", "world"]
+
+
+def accept_in_bulk(world, rule, **options):
+    bulk = plan_bulk(project=world.project, user=world.rosa, rule=rule, act=BulkAct.Act.ACCEPT)
+    begin_bulk(bulk=bulk, user=world.rosa, **options)
+    at_once(bulk, run_bulk)
+    return bulk
 
 
 def test_lists_counts_hints_and_bulk_acts_leave_hidden_leaks_out(world):
@@ -42,15 +44,13 @@ def test_lists_counts_hints_and_bulk_acts_leave_hidden_leaks_out(world):
     assert len(review_state(document=world.note, author=world.other)["suggestions"]) == 3
     threshold, agreed = Rule("threshold", [world.run.pk], least=0.5), Rule("agreed", [world.run.pk, world.other.pk])
     for each in (rule, threshold):
-        bulk = plan_bulk(project=world.project, user=world.rosa, rule=each, act=BulkAct.Act.ACCEPT)
-        begin_bulk(bulk=bulk, user=world.rosa)
-        at_once(bulk, run_bulk)
+        accept_in_bulk(world, each)
     with pytest.raises(ServiceError) as error:
         plan_bulk(project=world.project, user=world.rosa, rule=agreed, act=BulkAct.Act.ACCEPT)
     assert error.value.code == "none", "a hidden suggestion of one run does not count as agreement"
     assert not Decision.objects.filter(suggestion=hidden).exists()
     assert Decision.objects.filter(suggestion__annotation_set__author=world.run).count() == 8
-    world.check()
+    check_strings()
 
 
 def test_agreement_of_runs_does_not_count_hidden_leaks(world):
@@ -71,9 +71,7 @@ def test_counts_of_doubtful_suggestions_leave_hidden_leaks_out(world):
     assert (found.open, found.doubtful) == (0, 8)
     name = hidden.string_key, hidden.label_id
     assert waiting_by_string([name], [world.run.pk], world.project, world.rosa)[name].doubtful == 2
-    bulk = plan_bulk(project=world.project, user=world.rosa, rule=rule, act=BulkAct.Act.ACCEPT)
-    begin_bulk(bulk=bulk, user=world.rosa, with_doubtful=True)
-    at_once(bulk, run_bulk)
+    bulk = accept_in_bulk(world, rule, with_doubtful=True)
     assert not Decision.objects.filter(suggestion=hidden).exists() and bulk.decided == 8
 
 

@@ -1,7 +1,5 @@
 """How a review's note was chosen: handed on by the page that names the next note, kept from the first finish on."""
 
-import uuid
-
 import pytest
 from django.urls import reverse
 
@@ -9,15 +7,14 @@ from annotations.models import Document, Review, Span
 from annotations.models.project import SecondReview
 from annotations.projects.services.projects import update_project
 from annotations.review.selectors.precision import chosen_by_order
-from annotations.review.services import deciding as review
-from annotations.review.services.deciding import Request
 from annotations.review.services.finishing import reopen_review
 from annotations.review.services.log import Act
 from tests import factories as make
-from tests.held import fresh
+from tests.held import made_once
 from tests.worlds.checks import check_page
-from tests.worlds.pages import TEXT, make_world
+from tests.worlds.pages import TEXT, make_world, signed_in
 from tests.worlds.programs import Program
+from tests.worlds.reviewing import review
 
 
 def make_ward():
@@ -30,25 +27,16 @@ def make_ward():
     Span.objects.filter(annotation_set__author=world.run).update(confidence=0.9)
     make.list_for_review(world.run)
     world.label = world.project.label_set.labels.get(code="HOSPITAL").pk
+    world.client = signed_in(world.rev)
     return world
 
 
-@pytest.fixture(scope="module")
-def made_ward(once):
-    return once(make_ward)
-
-
-@pytest.fixture
-def ward(made_ward, db, sign_in):
-    world = fresh(made_ward, make_ward)
-    world.client = sign_in(world.rev)
-    return world
+made, ward = made_once(make_ward)
 
 
 def decide(world, note, user=None):
     for span in Span.objects.filter(annotation_set__document=note, annotation_set__author=world.run, decision=None):
-        request = Request(change_id=uuid.uuid4(), act=Act.ACCEPT, suggestion=span.pk)
-        review.decide(document=note, author=world.run, user=user or world.rev, request=request)
+        review(note, world.run, user or world.rev, Act.ACCEPT, span)
 
 
 def named(world, query):
@@ -75,11 +63,16 @@ def test_a_note_that_an_order_chose_is_stored_so_without_its_filters(ward, order
     html = check_page(ward.client.get(f"{url.split('?')[0]}?chosen={order}"))
     assert f'/finish?chosen={order}"' in html, "the form sends it, too"
     assert html.count("chosen=") == 1, "no other link has it"
+    there = reverse("review_finish", args=["covid", ward.run.pk, note.pk])
+    refused = ward.client.post(f"{there}?chosen={order}&order={order}&most=95", {"stage": "first"})
+    assert refused.url == url, "suggestions are still open"
     assert finish(ward, note, f"?chosen={order}").endswith(f"/{ward.run.pk}/?after={note.pk}"), "it is not carried on"
     assert drawn(note) == "order"
 
 
 def test_a_note_that_the_filter_by_label_chose_is_stored_so(ward):
+    assert named(ward, "?most=50&chosen=label")[0].endswith(f"/{ward.notes[0].pk}/?most=50")
+    assert named(ward, "?order=note")[0].endswith("/?order=note")
     url, note = named(ward, f"?label={ward.label}")
     assert url.endswith(f"?chosen=label&label={ward.label}")
     finish(ward, note, "?chosen=label")
@@ -91,18 +84,6 @@ def test_filters_that_only_look_choose_no_note(ward):
     for note, query in ((first, f"?label={ward.label}"), (second, "?order=uncertainty"), (third, "?chosen=nonsense")):
         finish(ward, note, query)
         assert drawn(note) == ""
-
-
-def test_a_plain_next_note_says_nothing(ward):
-    assert named(ward, "?most=50&chosen=label")[0].endswith(f"/{ward.notes[0].pk}/?most=50")
-    assert named(ward, "?order=note")[0].endswith("/?order=note")
-
-
-def test_a_refused_form_keeps_how_the_note_was_chosen(ward):
-    url, note = named(ward, "?order=uncertainty")
-    there = reverse("review_finish", args=["covid", ward.run.pk, note.pk])
-    answer = ward.client.post(f"{there}?chosen=uncertainty&order=uncertainty", {"stage": "first"})
-    assert answer.url == url, "suggestions are still open"
 
 
 def test_clients_of_the_api_give_the_order_and_the_label_of_their_request(ward):

@@ -1,33 +1,42 @@
 """Planted leaks on the pages: the option, page sources that reveal nothing, finishing, and the result."""
 
-import io
 import json
 import re
 import uuid
 from types import SimpleNamespace
 
 import pytest
-from django.core.management import call_command
 from django.urls import reverse
 
 from annotations.core import hiding
 from annotations.models import BulkAct, PlantedLeak, Project, Review, Span
 from tests import factories as make
+from tests.held import made_once
 from tests.worlds.checks import check_page
-from tests.worlds.pages import TEXT
-from tests.worlds.reviewing import send
+from tests.worlds.commands import answered, printed
+from tests.worlds.pages import TEXT, make_world
+from tests.worlds.reviewing import send, suggestions
 
 SUGGESTED = [(0, 11, "PATIENT"), (44, 50, "CITY"), (61, 68, "DOCTOR")]
 
 
-@pytest.fixture
-def planting(world: SimpleNamespace, sign_in: type, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+def make_planting() -> SimpleNamespace:
     """Two runs that agree on two notes. The option is off; once it is on, a leak is planted in the first note."""
-    world.run, other = (make.make_author(world.project, kind="run", name=name) for name in ("rules-1", "crf-1"))
+    world = make_world()
+    world.runs = [make.make_author(world.project, kind="run", name=name) for name in ("rules-1", "crf-1")]
+    world.run = world.runs[0]
     for note in world.notes:
-        for run in (world.run, other):
+        for run in world.runs:
             make.make_set(note, run, SUGGESTED, submitted=True)
     world.labels = {label.name: label.pk for label in world.project.label_set.labels.all()}
+    return world
+
+
+made, world = made_once(make_planting)
+
+
+@pytest.fixture
+def planting(world: SimpleNamespace, sign_in: type, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     world.client = sign_in(world.rev)
     first = world.notes[0].pk
     monkeypatch.setattr(
@@ -54,17 +63,21 @@ def switch_on(world, sign_in):
     hiding.stored(world.run, [note.pk for note in world.notes])
 
 
-def page(world, note=None, client=None):
-    return (client or world.client).get(url("review", world.run.pk, (note or world.note).pk))
+def page(world, note=None):
+    return world.client.get(url("review", world.run.pk, (note or world.note).pk))
 
 
 def data_of(answer):
     return json.loads(answer.content.decode().split('id="review-data" type="application/json">')[1].split("<")[0])
 
 
-def post(world, name, note=None, person=None, client=None, **data):
-    known = {"person": (person or world.rev).pk, "change_id": str(uuid.uuid4()), "stage": "first"}
-    return send(client or world.client, url(name, world.run.pk, (note or world.note).pk), known | data)
+def post(world, name, note=None, **data):
+    known = {"person": world.rev.pk, "change_id": str(uuid.uuid4()), "stage": "first"}
+    return send(world.client, url(name, world.run.pk, (note or world.note).pk), known | data)
+
+
+def decide(world, act, suggestion):
+    return post(world, "review_decide", act=act, suggestion=suggestion, seen=["open"])
 
 
 def finish(world, note=None, **data):
@@ -73,8 +86,6 @@ def finish(world, note=None, **data):
 
 
 def test_the_option_and_the_notice_to_reviewers(planting, sign_in):
-    html = check_page(sign_in(planting.mia).get(url("project_settings")))
-    assert "Planted leaks" in html and "Everyone who reviews is told" in html
     assert "hidden from the suggestions" not in check_page(page(planting, planting.notes[1]))
     assert switch(planting, sign_in, "20").status_code == 302
     assert Project.objects.get(slug="covid").planted_share == 20
@@ -114,36 +125,26 @@ def test_a_page_reveals_nothing_hidden_in_its_note(planting, sign_in):
 
 
 def test_decisions_by_aliases_and_by_ids(planting, sign_in):
+    """Trying ids would find the gap between them, and the size of a plan would reveal which ids are shown."""
+    own = suggestions(planting.note, planting.run)[2]
     switch_on(planting, sign_in)
     city, doctor = data_of(page(planting))["suggestions"]
-    answer = post(planting, "review_decide", act="accept", suggestion=city["id"], seen=["open"])
+    answer = decide(planting, "accept", city["id"])
     assert answer.status == 200 and answer.json["suggestions"][0]["id"] == city["id"]
-    hidden = PlantedLeak.objects.get().suggestion_id
-    refused = post(planting, "review_decide", act="accept", suggestion=hidden, seen=["open"])
-    nowhere = post(planting, "review_decide", act="accept", suggestion=10**9, seen=["open"])
-    assert (refused.status, refused.json["error"]) == (nowhere.status, nowhere.json["error"]) == (409, "suggestion")
-    assert [one["id"] for one in refused.json["suggestions"]] == [city["id"], doctor["id"]]
-    own = Span.objects.get(annotation_set__author=planting.run, annotation_set__document=planting.note, start=61)
-    tried = post(planting, "review_decide", act="reject", suggestion=own.pk, seen=["open"])
-    assert (tried.status, tried.json["error"]) == (409, "suggestion"), "trying ids would find the gap between them"
+    for pk in (PlantedLeak.objects.get().suggestion_id, 10**9, own.pk):
+        refused = decide(planting, "accept", pk)
+        assert (refused.status, refused.json["error"]) == (409, "suggestion")
+        assert [one["id"] for one in refused.json["suggestions"]] == [city["id"], doctor["id"]]
+    string = make.SuggestedString.objects.get(author=planting.run, label_id=planting.labels["DOCTOR"])
+    here = url("review_string", string.pk) + f"?run={planting.run.pk}"
+    tried = planting.client.post(here, {"act": "reject", "shown": [own.pk]}, follow=True)
+    assert "Reload the page" in tried.content.decode() and not BulkAct.objects.exists()
 
 
 def test_a_page_from_before_the_option_was_on_decides_by_ids(planting, sign_in):
     page(planting)
     switch(planting, sign_in, "20")
-    own = Span.objects.get(annotation_set__author=planting.run, annotation_set__document=planting.note, start=61)
-    assert post(planting, "review_decide", act="reject", suggestion=own.pk, seen=["open"]).status == 200
-
-
-def test_exceptions_of_a_string_can_not_be_named_by_ids(planting, sign_in):
-    switch_on(planting, sign_in)
-    page(planting)
-    own = Span.objects.get(annotation_set__author=planting.run, annotation_set__document=planting.note, start=61)
-    string = make.SuggestedString.objects.get(author=planting.run, label_id=planting.labels["DOCTOR"])
-    here = url("review_string", string.pk) + f"?run={planting.run.pk}"
-    tried = planting.client.post(here, {"act": "reject", "shown": [own.pk]}, follow=True)
-    assert "Reload the page" in tried.content.decode()
-    assert not BulkAct.objects.exists(), "the size of the plan would reveal which ids are shown"
+    assert decide(planting, "reject", suggestions(planting.note, planting.run)[2].pk).status == 200
 
 
 def test_a_missed_leak_is_shown_decided_finished_and_measured(planting, sign_in):
@@ -156,30 +157,24 @@ def test_a_missed_leak_is_shown_decided_finished_and_measured(planting, sign_in)
     for rest in ([], [missed["id"]]):
         again = post(planting, "review_finish", rest=rest)
         assert (again.status, again.json["error"]) == (409, "open")
-    form = planting.client.post(
-        url("review_finish", planting.run.pk, planting.note.pk), {"stage": "first"}, follow=True
-    )
-    assert "1 suggestion is still open" in check_page(form)
+    here = url("review_finish", planting.run.pk, planting.note.pk)
+    assert "1 suggestion is still open" in check_page(planting.client.post(here, {"stage": "first"}, follow=True))
     assert Review.objects.get(document=planting.note).finished_at is None
-    post(planting, "review_decide", act="accept", suggestion=missed["id"], seen=["open"])
+    decide(planting, "accept", missed["id"])
     assert post(planting, "review_finish", rest=[]).json["next"]
-    html = check_page(sign_in(planting.mia).get(url("acceptance")))
-    assert "Missed identifiers, measured" in html and "too few decisions" in html
-    assert "can be estimated after 20" in html
-    for person, sees in ((planting.rev, True), (planting.vic, False)):
-        others = check_page(sign_in(person).get(url("acceptance")))
-        table = others.split('id="planted-title"')[1]
+    for person, sees in ((planting.mia, True), (planting.rev, True), (planting.vic, False)):
+        table = check_page(sign_in(person).get(url("acceptance"))).split('id="planted-title"')[1]
         assert ('<th scope="row">rev</th>' in table) == sees and "All reviewers" in table
     log = b"".join(planting.client.get(url("decisions_export", "jsonl")).streaming_content).decode()
     (reveal,) = [row for row in map(json.loads, log.splitlines()) if row["act"] == "reveal"]
     assert (reveal["planted"], reveal["planted_reviewer"], reveal["reviewer"]) == ("missed", "rev", "rev")
-    result = json.loads(command("covid", "--json"))
+    result = answered("planted_leaks", "covid")
     assert result["all"] == {
         "missed": 1, "found": 0, "partly": 0, "no_identifier": 0, "waiting": 0, "elsewhere": 0, "share": 1.0,
         "interval": [pytest.approx(0.2065, abs=1e-3), 1.0], "few": True,
     }  # fmt: skip
     assert [one["reviewer"] for one in result["reviewers"]] == ["rev"] and result["left"] is None
-    assert "1 of 1" in command("covid")
+    assert "1 of 1" in printed("planted_leaks", "covid")
 
 
 def test_a_found_leak_is_reported_on_the_next_page(planting, sign_in):
@@ -198,15 +193,8 @@ def test_a_found_leak_is_reported_on_the_next_page(planting, sign_in):
 def test_hidden_leaks_stay_hidden_when_the_option_is_turned_off(planting, sign_in):
     switch_on(planting, sign_in)
     switch(planting, sign_in, "0")
-    assert [one["start"] for one in data_of(page(planting))["suggestions"]] == [44, 61]
-    assert len(data_of(page(planting, planting.notes[1]))["suggestions"]) == 3
+    assert [len(data_of(page(planting, note))["suggestions"]) for note in planting.notes] == [2, 3]
     assert finish(planting).json["open"] == 1
-
-
-def command(*args):
-    out = io.StringIO()
-    call_command("planted_leaks", *args, stdout=out)
-    return out.getvalue()
 
 
 def lists(world):
@@ -226,15 +214,14 @@ def lists(world):
 
 
 def test_lists_and_bulk_previews_do_not_change_when_a_note_is_opened(planting, sign_in):
-    world = planting
-    world.runs = [world.run, make.make_author(world.project, kind="run", name="crf-1")]
     Span.objects.update(confidence=0.9)
-    switch_on(world, sign_in)
-    hiding.stored(world.runs[1], [note.pk for note in world.notes])
-    before = lists(world)
-    assert [one["start"] for one in data_of(page(world))["suggestions"]] == [44, 61]
-    after = lists(world)
+    switch_on(planting, sign_in)
+    hiding.stored(planting.runs[1], [note.pk for note in planting.notes])
+    before = lists(planting)
+    assert [one["start"] for one in data_of(page(planting))["suggestions"]] == [44, 61]
+    after = lists(planting)
     assert before == after
-    assert list(PlantedLeak.objects.values_list("review__document", "suggestion__start")) == [(world.note.pk, 0)] * 2
-    label = f"?run={world.run.pk}&label={world.labels['PATIENT']}"
+    hidden = list(PlantedLeak.objects.values_list("review__document", "suggestion__start"))
+    assert hidden == [(planting.note.pk, 0)] * 2
+    label = f"?run={planting.run.pk}&label={planting.labels['PATIENT']}"
     assert ">1<" in after[url("review_strings") + label].replace(" ", "").replace("\n", ""), "of two, one is hidden"

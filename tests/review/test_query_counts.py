@@ -1,6 +1,6 @@
 """Deciding on ten times as many suggestions takes the same number of queries."""
 
-import uuid
+from itertools import pairwise
 
 import pytest
 from django.db import connection
@@ -12,10 +12,10 @@ from annotations.review.selectors.bulk_rules import Rule
 from annotations.review.selectors.decision_log import as_csv, overruled
 from annotations.review.selectors.state import review_state
 from annotations.review.services.bulk_batches import decide_batch, undo_batch
-from annotations.review.services.deciding import Request, decide
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from tests.factories import make_author, make_member, make_note, make_project, make_set
+from tests.worlds.reviewing import review, suggestions
 
 pytestmark = pytest.mark.django_db
 # With more than ten spans close together, the limit on spans over one character needs another query.
@@ -41,12 +41,14 @@ class World:
         conflicting = [(start, end, "CITY") for start, end, _ in bounds] if self.merged else []
         annotation_set = make_set(note, self.run, bounds + conflicting, submitted=True)
         if self.merged:
-            for span in annotation_set.spans.select_related("label"):
-                runs = [{"run": span.label.code, "confidence": None, "source": ""}]
-                Span.objects.filter(pk=span.pk).update(
-                    provenance={"runs": runs, "agree": 1 + (span.label.code == "PATIENT"), "of": 3, "clear": 1}
-                )
+            self.suggest(annotation_set, lambda code: {"agree": 1 + (code == "PATIENT"), "of": 3, "clear": 1})
         return note
+
+    def suggest(self, annotation_set, how):
+        """Write which runs suggested each span of a merged list."""
+        for span in annotation_set.spans.select_related("label"):
+            runs = [{"run": span.label.code, "confidence": None, "source": ""}]
+            Span.objects.filter(pk=span.pk).update(provenance={"runs": runs} | how(span.label.code))
 
     def pairs(self, *notes):
         spans = Span.objects.filter(annotation_set__document__in=notes, annotation_set__author=self.run)
@@ -62,15 +64,14 @@ class World:
         return finish_review(document=note, author=self.run, user=user, rest=set(wanted))
 
 
-def queries(work):
+def counted(work, *given, **options):
+    """Return the number of queries, and what the work returns."""
     # Callers repeat the smallest case, because the first call also runs queries whose results are cached.
-    with CaptureQueriesContext(connection) as counted:
-        work()
+    with CaptureQueriesContext(connection) as taken:
+        result = work(*given, **options)
     # On SQLite rows are inserted in portions (core.bulk), so successive inserts into one table count as one query.
-    asked = [query["sql"].partition(" VALUES ")[0] for query in counted]
-    return sum(
-        1 for before, sql in zip(["", *asked], asked, strict=False) if not sql.startswith("INSERT") or sql != before
-    )
+    asked = ["", *(query["sql"].partition(" VALUES ")[0] for query in taken)]
+    return sum(not sql.startswith("INSERT") or sql != before for before, sql in pairwise(asked)), result
 
 
 @pytest.mark.parametrize("merged", [False, True])
@@ -80,10 +81,9 @@ def test_a_batch_of_a_bulk_act_and_its_undo(act, merged):
     counts = []
     for notes in (FEW_NOTES, FEW_NOTES, MANY_NOTES):
         pairs, bulk = world.pairs(*(world.note(4) for _ in range(notes))), world.bulk(act)
-        done = []
-        forth = queries(lambda pairs=pairs, bulk=bulk, done=done: done.append(decide_batch(bulk, pairs)))
-        assert done[0].decided + done[0].beside == len(pairs)
-        back = queries(lambda pairs=pairs, bulk=bulk: undo_batch(bulk, pairs))
+        forth, done = counted(decide_batch, bulk, pairs)
+        assert done.decided + done.beside == len(pairs)
+        back, _ = counted(undo_batch, bulk, pairs)
         assert not Decision.objects.filter(cause=bulk).exists()
         counts.append((forth, back))
     assert counts[1] == counts[2]
@@ -97,9 +97,10 @@ def test_a_batch_of_notes_that_wait_for_a_second_reviewer():
         for note in there:
             world.finish(note, world.rosa)
         assert Handover.objects.filter(review__document__in=there, state="waiting").count() == notes
-        pairs, bulk, done = world.pairs(*there), world.bulk(), []
-        counts.append(queries(lambda pairs=pairs, bulk=bulk, done=done: done.append(decide_batch(bulk, pairs))))
-        assert done[0].decided == len(pairs)
+        pairs, bulk = world.pairs(*there), world.bulk()
+        number, done = counted(decide_batch, bulk, pairs)
+        counts.append(number)
+        assert done.decided == len(pairs)
         stages = Event.objects.filter(data__cause=str(bulk.pk)).values_list("data__pass", flat=True)
         assert set(stages) == {"second"}
     assert counts[1] == counts[2]
@@ -111,10 +112,10 @@ def test_accepting_the_rest_of_a_note_by_one_or_by_two(second):
     counts = []
     for words in (FEW, FEW, MANY):
         note = world.note(words)
-        first = queries(lambda note=note: world.finish(note, world.rita))
-        back = queries(lambda note=note: reopen_review(document=note, author=world.run, user=world.rita))
+        first, _ = counted(world.finish, note, world.rita)
+        back, _ = counted(reopen_review, document=note, author=world.run, user=world.rita)
         world.finish(note, world.rita)
-        then = queries(lambda note=note: world.finish(note, world.rosa))
+        then, _ = counted(world.finish, note, world.rosa)
         counts.append((first, back, then))
         assert Span.objects.filter(annotation_set__document=note, annotation_set__author__kind="gold").count() == words
         accepted = Event.objects.filter(document_id=note.pk, verb=REVIEW_DECIDED, data__rest=True).count()
@@ -129,17 +130,13 @@ def test_accepting_a_suggestion_with_many_conflicting_ones_and_its_undo():
         note = make_note(world.project, "nome " * 200)
         bounds = [(0, 999, "PATIENT"), *((at * 5, at * 5 + 4, "CITY") for at in range(conflicting))]
         annotation_set = make_set(note, world.run, bounds, submitted=True)
-        for span in annotation_set.spans.select_related("label"):
-            runs = [{"run": span.label.code, "confidence": None, "source": ""}]
-            Span.objects.filter(pk=span.pk).update(provenance={"runs": runs, "agree": 1, "of": 2, "clear": 0})
+        world.suggest(annotation_set, lambda code: {"agree": 1, "of": 2, "clear": 0})
         whole = annotation_set.spans.get(end=999)
         count = []
-        for act, suggestion in ((Act.ACCEPT, whole.pk), (Act.UNDO, None), (Act.REDO, None)):
-            asked = Request(change_id=uuid.uuid4(), act=act, suggestion=suggestion)
-            about = {"document": note, "author": world.run, "user": world.rita, "request": asked}
-            count.append(queries(lambda about=about: decide(**about)))
+        for about in ((Act.ACCEPT, whole), (Act.UNDO,), (Act.REDO,)):
+            count.append(counted(review, note, world.run, world.rita, *about)[0])
             decided = Decision.objects.filter(review__document=note).count()
-            assert decided == (0 if act is Act.UNDO else conflicting + 1)
+            assert decided == (0 if about == (Act.UNDO,) else conflicting + 1)
         counts.append(count)
     assert counts[1] == counts[2]
 
@@ -151,16 +148,13 @@ def test_the_log_of_decisions_as_a_file_and_on_the_page(client):
         note = world.note(words)
         world.finish(note, world.rita)
         reopen_review(document=note, author=world.run, user=world.rosa)
-        for pk in Span.objects.filter(annotation_set__author=world.run).values_list("pk", flat=True):
-            asked = Request(change_id=uuid.uuid4(), act=Act.REJECT, suggestion=pk)
-            decide(document=note, author=world.run, user=world.rosa, request=asked)
-        lines = []
-        as_file = queries(lambda world=world, lines=lines: lines.extend(as_csv(world.project)))
+        for span in suggestions(note, world.run):
+            review(note, world.run, world.rosa, Act.REJECT, span)
+        as_file, lines = counted(lambda project: list(as_csv(project)), world.project)
         assert len(lines) == 1 + 2 * words
         assert overruled(world.project)[0][2] == words
         client.force_login(world.rosa)
-        page = f"/projects/{world.project.slug}/review/acceptance/"
-        shown = queries(lambda page=page: client.get(page))
-        assert client.get(page).status_code == 200
+        shown, page = counted(client.get, f"/projects/{world.project.slug}/review/acceptance/")
+        assert page.status_code == 200
         counts.append((as_file, shown))
     assert counts[1] == counts[2]

@@ -1,7 +1,6 @@
 """The next note by an order is the one that a search through every open suggestion gives."""
 
 import random
-import uuid
 
 import pytest
 
@@ -10,13 +9,12 @@ from annotations.models import Label, Review, Role, Span, SuggestedLabel
 from annotations.projects.services.labels import merge_labels
 from annotations.review.selectors.ordering import Queue
 from annotations.review.selectors.precision import rates_of
-from annotations.review.services import deciding as review
 from annotations.review.services import queue as review_queue
-from annotations.review.services.deciding import Request
 from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
 from annotations.review.services.queue import next_in_queue
 from tests.factories import list_for_review, make_author, make_member, make_note, make_project, make_set
+from tests.worlds.reviewing import review
 
 pytestmark = pytest.mark.django_db
 TEXT = "Anna Bruno Carlo Diana Elena Fabio."
@@ -78,14 +76,9 @@ class World:
                 assert found == [first, self.brute(order, label, first)], (order, label)
 
     def decide(self, span, act):
-        request = Request(change_id=uuid.uuid4(), act=act, suggestion=span.pk)
         note = next(note for note in self.notes if note.pk == span.annotation_set.document_id)
-        review.decide(document=note, author=self.run, user=self.rita, request=request)
+        review(note, self.run, self.rita, act, span)
         return note
-
-    def undo(self, note):
-        request = Request(change_id=uuid.uuid4(), act=Act.UNDO)
-        review.decide(document=note, author=self.run, user=self.rita, request=request)
 
 
 @pytest.fixture
@@ -106,7 +99,7 @@ def test_orders_stay_right_while_suggestions_are_decided(world):
         else:
             note = [world.decide(span, Act.REJECT if step % 2 else Act.ACCEPT) for span in spans[:3]][-1]
         world.check()
-    world.undo(note)
+    review(note, world.run, world.rita, Act.UNDO)
     world.check()
 
 

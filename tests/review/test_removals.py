@@ -1,10 +1,9 @@
 """Proposed removals of a refiner in review: decisions, undo, finishing, two reviewers, figures and exports."""
 
 import uuid
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
-from django.db import connection
 
 from annotations.core.errors import ServiceError
 from annotations.models import (
@@ -23,16 +22,14 @@ from annotations.projects.services.labels import merge_labels
 from annotations.review.selectors.decision_log import decisions, overruled
 from annotations.review.selectors.precision import rates_of
 from annotations.review.selectors.state import review_state
-from annotations.review.services import deciding
-from annotations.review.services.deciding import Request
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from models_runtime.models import RefinedItem
 from tests import factories as make
-from tests.held import fresh
+from tests.held import made_once
 from tests.worlds.pages import TEXT
 from tests.worlds.refined import refine
-from tests.worlds.reviewing import body, send, url
+from tests.worlds.reviewing import body, gold_of, review, send, url
 
 
 class World:
@@ -44,8 +41,13 @@ class World:
         self.hospital, self.city = (make.label_of(self.project, name).pk for name in ("HOSPITAL", "CITY"))
 
     def decide(self, act, number=None, *, user=None, **options):
-        request = Request(change_id=options.pop("change_id", None) or uuid.uuid4(), act=act, removal=number, **options)
-        return deciding.decide(document=self.note, author=self.run, user=user or self.rita, request=request)
+        return review(self.note, self.run, user or self.rita, act, removal=number, **options)
+
+    def refused(self, act, number=None, **options):
+        """The code of the error."""
+        with pytest.raises(ServiceError) as error:
+            self.decide(act, number, **options)
+        return error.value.code
 
     def accept_suggestions(self, user=None):
         for one in self.state(user)["suggestions"]:
@@ -62,20 +64,10 @@ class World:
         return found["state"], found["bounds"]
 
     def gold(self):
-        rows = Span.objects.filter(annotation_set__document=self.note, annotation_set__author__kind="gold")
-        return [
-            (self.note.text[start:end], name) for start, end, name in rows.values_list("start", "end", "label__name")
-        ]
+        return [(self.note.text[start:end], name) for start, end, name in gold_of(self.note)]
 
 
-@pytest.fixture(scope="module")
-def made_world(once):
-    return once(World)
-
-
-@pytest.fixture
-def world(made_world, db):
-    return fresh(made_world, World)
+made, world = made_once(World)
 
 
 def test_the_state_says_what_the_refiner_did_and_why(world):
@@ -94,7 +86,11 @@ def test_the_state_says_what_the_refiner_did_and_why(world):
 def test_accepting_a_removal_leaves_gold_as_it_is_and_rejecting_keeps_the_annotation(world):
     world.decide(Act.ACCEPT, world.removed)
     assert world.removal() == ("accepted", None) and world.gold() == []
+    change = uuid.uuid4()
+    for _ in range(2):  # a double click sends the same change twice, and a second key the same act
+        world.decide(Act.REJECT, world.removed, change_id=change)
     world.decide(Act.REJECT, world.removed)
+    assert Event.objects.filter(verb="review.decided").count() == 2
     assert world.removal() == ("rejected", (*world.place, world.hospital))
     assert world.gold() == [("Torino", "HOSPITAL")]
     row = Span.objects.get(annotation_set__author__kind="gold")
@@ -112,15 +108,6 @@ def test_accepting_a_removal_leaves_gold_as_it_is_and_rejecting_keeps_the_annota
     assert world.gold() == [] and world.removal() == ("accepted", None)
 
 
-def test_a_repeated_decision_changes_nothing(world):
-    """A double click sends the same change twice, and a second key the same act."""
-    change = uuid.uuid4()
-    for _ in range(2):
-        world.decide(Act.REJECT, world.removed, change_id=change)
-    world.decide(Act.REJECT, world.removed)
-    assert Event.objects.filter(verb="review.decided").count() == 1 and len(world.gold()) == 1
-
-
 def test_a_span_that_gold_has_needs_no_decision_and_leaves_gold_with_the_removal(world):
     world.decide(Act.ADD, bounds=(*world.place, world.hospital), quote="Torino")
     assert world.removal() == ("rejected", (*world.place, world.hospital)) and world.state()["open"] == 3
@@ -132,55 +119,37 @@ def test_a_span_that_gold_has_needs_no_decision_and_leaves_gold_with_the_removal
 
 
 def test_bounds_that_gold_has_already_are_refused(world):
-    world.decide(Act.ADD, bounds=(*world.place, world.city), quote="Torino")
-    with pytest.raises(ServiceError) as error:
-        world.decide(Act.CORRECT, world.removed, bounds=(*world.place, world.city), quote="Torino")
-    assert error.value.code == "there"
-    with pytest.raises(ServiceError) as error:
-        world.decide(Act.ACCEPT, 99)
-    assert error.value.code == "suggestion"
+    bounds = (*world.place, world.city)
+    world.decide(Act.ADD, bounds=bounds, quote="Torino")
+    assert world.refused(Act.CORRECT, world.removed, bounds=bounds, quote="Torino") == "there"
+    assert world.refused(Act.ACCEPT, 99) == "suggestion"
 
 
 def test_a_decision_of_another_person_is_not_overwritten_unseen(world):
     world.decide(Act.REJECT, world.removed)
-    with pytest.raises(ServiceError, match="rita decided on this proposed removal") as error:
-        world.decide(Act.ACCEPT, world.removed, user=world.rosa, seen=("open", None))
-    assert error.value.code == "moved"
-    seen = world.removal()
-    world.decide(Act.ACCEPT, world.removed, user=world.rosa, seen=seen)
+    assert world.refused(Act.ACCEPT, world.removed, user=world.rosa, seen=("open", None)) == "moved"
+    world.decide(Act.ACCEPT, world.removed, user=world.rosa, seen=world.removal())
     assert world.gold() == [] and overruled(world.project) == [("rosa", "rita", 1, 1)]
-    with pytest.raises(ServiceError) as error:
-        world.decide(Act.UNDO)
-    assert error.value.code == "moved"
+    assert world.refused(Act.UNDO) == "moved"
 
 
 def test_finishing_needs_every_removal_decided(world):
+    """Precision counts the refiner's suggestions only."""
     world.accept_suggestions()
-    with pytest.raises(ServiceError, match="2 suggestions are still open"):
-        world.finish()
     both = [world.removed, world.also_removed]
-    with pytest.raises(ServiceError) as error:
-        world.finish(removals=both)
-    assert error.value.code == "removals" and not RemovalDecision.objects.exists()
+    for options, code in (({}, "open"), ({"removals": both}, "removals")):
+        with pytest.raises(ServiceError) as error:
+            world.finish(**options)
+        assert error.value.code == code and not RemovalDecision.objects.exists()
     world.decide(Act.REJECT, world.removed)
     world.finish(removals=both, with_removals=True)
     assert world.gold()[-1:] == [("Torino", "HOSPITAL")], "what somebody kept meanwhile stays"
     assert Review.objects.get().finished_by == world.rita and world.removal(world.also_removed) == ("accepted", None)
-    with pytest.raises(ServiceError) as error:
-        world.decide(Act.ACCEPT, world.removed)
-    assert error.value.code == "finished"
+    assert Decision.objects.count() == sum(rate.decided for rate in rates_of(world.run).values()) == 2
+    assert world.refused(Act.ACCEPT, world.removed) == "finished"
     reopen_review(document=world.note, author=world.run, user=world.rita)
     world.decide(Act.ACCEPT, world.removed)
     assert world.gold() == [("Mario Rossi", "PATIENT"), ("12/03/2021", "DATE")]
-
-
-def test_removals_are_not_counted_as_suggestions(world):
-    """Precision and the lists for review count the refiner's suggestions only."""
-    world.accept_suggestions()
-    world.decide(Act.REJECT, world.removed)
-    world.decide(Act.ACCEPT, world.also_removed)
-    assert Decision.objects.count() == 2
-    assert sum(rate.decided for rate in rates_of(world.run).values()) == 2
 
 
 def test_the_decision_log_has_removals_in_a_column_of_their_own(world):
@@ -205,8 +174,7 @@ def test_a_removal_that_shows_where_a_planted_leak_hides_waits_until_it_is_revea
     review = Review.objects.create(document=world.note, author=world.run, planted_share=100)
     PlantedLeak.objects.create(review=review, suggestion=hidden, known="people")
     assert [one["number"] for one in world.state()["removals"]] == [world.also_removed]
-    with pytest.raises(ServiceError):
-        world.decide(Act.ACCEPT, world.removed)
+    assert world.refused(Act.ACCEPT, world.removed)
     world.accept_suggestions()
     world.finish(removals=[world.also_removed], with_removals=True)
     assert Review.objects.get().finished_at is None and world.removal() == ("open", None)
@@ -238,30 +206,19 @@ def test_a_blind_second_reviewer_decides_on_removals_anew(world):
     assert Review.objects.get().finished_by == world.rosa
 
 
-def test_runs_and_refinements_without_removals_have_none(world):
+def test_without_removals_and_after_the_note_was_deleted(world):
+    assert review_state(document=world.note, author=world.source)["removals"] == []
+    world.decide(Act.ACCEPT, world.removed)
     RefinedItem.objects.all().delete()
     assert world.state()["removals"] == []
-    assert review_state(document=world.note, author=world.source)["removals"] == []
-
-
-def test_deleting_the_note_deletes_the_decisions(world):
-    world.decide(Act.ACCEPT, world.removed)
     world.note.delete()
     assert not RemovalDecision.objects.exists()
 
 
-@pytest.mark.both_databases
-def test_two_people_at_once(transactional_db):
+def test_two_people_at_once(transactional_db, at_once):
     world = World()
-
-    def act(user):
-        try:
-            world.decide(Act.REJECT, world.removed, user=user, seen=("open", None))
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(act, (world.rita, world.rosa)))
+    seen = {"act": Act.REJECT, "number": world.removed, "seen": ("open", None)}
+    at_once(*(partial(world.decide, user=user, **seen) for user in (world.rita, world.rosa)))
     assert world.gold() == [("Torino", "HOSPITAL")] and RemovalDecision.objects.count() == 1
     assert Event.objects.filter(verb="review.decided").count() == 1
 
@@ -269,17 +226,13 @@ def test_two_people_at_once(transactional_db):
 # ── Pages ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.fixture
-def page(sign_in, world):
-    world.rev = world.rita
+def test_requests(world, sign_in):
     world.name = Span.objects.filter(annotation_set__author=world.run).first()
     client = sign_in(world.rita)
-    return lambda name="review_decide", **changes: send(
-        client, url(world, name), body(world, user=world.rita, **changes)
-    )
 
+    def page(name="review_decide", **changes):
+        return send(client, url(world, name), body(world, user=world.rita, **changes))
 
-def test_requests(world, page):
     answer = page(act="reject", removal=world.removed, seen=["open"])
     assert answer.status == 200 and world.removal()[0] == "rejected"
     seen = ["rejected", *world.place, world.hospital]

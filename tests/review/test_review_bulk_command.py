@@ -1,34 +1,20 @@
 """The command that decides many suggestions at once: by rule and by string, its preview, its undo."""
 
-import io
-import json
-
-import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
 from annotations.models import BulkAct, Decision, Event, Job, Span
 from annotations.review.services import starting
 from tests import factories as make
-from tests.held import fresh
+from tests.held import made_once
+from tests.worlds.commands import answered
 from tests.worlds.pages import TEXT, make_world
 from tests.worlds.queue import no_redis
 
 __all__ = ["no_redis"]
 
-pytestmark = pytest.mark.django_db
-
 
 def run(*words, by="rev"):
-    out = io.StringIO()
-    call_command("review_bulk", "covid", *map(str, words), "--by", by, "--json", stdout=out)
-    return json.loads(out.getvalue())
-
-
-def refused(*words, by="rev"):
-    out = io.StringIO()
-    with pytest.raises(CommandError):
-        call_command("review_bulk", "covid", *map(str, words), "--by", by, "--json", stdout=out)
-    return json.loads(out.getvalue())["code"]
+    return answered("review_bulk", "covid", *words, "--by", by)
 
 
 def make_runs():
@@ -44,14 +30,7 @@ def make_runs():
     return world
 
 
-@pytest.fixture(scope="module")
-def made_runs(once):
-    return once(make_runs)
-
-
-@pytest.fixture
-def runs(made_runs, db):
-    return fresh(made_runs, make_runs)
+made, runs = made_once(make_runs)
 
 
 def gold():
@@ -60,6 +39,8 @@ def gold():
 
 
 def test_suggestions_are_counted_accepted_and_undone(runs, capsys):
+    assert run("--agree", 2, "--label", "PATIENT", "--preview")["open"] == 4
+    assert run("--least", 0, "--source", "place", "--preview")["open"] == 2
     found = run("rules-1", "--least", 90, "--preview")
     assert (found["preview"], found["decided"], found["skipped"]) == (True, 2, 0)
     assert not BulkAct.objects.exists()
@@ -75,14 +56,6 @@ def test_suggestions_are_counted_accepted_and_undone(runs, capsys):
     assert "undone: 2 decisions" in capsys.readouterr().out
 
 
-def test_rules_by_agreement_label_and_source(runs):
-    assert run("--agree", 2, "--preview")["open"] == 4
-    assert run("--agree", 2, "--label", "PATIENT", "--preview")["open"] == 4
-    assert run("--least", 0, "--source", "place", "--preview")["open"] == 2
-    assert run("crf-1", "--least", 0, "--reject")["decided"] == 2
-    assert not gold()
-
-
 def test_the_suggestions_of_a_string(runs, capsys):
     rows = {row["text"]: row for row in run("--strings")["strings"]}
     assert (rows["Torino"]["label"], rows["Torino"]["open"]) == ("HOSPITAL", 2)
@@ -94,15 +67,6 @@ def test_the_suggestions_of_a_string(runs, capsys):
     assert gold() == [(44, "CITY")] * 2
 
 
-def test_notes_with_gold_are_skipped_unless_they_are_included(runs):
-    note = runs.project.documents.last()
-    make.make_set(note, make.make_author(runs.project, kind="gold", name="gold"), [(20, 24, "DATE")], submitted=True)
-    found = run("rules-1", "--least", 90, "--preview")
-    assert (found["open"], found["skipped"], found["skipped_notes"]) == (1, 1, 1)
-    assert run("rules-1", "--least", 90, "--with-gold", "--preview")["open"] == 2
-    assert run("rules-1", "--least", 90, "--with-gold")["decided"] == 2
-
-
 def test_a_large_act_runs_as_a_job_to_its_end(runs, monkeypatch, no_redis):
     monkeypatch.setattr(starting, "AT_ONCE", 1)
     done = run("rules-1", "--least", 90)
@@ -112,17 +76,17 @@ def test_a_large_act_runs_as_a_job_to_its_end(runs, monkeypatch, no_redis):
 
 
 def test_what_is_refused(runs):
-    assert refused("none", "--least", 90) == "set"
-    assert refused("rules-1", "--least", 101) == "invalid"
-    assert refused("rules-1", "--agree", 2) == "invalid"
-    assert refused("rules-1", "--least", 99) == "none"
-    assert refused("--least", 90, "--label", "NONE") == "label"
+    assert run("none", "--least", 90) == "set"
+    assert run("rules-1", "--least", 101) == "invalid"
+    assert run("rules-1", "--agree", 2) == "invalid"
+    assert run("rules-1", "--least", 99) == "none"
+    assert run("--least", 90, "--label", "NONE") == "label"
     for pk in (999_999, 10**20):
-        assert refused("--string", pk) == "string"
-    assert refused("--string", 1, "--as", "CITY", "--reject") == "options"
-    assert refused("--list", "--preview") == "options"
+        assert run("--string", pk) == "string"
+    assert run("--string", 1, "--as", "CITY", "--reject") == "options"
+    assert run("--list", "--preview") == "options"
     for name in ("nothing", "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"):
-        assert refused("--undo", name) == "bulk"
+        assert run("--undo", name) == "bulk"
     for name in ("vic", "ann", "out"):
-        assert refused("--least", 90, by=name) == "access"
+        assert run("--least", 90, by=name) == "access"
     assert not BulkAct.objects.exists() and not Decision.objects.exists()

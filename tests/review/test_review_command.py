@@ -1,19 +1,16 @@
-"""Reviewing by a file: what is written, decided and refused."""
+"""The commands that review by a file, and reopen finished reviews: what is written, decided and refused."""
 
 import csv
 import io
 import json
 
-import pytest
 from django.core.management import CommandError, call_command
 
-from annotations.models import Decision, Review, Span
-from tests.worlds.pages import TEXT
-from tests.worlds.reviewing import suggested
+from annotations.models import Decision, Event, Review
+from annotations.review.services.finishing import finish_review
+from tests.worlds.commands import answered
+from tests.worlds.reviewing import gold_of
 
-__all__ = ["suggested"]
-
-pytestmark = pytest.mark.django_db
 COLUMNS = ("note", "start", "end", "label", "decision", "new_start", "new_end", "new_label")
 
 
@@ -34,11 +31,6 @@ def decided(path, note, *rows):
         out.writerows([note.name, *row] for row in rows)
 
 
-def gold():
-    spans = Span.objects.filter(annotation_set__author__kind="gold").order_by("start")
-    return [(TEXT[span.start : span.end], span.label.name) for span in spans]
-
-
 def test_suggestions_are_written_decided_and_finished(suggested, tmp_path):
     file = tmp_path / "open.csv"
     assert review(file, "--write")[0]["open"] == 2
@@ -56,7 +48,7 @@ def test_suggestions_are_written_decided_and_finished(suggested, tmp_path):
         (13, 20, "AGE", "add"),
     )  # fmt: skip
     assert review(file, "--finish") == ({"decided": 3, "finished": [suggested.note.name], "refused": []}, False)
-    assert gold() == [("Mario Rossi", "PATIENT"), ("54 anni", "AGE"), ("Torino", "CITY")]
+    assert gold_of(suggested.note) == [(0, 11, "PATIENT"), (13, 20, "AGE"), (44, 50, "CITY")]
     assert Review.objects.get().finished_by == suggested.rev
 
 
@@ -64,7 +56,7 @@ def test_reject_and_remove(suggested, tmp_path):
     file = tmp_path / "rows.csv"
     decided(file, suggested.note, (0, 11, "PATIENT", "reject"), (13, 20, "AGE", "add"), (13, 20, "AGE", "remove"))
     assert review(file)[0]["decided"] == 3
-    assert gold() == []
+    assert gold_of(suggested.note) == []
     assert Decision.objects.get().verdict == "rejected"
 
 
@@ -74,14 +66,25 @@ def test_refused_rows_are_named_and_the_others_count(suggested, tmp_path):
         file, suggested.note, (0, 10, "PATIENT", "accept"), (0, 11, "PATIENT", "undo"), (0, 11, "X", "accept"),
         (0, 4000, "AGE", "add"), (44, 50, "HOSPITAL", "accept"),
     )  # fmt: skip
+    assert review(file, by="ann")[0]["code"] == "access"
     result, failed = review(file, "--finish")
     assert failed and result["decided"] == 1 and result["finished"] == []
     found = [(each["line"], each["code"]) for each in result["refused"]]
     assert found[:3] == [(2, "row"), (3, "row"), (4, "label")] and found[4] == (None, "open")
 
 
-def test_only_reviewers_decide(suggested, tmp_path):
-    file = tmp_path / "rows.csv"
-    decided(file, suggested.note, (0, 11, "PATIENT", "accept"))
-    assert review(file, by="ann")[0]["code"] == "access"
-    assert not Decision.objects.exists()
+def test_finished_reviews_are_reopened_all_or_none(suggested):
+    def reopen(*words):
+        return answered("reopen_review", "covid", *words)
+
+    both, name = [suggested.name.pk, suggested.place.pk], suggested.note.name
+    finish_review(document=suggested.note, author=suggested.run, user=suggested.rev, rest=both)
+    # The run has no suggestions in the second note.
+    assert reopen("rules-1", name, suggested.notes[1].name, "--by", "rev") == "set"
+    assert reopen("rules-1", "none", "--by", "rev") == "note"
+    assert reopen("rules-1", name) == "by"
+    assert reopen("rules-1", name, "--by", "vic") == "access"
+    assert Review.objects.get().finished_at is not None
+    assert reopen("rules-1", name, "--by", "rev") == {"run": "rules-1", "open": [name]}
+    assert Review.objects.get().finished_at is None
+    assert Event.objects.get(verb="review.reopened").actor == suggested.rev

@@ -11,15 +11,13 @@ from annotations.projects.services.labels import merge_labels
 from annotations.projects.services.projects import set_guidelines
 from annotations.review.events import REVIEW_DECIDED, REVIEW_FINISHED
 from annotations.review.selectors.state import review_state
-from annotations.review.services import deciding as review
-from annotations.review.services import finishing as review_finishing
-from annotations.review.services.deciding import Request
 from annotations.review.services.effort import effort_between
+from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
-from tests.held import fresh
+from tests.held import made_once
+from tests.worlds.reviewing import gold_of, review
 
-pytestmark = pytest.mark.django_db
 TEXT = "Mario Rossi, 54 anni, a Torino."
 
 
@@ -33,88 +31,83 @@ class World:
         self.name, self.place = self.annotation_set.spans.all()
         Span.objects.filter(pk=self.name.pk).update(confidence=0.8, source="title")
 
-    def do(self, act, *, user=None, change_id=None, **options):
-        request = Request(change_id=change_id or uuid.uuid4(), act=act, **options)
-        return review.decide(document=self.note, author=self.run, user=user or self.rita, request=request)
+    def do(self, act, *, user=None, **options):
+        return review(self.note, self.run, user or self.rita, act, **options)
+
+    def accept(self):
+        return self.do(Act.ACCEPT, suggestion=self.name.pk)
+
+    def finish(self, **options):
+        return finish_review(document=self.note, author=self.run, user=self.rita, **options)
+
+    def refused(self, act, **options):
+        """The code of the error."""
+        with pytest.raises(ServiceError) as error:
+            self.do(act, **options)
+        return error.value.code
 
     def label(self, name):
         return label_of(self.project, name).pk
 
     def gold(self):
-        spans = Span.objects.filter(annotation_set__author__kind="gold", annotation_set__document=self.note)
-        return [(s.start, s.end, s.label.code) for s in spans.select_related("label")]
+        return gold_of(self.note)
+
+    def provenance(self, start=0):
+        return Span.objects.get(annotation_set__author__kind="gold", start=start).provenance
 
 
-@pytest.fixture(scope="module")
-def made_world(once):
-    return once(World)
-
-
-@pytest.fixture
-def world(made_world, db):
-    return fresh(made_world, World)
+made, world = made_once(World)
 
 
 def test_accepting_makes_gold_with_provenance(world):
-    state = world.do(Act.ACCEPT, suggestion=world.name.pk)
-    assert world.gold() == [(0, 11, "PATIENT")]
-    assert state["open"] == 1
-    provenance = Span.objects.get(annotation_set__author__kind="gold").provenance
-    assert provenance["from"] == "run:rules-1"
-    assert (provenance["confidence"], provenance["source"], provenance["by"]) == (0.8, "title", "rita")
-    assert provenance["changed"] == []
-    assert provenance["at"]
+    """A decision that is sent twice is one, and undoing a later decision restores the provenance."""
+    change = uuid.uuid4()
+    for _ in range(2):
+        state = world.do(Act.ACCEPT, suggestion=world.name.pk, change_id=change)
+    assert (world.gold(), state["open"]) == ([(0, 11, "PATIENT")], 1)
     assert Event.objects.get(verb=REVIEW_DECIDED).actor == world.rita
+    made = world.provenance()
+    assert (made["from"], made["confidence"], made["source"], made["by"]) == ("run:rules-1", 0.8, "title", "rita")
+    assert made["changed"] == [] and made["at"]
+    state = world.do(Act.REJECT, suggestion=world.name.pk)
+    assert world.gold() == [] and [p["state"] for p in state["suggestions"]] == ["rejected", "open"]
+    world.do(Act.UNDO)
+    assert world.provenance() == made
 
 
 def test_a_gold_span_records_the_version_of_the_guidelines(world):
-    world.do(Act.ACCEPT, suggestion=world.name.pk)
+    world.accept()
     set_guidelines(project=world.project, text="Names: whole.", actor=world.rita, seen_version=0)
     world.note.project.refresh_from_db()
     world.do(Act.ADD, bounds=(13, 20, world.label("AGE")), quote="54 anni")
-    gold = Span.objects.filter(annotation_set__author__kind="gold").order_by("start")
-    assert [span.provenance["guidelines"] for span in gold] == [0, 1]
-
-
-def test_rejecting_adds_nothing_to_gold(world):
-    state = world.do(Act.REJECT, suggestion=world.name.pk)
-    assert world.gold() == []
-    assert [p["state"] for p in state["suggestions"]] == ["rejected", "open"]
+    assert [world.provenance(start)["guidelines"] for start in (0, 13)] == [0, 1]
 
 
 def test_correcting_records_what_was_changed(world):
     bounds = (24, 30, world.label("CITY"))
     world.do(Act.CORRECT, suggestion=world.place.pk, bounds=bounds, quote="Torino")
-    assert world.gold() == [(24, 30, "CITY")]
-    assert Span.objects.get(annotation_set__author__kind="gold").provenance["changed"] == ["label"]
+    assert world.gold() == [(24, 30, "CITY")] and world.provenance(24)["changed"] == ["label"]
     world.do(Act.CORRECT, suggestion=world.name.pk, bounds=(6, 11, world.label("PATIENT")), quote="Rossi")
-    provenance = Span.objects.get(annotation_set__author__kind="gold", start=6).provenance
-    assert provenance["changed"] == ["bounds"]
+    assert world.provenance(6)["changed"] == ["bounds"]
 
 
 def test_a_missed_span_is_added_and_removed(world):
     bounds = (13, 20, world.label("AGE"))
     world.do(Act.ADD, bounds=bounds, quote="54 anni")
-    assert world.gold() == [(13, 20, "AGE")]
-    assert Span.objects.get(annotation_set__author__kind="gold").provenance["from"] == "reviewer:rita"
+    assert world.gold() == [(13, 20, "AGE")] and world.provenance(13)["from"] == "reviewer:rita"
     world.do(Act.REMOVE, bounds=bounds)
     assert world.gold() == []
 
 
 def test_undo_and_redo_without_limit(world):
-    world.do(Act.ACCEPT, suggestion=world.name.pk)
+    world.accept()
     world.do(Act.CORRECT, suggestion=world.place.pk, bounds=(24, 30, world.label("CITY")), quote="Torino")
     world.do(Act.REJECT, suggestion=world.place.pk)
     seen = [world.gold()]
     for _ in range(3):
         world.do(Act.UNDO)
         seen.append(world.gold())
-    assert seen == [
-        [(0, 11, "PATIENT")],
-        [(0, 11, "PATIENT"), (24, 30, "CITY")],
-        [(0, 11, "PATIENT")],
-        [],
-    ]
+    assert seen == [[(0, 11, "PATIENT")], [(0, 11, "PATIENT"), (24, 30, "CITY")], [(0, 11, "PATIENT")], []]
     assert review_state(document=world.note, author=world.run)["open"] == 2
     with pytest.raises(ServiceError, match="nothing to undo"):
         world.do(Act.UNDO)
@@ -123,31 +116,6 @@ def test_undo_and_redo_without_limit(world):
     assert world.gold() == seen[0]
     with pytest.raises(ServiceError, match="nothing to redo"):
         world.do(Act.REDO)
-
-
-def test_undo_restores_the_provenance(world):
-    world.do(Act.ACCEPT, suggestion=world.name.pk)
-    before = Span.objects.get(annotation_set__author__kind="gold").provenance
-    world.do(Act.REJECT, suggestion=world.name.pk)
-    world.do(Act.UNDO)
-    assert Span.objects.get(annotation_set__author__kind="gold").provenance == before
-
-
-def test_the_same_change_twice_is_one_decision(world):
-    change = uuid.uuid4()
-    for _ in range(2):
-        world.do(Act.ACCEPT, suggestion=world.name.pk, change_id=change)
-    assert Event.objects.filter(verb=REVIEW_DECIDED).count() == 1
-    assert world.gold() == [(0, 11, "PATIENT")]
-
-
-def test_undo_does_not_revert_another_person_s_later_decision(world):
-    other = make_member(world.project, Role.REVIEWER)
-    world.do(Act.ACCEPT, suggestion=world.name.pk)
-    world.do(Act.REJECT, suggestion=world.name.pk, user=other)
-    with pytest.raises(ServiceError, match="Later decisions changed this span"):
-        world.do(Act.UNDO)
-    assert Decision.objects.get().reviewer == other
 
 
 def test_a_suggestion_of_another_note_or_author_is_refused(world):
@@ -168,37 +136,37 @@ def test_a_suggestion_that_is_already_in_gold_needs_no_decision(world):
     assert world.gold() == [(0, 11, "PATIENT")]
 
 
+def accept_of_another_run(world, *span):
+    other = make_author(world.project, kind="run", name="r2")
+    make_set(world.note, other, [span], submitted=True)
+    review(world.note, other, world.rita, Act.ACCEPT, Span.objects.get(annotation_set__author=other))
+
+
 def test_two_suggestions_may_share_one_gold_span(world):
-    other = make_set(
-        world.note, make_author(world.project, kind="run", name="r2"), [(0, 11, "PATIENT")], submitted=True
-    )
-    world.do(Act.ACCEPT, suggestion=world.name.pk)
-    second = Request(change_id=uuid.uuid4(), act=Act.ACCEPT, suggestion=other.spans.get().pk)
-    review.decide(document=world.note, author=other.author, user=world.rita, request=second)
+    world.accept()
+    accept_of_another_run(world, 0, 11, "PATIENT")
     assert world.gold() == [(0, 11, "PATIENT")]
     world.do(Act.UNDO)
     assert world.gold() == [(0, 11, "PATIENT")], "the other acceptance needs it"
     world.do(Act.REDO)
     world.do(Act.UNDO)
-    with pytest.raises(ServiceError, match="as a suggestion of r2"):
-        world.do(Act.REJECT, suggestion=world.name.pk)
+    assert world.refused(Act.REJECT, suggestion=world.name.pk) == "elsewhere"
     assert world.gold() == [(0, 11, "PATIENT")]
 
 
 def test_a_note_is_finished_when_nothing_is_open_and_then_counts(world):
     with pytest.raises(ServiceError, match="2 suggestions are still open"):
-        review_finishing.finish_review(document=world.note, author=world.run, user=world.rita)
+        world.finish()
+    world.accept()
     with pytest.raises(ServiceError, match="no gold to freeze"):
-        world.do(Act.ACCEPT, suggestion=world.name.pk)
         freeze(project=world.project, actor=None)
     world.do(Act.REJECT, suggestion=world.place.pk)
     for _ in range(2):
-        review_finishing.finish_review(document=world.note, author=world.run, user=world.rita)
+        world.finish()
     assert Event.objects.filter(verb=REVIEW_FINISHED).count() == 1
     assert freeze(project=world.project, actor=None)[0].span_count == 1
-    with pytest.raises(ServiceError, match="is finished"):
-        world.do(Act.UNDO)
-    review_finishing.reopen_review(document=world.note, author=world.run, user=world.rita)
+    assert world.refused(Act.UNDO) == "finished"
+    reopen_review(document=world.note, author=world.run, user=world.rita)
     world.do(Act.UNDO)
     assert review_state(document=world.note, author=world.run)["open"] == 1
 
@@ -206,10 +174,9 @@ def test_a_note_is_finished_when_nothing_is_open_and_then_counts(world):
 def test_a_reviewed_note_without_spans_is_recorded(world):
     for suggestion in (world.name, world.place):
         world.do(Act.REJECT, suggestion=suggestion.pk)
-    review_finishing.finish_review(document=world.note, author=world.run, user=world.rita)
-    assert Review.objects.get().found_empty
-    gold = AnnotationSet.objects.get(author__kind="gold")
-    assert (gold.state, gold.spans.count()) == (AnnotationSet.State.SUBMITTED, 0)
+    world.finish()
+    assert Review.objects.get().found_empty and world.gold() == []
+    assert AnnotationSet.objects.get(author__kind="gold").state == AnnotationSet.State.SUBMITTED
 
 
 def test_merging_labels_changes_decisions_too(world):
@@ -220,34 +187,31 @@ def test_merging_labels_changes_decisions_too(world):
 
 
 def test_gold_that_was_accepted_from_another_run_is_not_removed(world):
-    other = make_set(world.note, make_author(world.project, kind="run", name="r2"), [(24, 30, "CITY")], submitted=True)
-    second = Request(change_id=uuid.uuid4(), act=Act.ACCEPT, suggestion=other.spans.get().pk)
-    review.decide(document=world.note, author=other.author, user=world.rita, request=second)
-    with pytest.raises(ServiceError, match="rita accepted this span as a suggestion of r2") as refused:
-        world.do(Act.REMOVE, bounds=(24, 30, world.label("CITY")))
-    assert refused.value.code == "elsewhere"
+    accept_of_another_run(world, 24, 30, "CITY")
+    assert world.refused(Act.REMOVE, bounds=(24, 30, world.label("CITY"))) == "elsewhere"
     assert world.gold() == [(24, 30, "CITY")]
 
 
 def test_an_unseen_decision_of_another_person_is_not_overwritten(world):
+    """Nor is a later decision reverted by undo."""
     other = make_member(world.project, Role.REVIEWER, "rosa")
-    world.do(Act.ACCEPT, suggestion=world.name.pk)
+    reject = {"act": Act.REJECT, "suggestion": world.name.pk, "user": other}
+    world.accept()
     with pytest.raises(ServiceError, match="rita accepted this suggestion meanwhile"):
-        world.do(Act.REJECT, suggestion=world.name.pk, user=other, seen=("open", None))
+        world.do(**reject, seen=("open", None))
     moved = (0, 11, world.label("DOCTOR"))
     world.do(Act.CORRECT, suggestion=world.name.pk, bounds=moved, quote="Mario Rossi")
     with pytest.raises(ServiceError, match="meanwhile"):
-        seen = ("accepted", (0, 11, world.label("PATIENT")))
-        world.do(Act.REJECT, suggestion=world.name.pk, user=other, seen=seen)
-    world.do(Act.REJECT, suggestion=world.name.pk, user=other, seen=("accepted", moved))
+        world.do(**reject, seen=("accepted", (0, 11, world.label("PATIENT"))))
+    world.do(**reject, seen=("accepted", moved))
     assert world.gold() == []
+    assert world.refused(Act.UNDO) == "moved"
+    assert Decision.objects.get().reviewer == other
 
 
 def test_an_act_that_changes_nothing_is_not_recorded(world):
-    world.do(Act.ACCEPT, suggestion=world.name.pk)
-    world.do(Act.ADD, bounds=(13, 20, world.label("AGE")), quote="54 anni")
-    for _ in range(2):
-        world.do(Act.ACCEPT, suggestion=world.name.pk)
+    for _ in range(3):
+        world.accept()
         world.do(Act.ADD, bounds=(13, 20, world.label("AGE")), quote="54 anni")
     assert Event.objects.filter(verb=REVIEW_DECIDED).count() == 2
     world.do(Act.UNDO)
@@ -260,8 +224,7 @@ def test_an_act_that_changes_nothing_is_not_recorded(world):
 def test_finishing_accepts_the_open_suggestions_as_one_act(world):
     world.do(Act.REJECT, suggestion=world.place.pk)
     for _ in range(2):
-        options = {"document": world.note, "author": world.run, "user": world.rita, "rest": {world.name.pk}}
-        assert review_finishing.finish_review(**options).finished_by == world.rita
+        assert world.finish(rest={world.name.pk}).finished_by == world.rita
     assert world.gold() == [(0, 11, "PATIENT")]
     decision = Decision.objects.get(suggestion=world.name)
     assert (decision.verdict, decision.reviewer, decision.cause) == ("accepted", world.rita, None)
@@ -269,7 +232,7 @@ def test_finishing_accepts_the_open_suggestions_as_one_act(world):
     assert Event.objects.get(verb=REVIEW_FINISHED).data["accepted"] == 1
     effort = effort_between(world.project, 0, None)
     assert (effort.acts, effort.notes, effort.spans) == (2, 1, 1), "a rejection, and one act for all the rest"
-    review_finishing.reopen_review(document=world.note, author=world.run, user=world.rita)
+    reopen_review(document=world.note, author=world.run, user=world.rita)
     assert world.do(Act.UNDO)["open"] == 1, "it can be undone like any other decision"
 
 
@@ -278,10 +241,8 @@ def test_finishing_with_the_rest_overwrites_nobody_and_accepts_nothing_unseen(wo
     world.do(Act.REJECT, suggestion=world.name.pk, user=rosa)
     with pytest.raises(ServiceError, match="1 suggestion is still open"):
         # The page showed only the name as open; the other suggestion is open as well.
-        review_finishing.finish_review(document=world.note, author=world.run, user=world.rita, rest={world.name.pk})
+        world.finish(rest={world.name.pk})
     assert not Decision.objects.filter(reviewer=world.rita).exists()
-    review_finishing.finish_review(
-        document=world.note, author=world.run, user=world.rita, rest={world.name.pk, world.place.pk, 10**9}
-    )
+    world.finish(rest={world.name.pk, world.place.pk, 10**9})
     assert world.gold() == [(24, 30, "HOSPITAL")]
     assert Decision.objects.get(suggestion=world.name).reviewer == rosa

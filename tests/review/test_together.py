@@ -39,6 +39,7 @@ from annotations.review.selectors.planted import aliases
 from annotations.review.services.bulk import plan_bulk
 from annotations.review.services.starting import start_bulk
 from tests import factories as make
+from tests.worlds.reviewing import gold_of, suggestions
 
 pytestmark = pytest.mark.both_databases
 
@@ -65,8 +66,13 @@ def note_of(world: SimpleNamespace) -> Document:
     return note
 
 
-def suggestions(note: Document, run: Author) -> list[Span]:
-    return list(Span.objects.filter(annotation_set__document=note, annotation_set__author=run).order_by("start"))
+def statuses(answers: list[Any]) -> list[int]:
+    return sorted(answer.status_code for answer in answers)
+
+
+def posters(world: SimpleNamespace, note: Document, name: str = "review_decide") -> list[Callable[..., Any]]:
+    """What rita and rosa do in the review of the first run."""
+    return [poster(user, note, world.runs[0], name) for user in (world.rita, world.rosa)]
 
 
 def aliases_of(world: SimpleNamespace, spans: list[Span]) -> list[int]:
@@ -100,80 +106,69 @@ def check(note: Document, decided: int) -> AnnotationSet:
 
 def test_two_reviewers_decide_differently_on_one_suggestion(world, at_once):
     """The first decision wins. The second reviewer is told and can decide again."""
-    run = world.runs[0]
     for trial in range(TRIALS):
         note = note_of(world)
-        first = suggestions(note, run)[0]
-        rita, rosa = (poster(user, note, run) for user in (world.rita, world.rosa))
+        first, second, *_ = suggestions(note, world.runs[0])
+        rita, rosa = posters(world, note)
         if trial % 2:  # the gold set exists already
-            rita("accept", suggestion=suggestions(note, run)[1].pk, seen=["open"])
+            rita("accept", suggestion=second.pk, seen=["open"])
         answers = at_once(
             partial(rita, "accept", suggestion=first.pk, seen=["open"]),
             partial(rosa, "reject", suggestion=first.pk, seen=["open"]),
         )
-        assert sorted(answer.status_code for answer in answers) == [200, 409]
+        assert statuses(answers) == [200, 409]
         won = "rita" if answers[0].status_code == 200 else "rosa"
         refused = answers[1 if won == "rita" else 0].json()
-        assert refused["error"] == "moved"
+        assert (refused["error"], refused["suggestions"][0]["by"]) == ("moved", won)
         assert refused["message"].casefold().startswith(f"{won} ")
-        assert refused["suggestions"][0]["by"] == won
         assert Decision.objects.get(suggestion_id=first.pk).reviewer.username == won
         check(note, 1 + trial % 2)
 
 
 def test_two_reviewers_decide_the_same(world, at_once):
-    run = world.runs[0]
     for _ in range(TRIALS):
         note = note_of(world)
-        first = suggestions(note, run)[0]
-        posts = [poster(user, note, run) for user in (world.rita, world.rosa)]
-        answers = at_once(*(partial(post, "accept", suggestion=first.pk, seen=["open"]) for post in posts))
-        assert [answer.status_code for answer in answers] == [200, 200]
+        accept = {"act": "accept", "suggestion": suggestions(note, world.runs[0])[0].pk, "seen": ["open"]}
+        assert statuses(at_once(*(partial(post, **accept) for post in posters(world, note)))) == [200, 200]
         check(note, 1)
 
 
 def test_two_reviewers_share_a_note(world, at_once):
     """Each decides on half of the suggestions at the same time."""
-    run = world.runs[0]
     for _ in range(TRIALS):
         note = note_of(world)
-        spans = suggestions(note, run)
+        spans, acts = suggestions(note, world.runs[0]), ["accept", "reject", "accept", "accept"]
         calls = [
-            partial(poster((world.rita, world.rosa)[at % 2], note, run), act, suggestion=span.pk, seen=["open"])
-            for at, (span, act) in enumerate(zip(spans, ["accept", "reject", "accept", "accept"], strict=True))
+            partial(post, act, suggestion=span.pk, seen=["open"])
+            for post, span, act in zip(posters(world, note) * 2, spans, acts, strict=True)
         ]
-        assert [answer.status_code for answer in at_once(*calls)] == [200] * 4
+        assert statuses(at_once(*calls)) == [200] * 4
         check(note, 4)
         assert Review.objects.filter(document=note).count() == 1
 
 
 def test_the_same_change_posted_twice_at_once(world, at_once):
-    run = world.runs[0]
     for trial in range(TRIALS):
         note = note_of(world)
-        first, second, *_ = suggestions(note, run)
-        posts = [poster(world.rita, note, run) for _ in range(2)]
+        first, second, *_ = suggestions(note, world.runs[0])
+        posts = [poster(world.rita, note, world.runs[0]) for _ in range(2)]
         if trial % 2:
             posts[0]("accept", suggestion=second.pk, seen=["open"])
-        change = str(uuid.uuid4())
-        answers = at_once(
-            *(partial(post, "accept", suggestion=first.pk, seen=["open"], change_id=change) for post in posts)
-        )
-        assert [answer.status_code for answer in answers] == [200, 200]
+        change = {"act": "accept", "suggestion": first.pk, "seen": ["open"], "change_id": str(uuid.uuid4())}
+        answers = at_once(*(partial(post, **change) for post in posts))
+        assert statuses(answers) == [200, 200]
         assert answers[0].json()["suggestions"] == answers[1].json()["suggestions"]
         check(note, 1 + trial % 2)
 
 
 def test_an_undo_posted_twice_at_once_reverts_one_decision(world, at_once):
-    run = world.runs[0]
     for _ in range(TRIALS):
         note = note_of(world)
-        posts = [poster(world.rita, note, run) for _ in range(2)]
-        for span in suggestions(note, run)[:3]:
+        posts = [poster(world.rita, note, world.runs[0]) for _ in range(2)]
+        for span in suggestions(note, world.runs[0])[:3]:
             posts[0]("accept", suggestion=span.pk, seen=["open"])
         change = str(uuid.uuid4())
-        answers = at_once(*(partial(post, "undo", change_id=change) for post in posts))
-        assert [answer.status_code for answer in answers] == [200, 200]
+        assert statuses(at_once(*(partial(post, "undo", change_id=change) for post in posts))) == [200, 200]
         assert check(note, 4).spans.count() == 2
 
 
@@ -185,56 +180,53 @@ def test_the_same_span_is_accepted_in_two_runs_at_once(world, at_once):
             partial(poster(user, note, run), "accept", suggestion=suggestions(note, run)[0].pk, seen=["open"])
             for user, run in zip((world.rita, world.rosa), world.runs, strict=True)
         ]
-        assert [answer.status_code for answer in at_once(*calls)] == [200, 200]
-        gold = check(note, 2)
-        assert gold.spans.count() == 1
+        assert statuses(at_once(*calls)) == [200, 200]
+        assert check(note, 2).spans.count() == 1
         assert Decision.objects.filter(review__document=note).count() == 2
         assert poster(world.rita, note, world.runs[0])("undo").status_code == 200
         assert check(note, 3).spans.count() == 1
 
 
 def test_a_span_is_added_by_two_at_once(world, at_once):
-    run = world.runs[0]
     for _ in range(TRIALS):
         note = note_of(world)
-        age = {"start": 13, "end": 20, "label": world.labels["AGE"], "quote": "54 anni"}
-        answers = at_once(*(partial(poster(user, note, run), "add", **age) for user in (world.rita, world.rosa)))
-        assert [answer.status_code for answer in answers] == [200, 200]
+        age = {"act": "add", "start": 13, "end": 20, "label": world.labels["AGE"], "quote": "54 anni"}
+        assert statuses(at_once(*(partial(post, **age) for post in posters(world, note)))) == [200, 200]
         gold = AnnotationSet.objects.get(document=note, author__kind="gold")
         assert (gold.spans.count(), gold.version) == (1, 1)
 
 
 def test_finishing_while_another_person_decides(world, at_once):
     """Either the decision comes first and is in the finished gold, or the review is finished first and refuses it."""
-    run = world.runs[0]
     for _ in range(TRIALS):
         note = note_of(world)
-        rita, rosa = (poster(user, note, run) for user in (world.rita, world.rosa))
-        spans = suggestions(note, run)
+        rita, rosa = posters(world, note)
+        spans = suggestions(note, world.runs[0])
         for span in spans:
             rita("accept", suggestion=span.pk, seen=["open"])
         seen = ["accepted", spans[0].start, spans[0].end, spans[0].label_id]
         finished, decided = at_once(
-            partial(poster(world.rita, note, run, "review_finish")),
+            poster(world.rita, note, world.runs[0], "review_finish"),
             partial(rosa, "reject", suggestion=spans[0].pk, seen=seen),
         )
         assert finished.status_code == 200
-        assert decided.status_code in (200, 409)
-        if decided.status_code == 409:
-            assert decided.json()["error"] == "finished"
+        assert decided.status_code == 200 or (decided.status_code, decided.json()["error"]) == (409, "finished")
         gold = check(note, 4 + (decided.status_code == 200))
         assert gold.state == "submitted"
         event = Event.objects.get(document_id=note.pk, verb=REVIEW_FINISHED)
         assert event.data["spans"] == gold.spans.count()
 
 
+def empty_note(world: SimpleNamespace) -> Document:
+    note = make.make_note(world.project, TEXT)
+    make.make_set(note, world.runs[0], [], submitted=True)
+    return note
+
+
 def test_finishing_twice_at_once_is_recorded_once(world, at_once):
-    run = world.runs[0]
     for _ in range(TRIALS):
-        note = make.make_note(world.project, TEXT)
-        make.make_set(note, run, [], submitted=True)
-        posts = [poster(user, note, run, "review_finish") for user in (world.rita, world.rosa)]
-        assert [answer.status_code for answer in at_once(*posts)] == [200, 200]
+        note = empty_note(world)
+        assert statuses(at_once(*posters(world, note, "review_finish"))) == [200, 200]
         assert Event.objects.filter(document_id=note.pk, verb=REVIEW_FINISHED).count() == 1
         assert Review.objects.get(document=note).found_empty
 
@@ -247,21 +239,18 @@ def test_two_people_finish_at_once_and_neither_counts_as_the_second(world, at_on
     """
     type(world.project).objects.update(second_review=rule)
     third = make.make_member(world.project, "reviewer", "ugo")
-    run = world.runs[0]
     for _ in range(TRIALS // 2):
-        note = make.make_note(world.project, TEXT)
-        make.make_set(note, run, [], submitted=True)
-        calls = [partial(poster(user, note, run, "review_finish"), stage="first") for user in (world.rita, world.rosa)]
-        answers = sorted(at_once(*calls), key=lambda answer: answer.status_code)
-        assert [answer.status_code for answer in answers] == [200, 409]
-        assert answers[1].json()["stage"] == "second"
-        assert not Event.objects.filter(document_id=note.pk, verb=REVIEW_FINISHED).exists()
-        first = Event.objects.get(document_id=note.pk, verb=REVIEW_HANDED_OVER).actor
+        note = empty_note(world)
+        events = Event.objects.filter(document_id=note.pk)
+        answers = at_once(*(partial(post, stage="first") for post in posters(world, note, "review_finish")))
+        assert statuses(answers) == [200, 409]
+        assert max(answers, key=lambda answer: answer.status_code).json()["stage"] == "second"
+        assert not events.filter(verb=REVIEW_FINISHED).exists()
+        first = events.get(verb=REVIEW_HANDED_OVER).actor
         seconds = [user for user in (world.rita, world.rosa, third) if user != first]
-        calls = [partial(poster(user, note, run, "review_finish"), stage="second") for user in seconds]
-        assert [answer.status_code for answer in at_once(*calls)] == [200, 200]
-        assert Event.objects.filter(document_id=note.pk, verb=REVIEW_FINISHED).count() == 1
-        assert Event.objects.filter(document_id=note.pk, verb=REVIEW_COMPARED).count() == 1
+        posts = [poster(user, note, world.runs[0], "review_finish") for user in seconds]
+        assert statuses(at_once(*(partial(post, stage="second") for post in posts))) == [200, 200]
+        assert [events.filter(verb=verb).count() for verb in (REVIEW_FINISHED, REVIEW_COMPARED)] == [1, 1]
 
 
 @pytest.fixture
@@ -280,15 +269,13 @@ def planting(world, monkeypatch) -> Callable[[], Document]:
 
 
 def test_a_planted_leak_is_shown_once_and_no_second_click_accepts_it(world, at_once, planting):
-    run, people = world.runs[0], (world.rita, world.rosa)
+    run = world.runs[0]
     for _ in range(TRIALS // 2):
         note = planting()
-        spans = suggestions(note, run)
         planted = PlantedLeak.objects.get(review__document=note)
-        rest = aliases_of(world, spans)  # including the hidden one
-        calls = [partial(poster(user, note, run, "review_finish"), rest=rest) for user in people]
-        answers = sorted(at_once(*calls), key=lambda answer: answer.status_code)
-        assert [answer.status_code for answer in answers] == [200, 409]
+        rest = aliases_of(world, suggestions(note, run))  # including the hidden one
+        answers = at_once(*(partial(post, rest=rest) for post in posters(world, note, "review_finish")))
+        assert statuses(answers) == [200, 409]
         assert [answer.json()["open"] for answer in answers] == [1, 1]
         assert Event.objects.filter(document_id=note.pk, verb=REVIEW_REVEALED).count() == 1
         assert not Decision.objects.filter(suggestion=planted.suggestion_id).exists()
@@ -341,10 +328,7 @@ def test_a_string_is_accepted_in_bulk_while_another_rejects_it_in_a_note(world, 
         first = suggestions(note, run)[0]
         rosa = poster(world.rosa, note, run)
         plan = planned(world, world.rita, run, note)
-        bulk, answer = at_once(
-            partial(run_act, plan),
-            partial(rosa, "reject", suggestion=first.pk, seen=["open"]),
-        )
+        bulk, answer = at_once(partial(run_act, plan), partial(rosa, "reject", suggestion=first.pk, seen=["open"]))
         decision = Decision.objects.get(suggestion=first)
         if answer.status_code == 200:
             assert (decision.reviewer, decision.verdict, decision.cause) == (world.rosa, "rejected", None)
@@ -376,7 +360,7 @@ def test_two_bulk_acts_over_the_same_notes_at_once(world, at_once):
 
 
 @pytest.mark.parametrize("planned_late", [False, True])
-def test_a_bulk_acceptance_while_another_makes_adjudicated_gold(world, at_once, planned_late):
+def test_a_bulk_acceptance_while_another_makes_adjudicated_gold(world, at_once, sign_in, planned_late):
     """Whoever comes first, adjudicated gold holds the adjudicator's spans, and nothing is accepted beside them."""
     run = world.runs[0]
     adjudicator = make.make_author(world.project, kind="adjudicated", name="adjudicated")
@@ -384,20 +368,14 @@ def test_a_bulk_acceptance_while_another_makes_adjudicated_gold(world, at_once, 
         note = note_of(world)
         own = make.make_set(note, adjudicator, [(0, 5, "PATIENT")], submitted=True)
         plan = planned(world, world.rita, run, note)
-        client = Client()
-        client.force_login(world.rosa)
-        gold = partial(
-            client.post, reverse("note_gold", args=["covid", note.pk]), {"set": own.pk, "version": own.version}
-        )
+        client = sign_in(world.rosa)
+        chosen = {"set": own.pk, "version": own.version}
+        gold = partial(client.post, reverse("note_gold", args=["covid", note.pk]), chosen)
         if planned_late:  # gold is made between the planning and the start of the act
             gold()
         bulk, answer = at_once(partial(run_act, plan), gold)
         made = Event.objects.filter(document_id=note.pk, verb=GOLD_MADE).exists()
-        gold_spans = list(
-            Span.objects.filter(annotation_set__document=note, annotation_set__author__kind="gold").values_list(
-                "start", "end"
-            )
-        )
+        gold_spans = [span[:2] for span in gold_of(note)]
         if made:
             assert gold_spans == [(0, 5)], "only the adjudicator's span"
             assert (bulk.decided, bulk.skipped, bulk.skipped_notes, bulk.left) == (0, 1, 1, 1)

@@ -1,23 +1,11 @@
 """The two-person rule: a note becomes gold once a second person has finished it, blind or not."""
 
-import uuid
-
 import pytest
 
 from annotations.core.errors import ServiceError
 from annotations.core.gold_sets import gold_sets
 from annotations.gold.services.making import freeze, make_gold
-from annotations.models import (
-    AnnotationSet,
-    BulkAct,
-    Decision,
-    Event,
-    Handover,
-    Review,
-    Role,
-    Span,
-    SuggestedString,
-)
+from annotations.models import BulkAct, Decision, Event, Handover, Role, Span
 from annotations.models.project import SecondReview
 from annotations.projects.services.projects import update_project
 from annotations.review.events import REVIEW_FINISHED
@@ -27,14 +15,13 @@ from annotations.review.selectors.handovers import pairs
 from annotations.review.selectors.ordering import Queue
 from annotations.review.selectors.reviewing import next_to_review, review_progress
 from annotations.review.selectors.state import review_state
-from annotations.review.services import deciding as review
 from annotations.review.services.bulk import at_once, begin_bulk, begin_undo, plan_bulk, run_bulk, undo_bulk
-from annotations.review.services.deciding import Request
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from annotations.review.services.queue import next_in_queue
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
-from tests.held import fresh
+from tests.held import made_once
+from tests.worlds.reviewing import check_strings, gold_of, review
 
 TEXT = "Mario Rossi, 54 anni, a Torino."
 
@@ -57,13 +44,13 @@ class World:
         return self
 
     def suggestion(self, start, note=None):
-        annotation_set = AnnotationSet.objects.get(document=note or self.note, author=self.run)
-        return annotation_set.spans.get(start=start)
+        return Span.objects.get(
+            annotation_set__document=note or self.note, annotation_set__author=self.run, start=start
+        )
 
     def decide(self, user, act, start=None, note=None, **options):
-        suggestion = None if start is None else self.suggestion(start, note).pk
-        request = Request(change_id=uuid.uuid4(), act=act, suggestion=suggestion, **options)
-        return review.decide(document=note or self.note, author=self.run, user=user, request=request)
+        suggestion = None if start is None else self.suggestion(start, note)
+        return review(note or self.note, self.run, user, act, suggestion, **options)
 
     def add_age(self, user):
         return self.decide(user, Act.ADD, bounds=(13, 20, self.age), quote="54 anni")
@@ -88,15 +75,7 @@ class World:
 
     @property
     def gold(self):
-        spans = Span.objects.filter(annotation_set__document=self.note, annotation_set__author__kind="gold")
-        return sorted(spans.values_list("start", "label__code"))
-
-    def check(self):
-        for row in SuggestedString.objects.all():
-            spans = Span.objects.filter(
-                annotation_set__author=row.author_id, string_key=row.string_key, label=row.label_id
-            )
-            assert (row.count, row.open) == (spans.count(), spans.filter(decision__isnull=True).count())
+        return [(start, label) for start, _end, label in gold_of(self.note)]
 
     def plan(self, user):
         rule = Rule("threshold", [self.run.pk], least=0.0)
@@ -110,14 +89,7 @@ class World:
         return act
 
 
-@pytest.fixture(scope="module")
-def made_world(once):
-    return once(World)
-
-
-@pytest.fixture
-def world(made_world, db):
-    return fresh(made_world, World)
+made, world = made_once(World)
 
 
 @pytest.fixture
@@ -145,6 +117,9 @@ def test_one_person_alone_makes_no_gold(world, rule):
         freeze(project=world.project, actor=world.rita)
     assert world.state(world.rita)["stage"] == "waiting"
     assert world.state(world.rosa)["stage"] == "second"
+    with pytest.raises(ServiceError) as error:
+        world.finish(world.rosa, stage="first")
+    assert error.value.code == "moved", "a page of the first review does not finish the second"
     for refused in (
         lambda: world.finish(world.rita), lambda: world.decide(world.rita, Act.REJECT, 0),
         lambda: world.add_age(world.rita), lambda: world.decide(world.rita, Act.UNDO),
@@ -164,7 +139,7 @@ def test_one_person_alone_makes_no_gold(world, rule):
     (pair,) = pairs(world.project)
     assert (pair.first, pair.second, pair.blind, pair.notes) == ("rita", "rosa", rule == SecondReview.BLIND, 1)
     assert (pair.rate.right, pair.rate.decided, pair.differ) == (2, 2, 0)
-    world.check()
+    check_strings()
 
 
 @BOTH
@@ -210,17 +185,7 @@ def test_the_first_reviewer_can_reopen_until_a_second_has_begun(world, rule):
     with pytest.raises(ServiceError, match="rosa has begun") as error:
         world.reopen(world.rita)
     assert error.value.code == "begun"
-    world.check()
-
-
-@BOTH
-def test_a_page_of_the_first_review_does_not_finish_the_second(world, rule):
-    world.follow(rule)
-    world.first()
-    with pytest.raises(ServiceError, match="rita changed the stage") as error:
-        world.finish(world.rosa, stage="first")
-    assert error.value.code == "moved"
-    assert not Review.objects.filter(finished_at__isnull=False).exists()
+    check_strings()
 
 
 @BOTH
@@ -256,7 +221,7 @@ def test_changed_gold_waits_for_a_second_person(world, rule):
         assert world.state(world.rita)["stage"] == "resolving"
         world.finish(world.rita)
     assert gold_sets(world.project).count() == 1
-    world.check()
+    check_strings()
 
 
 # ── Not blind ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -292,7 +257,7 @@ def test_a_blind_second_reviewer_sees_no_decision_of_the_first(blind):
     assert not Decision.objects.exists()
     with pytest.raises(ServiceError, match="2 suggestions are still open"):
         blind.finish(blind.rosa)
-    blind.check()
+    check_strings()
 
 
 def test_the_second_reviewer_resolves_the_differences(blind):
@@ -335,9 +300,8 @@ def test_the_first_reviewer_can_not_reopen_while_the_second_resolves(blind):
 
 def test_a_blind_second_reviewer_decides_in_bulk_and_undoes_it(blind):
     blind.first()
+    blind.first(note=blind.notes[1])
     with pytest.raises(ServiceError, match="No open suggestion matches"):
-        for note in blind.notes[1:]:
-            blind.first(note=note)
         blind.plan(blind.rita)
     act = blind.bulk(blind.rosa)
     assert (act.planned, act.decided) == (4, 4)
@@ -345,7 +309,7 @@ def test_a_blind_second_reviewer_decides_in_bulk_and_undoes_it(blind):
     begin_undo(bulk=act)
     assert at_once(act, undo_bulk)["undone"] == 4
     assert blind.states(blind.rosa) == ["open", "open"]
-    blind.check()
+    check_strings()
 
 
 def test_an_act_planned_before_the_handover_leaves_the_note_alone(blind):
@@ -363,9 +327,7 @@ def test_gold_from_another_run_stays_if_the_first_reviewer_agreed(blind):
     other = make_author(blind.project, kind="run", name="crf-1")
     make_set(blind.note, other, [(0, 11, "PATIENT")], submitted=True)
     blind.decide(blind.rita, Act.ACCEPT, 0)
-    again = Span.objects.get(annotation_set__author=other)
-    request = Request(change_id=uuid.uuid4(), act=Act.ACCEPT, suggestion=again.pk)
-    review.decide(document=blind.note, author=other, user=blind.ugo, request=request)
+    review(blind.note, other, blind.ugo, Act.ACCEPT, Span.objects.get(annotation_set__author=other))
     blind.decide(blind.rita, Act.ACCEPT, 24)
     blind.finish(blind.rita)
     assert blind.gold == [(0, "PATIENT")]

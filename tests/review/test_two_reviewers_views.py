@@ -1,18 +1,19 @@
-"""The two-person rule on the pages: the setting, both reviews, the differences, the figures."""
+"""The two-person rule on the pages: the setting, both reviews, the differences, the figures, the list of notes."""
 
 import json
+import re
 import uuid
+from html import unescape
 from types import SimpleNamespace
 
 import pytest
 from django.urls import reverse
 
 from annotations.models import Review
+from annotations.review.selectors import listing as review_list
 from tests import factories as make
 from tests.worlds.checks import check_page
-from tests.worlds.reviewing import body, send, suggested
-
-__all__ = ["suggested"]  # the fixture
+from tests.worlds.reviewing import body, send
 
 
 def url(world, name, *args):
@@ -25,6 +26,13 @@ def two(suggested: SimpleNamespace, sign_in: type) -> SimpleNamespace:
     type(suggested.project).objects.update(second_review="blind")
     suggested.clients = {"rev": sign_in(suggested.rev), "mia": sign_in(suggested.mia)}
     return suggested
+
+
+def first_review(world):
+    """The first reviewer accepts both suggestions and finishes."""
+    for suggestion in (world.name, world.place):
+        assert decide(world, "rev", "accept", suggestion).status == 200
+    assert post(world, "rev", "review_finish", stage="first").json["next"]
 
 
 def post(world, who, name, **data):
@@ -46,39 +54,34 @@ def data_of(answer):
     return json.loads(answer.content.decode().split('id="review-data" type="application/json">')[1].split("<")[0])
 
 
-def test_the_setting_and_the_waiting_notes(two, sign_in):
-    client = two.clients["mia"]
-    html = check_page(client.get(url(two, "project_settings")))
-    assert "A second reviewer decides without seeing" in html and "is waiting for a second reviewer" not in html
-    for suggestion in (two.name, two.place):
-        assert decide(two, "rev", "accept", suggestion).status == 200
-    assert post(two, "rev", "review_finish", stage="first").json["next"]
-    assert "1 note is waiting for a second reviewer." in check_page(client.get(url(two, "project_settings")))
-    assert "1 waiting for you" in check_page(client.get(url(two, "runs")))
-    assert "1 waiting for another reviewer" in check_page(two.clients["rev"].get(url(two, "runs")))
-    done = two.clients["rev"].get(url(two, "review_next", two.run.pk))
-    assert "needs a second reviewer" in check_page(done)
-    assert (
-        two.clients["mia"]
-        .get(url(two, "review_next", two.run.pk))
-        .url.startswith(url(two, "review", two.run.pk, two.note.pk))
-    )
+def test_the_setting_and_the_waiting_notes(two):
+    rev, mia = two.clients["rev"], two.clients["mia"]
+    assert "is waiting for a second reviewer" not in check_page(mia.get(url(two, "project_settings")))
+    first_review(two)
+    assert "1 note is waiting for a second reviewer." in check_page(mia.get(url(two, "project_settings")))
+    assert "1 waiting for you" in check_page(mia.get(url(two, "runs")))
+    assert "1 waiting for another reviewer" in check_page(rev.get(url(two, "runs")))
+    assert "needs a second reviewer" in check_page(rev.get(url(two, "review_next", two.run.pk)))
+    there = mia.get(url(two, "review_next", two.run.pk)).url
+    assert there.startswith(url(two, "review", two.run.pk, two.note.pk))
+    string = make.SuggestedString.objects.get(author=two.run, label_id=two.labels["PATIENT"])
+    for client, count in ((rev, 0), (mia, 1)):  # handed over by rev
+        shown = client.get(url(two, "review_string", string.pk))
+        check_page(shown)
+        assert shown.context["open"] == count
 
 
 def test_blind_review_then_comparison_then_finished(two):
-    for suggestion in (two.name, two.place):
-        decide(two, "rev", "accept", suggestion)
-    post(two, "rev", "review_finish", stage="first")
+    first_review(two)
     waiting = page(two, "rev")
     assert "Waiting for second reviewer" in check_page(waiting) and data_of(waiting)["finished"]
     second = page(two, "mia")
     check_page(second)
     data = data_of(second)
     assert (data["stage"], data["between"]["outcome"], data["open"]) == ("second", None, 2)
-    refused = post(two, "rev", "review_finish", stage="waiting")
-    assert (refused.status, refused.json["error"]) == (409, "waiting")
-    refused = post(two, "mia", "review_finish", stage="first")
-    assert (refused.status, refused.json["error"]) == (409, "moved")
+    for who, stage, code in (("rev", "waiting", "waiting"), ("mia", "first", "moved")):
+        refused = post(two, who, "review_finish", stage=stage)
+        assert (refused.status, refused.json["error"]) == (409, code)
     decide(two, "mia", "accept", two.name)
     decide(two, "mia", "reject", two.place)
     answer = post(two, "mia", "review_finish", stage="second")
@@ -89,16 +92,68 @@ def test_blind_review_then_comparison_then_finished(two):
     assert Review.objects.get().finished_by == two.mia
     html = check_page(two.clients["mia"].get(url(two, "acceptance")))
     assert "Agreement between two reviewers" in html and ">blind<" in html
-    log = two.clients["mia"].get(url(two, "decisions_export", "csv"))
-    assert "hand over" in b"".join(log.streaming_content).decode()
 
 
-def test_strings_of_a_handed_over_note_are_unavailable_to_the_first_reviewer(two):
-    for suggestion in (two.name, two.place):
-        decide(two, "rev", "accept", suggestion)
+# ── The list of notes ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+LINE = re.compile(
+    r'<li><a href="([^"]+)" data-keeps( aria-current="page")? class="is-(\w+)">.*?<span class="name" title="(.*?)">'
+)
+
+
+def more_notes(world, *names):
+    """More notes that the run has processed."""
+    notes = [make.make_note(world.project, "Torna il 12/03/2021.", name) for name in names]
+    for note in notes:
+        make.make_set(note, world.run, [(9, 19, "DATE")], submitted=True)
+    return notes
+
+
+def address(world, note):
+    return reverse("review", args=["covid", world.run.pk, note.pk])
+
+
+def lines(world, who, note=None, query=""):
+    html = check_page(world.clients[who].get(address(world, note or world.note) + query))
+    return [(unescape(href), bool(here), stage, unescape(name)) for href, here, stage, name in LINE.findall(html)], html
+
+
+def stages(world, who):
+    return [stage for _, _, stage, _ in lines(world, who)[0]]
+
+
+def test_every_note_shows_its_stage(two):
+    more_notes(two, "caso <b>due</b>")
+    found, html = lines(two, "rev", query="?order=label&text=Rossi")
+    assert [(here, stage, name) for _, here, stage, name in found] == [
+        (True, "open", two.note.name),
+        (False, "open", "caso <b>due</b>"),
+    ]
+    assert all(href.endswith("/?order=label") for href, *_ in found), (
+        "links keep the filters, but not the searched text"
+    )
+    assert "0 of 2 reviewed" in html
+    decide(two, "rev", "accept", two.name)
+    assert stages(two, "rev") == ["begun", "open"]
+    decide(two, "rev", "accept", two.place)
     post(two, "rev", "review_finish", stage="first")
-    string = make.SuggestedString.objects.get(author=two.run, label_id=two.labels["PATIENT"])
-    for who, count in (("rev", 0), ("mia", 1)):
-        shown = two.clients[who].get(url(two, "review_string", string.pk))
-        assert shown.context["open"] == count, who
-        check_page(shown)
+    assert stages(two, "rev") == ["waiting", "open"]
+    assert stages(two, "mia") == ["second", "open"]
+    for suggestion in (two.name, two.place):
+        decide(two, "mia", "accept", suggestion)
+    post(two, "mia", "review_finish", stage="second")
+    assert stages(two, "mia") == stages(two, "rev") == ["done", "open"]
+
+
+@pytest.mark.parametrize(
+    ("at", "shown", "earlier", "later"),
+    [(0, [0, 1, 2], None, 3), (2, [0, 1, 2, 3, 4], None, None), (4, [2, 3, 4], 1, None)],
+)
+def test_a_long_list_shows_the_neighboring_notes(two, monkeypatch, at, shown, earlier, later):
+    monkeypatch.setattr(review_list, "MOST_NEIGHBORS", 2)
+    notes = [two.note, *more_notes(two, "uno", "due", "tre", "quattro")]
+    found, html = lines(two, "rev", notes[at])
+    assert [name for *_, name in found] == [notes[number].name for number in shown]
+    for words, number in (("Earlier notes", earlier), ("Later notes", later)):
+        further = re.search(rf'<a class="wb-further" data-keeps href="([^"]+)">{words}</a>', html)
+        assert (further[1] if further else None) == (number and address(two, notes[number]))

@@ -1,16 +1,82 @@
 """What the tests of this feature share with others."""
 
+import io
+import json
+import uuid
+from contextlib import contextmanager
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from annotations.jobs.runner import run as work
+from annotations.models import Document, Job
+from models_runtime.backends.llm.servers import read_servers
+from models_runtime.core import registry
+from tests import factories as make
+from tests.backends.llm.scripted import serving
 from tests.worlds.pages import made_world, sign_in, world
 from tests.worlds.queue import gate, make_job, no_redis, probes, processes, redis_server
 
-__all__ = [
-    "gate",
-    "made_world",
-    "make_job",
-    "no_redis",
-    "probes",
-    "processes",
-    "redis_server",
-    "sign_in",
-    "world",
-]
+__all__ = ["gate", "made_world", "make_job", "no_redis", "probes", "processes", "redis_server", "sign_in", "world"]
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    """The backend `fake`, which labels every capital letter."""
+    kind = registry.BackendKind(title="Fake", factory="tests.worlds.fake_backend.FakeBackend", description="For tests.")
+    monkeypatch.setitem(registry.BACKENDS, "fake", kind)
+
+
+def project_of(count):
+    """A project with so many notes, each with two capital letters."""
+    project = make.make_project()
+    Document.objects.bulk_create(
+        Document(project=project, name=f"n{n:03}", sha256=f"{n:064}", length=13, text=f"Mario Rossi {n}")
+        for n in range(count)
+    )
+    return project
+
+
+@pytest.fixture
+def manager(project, client):
+    """The browser of mia, who manages the project of the test's file."""
+    client.force_login(make.make_member(project, "manager", "mia"))
+    return client
+
+
+@contextmanager
+def listed(settings, script, **variables):
+    """The scripted server `ward` with the model `small`, and more variables of the environment."""
+    with serving(script) as server:
+        variables = {"SERVERS": "ward={url}", "WARD_MODELS": "small"} | variables
+        given = {f"DEIDREVIEW_LLM_{name}": value.format(url=server.url) for name, value in variables.items()}
+        settings.LLM_SERVERS = read_servers(given)
+        yield server
+
+
+def asked(client, **data):
+    """The answer to the form of a language model."""
+    data = {"model": "ward small", "language": "it", "token": str(uuid.uuid4())} | data
+    return client.post(reverse("run_llm", args=["covid"]), data)
+
+
+def finished(run):
+    """Let a worker do the run's job, and read the run anew. Return the job."""
+    run.refresh_from_db()
+    work(run.job_id)
+    run.refresh_from_db()
+    return Job.objects.get(pk=run.job_id)
+
+
+def command(*words):
+    """What a command prints as JSON."""
+    out = io.StringIO()
+    call_command(*map(str, words), "--json", stdout=out, stderr=io.StringIO())
+    return json.loads(out.getvalue().splitlines()[-1])
+
+
+def fields_of(answer):
+    """The fields that an answer of the API calls wrong."""
+    assert answer.status_code == 422, answer.content
+    return [one["field"] for one in answer.json()["errors"]]

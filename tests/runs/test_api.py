@@ -1,31 +1,31 @@
-"""Runs by the API: from the start to the failed notes and the retry, merged lists, and what errors name."""
+"""Runs by the API: start, failed notes, retry, merged lists, errors. A run gets another name, unless one is in use."""
+
+import io
+import json
 
 import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
 
 from annotations.jobs.runner import run as work
-from annotations.models import Author, Job, Review, RewrittenNote
-from models_runtime.core import registry
+from annotations.models import Author, Event, Job, Release, Review, RewrittenNote
 from models_runtime.models import Run, RunItem
+from models_runtime.runs.events import RUN_RENAMED
 from tests import factories as make
+from tests.runs.conftest import fields_of
+from tests.worlds.audited import make_release
+from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
 
 RUNS = "/projects/covid/runs"
 
 
-@pytest.fixture(autouse=True)
-def fake(monkeypatch):
-    kind = registry.BackendKind(title="Fake", factory="tests.worlds.fake_backend.FakeBackend", description="For tests.")
-    monkeypatch.setitem(registry.BACKENDS, "fake", kind)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake")]
 
 
 @pytest.fixture
 def mia(world):
     return Program(world.mia)
-
-
-def fields_of(answer):
-    assert answer.status_code == 422, answer.content
-    return [one["field"] for one in answer.json()["errors"]]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -49,22 +49,20 @@ def test_a_run_from_its_start_to_its_suggestions(world, mia):
     assert (retried["job"], retried["state"]) == (2, "queued")
 
 
-@pytest.mark.django_db
-def test_what_is_wrong_is_named(world, mia):
-    assert fields_of(mia.post(RUNS, {"backend": "none"})) == ["backend"]
-    assert fields_of(mia.post(RUNS, {"backend": "ensemble"})) == ["backend"]
-    members = [{"member": "rules"}, {"member": "rules"}]
-    assert fields_of(mia.post(f"{RUNS}/ensembles", {"members": members})) == ["members"]
-    unknown = {"members": [{"member": "rules"}, {"member": "run:none"}]}
-    assert fields_of(mia.post(f"{RUNS}/ensembles", unknown)) == ["members"]
-    model = {"server": "a", "model": "b", "omega": 1}
-    assert fields_of(mia.post(f"{RUNS}/language-models", model)) == ["model", "omega"]
-    assert fields_of(mia.post(f"{RUNS}/merged", {"runs": [1]})) == ["runs"]
-    assert mia.post(f"{RUNS}/external", {"backend": "pipeline", "model": "none"}).status_code == 404
-    assert mia.post(f"{RUNS}/external", {"backend": "rules", "model": "none"}).status_code == 404
+def test_what_is_wrong_is_named(mia):
+    for path, body, fields in (
+        ("", {"backend": "none"}, ["backend"]),
+        ("", {"backend": "ensemble"}, ["backend"]),
+        ("/ensembles", {"members": [{"member": "rules"}, {"member": "rules"}]}, ["members"]),
+        ("/ensembles", {"members": [{"member": "rules"}, {"member": "run:none"}]}, ["members"]),
+        ("/language-models", {"server": "a", "model": "b", "omega": 1}, ["model", "omega"]),
+        ("/merged", {"runs": [1]}, ["runs"]),
+    ):
+        assert fields_of(mia.post(RUNS + path, body)) == fields
+    for backend in ("pipeline", "rules"):
+        assert mia.post(f"{RUNS}/external", {"backend": backend, "model": "none"}).status_code == 404
 
 
-@pytest.mark.django_db
 def test_an_ensemble_and_a_merged_list(world, mia):
     runs = [make.make_author(world.project, kind="run", name=f"imported-{n}") for n in (1, 2)]
     for run in runs:
@@ -79,7 +77,6 @@ def test_an_ensemble_and_a_merged_list(world, mia):
     assert Author.objects.get(pk=merged["run_author"]).merged_from == [run.pk for run in runs]
 
 
-@pytest.mark.django_db
 def test_runs_are_not_merged_while_planted_leaks_are_hidden(world):
     run = make.make_author(world.project, kind="run", name="imported")
     Review.objects.create(document=world.note, author=run, planted_share=100)
@@ -87,7 +84,6 @@ def test_runs_are_not_merged_while_planted_leaks_are_hidden(world):
     assert (answer.status_code, answer.json()["code"]) == (409, "withheld")
 
 
-@pytest.mark.django_db
 def test_labels_for_placeholders_of_rewritten_notes(world, mia):
     author = make.make_author(world.project, kind="run", name="llm-1")
     run = Run.objects.create(project=world.project, author=author, backend="llm", params={"strategy": "rewrite"})
@@ -102,4 +98,61 @@ def test_labels_for_placeholders_of_rewritten_notes(world, mia):
     assert mia.post(f"{own}/placeholders", {"labels": {"NAME": "PATIENT"}}).json() == {"suggestions": 1}
     lines = mia.get(f"{own}/rewritten?prompt=false")
     assert b'"deidentified": "[NAME]"' in b"".join(lines.streaming_content)
-    assert Program(world.vic).get(f"{own}/rewritten").status_code == 403
+
+
+# ── Other names ──────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.fixture
+def run(world):
+    author, _ = (make.make_author(world.project, kind="run", name=name) for name in ("rules-1", "taken"))
+    return Run.objects.create(project=world.project, author=author, backend="rules")
+
+
+def renamed(*words):
+    """Return the result of the command, or the code of its error."""
+    out = io.StringIO()
+    try:
+        call_command("rename_run", "covid", *words, "--json", stdout=out)
+    except CommandError:
+        return json.loads(out.getvalue())["code"]
+    return json.loads(out.getvalue())
+
+
+def test_a_run_is_renamed_on_its_page(world, client, run):
+    client.force_login(world.mia)
+    page = reverse("run", args=["covid", run.pk])
+    assert "run-new-name" in check_page(client.get(page))
+    assert client.post(f"{page}rename", {"name": "  First rules "}).url == page
+    assert Author.objects.get(pk=run.author_id).name == "First rules"
+    assert "A run named “taken” already exists." in client.post(f"{page}rename", {"name": "taken"}, follow=True).text
+    assert "Enter a name" in client.post(f"{page}rename", follow=True).text
+    event = Event.objects.get(verb=RUN_RENAMED)
+    assert (event.actor, event.data) == (world.mia, {"author": run.author_id})
+    client.force_login(world.vic)
+    assert "run-new-name" not in client.get(page).text
+
+
+def test_a_run_is_renamed_through_the_api_and_by_command(run, mia):
+    path = f"{RUNS}/{run.pk}"
+    assert mia.patch(path, {"name": "first"}).json()["name"] == "first"
+    assert fields_of(mia.patch(path, {"name": "taken"})) == ["name"]
+    assert renamed("first", "--name", "second", "--by", "mia") == {"run": "second", "run_id": run.author_id}
+    assert renamed("second", "--name", "second") == {"run": "second", "run_id": run.author_id}
+    assert Event.objects.filter(verb=RUN_RENAMED).count() == 2
+    for words, code in (
+        (("none", "--name", "x"), "set"), (("taken", "--name", "x"), "run"), (("second", "--name", "x" * 81), "name"),
+    ):  # fmt: skip
+        assert renamed(*words) == code
+
+
+@pytest.mark.parametrize("spec", ["run:rules-1", "union:gold+run:rules-1"])
+def test_a_run_that_a_release_or_a_job_names_keeps_its_name(run, mia, spec):
+    job = Job.objects.create(project=run.project, kind="export", key="x", params={"set": "run:rules-1"})
+    assert renamed("rules-1", "--name", "x") == "live"
+    Job.objects.filter(pk=job.pk).update(state=Job.State.DONE)
+    release = make_release(run.project, notes=1)
+    Release.objects.filter(pk=release.pk).update(set_spec=spec)
+    assert renamed("rules-1", "--name", "x", "--by", "mia") == "released"
+    answer = mia.patch(f"{RUNS}/{run.pk}", {"name": "x"})
+    assert (answer.status_code, answer.json()["code"]) == (409, "released")
+    release.delete()
+    assert renamed("rules-1", "--name", "x")["run"] == "x"

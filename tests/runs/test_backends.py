@@ -2,8 +2,7 @@
 
 import io
 import json
-import subprocess
-import sys
+from dataclasses import replace
 
 import django_rq
 import pytest
@@ -20,6 +19,7 @@ from models_runtime.core import abilities, registry
 from models_runtime.core.registry import BackendKind
 from models_runtime.models import Run, TrainedModel
 from tests import factories as make
+from tests.runs.conftest import command
 from tests.worlds.checks import check_page
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db]
@@ -34,9 +34,8 @@ def project():
 def kinds(monkeypatch):
     """Register two more backends: one needs a library that does not exist, the other needs weights."""
     for key, needs, weights in (("lib", "no_such_library", ""), ("heavy", "", "heavy-1")):
-        monkeypatch.setitem(
-            registry.BACKENDS, key, BackendKind(key.title(), "nowhere", "A fake.", needs=needs, weights=weights)
-        )
+        kind = BackendKind(key.title(), "nowhere", "A fake.", needs=needs, weights=weights)
+        monkeypatch.setitem(registry.BACKENDS, key, kind)
 
 
 @pytest.fixture
@@ -47,9 +46,8 @@ def worker(redis_server, monkeypatch):
     def show(lacks=None):
         report = json.dumps(abilities.lacks_here() if lacks is None else lacks)
         monkeypatch.setattr(abilities, "_at_start", lambda: report)
-        made = DurableWorker(
-            [django_rq.get_queue("cpu", connection=connection())], connection=connection(), serializer=JSONSerializer
-        )
+        queue = django_rq.get_queue("cpu", connection=connection())
+        made = DurableWorker([queue], connection=connection(), serializer=JSONSerializer)
         made.register_birth()
         shown.append(made)
 
@@ -59,25 +57,20 @@ def worker(redis_server, monkeypatch):
 
 
 def listed(*words):
-    out = io.StringIO()
-    call_command("backends", *words, "--json", stdout=out)
-    return {row["backend"]: row for row in json.loads(out.getvalue())["backends"]}
+    return {row["backend"]: row for row in command("backends", *words)["backends"]}
 
 
 def health(*words):
     return {key: row["health"] for key, row in listed(*words).items() if key in ("rules", "lib", "heavy")}
 
 
-def test_with_redis_away_nothing_is_claimed(no_redis, kinds):
+def test_without_redis_or_a_worker_nothing_is_claimed(no_redis, kinds, request):
     rows = listed()
     assert {row["health"] for key, row in rows.items() if key != "llm"} == {"unknown"}
     assert "Redis" in rows["rules"]["message"] and "make setup-models" in rows["lib"]["message"]
-
-
-def test_without_a_worker_it_says_how_to_start_one(redis_server, kinds):
-    rows = listed()
-    assert rows["rules"]["health"] == "no worker"
-    assert "manage.py work --queue cpu" in rows["rules"]["message"]
+    request.getfixturevalue("redis_server")
+    row = listed()["rules"]
+    assert row["health"] == "no worker" and "manage.py work --queue cpu" in row["message"]
 
 
 def test_a_worker_says_what_its_machine_lacks(worker, kinds, settings, tmp_path):
@@ -92,20 +85,9 @@ def test_a_worker_says_what_its_machine_lacks(worker, kinds, settings, tmp_path)
     assert abilities.lacking(registry.BACKENDS["heavy"]) == "weights", "an empty folder holds none"
     (tmp_path / "weights" / "heavy-1" / "model.bin").touch()
     assert abilities.lacking(registry.BACKENDS["heavy"]) == ""
-
-
-def test_one_worker_that_has_it_is_enough_wherever_the_page_comes_from(worker, kinds):
-    worker({"lib": "library"})
-    assert health()["lib"] == "library"
+    # One worker that has it is enough, wherever the page comes from.
     worker({})
     assert health()["lib"] == "ready"
-
-
-def test_the_command_in_words(worker, kinds, project):
-    worker()
-    out = io.StringIO()
-    call_command("backends", "ward", stdout=out)
-    assert "rules        Ready" in out.getvalue() and "lib          Library missing" in out.getvalue()
 
 
 def test_the_page_shows_models_runs_and_calibrations(worker, project, client):
@@ -134,12 +116,13 @@ def test_the_page_shows_models_runs_and_calibrations(worker, project, client):
     assert listed("ward")[f"model:{model.pk}"]["health"] == "ready"
     out = io.StringIO()
     call_command("backends", "ward", stdout=out)
+    assert "rules        Ready" in out.getvalue()
     assert "Ward <b>     Ready           CRF, trained on gold version 1 (queue cpu)" in out.getvalue()
     assert "model:" not in out.getvalue()
     weights.delete()
     assert listed("ward")[f"model:{model.pk}"]["health"] == "weights"
-    assert there in check_page(client.get(reverse("runs", args=["ward"])))
-    assert there in check_page(client.get(reverse("models", args=["ward"])))
+    for name in ("runs", "models"):
+        assert there in check_page(client.get(reverse(name, args=["ward"])))
 
 
 def freeze_one(project):
@@ -148,41 +131,28 @@ def freeze_one(project):
     return freeze(project=project, actor=None)[0]
 
 
-@pytest.mark.nightly  # By day, an import contract says it of the web process.
-def test_pages_commands_and_the_look_for_libraries_import_none():
-    """In a new process, since other tests may have imported the libraries here."""
-    code = (
-        "import os, sys, django; os.environ['DJANGO_SETTINGS_MODULE']='tests.settings'; django.setup();"
-        "import deidreview.urls, models_runtime.runs.management.commands.run_model;"
-        "from models_runtime.core.abilities import lacks_here; lacks_here();"
-        "print([m for m in ('spacy', 'thinc', 'torch', 'transformers', 'pycrfsuite') if m in sys.modules])"
-    )
-    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
-
-
 def test_a_language_model_wants_a_server(no_redis, settings):
     settings.LLM_SERVERS = {}
     row = listed()["llm"]
-    assert row["health"] == "no server"
-    assert "DEIDREVIEW_LLM_SERVERS" in row["message"]
-    settings.LLM_SERVERS = read_servers(
-        {"DEIDREVIEW_LLM_SERVERS": "near=http://127.0.0.1:9/v1", "DEIDREVIEW_LLM_NEAR_MODELS": "small"}
-    )
+    assert row["health"] == "no server" and "DEIDREVIEW_LLM_SERVERS" in row["message"]
+    near = {"DEIDREVIEW_LLM_SERVERS": "near=http://127.0.0.1:9/v1", "DEIDREVIEW_LLM_NEAR_MODELS": "small"}
+    settings.LLM_SERVERS = read_servers(near)
     assert listed()["llm"]["health"] != "no server"
 
 
 def test_models_of_others_say_where_they_are_put(no_redis, project, client, settings, tmp_path):
     settings.DATA_DIR = tmp_path
     rows = listed("ward")
-    for key, folder in (
-        ("token-classification", "weights"),
-        ("flair", "weights"),
-        ("gliner", "weights"),
-        ("spacy-pipeline", "pipelines"),
-    ):
-        assert (rows[key]["health"], f"to {tmp_path / folder}" in rows[key]["message"]) == ("weights", True)
+    for key in ("token-classification", "flair", "gliner", "spacy-pipeline"):
+        folder = tmp_path / ("pipelines" if key == "spacy-pipeline" else "weights")
+        assert rows[key]["health"] == "weights" and f"to {folder}" in rows[key]["message"]
     client.force_login(make.make_member(project, "viewer", "vic"))
     html = check_page(client.get(reverse("backends", args=["ward"])))
     # The row's head must be one block, because on small screens two blocks would be side by side.
     assert '<th scope="row"><div>Rules<div class="mute why">' in html
     assert html.count("Weights missing") == 4 and f"to {tmp_path / 'weights'}, on this machine" in html
+
+
+def test_libraries_of_every_install_are_installed_and_others_are_not():
+    assert registry.installed(registry.BACKENDS["rules"]) and registry.installed(registry.TRAINABLE["crf"])
+    assert not registry.installed(replace(registry.BACKENDS["rules"], needs="a_library_that_nobody_has"))

@@ -3,7 +3,6 @@
 import pytest
 
 from annotations.core.errors import ServiceError
-from annotations.jobs.runner import run as work
 from annotations.models import AnnotationSet, Author, Job, Span
 from annotations.projects.services.labels import merge_labels
 from models_runtime.core import registry
@@ -11,6 +10,7 @@ from models_runtime.models import Run, RunItem, TrainedModel
 from models_runtime.runs.services.ensembles import MemberChoice, options_of, start_ensemble
 from models_runtime.runs.services.runs import retry_failed, start_run
 from tests import factories as make
+from tests.runs.conftest import finished
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 TEXT = "Mario Rossi, visto a Torino"
@@ -39,12 +39,10 @@ def asked(project, *words, method="majority", key="e", weights=(), **options):
     return start_ensemble(project=project, members=members, method=method, actor=None, key=key, **options)
 
 
-def finished(run):
-    job = Job.objects.get(run=run)
-    work(job.pk)
-    job.refresh_from_db()
-    run.refresh_from_db()
-    return job
+def voted(project, *words, **options):
+    run = asked(project, *words, **options)
+    assert finished(run).state == Job.State.DONE
+    return run
 
 
 def imported(project, name, *spans, notes=None):
@@ -56,51 +54,49 @@ def imported(project, name, *spans, notes=None):
 
 
 def spans_of(run):
-    """Return the spans of the run on the first note: start, end, label, confidence and source."""
+    """Return the spans of the run on the first note: start, end, label, source and confidence."""
     rows = Span.objects.filter(annotation_set__author=run.author).order_by("annotation_set__document", "start")
     first = rows.filter(annotation_set__document=run.project.documents.order_by("id").first())
-    return [(span.start, span.end, span.label.code, span.confidence, span.source) for span in first]
+    return [(span.start, span.end, span.label.code, span.source, span.confidence) for span in first]
 
 
 def test_backends_vote_and_the_run_says_who_was_for_it(project):
-    run = asked(project, "capitals", "cities", "again")
-    job = finished(run)
-    assert (job.state, job.done, run.author.name) == (Job.State.DONE, 4, "ensemble-majority-1")
-    assert spans_of(run) == [(at, at + 1, "PATIENT", 0.6, "majority:capitals+again") for at in (0, 6, 21)]
+    run = voted(project, "capitals", "cities", "again")
+    assert (run.job.done, run.author.name, run.params["left_out"]) == (4, "ensemble-majority-1", 0)
+    assert spans_of(run) == [(at, at + 1, "PATIENT", "majority:capitals+again", 0.6) for at in (0, 6, 21)]
     assert run.revision.startswith("2-majority-")
-    assert [(row["name"], row["revision"]) for row in run.params["members"]] == [
-        ("capitals", "1"), ("cities", "1"), ("again", "1"),
-    ]  # fmt: skip
-    assert run.params["left_out"] == 0
+    members = [(row["name"], row["revision"]) for row in run.params["members"]]
+    assert members == [("capitals", "1"), ("cities", "1"), ("again", "1")]
+    assert asked(project, "capitals", "cities", "again") == run and RunItem.objects.count() == 4, "a double click"
 
 
 def test_finished_runs_vote_on_the_notes_that_all_have_read(project, monkeypatch):
     imported(project, "a", (MARIO, "PATIENT"), (TORINO, "CITY"))
     imported(project, "b", (MARIO, "PATIENT"), (ROSSI, "DOCTOR"), notes=3)
     imported(project, "c", (TORINO, "CITY"), (ROSSI, "DOCTOR"), notes=3)
-    run = asked(project, "run:a", "run:b", "run:c")
     monkeypatch.setattr("tests.worlds.fake_backend.FakeBackend.predict", None)  # the backend must not be called
-    job = finished(run)
-    assert (job.state, job.done, run.params["left_out"]) == (Job.State.DONE, 3, 1)
-    assert [(start, end, label, source) for start, end, label, _, source in spans_of(run)] == [
+    run = voted(project, "run:a", "run:b", "run:c")
+    assert (run.job.done, run.params["left_out"]) == (3, 1)
+    assert [span[:4] for span in spans_of(run)] == [
         (*MARIO, "PATIENT", "majority:run:a+run:b"),
         (*ROSSI, "DOCTOR", "majority:run:b+run:c"),
         (*TORINO, "CITY", "majority:run:a+run:c"),
     ]
-    everything = asked(project, "run:a", "run:b", method="union", key="u")
-    finished(everything)
+    everything = voted(project, "run:a", "run:b", method="union", key="u")
     assert [span[:2] for span in spans_of(everything)] == [MARIO, ROSSI, TORINO]
-    both = asked(project, "run:a", "run:b", method="intersection", key="i")
-    finished(both)
+    both = voted(project, "run:a", "run:b", method="intersection", key="i")
     assert [span[:2] for span in spans_of(both)] == [MARIO]
 
 
-def test_a_backend_and_a_run_vote_together(project):
-    imported(project, "by-hand", ((0, 1), "PATIENT"))
-    run = asked(project, "capitals", "run:by-hand", method="intersection")
-    assert finished(run).state == Job.State.DONE
+def test_a_backend_and_a_run_vote_together_and_merged_labels_are_one_vote(project):
+    author = imported(project, "by-hand", ((0, 1), "PATIENT"))
+    run = voted(project, "capitals", "run:by-hand", method="intersection")
     assert [span[:3] for span in spans_of(run)] == [(0, 1, "PATIENT")]
-    assert [row["revision"] for row in run.params["members"]] == ["1", f"run-{Author.objects.get(name='by-hand').pk}"]
+    assert [row["revision"] for row in run.params["members"]] == ["1", f"run-{author.pk}"]
+    run = asked(project, "capitals", "run:by-hand", method="intersection", key="merged")
+    merge_labels(source=make.label_of(project, "PATIENT"), target=make.label_of(project, "DOCTOR"), actor=None)
+    finished(run)
+    assert [span[:3] for span in spans_of(run)] == [(0, 1, "DOCTOR")]
 
 
 def test_weights_are_given_or_a_model_s_score(project):
@@ -108,9 +104,8 @@ def test_weights_are_given_or_a_model_s_score(project):
     imported(project, "b", (TORINO, "CITY"))
     with pytest.raises(ServiceError, match="“run:a” has no score on held-out notes"):
         asked(project, "run:a", "run:b", method="weighted")
-    run = asked(project, "run:a", "run:b", method="weighted", weights=[1, 3])
-    finished(run)
-    assert [span[:4] for span in spans_of(run)] == [(*TORINO, "CITY", 0.75)]
+    (span,) = spans_of(voted(project, "run:a", "run:b", method="weighted", weights=[1, 3]))
+    assert (*span[:3], span[4]) == (*TORINO, "CITY", 0.75)
     model = TrainedModel.objects.create(
         project=project, name="ours", backend="crf", state="ready",
         card={"labels": [], "scores": {"levels": [{"granularity": "subcategory", "micro": {"f1": 0.9}}]}},
@@ -120,14 +115,6 @@ def test_weights_are_given_or_a_model_s_score(project):
         asked(project, "ours", "run:a", method="weighted", weights=[None, 0], key="z")
     kept = asked(project, "ours", "run:a", method="weighted", weights=[None, 0.8], key="w").params["members"]
     assert [row["weight"] for row in kept] == [0.9, 0.8]
-
-
-def test_merged_labels_are_one_vote(project):
-    imported(project, "a", ((0, 1), "PATIENT"))
-    run = asked(project, "capitals", "run:a", method="intersection")
-    merge_labels(source=make.label_of(project, "PATIENT"), target=make.label_of(project, "DOCTOR"), actor=None)
-    finished(run)
-    assert [span[:3] for span in spans_of(run)] == [(0, 1, "DOCTOR")]
 
 
 def test_what_is_refused_says_why_and_leaves_nothing(project):
@@ -153,7 +140,7 @@ def test_what_is_refused_says_why_and_leaves_nothing(project):
         assert (Run.objects.count(), Author.objects.count(), Job.objects.count()) == (0, before, 0), why
 
 
-def test_a_run_in_progress_can_t_vote_and_is_not_offered(project):
+def test_a_run_in_progress_or_a_deleted_one_can_t_vote(project):
     run = start_run(project=project, backend="capitals", actor=None, key="r")
     with pytest.raises(ServiceError, match="“capitals-1” is still in progress"):
         asked(project, "run:capitals-1", "cities")
@@ -161,27 +148,17 @@ def test_a_run_in_progress_can_t_vote_and_is_not_offered(project):
     finished(run)
     assert {option.spec: option.notes for option in options_of(project)}["run:capitals-1"] == 4
     assert finished(asked(project, "run:capitals-1", "cities")).state == Job.State.DONE
-
-
-def test_a_double_click_is_one_run(project):
-    assert asked(project, "capitals", "cities") == asked(project, "capitals", "cities")
-    assert RunItem.objects.count() == 4
-
-
-def test_a_deleted_member_stops_the_run_with_an_error(project):
     author = imported(project, "a", (MARIO, "PATIENT"))
-    run = asked(project, "capitals", "run:a")
+    run = asked(project, "capitals", "run:a", key="deleted")
     AnnotationSet.objects.filter(author=author).delete()
     author.delete()
     job = finished(run)
-    assert (job.state, "no longer exists" in job.error) == (Job.State.FAILED, True)
+    assert job.state == Job.State.FAILED and "no longer exists" in job.error
 
 
 def test_one_note_s_error_fails_only_this_note(project):
     make.make_note(project, "EXPLODE", "bad")
     imported(project, "a", ((0, 1), "PATIENT"))
     for members in (("capitals", "again"), ("capitals", "run:a")):
-        run = asked(project, *members, key=members[1])
-        job = finished(run)
-        assert (job.state, job.result["failed"]) == (Job.State.DONE, 1)
-        assert retry_failed(run=run, actor=None) == 1
+        run = voted(project, *members, key=members[1])
+        assert run.job.result["failed"] == 1 and retry_failed(run=run, actor=None) == 1

@@ -1,17 +1,19 @@
 """Several runs reviewed together: one merged list, in which one act or undo decides conflicting suggestions."""
 
-import json
+import io
 import uuid
-from io import StringIO
 
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.urls import reverse
 
 from annotations.core.errors import ServiceError
+from annotations.gold.services.making import make_gold
 from annotations.jobs.runner import run as work
 from annotations.models import (
     AnnotationSet,
+    Author,
     BulkAct,
     Decision,
     Event,
@@ -31,13 +33,19 @@ from annotations.review.services import deciding as review
 from annotations.review.services import finishing as review_finishing
 from annotations.review.services.bulk import at_once, begin_bulk, begin_undo, plan_bulk, run_bulk, undo_bulk
 from annotations.review.services.deciding import Request
+from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
 from models_runtime.models import Run
 from models_runtime.runs.services.ensembles import MemberChoice, options_of, start_ensemble
 from models_runtime.runs.services.merging import review_together
 from tests import factories as make
+from tests.runs.conftest import command
+from tests.worlds.checks import check_page
+from tests.worlds.pages import world as covid
 
+__all__ = ["covid"]
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+
 TEXT = "Mario Rossi, visto a Torino"
 MARIO, ROSSI, WHOLE, TORINO = (0, 5), (6, 11), (0, 11), (21, 27)
 
@@ -83,11 +91,13 @@ class World:
         found = review_state(document=self.notes[note], author=self.author)["suggestions"]
         return {(p["start"], p["end"], names[p["label"]]): p["state"] for p in found}
 
+    def bulk(self, rule):
+        return plan_bulk(project=self.project, user=self.rita, rule=rule, act=BulkAct.Act.ACCEPT)
+
     def check_strings(self):
+        own = Span.objects.filter(annotation_set__author=self.author)
         for row in SuggestedString.objects.filter(author=self.author):
-            spans = Span.objects.filter(
-                annotation_set__author=self.author, string_key=row.string_key, label=row.label_id
-            )
+            spans = own.filter(string_key=row.string_key, label=row.label_id)
             assert (row.count, row.open) == (spans.count(), spans.filter(decision__isnull=True).count())
 
 
@@ -109,8 +119,8 @@ def test_one_list_of_what_all_runs_suggest(world):
     ids = [p["id"] for p in found]
     assert [sorted(ids.index(other) for other in p["conflicting"]) for p in found] == [[1], [0, 2], [1], [4], [3]]
     assert found[1]["runs"][1] == {"run": "b", "confidence": 0.6, "source": "of b"}
-    assert hints_of(world.notes[0], world.author.project.authors.get(name="a")) != []
-    assert "together-1" not in str(hints_of(world.notes[0], world.author.project.authors.get(name="a")))
+    hints = hints_of(world.notes[0], world.project.authors.get(name="a"))
+    assert hints and "together-1" not in str(hints)
 
 
 def test_attributes_of_all_runs_reach_the_list_and_gold(world):
@@ -167,6 +177,9 @@ def test_invalid_merges(world):
     with pytest.raises(ServiceError, match="merged list"):
         asked = [MemberChoice(f"run:{list_name}"), MemberChoice("run:a")]
         start_ensemble(project=world.project, members=asked, method="union", actor=None, key="y")
+    # A merged list does not count as an agreeing run.
+    with pytest.raises(ServiceError, match="No open suggestion matches"):
+        world.bulk(Rule("agreed", [a.pk for a in world.project.authors.filter(kind="run")], agree=3))
     with pytest.raises(ServiceError, match="already exists"):
         review_together(project=world.project, runs=["a", "b"], actor=None, name=list_name, key="z")
 
@@ -229,10 +242,8 @@ def test_a_conflicting_suggestion_that_was_decided_stays(world):
 
 def test_what_two_agree_on_is_one_bulk_act(world):
     world.merged()
-    rule = Rule("merged", [world.author.pk], agree=2)
-    bulk = plan_bulk(project=world.project, user=world.rita, rule=rule, act=BulkAct.Act.ACCEPT)
-    assert bulk.planned == 2
-    assert begin_bulk(bulk=bulk, user=world.rita)
+    bulk = world.bulk(Rule("merged", [world.author.pk], agree=2))
+    assert bulk.planned == 2 and begin_bulk(bulk=bulk, user=world.rita)
     counts = at_once(bulk, run_bulk)
     assert (counts["decided"], counts["beside"], counts["left"]) == (2, 4, 0)
     assert Event.objects.filter(verb=REVIEW_DECIDED).count() == 2
@@ -250,8 +261,7 @@ def test_what_two_agree_on_is_one_bulk_act(world):
 
 def test_a_bulk_act_accepts_the_suggestion_that_most_runs_agree_on(world):
     world.merged()
-    rule = Rule("threshold", [world.author.pk], least=0.0)
-    bulk = plan_bulk(project=world.project, user=world.rita, rule=rule, act=BulkAct.Act.ACCEPT)
+    bulk = world.bulk(Rule("threshold", [world.author.pk], least=0.0))
     begin_bulk(bulk=bulk, user=world.rita)
     counts = at_once(bulk, run_bulk)
     assert (counts["decided"], counts["beside"], bulk.planned) == (10, 0, 10)
@@ -260,23 +270,81 @@ def test_a_bulk_act_accepts_the_suggestion_that_most_runs_agree_on(world):
         (*TORINO, "CITY"): "accepted", (*TORINO, "HOSPITAL"): "rejected",
     }  # fmt: skip
     with pytest.raises(ServiceError, match="No open suggestion matches"):
-        rule = Rule("merged", [world.author.pk], agree=1)
-        plan_bulk(project=world.project, user=world.rita, rule=rule, act=BulkAct.Act.ACCEPT)
-
-
-def test_a_merged_list_does_not_count_as_an_agreeing_run(world):
-    world.merged()
-    rule = Rule("agreed", [a.pk for a in world.project.authors.filter(kind="run")], agree=3)
-    with pytest.raises(ServiceError, match="No open suggestion matches"):
-        plan_bulk(project=world.project, user=world.rita, rule=rule, act=BulkAct.Act.ACCEPT)
+        world.bulk(Rule("merged", [world.author.pk], agree=1))
 
 
 def test_by_command(world):
-    out = StringIO()
-    call_command("review_together", "ward", "a", "b", "--name", "both", "--wait", "--json", stdout=out)
-    counts = json.loads(out.getvalue())
+    counts = command("review_together", "ward", "a", "b", "--name", "both", "--wait")
     assert (counts["run"], counts["done"], counts["left_out"]) == ("both", 3, 0)
     assert counts["members"] == ["run:a", "run:b"]
     with pytest.raises((CommandError, SystemExit)):
-        call_command("review_together", "ward", "a", stdout=StringIO(), stderr=StringIO())
+        command("review_together", "ward", "a")
     assert Run.objects.count() == 1
+
+
+NAME, TOWN, DAY = (0, 11, "PATIENT"), (44, 50, "CITY"), (31, 41, "DATE")
+
+
+@pytest.fixture
+def listed(covid, no_redis):
+    """The runs a, b and c, and the merged list of a and b."""
+    for name, spans in (("a", [NAME, TOWN]), ("b", [NAME, DAY]), ("c", [NAME])):
+        author = make.make_author(covid.project, kind="run", name=name)
+        for note in covid.notes:
+            make.make_set(note, author, spans, submitted=True)
+    run = review_together(project=covid.project, runs=("a", "b"), actor=covid.rev, key="k")
+    work(run.job_id)
+    covid.merged = run.author
+    return covid
+
+
+def author(name):
+    return Author.objects.get(kind="run", name=name)
+
+
+def shown(client, name, *args, query=""):
+    return check_page(client.get(reverse(name, args=["covid", *args]) + query))
+
+
+def scored(client, one):
+    return shown(client, "score", 0, one.pk)
+
+
+def compared(client, *authors):
+    return shown(client, "runs_compare", query="?gold=0" + "".join(f"&a={one.pk}" for one in authors))
+
+
+def said(command, *options):
+    out = io.StringIO()
+    call_command(command, "covid", *options, stdout=out)
+    return out.getvalue()
+
+
+def test_gold_of_a_run_warns_at_the_merged_list(listed, sign_in):
+    client = sign_in(listed.rev)
+    for note in listed.notes:
+        make_gold(document=note, annotation_set=author("a").annotation_sets.get(document=note), actor=listed.rev)
+    warning = "4 of the 4 gold spans were copied from together-1 or from its runs, so its figures are too optimistic."
+    html = shown(client, "scores")
+    assert warning in html and "copied from b" not in html and html.count(">too optimistic<") == 2
+    assert warning in scored(client, listed.merged)
+    html = compared(client, listed.merged, author("b"))
+    assert warning in html and "copied from b" not in html
+    command = "4 gold spans were copied from together-1 or from its runs, so its figures are too optimistic."
+    assert command in said("score", "--author", "together-1")
+    assert command in said("compare_runs", "--runs", "together-1,b")
+    assert "too optimistic" not in said("score", "--author", "b")
+
+
+def test_gold_of_a_merged_list_warns_at_each_of_its_runs_that_suggested_it(listed, sign_in):
+    client = sign_in(listed.rev)
+    for note in listed.notes:
+        ids = set(listed.merged.annotation_sets.get(document=note).spans.values_list("pk", flat=True))
+        finish_review(document=note, author=listed.merged, user=listed.rev, rest=ids)
+    html = shown(client, "scores")
+    for name, own in (("a", 4), ("b", 4), ("c", 0)):
+        warning = f"{own} of the 6 gold spans were copied from {name}, so its figures are too optimistic."
+        for found in (html, scored(client, author(name)), compared(client, author(name), listed.merged)):
+            assert (warning in found) == bool(own), name
+    assert "6 of the 6 gold spans were copied from together-1 or from its runs" in html
+    assert "4 gold spans were copied from a, so" in said("score", "--author", "a")

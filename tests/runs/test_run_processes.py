@@ -1,15 +1,22 @@
-"""A run over 250 notes survives real crashes: it ends by itself with 250 results and without duplicates."""
+"""Runs in real workers: one over 250 notes survives crashes, and ends by itself with 250 results, none twice."""
+
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 
 from annotations.jobs.services.doorbell import idle_workers
 from annotations.jobs.services.queue import pause, resume
-from annotations.models import AnnotationSet, Document, Job, Share, Span
+from annotations.models import AnnotationSet, Job, Share, Span
 from models_runtime.core.registry import BACKENDS
-from models_runtime.models import RunItem
+from models_runtime.models import Run, RunItem
+from models_runtime.runs.services.external import start_external
 from models_runtime.runs.services.runs import start_run
-from tests.factories import make_project
+from tests.backends.made import made_notes
+from tests.backends.made_weights import tiny_bert
+from tests.factories import make_note, make_project
 from tests.jobs.probes.kinds import FAKE
+from tests.runs.conftest import project_of
 from tests.waiting import wait_for
 from tests.worlds.queue import end_lease, state_of, wait_for_state
 
@@ -26,14 +33,8 @@ def start(monkeypatch, gate):
     monkeypatch.setitem(BACKENDS, "fake", FAKE)
 
     def start(**params):
-        project = make_project()
-        Document.objects.bulk_create(
-            Document(project=project, name=f"n{n:03}", sha256=f"{n:064}", length=13, text=f"Mario Rossi {n}")
-            for n in range(NOTES)
-        )
-        return start_run(
-            project=project, backend="fake", actor=None, key="gate", params={**params, "gate": str(gate.file)}
-        )
+        params["gate"] = str(gate.file)
+        return start_run(project=project_of(NOTES), backend="fake", actor=None, key="gate", params=params)
 
     return start
 
@@ -95,11 +96,7 @@ def test_the_worker_is_killed_and_redis_emptied(run, processes, redis_server, ga
     check_complete(run, gate)
 
 
-def test_the_relay_is_killed(run, processes, gate):
-    run.relay.kill9()
-    check_complete(run, gate)
-
-
+@pytest.mark.nightly
 def test_worker_and_relay_are_killed_and_come_back(run, processes, gate):
     run.relay.kill9()
     run.worker.kill9()
@@ -108,11 +105,7 @@ def test_worker_and_relay_are_killed_and_come_back(run, processes, gate):
     check_complete(run, gate)
 
 
-def test_redis_restarts(run, redis_server, gate):
-    redis_server.restart(away=1.0)
-    check_complete(run, gate)
-
-
+@pytest.mark.nightly
 def test_a_worker_frozen_past_its_lease_is_refused(run, processes, gate):
     run.worker.freeze()
     end_lease(run.job)
@@ -151,3 +144,23 @@ def test_the_worker_that_has_the_run_is_killed_and_its_helpers_are_paused(shared
     assert shared.job.done == so_far, "the count is right although three workers wrote"
     resume(shared.job)
     check_complete(shared, gate)
+
+
+# ── The libraries of a model ─────────────────────────────────────────────────────────────────────────────────────────
+def test_the_process_that_computed_is_gone_and_its_parent_never_loaded_torch(processes):
+    """A waiting worker holds no GPU: CUDA does not survive a fork, so only the forked process may initialize it."""
+    pytest.importorskip("torch")
+    project, texts = make_project(), [text for text, _ in made_notes(3)]
+    for text in texts:
+        make_note(project, text)
+    tiny_bert(settings.DATA_DIR / "weights" / "for-a-worker", texts, ["O", "B-PER", "I-PER"])
+    worker = processes("work")
+    run = start_external(
+        project=project, backend="token-classification", model="for-a-worker", labels={"PER": "PATIENT"}, actor=None,
+        key="k",
+    )  # fmt: skip
+    wait_for_state(run.job, Job.State.DONE, "the run to end", timeout=90)
+    assert Run.objects.get().params["memory"] > 0
+    wait_for(lambda: len(worker.tree) == 1, what="the work process to end")
+    libraries = Path(f"/proc/{worker.pid}/maps").read_text()
+    assert "libtorch" not in libraries and "python" in libraries

@@ -1,13 +1,11 @@
 """Model runs process every note once, isolate errors of single notes, and resume without duplicates when killed."""
 
-import io
-import json
 import uuid
 from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db.models import Sum
 from django.db.models.functions import Now
 
@@ -18,39 +16,27 @@ from annotations.jobs.services.sweep import sweep
 from annotations.models import AnnotationSet, Author, Document, Job, PlantedLeak, Review, Span, SuggestedString
 from annotations.projects.services.labels import merge_labels
 from models_runtime.backends.base import Budget, budget_of
-from models_runtime.core import registry
 from models_runtime.models import Run, RunItem
 from models_runtime.runs.jobs import running
 from models_runtime.runs.services import runs
 from tests.factories import label_of, make_author, make_member, make_note, make_project
+from tests.runs.conftest import command, finished, project_of
 from tests.worlds.fake_backend import FakeBackend
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
-
-
-@pytest.fixture(autouse=True)
-def fake(monkeypatch):
-    kind = registry.BackendKind(title="Fake", factory="tests.worlds.fake_backend.FakeBackend", description="")
-    monkeypatch.setitem(registry.BACKENDS, "fake", kind)
+pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("fake")]
 
 
 @pytest.fixture
 def project():
-    project = make_project()
-    for number in range(10):
-        make_note(project, f"Mario Rossi {number}")
-    return project
+    return project_of(10)
 
 
 def started(project, key="k", **options):
     return runs.start_run(project=project, backend="fake", actor=None, key=key, **options)
 
 
-def finished(run):
-    job = Job.objects.get(run=run)
-    work(job.pk)
-    job.refresh_from_db()
-    return job
+def sets_of(run):
+    return AnnotationSet.objects.filter(author=run.author).count()
 
 
 def test_every_note_gets_one_annotation_set_with_confidence_and_source(project):
@@ -60,8 +46,9 @@ def test_every_note_gets_one_annotation_set_with_confidence_and_source(project):
     assert AnnotationSet.objects.filter(author=run.author, state="submitted", blind=False).count() == 10
     span = Span.objects.first()
     assert (span.label.code, span.confidence, span.source) == ("PATIENT", 0.9, "capital")
-    assert runs.run_counts(run) == {"pending": 0, "done": 10, "failed": 0}
-    assert Run.objects.get().revision == "1"
+    assert runs.run_counts(run) == {"pending": 0, "done": 10, "failed": 0} and run.revision == "1"
+    job = finished(started(project, "p", params={"label": "PLANET"}))
+    assert job.result["spans_without_label"] == 20 and Span.objects.count() == 20
 
 
 def test_planted_leaks_are_hidden_by_the_transaction_that_stores_a_batch(project, monkeypatch):
@@ -97,14 +84,10 @@ def test_only_the_leading_worker_records_its_device(project):
     assert "device" not in Run.objects.get().params
 
 
-def test_a_double_click_is_one_run(project):
+def test_a_double_click_is_one_run_and_names_count_up(project):
     assert started(project) == started(project)
     assert (Run.objects.count(), Author.objects.count(), RunItem.objects.count()) == (1, 1, 10)
-
-
-def test_names_count_up_and_a_taken_one_is_refused(project):
-    assert started(project, "a").author.name == "fake-1"
-    assert started(project, "b").author.name == "fake-2"
+    assert [run.author.name for run in (started(project), started(project, "b"))] == ["fake-1", "fake-2"]
     with pytest.raises(ServiceError, match="already exists"):
         started(project, "c", name="fake-1")
     assert Run.objects.count() == 2
@@ -125,31 +108,28 @@ def test_an_unknown_backend_and_an_empty_project():
         ("EXPLODE", "The backend failed (RuntimeError)."),
         ("REFUSE", "this note is too strange"),
         ("OUTSIDE", "an invalid span"),
+        ("ANNA MARIA", "The backend returned 14 spans. An annotation set can have at most 5."),
     ],
 )
-def test_one_note_s_error_fails_only_this_note_which_can_be_retried(project, text, reason):
-    bad = make_note(project, f"{text} Luigi", name="bad")
+def test_one_note_s_error_fails_only_this_note_which_can_be_retried(project, monkeypatch, text, reason):
+    monkeypatch.setattr("annotations.domain.crowding.MOST_SPANS", 5)
+    monkeypatch.setattr(running, "MOST_SPANS", 5)
+    bad = make_note(project, f"{text} LUIGI", name="bad")
     run = started(project)
-    job = finished(run)
-    assert job.state == Job.State.DONE
+    assert finished(run).state == Job.State.DONE
     item = RunItem.objects.get(state=RunItem.State.FAILED)
-    assert (item.document, reason in item.error) == (bad, True)
-    assert "Luigi" not in item.error
-    assert AnnotationSet.objects.filter(author=run.author).count() == 10
+    assert (item.document, reason in item.error, "LUIGI" in item.error) == (bad, True, False)
+    assert sets_of(run) == 10
     Document.objects.filter(pk=bad.pk).update(text="Luigi")
     assert runs.retry_failed(run=run, actor=None) == 1
-    run.refresh_from_db()
-    assert finished(run).state == Job.State.DONE
-    assert AnnotationSet.objects.filter(author=run.author).count() == 11
+    assert finished(run).state == Job.State.DONE and sets_of(run) == 11
     with pytest.raises(ServiceError, match="nothing to retry"):
         runs.retry_failed(run=run, actor=None)
 
 
 def test_failed_notes_are_retried_by_command(project, no_redis):
     def retry(*words):
-        out = io.StringIO()
-        call_command("retry_run", project.slug, *words, "--json", stdout=out)
-        return json.loads(out.getvalue())
+        return command("retry_run", project.slug, *words)
 
     bad = make_note(project, "EXPLODE Luigi", name="bad")
     run = started(project)
@@ -163,22 +143,10 @@ def test_failed_notes_are_retried_by_command(project, no_redis):
     found = retry("fake-1", "--wait", "--by", mia.username)
     assert (found["run"], found["retried"], found["done"], found["failed"]) == ("fake-1", 1, 11, 0)
     assert Job.objects.get(run=run).created_by == mia
-    with pytest.raises(CommandError, match="nothing to retry"):
-        retry("fake-1")
     make_author(project, kind="run", name="theirs")
-    with pytest.raises(CommandError, match="was imported"):
-        retry("theirs")
-
-
-def test_a_note_with_more_spans_than_a_set_holds_fails_alone(project, monkeypatch):
-    monkeypatch.setattr("annotations.domain.crowding.MOST_SPANS", 5)
-    monkeypatch.setattr(running, "MOST_SPANS", 5)
-    bad = make_note(project, "ANNA MARIA", name="bad")
-    run = started(project)
-    assert finished(run).state == Job.State.DONE
-    item = RunItem.objects.get(state=RunItem.State.FAILED)
-    assert (item.document, item.error) == (bad, "The backend returned 9 spans. An annotation set can have at most 5.")
-    assert AnnotationSet.objects.filter(author=run.author).count() == 10
+    for name, why in (("fake-1", "nothing to retry"), ("theirs", "was imported")):
+        with pytest.raises(CommandError, match=why):
+            retry(name)
 
 
 def test_a_permanent_error_of_the_backend_stops_the_run(project):
@@ -212,13 +180,7 @@ def test_a_killed_run_resumes_where_it_stopped(project, monkeypatch):
     assert set(RunItem.objects.values_list("attempt", flat=True)) == {1}
 
 
-def test_a_merged_label_s_suggestions_go_to_the_label_it_became(project):
-    merge_labels(source=label_of(project, "PATIENT"), target=label_of(project, "DOCTOR"), actor=None)
-    finished(started(project))
-    assert set(Span.objects.values_list("label__code", flat=True)) == {"DOCTOR"}
-
-
-def test_a_label_merged_during_a_run_is_followed_by_the_later_batches(project, monkeypatch):
+def test_a_label_merged_during_a_run_is_followed_by_the_later_batches_and_runs(project, monkeypatch):
     monkeypatch.setattr(running, "budget_of", lambda backend: Budget(notes=4))
     write = running._write
 
@@ -229,15 +191,10 @@ def test_a_label_merged_during_a_run_is_followed_by_the_later_batches(project, m
         return written
 
     monkeypatch.setattr(running, "_write", with_merge)
-    finished(started(project))
-    assert set(Span.objects.values_list("label__name", flat=True)) == {"DOCTOR"}
-    assert AnnotationSet.objects.filter(spans__isnull=False).distinct().count() == 10
-
-
-def test_spans_with_unknown_labels_are_counted(project):
-    job = finished(started(project, params={"label": "PLANET"}))
-    assert job.result["spans_without_label"] == 20
-    assert not Span.objects.exists()
+    for key, sets in (("k", 10), ("later", 20)):
+        finished(started(project, key))
+        assert set(Span.objects.values_list("label__code", flat=True)) == {"DOCTOR"}
+        assert AnnotationSet.objects.filter(spans__isnull=False).distinct().count() == sets
 
 
 @pytest.mark.parametrize(

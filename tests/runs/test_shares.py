@@ -14,32 +14,21 @@ from annotations.jobs.runner import run as work
 from annotations.jobs.services import queue
 from annotations.jobs.services.doorbell import waiting
 from annotations.jobs.services.sweep import sweep
-from annotations.models import AnnotationSet, Document, Job, Share
-from models_runtime.core import registry
+from annotations.models import AnnotationSet, Job, Share
 from models_runtime.models import Run, RunItem
 from models_runtime.runs.jobs import running
 from models_runtime.runs.services import runs
-from tests.factories import make_project
+from tests.runs.conftest import project_of
 from tests.waiting import HANGS, wait_for
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 NOTES = 12
 
 
-@pytest.fixture(autouse=True)
-def fake(monkeypatch, settings):
-    kind = registry.BackendKind(title="Fake", factory="tests.worlds.fake_backend.FakeBackend", description="")
-    monkeypatch.setitem(registry.BACKENDS, "fake", kind)
-    settings.JOB_JOIN_SECONDS = 0
-
-
 @pytest.fixture
-def run(no_redis):
-    project = make_project()
-    Document.objects.bulk_create(
-        Document(project=project, name=f"n{n:03}", sha256=f"{n:064}", length=13, text=f"Mario Rossi {n}")
-        for n in range(NOTES)
-    )
+def run(no_redis, fake, settings):
+    settings.JOB_JOIN_SECONDS = 0
+    project = project_of(NOTES)
     return runs.start_run(project=project, backend="fake", actor=None, key="k", params={"notes": 3})
 
 
@@ -85,10 +74,8 @@ def test_two_workers_never_have_the_same_note_in_hand(at_work):
     run, lead, helper = at_work
     assert pick(helper, run) == ids(run)[3:6]
     assert pick(lead, run) == ids(run)[:3], "a worker keeps the notes whose results it has not written"
-    assert {(share.token, share.last - share.first) for share in Share.objects.all()} == {
-        (lead.token, 2),
-        (helper.token, 2),
-    }
+    held = {(share.token, share.last - share.first) for share in Share.objects.all()}
+    assert held == {(lead.token, 2), (helper.token, 2)}
 
 
 def test_what_is_written_counts_at_once_and_the_rate_is_that_of_all(at_work):
@@ -127,21 +114,16 @@ def test_a_helper_writes_also_while_the_job_waits_for_another_worker(at_work):
         helper.check()
 
 
-@pytest.mark.parametrize("state", ["canceled", "failed", "done"])
+@pytest.mark.parametrize("state", ["canceled", "failed", "done", "started again"])
 def test_nothing_is_written_after_the_end(at_work, state):
     run, lead, helper = at_work
     pick(helper, run)
-    lead.end(state)
-    assert not Share.objects.exists()
-    with pytest.raises(LostLease), writing_share(helper, 3):
-        pass
-
-
-def test_a_run_that_is_started_again_is_begun_by_new_hands(at_work):
-    run, _, helper = at_work
-    pick(helper, run)
-    Job.objects.update(state=Job.State.FAILED, lease_token=None, lease_until=None)
-    queue.retry(job_of(run))
+    if state == "started again":
+        Job.objects.update(state=Job.State.FAILED, lease_token=None, lease_until=None)
+        queue.retry(job_of(run))
+    else:
+        lead.end(state)
+        assert not Share.objects.exists()
     with pytest.raises(LostLease), writing_share(helper, 3):
         pass
 
@@ -182,16 +164,13 @@ def test_a_worker_that_is_writing_is_not_waited_for(at_work):
 
 
 # ── Joining and leaving ──────────────────────────────────────────────────────────────────────────────────────────────
-def test_nobody_joins_before_the_worker_that_has_it_began(run):
+def test_when_somebody_joins(run, settings):
+    """Not before the worker that has the run began, and not for a rest that is done sooner than joined."""
     assert helping.join(run.job_id) is None
     lead = take(run.job_id)
     assert helping.join(run.job_id) is None
     pick(lead, run)
     assert helping.join(run.job_id) is not None
-
-
-def test_nobody_joins_for_a_rest_that_is_done_sooner_than_joined(at_work, settings):
-    run, _, _ = at_work
     settings.JOB_JOIN_SECONDS = 1000
     Job.objects.update(claimed_at=Now() - timedelta(seconds=600), done=6, claimed_done=0)
     assert helping.join(run.job_id) is None, "at one note in 100 seconds, the rest takes only 600 seconds"
@@ -212,21 +191,15 @@ def test_who_helps_leaves_what_is_to_stop(at_work, flag):
 def test_who_helps_gives_way_to_a_job_that_finds_no_worker(at_work, make_job, monkeypatch):
     run, _, helper = at_work
     monkeypatch.setattr(helping, "UNTAKEN", timedelta(minutes=10))
-    other = make_job("count")
-    Job.objects.filter(pk=other.pk).update(pushed_at=Now())
-    helper.check()
-    Job.objects.filter(pk=other.pk).update(pushed_at=Now() - timedelta(minutes=11))
+    monkeypatch.setattr(helping._served, "queues", ("cpu",))
+    other, long_ago = Job.objects.filter(pk=make_job("count").pk), Now() - timedelta(minutes=11)
+    for state in ({"pushed_at": Now()}, {"pushed_at": long_ago, "queue": "gpu"}):
+        other.update(**state)
+        helper.check()
+    other.update(queue="cpu")
     with pytest.raises(HandBack):
         helper.check()
     assert helping.join(run.job_id) is None
-
-
-def test_a_job_for_another_kind_of_worker_is_nothing_to_give_way_to(at_work, make_job, monkeypatch):
-    _, _, helper = at_work
-    monkeypatch.setattr(helping._served, "queues", ("cpu",))
-    other = make_job("count")
-    Job.objects.filter(pk=other.pk).update(pushed_at=Now() - timedelta(seconds=2), queue="gpu")
-    helper.check()
 
 
 def test_a_kind_that_is_not_shared_has_one_worker(make_job, no_redis):

@@ -1,4 +1,4 @@
-"""The pages of runs: start, state, failed notes and retry."""
+"""The pages of runs: start, state, failed notes and retry; ensembles; several runs reviewed together."""
 
 import re
 import uuid
@@ -7,129 +7,229 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from annotations.jobs.runner import run as work
-from annotations.models import Author, Job, Review
+from annotations.models import Author, BulkAct, Document, Job, Review
 from models_runtime.core import registry
 from models_runtime.models import Run, RunItem
 from models_runtime.runs.services.backends import chosen
 from tests import factories as make
+from tests.runs.conftest import finished
 from tests.worlds.checks import check_page
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("fake")]
 
 
-@pytest.fixture(autouse=True)
-def fake(monkeypatch):
-    kind = registry.BackendKind(title="Fake", factory="tests.worlds.fake_backend.FakeBackend", description="For tests.")
-    monkeypatch.setitem(registry.BACKENDS, "fake", kind)
+def url(name, *args):
+    return reverse(name, args=["covid", *args])
 
 
-def start(client, world, **options):
-    data = {"backend": "fake", "token": str(uuid.uuid4())} | options
-    return client.post(reverse("run_start", args=[world.project.slug]), data)
+def sent(client, name, /, **data):
+    return client.post(url(name), {"token": str(uuid.uuid4())} | data)
 
 
-def test_no_runs_yet(world, sign_in):
-    assert "No runs yet" in check_page(sign_in(world.vic).get(reverse("runs", args=["covid"])))
+def start(client, **options):
+    return sent(client, "run_start", **{"backend": "fake"} | options)
 
 
-def test_a_run_from_the_button_to_its_end(transactional_db, world, sign_in):
-    client = sign_in(world.mia)
+def imported(project, name, spans=(), notes=()):
+    author = make.make_author(project, kind="run", name=name)
+    for note in notes:
+        make.make_set(note, author, spans, submitted=True)
+    return author
+
+
+@pytest.fixture
+def mia(world, sign_in):
+    return sign_in(world.mia)
+
+
+def test_a_run_from_the_button_to_its_end(world, mia, sign_in):
+    assert "No runs yet" in check_page(sign_in(world.vic).get(url("runs")))
     token = str(uuid.uuid4())
-    first, second = (start(client, world, token=token) for _ in range(2))
+    first, second = (start(mia, token=token) for _ in range(2))
     run = Run.objects.get()
-    assert first.url == second.url == reverse("run", args=["covid", run.pk])
-    assert "hx-get" in check_page(client.get(first.url))
-    work(run.job_id)
-    html = check_page(client.get(first.url))
-    assert "hx-trigger" not in html
-    assert "run:fake-1" in html
-    assert "fake-1" in check_page(client.get(reverse("runs", args=["covid"])))
-    check_page(client.get(reverse("job", args=["covid", run.job.number])))
+    assert first.url == second.url == url("run", run.pk)
+    assert "hx-get" in check_page(mia.get(first.url))
+    finished(run)
+    html = check_page(mia.get(first.url))
+    assert "hx-trigger" not in html and "run:fake-1" in html and "fake-1" in check_page(mia.get(url("runs")))
 
 
-def test_a_second_click_before_the_first_is_answered_is_the_same_run(world, sign_in, monkeypatch):
+def test_a_second_click_before_the_first_is_answered_is_the_same_run(mia, monkeypatch):
     """Both requests look for the run before one of them has created it."""
-    client, data, answers = sign_in(world.mia), {"token": str(uuid.uuid4()), "name": "mine"}, []
+    data, answers = {"token": str(uuid.uuid4()), "name": "mine", "backend": "rules"}, []
 
     def in_between(*args):
         monkeypatch.undo()
-        answers.append(start(client, world, backend="rules", **data))
+        answers.append(start(mia, **data))
         return chosen(*args)
 
     monkeypatch.setattr("models_runtime.runs.services.runs.chosen", in_between)
-    answers.append(start(client, world, backend="rules", **data))
-    assert [answer.url for answer in answers] == [reverse("run", args=["covid", Run.objects.get().pk])] * 2
+    answers.append(start(mia, **data))
+    assert [answer.url for answer in answers] == [url("run", Run.objects.get().pk)] * 2
 
 
-def test_failed_notes_are_listed_and_retried(world, sign_in):
-    client = sign_in(world.mia)
-    world.note.__class__.objects.filter(pk=world.note.pk).update(text="EXPLODE")
-    start(client, world)
+def test_failed_notes_are_listed_and_retried(world, mia):
+    Document.objects.filter(pk=world.note.pk).update(text="EXPLODE")
+    start(mia)
     run = Run.objects.get()
-    work(run.job_id)
-    html = check_page(client.get(reverse("run", args=["covid", run.pk])))
-    assert world.note.name in html and "1 failed" in html
-    assert "1 failed" in check_page(client.get(reverse("runs", args=["covid"])))
-    client.post(reverse("run_retry", args=["covid", run.pk]))
-    assert RunItem.objects.filter(state=RunItem.State.PENDING).count() == 1
-    assert Job.objects.count() == 2
+    finished(run)
+    html = check_page(mia.get(url("run", run.pk)))
+    assert world.note.name in html and "1 failed" in html and "1 failed" in check_page(mia.get(url("runs")))
+    mia.post(url("run_retry", run.pk))
+    assert RunItem.objects.filter(state=RunItem.State.PENDING).count() == 1 and Job.objects.count() == 2
 
 
 def test_suggestions_that_were_imported_are_reviewed_too(world, sign_in):
-    author = make.make_author(world.project, kind="run", name="hospital-model")
-    for note in world.notes:
-        make.make_set(note, author, [(0, 11, "PATIENT")], submitted=True)
+    author = imported(world.project, "hospital-model", [(0, 11, "PATIENT")], world.notes)
     Review.objects.create(document=world.note, author=author, finished_at=timezone.now(), finished_by=world.rev)
-    html = check_page(sign_in(world.rev).get(reverse("runs", args=["covid"])))
-    assert "hospital-model" in html
-    assert "1 of 2" in html
-    assert reverse("review_next", args=["covid", author.pk]) in html
-    assert "No runs yet" not in html
-    html = check_page(sign_in(world.vic).get(reverse("runs", args=["covid"])))
-    assert reverse("review_next", args=["covid", author.pk]) not in html
+    html = check_page(sign_in(world.rev).get(url("runs")))
+    assert "hospital-model" in html and "1 of 2" in html and "No runs yet" not in html
+    assert url("review_next", author.pk) in html
+    assert url("review_next", author.pk) not in check_page(sign_in(world.vic).get(url("runs")))
 
 
 def test_many_imported_runs_come_page_by_page(world, sign_in):
     for number in range(31):
-        make.make_author(world.project, kind=Author.Kind.RUN, name=f"imported-{number:02}")
-    client, page = sign_in(world.vic), reverse("runs", args=["covid"])
-    first, second = (check_page(client.get(page, {"imported": n})) for n in (1, 2))
+        imported(world.project, f"imported-{number:02}")
+    client = sign_in(world.vic)
+    first, second = (check_page(client.get(url("runs"), {"imported": n})) for n in (1, 2))
     assert "imported-30" in first and "imported-00" not in first and "1–30 of 31 imported runs" in first
     assert "imported-00" in second and "imported-30" not in second and 'href="?imported=1"' in second
 
 
-def test_a_taken_name_or_unknown_backend_is_said(world, sign_in):
-    client = sign_in(world.mia)
-    start(client, world, name="one")
-    for options, word in (({"name": "one"}, "already exists"), ({"backend": "none"}, "there is no backend")):
-        answer = start(client, world, left=1, **options)
-        assert answer.status_code == 422
-        html = check_page(answer)
-        assert word in html.lower()
-        ((field, _reasons),) = answer.context["form"].errors.items()
-        assert field == next(iter(options)), "the error is shown beside its field"
-        # The form keeps the input.
-        assert answer.context["form"]["left"].value() is True and re.search(r'name="left"[^>]* checked', html)
-        assert ('value="fake" required checked' in html, 'name="name" value="one"' in html) == (
-            ("name" in options,) * 2
-        )
-    assert Author.objects.filter(kind="run").count() == 1
-
-
-def test_a_form_without_a_backend_or_with_too_long_a_name_is_said(world, sign_in):
-    answer = start(sign_in(world.mia), world, backend="", name="n" * 81)
+def test_what_is_wrong_is_said_beside_its_field_and_the_form_keeps_the_input(mia):
+    start(mia, name="one")
+    for field, value, word in (("name", "one", "already exists"), ("backend", "none", "there is no backend")):
+        answer = start(mia, left=1, **{field: value})
+        html, form = check_page(answer), answer.context["form"]
+        assert answer.status_code == 422 and form.errors.keys() == {field} and word in html.lower()
+        assert form["left"].value() is True and re.search(r'name="left"[^>]* checked', html)
+        assert ('value="fake" required checked' in html, 'name="name" value="one"' in html) == ((field == "name",) * 2)
+    answer = start(mia, backend="", name="n" * 81)
     html = check_page(answer)
-    assert answer.status_code == 422 and "No run was started." in html
-    assert answer.context["form"]["backend"].errors == ["Choose a backend."]
-    assert "at most 80 characters" in answer.context["form"]["name"].errors[0]
+    assert answer.status_code == 422 and answer.context["form"].errors.keys() == {"backend", "name"}
     assert 'aria-invalid="true"' in html and "n" * 81 in html
-    assert not Run.objects.exists()
+    assert Author.objects.filter(kind="run").count() == Run.objects.count() == 1
 
 
-def test_only_notes_that_are_not_gold(world, sign_in):
-    client = sign_in(world.mia)
+def test_only_notes_that_are_not_gold(world, mia):
     gold = make.make_author(world.project, kind="gold")
     make.make_set(world.notes[0], gold, [(0, 11, "PATIENT")], submitted=True)
-    check_page(client.get(start(client, world, left=1).url))
+    check_page(mia.get(start(mia, left=1).url))
     assert RunItem.objects.count() == len(world.notes) - 1
+
+
+# ── Ensembles ────────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.fixture
+def two(world):
+    """Two imported runs; the second one has annotated only the first note."""
+    for name, notes in (("first", world.notes), ("second", world.notes[:1])):
+        imported(world.project, name, [(0, 11, "PATIENT")], notes)
+
+
+def combine(client, *members, **options):
+    return sent(client, "run_combine", member=members, **{"method": "majority"} | options)
+
+
+def test_an_ensemble_from_the_list_to_the_outcome(mia, two):
+    assert f'href="{url("run_combine")}"' in check_page(mia.get(url("runs")))
+    html = check_page(mia.get(url("run_combine")))
+    assert all(word in html for word in ("Rules", "first", "second", "run, 1 note", "Majority", "Union"))
+    answer = combine(mia, "run:first", "run:second", name="vote")
+    run = Run.objects.get()
+    assert answer.url == url("run", run.pk)
+    check_page(mia.get(answer.url))
+    finished(run)
+    html = check_page(mia.get(answer.url))
+    assert "majority" in html and "run:second" in html and "1 note that not all members had processed" in html
+    assert run.author.annotation_sets.get().spans.get().source == "majority:run:first+run:second"
+
+
+def test_an_ensemble_that_is_refused_keeps_what_was_chosen(world, mia, two):
+    answer = combine(mia, "run:first", method="union", name="mine")
+    html = check_page(answer)
+    assert answer.status_code == 422 and answer.context["form"].errors.keys() == {"member"}
+    assert 'value="run:first" checked' in html and 'value="mine"' in html
+    assert 'id="method-union" value="union" required checked' in html
+    heavy = {"method": "weighted", "weight:run:first": "heavy"}
+    answer = combine(mia, "run:first", "run:second", **heavy)
+    assert answer.context["form"].errors.keys() == {"weight:run:first"} and 'value="heavy"' in check_page(answer)
+    answer = combine(mia, "run:second", **heavy)
+    assert "weight:run:first" not in answer.context["form"].errors, "a run that is not a member has no weight"
+    assert "Choose one of the four methods." in check_page(combine(mia, "run:first", "run:second", method="guess"))
+    # Members of another project.
+    imported(world.other, "theirs", [(0, 5, "PATIENT")], [make.make_note(world.other)])
+    for word in ("run:theirs", "model:1"):
+        assert combine(mia, "run:first", word).status_code == 422
+    assert "theirs" not in check_page(mia.get(url("run_combine"))) and not Run.objects.exists()
+
+
+def test_with_one_member_there_is_nothing_to_combine(mia, monkeypatch):
+    monkeypatch.delitem(registry.BACKENDS, "fake")
+    assert "Nothing to combine yet" in check_page(mia.get(url("run_combine")))
+
+
+# ── Several runs reviewed together ───────────────────────────────────────────────────────────────────────────────────
+@pytest.fixture
+def three(world):
+    both = [(0, 11, "PATIENT"), (44, 50, "HOSPITAL")]
+    named = {"one": both[:1], "two": both, "three": [(0, 5, "DOCTOR")]}
+    return [imported(world.project, name, spans, world.notes).pk for name, spans in named.items()]
+
+
+@pytest.fixture
+def rev(world, sign_in):
+    return sign_in(world.rev)
+
+
+def test_from_the_ticks_to_the_review(world, three, rev, sign_in):
+    html = check_page(rev.get(url("runs")))
+    assert "Review together" in html and 'form="together"' in html
+    assert "Review together" not in check_page(sign_in(world.vic).get(url("runs")))
+    theirs = imported(world.other, "theirs")
+    for wrong in ([], three[:1], ["x", 10**30, three[0]], [three[0], theirs.pk]):
+        answer = sent(rev, "runs_together", run=wrong)
+        assert answer.url == url("runs") and not Run.objects.exists()
+        check_page(rev.get(answer.url))
+    token = str(uuid.uuid4())
+    answers = [sent(rev, "runs_together", run=three, token=token) for _ in range(2)]
+    run = Run.objects.get()
+    assert {answer.url for answer in answers} == {url("run", run.pk)}, "a double click starts one run"
+    finished(run)
+    assert "Accept suggestions by agreement" in check_page(rev.get(url("run", run.pk)))
+    again = sent(rev, "runs_together", run=three)
+    assert again.url == url("review_next", run.author_id), "the merged list exists already"
+    html = check_page(rev.get(url("review", run.author_id, world.note.pk)))
+    assert "Agreeing runs" in html and "at least 3" in html and "at least 4" not in html
+    html = check_page(rev.get(url("runs")))
+    assert "merged from 3 runs" in html and f'value="{run.author_id}"' not in html
+    for name in ("review_strings", "review_bulk_new"):
+        chosen = [one.name for one in rev.get(url(name)).context["chosen"]]
+        assert chosen == ["one", "two", "three"], "without the merged list, so that no string is counted twice"
+
+
+def test_what_two_agree_on_with_its_count_first(three, rev):
+    sent(rev, "runs_together", run=three)
+    run = Run.objects.get()
+    finished(run)
+    assert "together-1 (a merged list of 3 runs)" in check_page(
+        rev.get(f"{url('review_bulk_new')}?run={run.author_id}")
+    )
+    known = {"kind": "agreed", "runs": [run.author_id], "agree": "2", "act": "accept", "least": ""}
+    answer = rev.post(url("review_bulk_new"), known)
+    page = rev.get(answer.url)
+    assert page.context["count"] == 2 and "rejected in the same act" in check_page(page)
+    bulk = BulkAct.objects.get()
+    rev.post(url("bulk_start", bulk.pk))
+    check_page(rev.get(answer.url))
+    bulk.refresh_from_db()
+    assert (bulk.decided, bulk.beside) == (2, 2)
+    rev.post(url("bulk_undo", bulk.pk))
+    bulk.refresh_from_db()
+    assert bulk.undone == 4
+    for wrong, words in (
+        ({"agree": "4"}, "at least as many runs"),
+        ({"runs": [run.author_id, three[0]]}, "either merged lists or single runs"),
+    ):
+        answer = rev.post(url("review_bulk_new"), known | wrong)
+        assert answer.status_code == 422 and words in check_page(answer)

@@ -9,23 +9,13 @@ from annotations.scores.services.choices import chosen_types, labels_of, thresho
 CATEGORY = {"PATIENT": "NAME", "DOCTOR": "NAME", "LOCATION": "LOCATION", "ADDRESS": "LOCATION", "DATE": "DATE"}
 
 
-@pytest.mark.parametrize(
-    "given, labels",
-    [
-        (["PATIENT"], ["PATIENT"]),
-        (["NAME"], ["PATIENT", "DOCTOR"]),
-        (["DATE", "label:DATE"], ["DATE"]),
-        (["category:DATE"], ["DATE"]),
-        (["label:LOCATION"], ["LOCATION"]),
+def test_labels_and_categories():
+    for given, labels in (
+        (["PATIENT"], ["PATIENT"]), (["NAME"], ["PATIENT", "DOCTOR"]), (["DATE", "label:DATE"], ["DATE"]),
+        (["category:DATE"], ["DATE"]), (["label:LOCATION"], ["LOCATION"]), ([], []),
         (["category:LOCATION", "DOCTOR"], ["DOCTOR", "LOCATION", "ADDRESS"]),
-        ([], []),
-    ],
-)
-def test_labels_and_categories(given, labels):
-    assert labels_of(chosen_types(given, CATEGORY), CATEGORY) == labels
-
-
-def test_the_order_of_choices_doesn_t_matter():
+    ):  # fmt: skip
+        assert labels_of(chosen_types(given, CATEGORY), CATEGORY) == labels
     assert chosen_types(["DATE", "NAME", "DATE"], CATEGORY) == chosen_types(["NAME", "DATE"], CATEGORY)
 
 
@@ -63,11 +53,8 @@ def test_what_can_be_chosen():
     groups = type_groups(CATEGORY, {"NAME": "Names"}, {"PATIENT": "Patient"}, ["category:NAME", "label:DATE"])
     assert [[(one.value, one.name, one.chosen) for one in group] for group in groups] == [
         [("category:NAME", "Names", True), ("label:PATIENT", "Patient", False), ("label:DOCTOR", "DOCTOR", False)],
-        [
-            ("category:LOCATION", "LOCATION", False),
-            ("label:LOCATION", "LOCATION", False),
-            ("label:ADDRESS", "ADDRESS", False),
-        ],
+        [(f"{kind}:{name}", name, False) for kind, name in
+         (("category", "LOCATION"), ("label", "LOCATION"), ("label", "ADDRESS"))],
         [("label:DATE", "DATE", True)],
-    ]
+    ]  # fmt: skip
     assert [one.is_category for one in groups[0]] == [True, False, False]

@@ -1,15 +1,13 @@
 """Figures by pass of a run: on the page, as a chart with its figures as text, and printed by the command."""
 
-import io
-import json
-
 import pytest
-from django.core.management import call_command
+from django.db.models import F
 from django.urls import reverse
 
 from annotations.models import LabelSet, Span
 from tests import factories as make
 from tests.worlds.checks import check_page
+from tests.worlds.commands import answered, printed
 
 ROSSI, AGE, CITY = (0, 11, "PATIENT"), (13, 15, "AGE"), (44, 50, "CITY")
 
@@ -28,14 +26,18 @@ def passes(world):
     return world
 
 
-def printed(*options):
-    out = io.StringIO()
-    call_command("score", "covid", "--author", "llm-1", *options, stdout=out)
-    return out.getvalue()
+def table(*options):
+    return answered("score", "covid", "--author", "llm-1", *options)
+
+
+def card(passes, client, title):
+    """The part of the page with this title."""
+    html = check_page(client.get(reverse("score", args=["covid", 0, passes.run.pk])))
+    return html.split(f'id="{title}"')[1].split("</section>")[0] if f'id="{title}"' in html else ""
 
 
 def test_the_command_prints_recall_precision_and_all_or_nothing_recall_after_each_pass(passes):
-    rows = json.loads(printed("--json"))["by_pass"]
+    rows = table()["by_pass"]
     assert [row["passes"] for row in rows] == [1, 2, 3]
     assert [(row["exact"]["precision"], row["exact"]["recall"]) for row in rows] == [
         (1, pytest.approx(2 / 6)),
@@ -49,9 +51,9 @@ def test_the_command_prints_recall_precision_and_all_or_nothing_recall_after_eac
     pooled = [row["all_or_nothing_pooled"]["categories"]["tolerant_category"] for row in rows]
     assert [(one["all_found"], one["notes"]) for one in pooled] == [(2, 6), (3, 6), (3, 6)]
     # The last row is the score of all suggestions.
-    table = json.loads(printed("--json"))
-    assert rows[-1]["exact"] == table["levels"][0]["micro"] and rows[-1]["tolerant"] == table["tolerant"]
-    said = printed()
+    whole = table()
+    assert rows[-1]["exact"] == whole["levels"][0]["micro"] and rows[-1]["tolerant"] == whole["tolerant"]
+    said = printed("score", "covid", "--author", "llm-1")
     assert "After 1 pass, text and position, same category: precision 1.0000 · recall 0.3333 · F1 0.5000" in said
     assert "After 2 passes, text and position, same category: precision 1.0000 · recall 0.5000" in said
     assert "· all or nothing 0.5000" in said
@@ -60,44 +62,36 @@ def test_the_command_prints_recall_precision_and_all_or_nothing_recall_after_eac
 def test_figures_by_pass_follow_the_labels_of_another_set(passes):
     """A mapping to another label set keeps the pass of each suggestion; it has no hospitals."""
     LabelSet.objects.update(key="i2b2-2014")
-    rows = json.loads(printed("--into", "hipaa-18", "--json"))["by_pass"]
+    rows = table("--into", "hipaa-18")["by_pass"]
     assert [row["exact"]["predicted"] for row in rows] == [2, 3, 3]
 
 
 def test_the_page_draws_all_or_nothing_recall_by_pass_and_writes_its_figures(passes, sign_in):
-    html = check_page(sign_in(passes.vic).get(reverse("score", args=["covid", 0, passes.run.pk])))
-    card = html.split('id="passes-title"')[1].split("</section>")[0]
-    assert "The figures after each of the 3 passes of this run." in card
-    chart = card.split("<svg")[1].split("</svg>")[0]
+    def say(source):
+        Span.objects.filter(annotation_set__author=passes.run).update(source=source)
+        passes.run.annotation_sets.update(version=F("version") + 1)
+
+    client = sign_in(passes.vic)
+    shown = card(passes, client, "passes-title")
+    assert "The figures after each of the 3 passes of this run." in shown
+    chart = shown.split("<svg")[1].split("</svg>")[0]
     assert 'aria-label="All-or-nothing recall by pass: NAME 1.00, 1.00, 1.00;' in chart
     assert "AGE 0.00, 0.50, 0.50" in chart and "All 0.33, 0.50, 0.50" in chart and "All 0.50</text>" in chart
-    ages = card.split('<th scope="row">AGE</th>')[1].split("</tr>")[0]
+    ages = shown.split('<th scope="row">AGE</th>')[1].split("</tr>")[0]
     assert [cell.split("<")[0] for cell in ages.split('<td class="num">')[1:]] == ["2", "0.0000", "0.5000", "0.5000"]
+    assert "0.6667" in card(passes, client, "tolerant-title")
+    say("small it2 pass 1")
+    shown = card(passes, client, "passes-title")
+    assert "All suggestions of this run are from its first pass." in shown and "<svg" not in shown
+    say("rule person")
+    assert table()["by_pass"] == [] and card(passes, client, "passes-title") == ""
 
 
-def test_runs_without_passes_have_no_such_figures(passes, sign_in):
-    Span.objects.filter(annotation_set__author=passes.run).update(source="rule person")
-    assert json.loads(printed("--json"))["by_pass"] == []
-    html = check_page(sign_in(passes.vic).get(reverse("score", args=["covid", 0, passes.run.pk])))
-    assert 'id="passes-title"' not in html
-
-
-def test_one_pass_has_figures_but_no_chart(passes, sign_in):
-    Span.objects.filter(annotation_set__author=passes.run).update(source="small it2 pass 1")
-    html = check_page(sign_in(passes.vic).get(reverse("score", args=["covid", 0, passes.run.pk])))
-    card = html.split('id="passes-title"')[1].split("</section>")[0]
-    assert "All suggestions of this run are from its first pass." in card and "<svg" not in card
-
-
-def test_rates_of_text_and_position_by_label_and_category(passes, sign_in):
-    table = json.loads(printed("--json"))
-    rates = {row["label"]: row["tolerant"] for row in table["labels"]}
+def test_rates_of_text_and_position_by_label_and_category(passes):
+    found = table()
+    rates = {row["label"]: row["tolerant"] for row in found["labels"]}
     assert (rates["AGE"]["precision"], rates["AGE"]["recall"]) == (1, 0.5)
     assert (rates["HOSPITAL"]["predicted"], rates["HOSPITAL"]["right"], rates["HOSPITAL"]["gold"]) == (1, 0, 0)
-    by_category = {row["category"]: row["tolerant"] for row in table["categories"]}
+    by_category = {row["category"]: row["tolerant"] for row in found["categories"]}
     assert by_category["C0"]["f1"] == 1 and (by_category["C2"]["predicted"], by_category["C2"]["gold"]) == (1, 2)
-    assert table["tolerant"]["same_category"]["right"] == 3
-    assert "  AGE: precision 1.0000 · recall 0.5000 · F1 0.6667" in printed()
-    html = check_page(sign_in(passes.vic).get(reverse("score", args=["covid", 0, passes.run.pk])))
-    card = html.split('id="tolerant-title"')[1].split("</section>")[0]
-    assert "By category, same category" in card and "0.6667" in card
+    assert found["tolerant"]["same_category"]["right"] == 3

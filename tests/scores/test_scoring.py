@@ -12,7 +12,7 @@ from annotations.projects.services.projects import create_project
 from annotations.scores.services import scoring
 from annotations.scores.services.scoring import kept_score, score, score_errors, score_request
 from tests import factories as make
-from tests.held import fresh
+from tests.held import made_once
 
 pytestmark = pytest.mark.django_db
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino."
@@ -34,14 +34,7 @@ def build_project():
     return project
 
 
-@pytest.fixture(scope="module")
-def made_project(once):
-    return once(build_project)
-
-
-@pytest.fixture
-def project(made_project, db):
-    return fresh(made_project, build_project)
+made, project = made_once(build_project)
 
 
 def f1(project, **wanted):
@@ -50,14 +43,9 @@ def f1(project, **wanted):
 
 def test_which_notes_are_scored_and_which_are_excluded(project):
     table = f1(project)
-    assert table["notes"] == 2
     assert table["left_out"] == {"drafts": 0, "unread": 1, "no_gold": 1}
-    assert (table["gold"], table["author"], table["author_kind"], table["content_hash"]) == (
-        "current",
-        "rules-1",
-        "run",
-        None,
-    )
+    about = table["gold"], table["author"], table["author_kind"], table["content_hash"], table["notes"]
+    assert about == ("current", "rules-1", "run", None, 2)
     micro = table["levels"][0]["micro"]
     assert (micro["predicted"], micro["right"], micro["gold"]) == (4, 2, 4)
     AnnotationSet.objects.filter(author__kind="run", document__name="n1").update(state="draft", version=1)
@@ -66,9 +54,8 @@ def test_which_notes_are_scored_and_which_are_excluded(project):
 
 def test_gold_that_came_from_the_author_is_counted(project):
     assert f1(project)["own_gold_spans"] == 0
-    Span.objects.filter(annotation_set__author__kind="gold", annotation_set__document__name="n0").update(
-        provenance={"from": "run:rules-1"}
-    )
+    gold = Span.objects.filter(annotation_set__author__kind="gold", annotation_set__document__name="n0")
+    gold.update(provenance={"from": "run:rules-1"})
     AnnotationSet.objects.filter(author__kind="gold").update(version=3)
     assert f1(project)["own_gold_spans"] == 3
     freeze(project=project, actor=None)
@@ -124,7 +111,8 @@ def test_the_number_of_stored_scores_is_limited(project, monkeypatch):
     assert Figures.objects.filter(kind="score-errors").count() == 2
 
 
-def test_errors(project):
+def test_errors(project, monkeypatch):
+    """The number of stored errors is limited, and all are counted."""
     wanted = score_request(project, version=0, author="rules-1")
     notes = list(project.documents.order_by("pk").values_list("pk", flat=True))
     assert score_errors(wanted) == [
@@ -132,15 +120,11 @@ def test_errors(project):
         [notes[0], "missed", [44, 50, "CITY"], None],
         [notes[1], "spurious", None, [13, 20, "AGE"]],
     ]
-    Figures.objects.filter(kind="score-errors").delete()
-    assert len(score_errors(wanted)) == 3
-
-
-def test_the_number_of_stored_errors_is_limited_and_all_are_counted(project, monkeypatch):
+    Figures.objects.all().delete()
     monkeypatch.setattr(scoring, "MOST_ERRORS", 1)
-    wanted = score_request(project, version=0, author="rules-1")
-    assert len(score_errors(wanted)) == 1
-    assert score(wanted).table["errors"] == 3
+    assert len(score_errors(wanted)) == 1 and score(wanted).table["errors"] == 3
+    kept = str(list(Figures.objects.values_list("value", flat=True)))
+    assert "Mario" not in kept and "Torino" not in kept
 
 
 def test_one_split(project):
@@ -166,67 +150,63 @@ def test_a_merged_label_counts_as_its_new_label(project):
     assert not [label for label in table["labels"] if label["label"] == "CITY"]
 
 
-def meddocan():
-    project = create_project(name="M", label_set_key="meddocan")
+def label_set_project(key, spans):
+    """A note in a project with this label set; `spans` of gold and of the run are (start, end, label code)."""
+    project = create_project(name=key, label_set_key=key)
     note = make.make_note(project, TEXT, "n")
-    gold, run = (make.make_author(project, kind=kind, name=kind) for kind in ("gold", "run"))
     labels = {label.code: label for label in Label.objects.filter(label_set__project=project)}
-    for author, code in ((gold, "CALLE"), (run, "TERRITORIO")):
-        annotation_set = make.make_set(note, author, submitted=True)
-        Span.objects.create(annotation_set=annotation_set, start=44, end=50, label=labels[code])
-        Span.objects.create(annotation_set=annotation_set, start=0, end=5, label=labels["SEXO_SUJETO_ASISTENCIA"])
+    for kind, some in zip(("gold", "run"), spans, strict=True):
+        annotation_set = make.make_set(note, make.make_author(project, kind=kind, name=kind), submitted=True)
+        for start, end, code in some:
+            Span.objects.create(annotation_set=annotation_set, start=start, end=end, label=labels[code])
     return project
+
+
+def meddocan():
+    sex = (0, 5, "SEXO_SUJETO_ASISTENCIA")
+    return label_set_project("meddocan", [[(44, 50, "CALLE"), sex], [(44, 50, "TERRITORIO"), sex]])
+
+
+def mapped(project, into=""):
+    return score(score_request(project, version=0, author="run", into=into)).table
 
 
 def test_labels_of_another_label_set():
     project = meddocan()
-    plain = score(score_request(project, version=0, author="run")).table
-    assert plain["levels"][0]["micro"]["right"] == 1
-    table = score(score_request(project, version=0, author="run", into="i2b2-2014")).table
+    assert mapped(project)["levels"][0]["micro"]["right"] == 1
+    table = mapped(project, "i2b2-2014")
     assert table["labels_of"] == "i2b2-2014"
     assert [label["label"] for label in table["labels"]] == ["CITY", "STREET"]
     assert table["spans_without_label"] == {"SEXO_SUJETO_ASISTENCIA": 2}
     assert (table["levels"][1]["micro"]["right"], table["levels"][0]["micro"]["right"]) == (1, 0)
-    geographic = score(score_request(project, version=0, author="run", into="hipaa-18")).table
-    assert geographic["levels"][0]["micro"]["f1"] == 1.0
+    assert mapped(project, "hipaa-18")["levels"][0]["micro"]["f1"] == 1.0
 
 
 def test_a_mapping_to_categories_has_no_finer_level():
-    project = create_project(name="I", label_set_key="it-4")
-    note = make.make_note(project, TEXT, "n")
-    for kind in ("gold", "run"):
-        annotation_set = make.make_set(note, make.make_author(project, kind=kind, name=kind), submitted=True)
-        label = Label.objects.get(label_set__project=project, code="NOME")
-        Span.objects.create(annotation_set=annotation_set, start=0, end=11, label=label)
-    table = score(score_request(project, version=0, author="run", into="i2b2-2014")).table
+    table = mapped(label_set_project("it-4", [[(0, 11, "NOME")]] * 2), "i2b2-2014")
     assert {level["granularity"] for level in table["levels"]} == {"category", "binary"}
 
 
 def test_a_label_missing_from_the_mapping_is_an_error():
     project = meddocan()
-    label_set = project.label_set
-    Label.objects.create(
-        label_set=label_set, category=label_set.categories.first(), code="ALIAS", name="Alias", position=99
-    )
+    category = project.label_set.categories.first()
+    Label.objects.create(label_set=project.label_set, category=category, code="ALIAS", name="Alias", position=99)
     with pytest.raises(ServiceError, match="lacks these labels: ALIAS"):
-        score(score_request(project, version=0, author="run", into="i2b2-2014"))
+        mapped(project, "i2b2-2014")
     assert not Figures.objects.exists()
 
 
-@pytest.mark.parametrize(
-    "wanted, says",
-    [
+def test_impossible_requests(project):
+    for wanted, says in (
         ({"author": "nobody"}, "no author “nobody”.*run:rules-1"),
         ({"author_id": 0}, "This author has no annotations"),
         ({"author": "gold"}, "no author"),
         ({"author": "rules-1", "version": 4}, "no gold version 4. Frozen versions: none yet"),
         ({"author": "rules-1", "into": "it-4"}, "no mapping from “test” to “it-4”"),
         ({"author": "rules-1", "split": "valid"}, "no split “valid”"),
-    ],
-)
-def test_impossible_requests(project, wanted, says):
-    with pytest.raises(ServiceError, match=says):
-        score_request(project, **({"version": 0} | wanted))
+    ):
+        with pytest.raises(ServiceError, match=says):
+            score_request(project, **({"version": 0} | wanted))
 
 
 def test_authors_with_the_same_name_are_distinguished_by_kind(project):
@@ -239,21 +219,11 @@ def test_authors_with_the_same_name_are_distinguished_by_kind(project):
 
 
 def test_the_job_computes_the_same_figures(project):
-    author = Author.objects.get(kind="run")
-    steps = []
-    result = scoring.run_score(
-        project_id=project.pk,
-        params={"version": 0, "author_id": author.pk},
-        progress=lambda done, total: steps.append((done, total)),
-    )
+    author, steps = Author.objects.get(kind="run"), []
+    known = {"project_id": project.pk, "params": {"version": 0, "author_id": author.pk}}
+    result = scoring.run_score(**known, progress=lambda done, total: steps.append((done, total)))
     assert result["notes"] == 2 and steps[-1] == (2, 2)
     assert kept_score(score_request(project, version=0, author_id=author.pk)) is not None
-
-
-def test_no_text_is_stored(project):
-    score(score_request(project, version=0, author="rules-1"))
-    kept = str(list(Figures.objects.values_list("value", flat=True)))
-    assert "Mario" not in kept and "Torino" not in kept
 
 
 def test_the_rewritten_text_is_counted_in_the_projects_placeholders(project):

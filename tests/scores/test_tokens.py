@@ -1,10 +1,7 @@
 """Scores with spaCy's tokens, which only workers and commands compute (Catelli 2021, section 3.1.2)."""
 
-import io
-import json
-
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.urls import reverse
 
 from annotations.core.kept import forget
@@ -16,6 +13,7 @@ from annotations.scores.services import scoring
 from annotations.scores.services.scoring import kept_score, score, score_request
 from tests import factories as make
 from tests.worlds.checks import check_page
+from tests.worlds.commands import answered, printed
 
 TEXT = "Rossi, 47aa, 12.02.2020"
 
@@ -57,17 +55,14 @@ def asked(world, tokenizer):
     return score_request(world.project, version=0, author="run", tokenizer=tokenizer)
 
 
-def test_figures_on_tokens_follow_the_tokenizer(scored):
-    # By the default rule, the date has five tokens. By white space, it has one.
-    assert token_recall(score(asked(scored, "")).table) == pytest.approx(5 / 6)
-    assert token_recall(score(asked(scored, "white")).table) == pytest.approx(1 / 2)
-    assert score(asked(scored, "white")).table["tokenizer"] == "white"
-    assert token_recall(score(asked(scored, "")).table) == pytest.approx(5 / 6)  # stored apart
-
-
-def test_spacy(scored):
-    pytest.importorskip("spacy")
-    assert token_recall(score(asked(scored, "spacy")).table) == pytest.approx(1 / 2)
+@pytest.mark.parametrize("tokenizer", ["white", "spacy"])
+def test_figures_on_tokens_follow_the_tokenizer(scored, tokenizer):
+    """By the default rule, the date has five tokens. By the others, it has one."""
+    if tokenizer == "spacy":
+        pytest.importorskip("spacy")
+    for asked_for, recall in (("", 5 / 6), (tokenizer, 1 / 2), ("", 5 / 6)):  # stored apart
+        table = score(asked(scored, asked_for)).table
+        assert token_recall(table) == pytest.approx(recall) and (table["tokenizer"] or "") == asked_for
 
 
 def test_the_page_leaves_it_to_a_worker(scored, sign_in, monkeypatch):
@@ -100,23 +95,14 @@ def test_errors_that_were_deleted_are_not_computed_by_the_page(scored, sign_in):
     assert kept_score(wanted) is None
 
 
-def test_an_unknown_tokenizer(scored, sign_in):
-    response = sign_in(scored.rev).get(f"{scored.url}?tokenizer=words", follow=True)
-    assert "There is no tokenizer “words”" in response.content.decode()
-    assert response.redirect_chain == [(scored.url, 302)]
-
-
 def test_a_language_without_tokenizer_fails_the_command(scored):
     pytest.importorskip("spacy")
     Document.objects.filter(name="nota").update(language="zz")
     with pytest.raises(CommandError, match="no tokenizer for the language “zz”"):
-        call_command("score", "covid", "--author=run", "--tokenizer=spacy")
+        printed("score", "covid", "--author=run", "--tokenizer=spacy")
 
 
 def test_the_command(scored):
-    out = io.StringIO()
-    call_command("score", "covid", "--author=run", "--tokenizer=white", "--json", stdout=out)
-    assert token_recall(json.loads(out.getvalue())) == pytest.approx(1 / 2)
-    out = io.StringIO()
-    call_command("score", "covid", "--author=run", "--tokenizer=white", stdout=out)
-    assert "Tokens: white" in out.getvalue()
+    words = "score", "covid", "--author=run", "--tokenizer=white"
+    assert token_recall(answered(*words)) == pytest.approx(1 / 2)
+    assert "Tokens: white" in printed(*words)

@@ -12,6 +12,7 @@ from annotations.domain.installation import CODE
 
 pytestmark = pytest.mark.product
 
+PROJECT = tomllib.loads((CODE / "pyproject.toml").read_text())["project"]
 LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-models.lock")
 
 
@@ -28,17 +29,12 @@ def test_torch_is_in_no_lock_since_builds_differ():
     """A build for a special machine, for example without CUDA, has another hash than the build on PyPI."""
     for name in LOCKS:
         assert not re.search(r"^(torch|triton|nvidia|cuda)[\w-]*==", (CODE / name).read_text(), re.MULTILINE), name
-    assert (
-        "torch==2.13.0"
-        in tomllib.loads((CODE / "pyproject.toml").read_text())["project"]["optional-dependencies"]["models"]
-    )
+    assert "torch==2.13.0" in PROJECT["optional-dependencies"]["models"]
 
 
 def test_the_locks_cover_what_pyproject_asks_for():
-    project = tomllib.loads((CODE / "pyproject.toml").read_text())["project"]
-    wanted = {"requirements.lock": project["dependencies"]} | {
-        f"requirements-{extra}.lock": project["optional-dependencies"][extra] for extra in ("dev", "models")
-    }
+    extras = {f"requirements-{extra}.lock": PROJECT["optional-dependencies"][extra] for extra in ("dev", "models")}
+    wanted = {"requirements.lock": PROJECT["dependencies"]} | extras
     base = pins("requirements.lock")
     for name, needs in wanted.items():
         locked = base | pins(name)

@@ -12,29 +12,49 @@ from annotations.domain.installation import CODE
 from tests.waiting import HANGS, wait_for
 
 pytestmark = pytest.mark.product
+TOOLS = ("sh", "env", "mktemp", "tail", "rm", "cat", "touch", "mkdir")
 
 
-def test_a_python_without_venv_names_the_package(bare, tmp_path):
-    python = bare.add("python-bare", 'case "$2" in *ensurepip*) exit 1;; esac')
-    done = bare.run(".ci/make-venv", str(tmp_path / "venv"), PYTHON=str(python))
+def executable(file, does):
+    file.write_text(f"#!/bin/sh\n{does}\n")
+    file.chmod(0o755)
+    return file
 
-    assert done.returncode == 1
-    assert done.stderr == (
-        "Some packages are missing, and there is no apt-get here. On Debian: apt-get install python3-venv\n"
-    )
+
+def stand_in(venv, does):
+    """A virtual environment that looks finished, with a Python that does nothing else."""
+    (venv / "bin").mkdir(parents=True)
+    (venv / "stamps").mkdir()
+    (venv / "stamps" / "venv").touch()
+    return executable(venv / "bin" / "python", does)
+
+
+@pytest.fixture
+def make_venv(tmp_path):
+    """`make_venv(python)`: run `.ci/make-venv` with only TOOLS and this Python."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for tool in TOOLS:
+        (folder / tool).symlink_to(shutil.which(tool))
+    executable(folder / "id", "echo 1000")
+
+    def run(python):
+        env = {"PATH": str(folder), "TMPDIR": str(tmp_path), "PYTHON": str(python)}
+        words = [".ci/make-venv", str(tmp_path / "venv")]
+        return subprocess.run(words, cwd=CODE, env=env, capture_output=True, text=True, check=False)
+
+    return run
+
+
+def test_a_python_without_venv_names_the_package(make_venv, tmp_path):
+    done = make_venv(executable(tmp_path / "bin" / "python-bare", 'case "$2" in *ensurepip*) exit 1;; esac'))
+    assert done.returncode == 1 and done.stderr.endswith("apt-get install python3-venv\n")
     assert not (tmp_path / "venv").exists()
 
 
-def test_a_virtual_environment_that_works_is_left_alone(bare, tmp_path):
-    python = tmp_path / "venv" / "bin" / "python"
-    python.parent.mkdir(parents=True)
-    python.write_text("#!/bin/sh\nexit 0\n")
-    python.chmod(0o755)
-    (tmp_path / "venv" / "stamps").mkdir()
-    (tmp_path / "venv" / "stamps" / "venv").touch()
-
-    assert bare.run(".ci/make-venv", str(tmp_path / "venv")).returncode == 0
-    assert python.read_text() == "#!/bin/sh\nexit 0\n"
+def test_a_virtual_environment_that_works_is_left_alone(make_venv, tmp_path):
+    python = stand_in(tmp_path / "venv", "exit 0")
+    assert make_venv("").returncode == 0 and python.read_text() == "#!/bin/sh\nexit 0\n"
 
 
 def test_the_scripts_are_executable():
@@ -75,22 +95,10 @@ def makes_it_whole(folder):
     assert {file.name for file in (folder / ".venv/stamps").iterdir()} == {"venv", "base"}
 
 
-@pytest.mark.nightly
-@pytest.mark.processes
-def test_killed_while_the_environment_is_made(checkout):
-    kill_when(make(checkout), checkout / ".venv/bin/python")
-    makes_it_whole(checkout)
-
-
 @pytest.mark.processes
 def test_killed_while_packages_are_installed(checkout):
-    makes_it_whole(checkout)
     stamps = checkout / ".venv/stamps"
-    python = checkout / ".venv/bin/python"
-    python.unlink()
-    python.write_text(f"#!/bin/sh\nexec sleep {HANGS:.0f}\n")
-    python.chmod(0o755)
-    (stamps / "base").unlink()
+    stand_in(checkout / ".venv", f'[ "$1" = -c ] || exec sleep {HANGS:.0f}')
     kill_when(make(checkout), stamps / "installing")
     assert not (stamps / "venv").exists()
     makes_it_whole(checkout)
@@ -104,8 +112,7 @@ def test_what_cannot_be_installed_leaves_the_environment(checkout):
     made = (checkout / ".venv/stamps/venv").stat().st_mtime
     done = make(checkout)
     done.communicate(timeout=HANGS)
-    assert done.returncode != 0
-    assert (checkout / ".venv/stamps/venv").stat().st_mtime == made
+    assert done.returncode != 0 and (checkout / ".venv/stamps/venv").stat().st_mtime == made
     (checkout / "requirements.lock").write_text("")
     makes_it_whole(checkout)
 
@@ -114,12 +121,12 @@ def test_what_cannot_be_installed_leaves_the_environment(checkout):
 @pytest.mark.processes
 def test_two_at_once(checkout):
     """The second setup waits, finds the finished environment, and does not create it again."""
-    log, slow = checkout / "log", checkout / "slow-python"
-    slow.write_text(
-        f'#!/bin/sh\n[ "$2" = venv ] || exec {sys.executable} "$@"\n'
-        f'echo begin >>{log}; {sys.executable} "$@"; sleep 1; echo end >>{log}\n'
+    log = checkout / "log"
+    slow = executable(
+        checkout / "slow-python",
+        f'[ "$2" = venv ] || exec {sys.executable} "$@"\n'
+        f'echo begin >>{log}; {sys.executable} "$@"; sleep 1; echo end >>{log}',
     )
-    slow.chmod(0o755)
     both = [make(checkout, PYTHON=str(slow)), make(checkout, PYTHON=str(slow))]
     for one in both:
         words, _ = one.communicate(timeout=HANGS)

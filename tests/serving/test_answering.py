@@ -42,8 +42,11 @@ def ask(url, path="", body=None, method="POST", **headers):
     return answer.status, found, dict(answer.headers)
 
 
+def basic(words):
+    return {"Authorization": f"Basic {base64.b64encode(words.encode()).decode()}"}
+
+
 BEARER = {"Authorization": f"Bearer {KEY}"}
-BASIC = {"Authorization": f"Basic {base64.b64encode(f'anybody:{KEY}'.encode()).decode()}"}
 
 
 @pytest.fixture
@@ -52,9 +55,7 @@ def studio():
         yield url
 
 
-@pytest.mark.parametrize(
-    ("path", "headers"), [("", BEARER), ("", BASIC), (f"/{KEY}", {})], ids=["bearer", "basic", "path"]
-)
+@pytest.mark.parametrize(("path", "headers"), [("", BEARER), ("", basic(f"anybody:{KEY}")), (f"/{KEY}", {})])
 def test_each_way_to_send_the_key(studio, path, headers):
     status, answer, _ = ask(studio, f"{path}/predict", TASKS, **headers)
     assert status == 200
@@ -64,49 +65,29 @@ def test_each_way_to_send_the_key(studio, path, headers):
     assert ask(studio, f"{path}/versions", {"project": "1"}, **headers)[1] == {"versions": ["tested 3"]}
 
 
-@pytest.mark.parametrize(
-    ("path", "headers"),
-    [
+def test_requests_without_the_key_are_refused_before_they_are_read(studio):
+    for path, headers in (
         ("", {}),
         ("/wrong", {}),
         ("", {"Authorization": "Bearer wrong"}),
         (f"/{KEY}", {"Authorization": "Bearer wrong"}),
         ("", {"Authorization": "Basic ???"}),
-        ("", {"Authorization": f"Basic {base64.b64encode(KEY.encode()).decode()}"}),
+        ("", basic(KEY)),
         ("", {"Authorization": f"Digest {KEY}"}),
-    ],
-)
-def test_other_requests_are_refused_before_they_are_read(studio, path, headers):
-    status, answer, sent = ask(studio, f"{path}/predict", b"no JSON", **headers)
-    assert status == 401 and "token is missing or wrong" in answer["error"] and "Basic" in sent["WWW-Authenticate"]
-
-
-def test_health_needs_no_key_and_says_nothing_of_the_model(studio):
+    ):
+        status, _, sent = ask(studio, f"{path}/predict", b"no JSON", **headers)
+        assert status == 401 and "Basic" in sent["WWW-Authenticate"], (path, headers)
+    # Health needs no key, and says nothing of the model.
     for path in ("/health", "/", f"/{KEY}/health"):
         assert ask(studio, path, method="GET")[:2] == (200, {"status": "UP"})
 
 
-def test_other_addresses_and_methods(studio):
+def test_other_addresses_and_malformed_or_long_bodies(studio, monkeypatch):
     assert ask(studio, "/train", {}, **BEARER)[0] == 404
     assert ask(studio, "/predict", method="GET", **BEARER)[0] == 405
     assert ask(studio, f"/{KEY}", {})[0] == 404
-
-
-@pytest.mark.parametrize(
-    ("body", "status", "reason"),
-    [
-        (b"{", 400, "no JSON"),
-        (b"[" * 100_000, 400, "no JSON"),
-        (b"[]", 400, "must be a JSON object"),
-        (b"{}", 400, "“tasks” must be a list"),
-    ],
-)
-def test_malformed_bodies(studio, body, status, reason):
-    found = ask(studio, "/predict", body, **BEARER)
-    assert found[0] == status and reason in found[1]["error"]
-
-
-def test_limits_of_size_and_length(studio, monkeypatch):
+    for body in (b"{", b"[" * 100_000, b"[]", b"{}"):
+        assert ask(studio, "/predict", body, **BEARER)[0] == 400
     monkeypatch.setattr(answering, "MOST_BYTES", 100)
     assert ask(studio, "/predict", b"x" * 101, **BEARER)[0] == 413
     parts = urlsplit(studio)

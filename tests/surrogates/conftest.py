@@ -47,17 +47,10 @@ def make_ward():
         make.make_note(project, text, f"n{n}", language="en", patient_id=patient)
         for n, (patient, text) in enumerate(texts)
     ]
-    mentions = [
-        with_mentions(
-            notes[0],
-            ("Adam Wilson", "name"),
-            ("Springfield", "city"),
-            ("Dr. Emily Carter", "staff"),
-            ("Wilson", "name"),
-        ),
-        with_mentions(notes[1], ("Wilson", "name"), ("Dr. Carter", "staff"), ("4711-22", "medical record")),
-        with_mentions(notes[2], ("Betty Wilson", "name"), ("Dr. Emily Carter", "staff"), ("9918-31", "medical record")),
-    ]
+    adam = [("Adam Wilson", "name"), ("Springfield", "city"), ("Dr. Emily Carter", "staff"), ("Wilson", "name")]
+    again = [("Wilson", "name"), ("Dr. Carter", "staff"), ("4711-22", "medical record")]
+    betty = [("Betty Wilson", "name"), ("Dr. Emily Carter", "staff"), ("9918-31", "medical record")]
+    mentions = [with_mentions(note, *some) for note, some in zip(notes, (adam, again, betty), strict=True)]
     mia = make.make_member(project, "manager", "mia")
     return SimpleNamespace(project=project, notes=notes, mentions=mentions, mia=mia)
 

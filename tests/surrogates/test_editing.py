@@ -40,38 +40,19 @@ def refused(code):
 
 def test_a_typed_surrogate_is_used_by_later_releases(made):
     edit(made, "replace", entity_of(made, 0, "Adam Wilson"), text="  Gregory  Fletcher ")
-    found = made.make()
-    assert found[made.one] == "Gregory Fletcher" and found[made.notes[1].pk, "Wilson"] == "Fletcher"
-    assert {key: text for key, text in found.items() if "Fletcher" not in text} == {
-        key: text
-        for key, text in made.found.items()
-        if key not in [made.one, (made.notes[0].pk, "Wilson"), (made.notes[1].pk, "Wilson")]
-    }
-
-
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        ("Adam Wilson", "original"),
-        ("adam WILSON", "original"),
-        ("Emily Carter", "original"),
-        ("", "empty"),
-        ("x" * 201, "long"),
-        ("12345", "format"),
-    ],
-)
-def test_what_may_not_be_a_surrogate(made, text, code):
-    entity = entity_of(made, 0, "Adam Wilson")
-    with refused(code):
-        edit(made, "replace", entity, text=text)
-    assert made.make() == made.found
-
-
-def test_no_two_entities_get_the_same_typed_surrogate(made):
-    edit(made, "replace", entity_of(made, 0, "Adam Wilson"), text="Gregory Fletcher")
+    changed = {(made.notes[at].pk, "Wilson"): "Fletcher" for at in (0, 1)} | {made.one: "Gregory Fletcher"}
+    assert made.make() == made.found | changed
     for note, text in ((2, "Betty Wilson"), (0, "Dr. Emily Carter")):
         with refused("taken"):
             edit(made, "replace", entity_of(made, note, text), text="gregory fletcher")
+
+
+def test_what_may_not_be_a_surrogate(made):
+    cases = [("Adam Wilson", "original"), ("adam WILSON", "original"), ("Emily Carter", "original"), ("", "empty")]
+    for text, code in [*cases, ("x" * 201, "long"), ("12345", "format")]:
+        with refused(code):
+            edit(made, "replace", entity_of(made, 0, "Adam Wilson"), text=text)
+    assert made.make() == made.found
 
 
 def test_drawing_another_and_undoing_it(made):
@@ -116,26 +97,6 @@ def test_splitting_makes_somebody_else_of_the_mentions(made):
     assert (
         said(mentions, surrogates_for(project=made.project, notes=mentions))[later.pk, "Adam Wilson"] == found[made.one]
     )
-
-
-def test_splitting_needs_some_mentions_but_not_all(made):
-    entity = entity_of(made, 0, "Adam Wilson")
-    everything = list(entity.mentions.values_list("pk", flat=True))
-    foreign = list(entity_of(made, 2, "Betty Wilson").mentions.values_list("pk", flat=True))
-    for mentions, code in (([], "few"), (foreign, "few"), (everything, "all")):
-        with refused(code):
-            edit(made, "split", entity, mentions=mentions)
-    assert SurrogateEntity.objects.filter(kind="name").count() == 2
-
-
-def test_merging_undoes_a_split(made):
-    wilson = SurrogateMention.objects.get(document=made.notes[1], start=0)
-    new = edit(made, "split", wilson.entity, mentions=[wilson.pk])
-    old = entity_of(made, 0, "Adam Wilson")
-    kept = editing.merge(project=made.project, versions={old.pk: old.version, new.pk: new.version}, actor=made.mia)
-    assert kept.pk == old.pk, "it has more mentions"
-    assert made.make() == made.found
-    assert not SurrogateEntity.objects.filter(pk=new.pk).exists()
 
 
 def test_what_may_not_be_merged(made):
@@ -183,3 +144,30 @@ def test_the_birth_date_in_a_code_moves_as_the_dates_of_the_patient_do(db):
     row = SurrogateEntity.objects.get(project=project)
     drawn = draw(project, key, row, opened(key, row)).surrogate.parts["value"]
     assert drawn != made and birth_in(drawn)[0] == date(1980, 1, 1) + days
+
+
+def test_splitting_makes_somebody_else_of_the_mentions_and_merging_undoes_it(made):
+    entity = entity_of(made, 0, "Adam Wilson")
+    everything = list(entity.mentions.values_list("pk", flat=True))
+    foreign = list(entity_of(made, 2, "Betty Wilson").mentions.values_list("pk", flat=True))
+    for mentions, code in (([], "few"), (foreign, "few"), (everything, "all")):
+        with refused(code):
+            edit(made, "split", entity, mentions=mentions)
+    wilson = SurrogateMention.objects.get(document=made.notes[1], start=0)
+    new = edit(made, "split", wilson.entity, mentions=[wilson.pk])
+    found = made.make()
+    secret = project_key(made.project)
+    old = opened(secret, entity_of(made, 0, "Adam Wilson"))
+    assert found[made.one] == made.found[made.one] and old.forms == ("Adam Wilson", "Wilson")
+    moved = opened(secret, new)
+    assert moved.forms == ("Wilson",) and moved.parts["given"] != old.parts["given"]
+    assert found[made.notes[1].pk, "Wilson"] == moved.parts["family"]
+    later = make.make_note(made.project, "Adam Wilson phoned.", "later", language="en", patient_id="P-1")
+    mentions = [with_mentions(later, ("Adam Wilson", "name"))]
+    texts = said(mentions, surrogates_for(project=made.project, notes=mentions))
+    assert texts[later.pk, "Adam Wilson"] == found[made.one]
+    old, new = entity_of(made, 0, "Adam Wilson"), SurrogateEntity.objects.get(pk=new.pk)
+    kept = editing.merge(project=made.project, versions={old.pk: old.version, new.pk: new.version}, actor=made.mia)
+    assert kept.pk == old.pk, "it has more mentions"
+    assert made.make() == made.found
+    assert not SurrogateEntity.objects.filter(pk=new.pk).exists()

@@ -1,4 +1,4 @@
-"""The command surrogate_entities: every edit of the page, with the versions that the person saw."""
+"""The commands that fill and measure the index, and that make every edit of its page."""
 
 import io
 import json
@@ -7,7 +7,8 @@ import sys
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotations.models import Event, SurrogateEntity
+from annotations.models import Event, LabelSet, SurrogateEntity, SurrogateMention
+from tests import factories as make
 
 
 def run(*words):
@@ -70,22 +71,56 @@ def test_splitting_and_merging(made):
     assert (kept["id"], kept["mentions"]) == (one["id"], 3)
 
 
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [
+def test_what_is_refused(made):
+    one = adam()
+    pk = one["id"]
+    for words, code in (
         (("--show", 999999), "entity"),
         (("--show", "x"), "entity"),
-        (("--merge", "{0}"), "few"),
-        (("--split", "{0}"), "mention"),
+        (("--merge", pk), "few"),
+        (("--split", pk), "mention"),
         (("--mention", 1), "mention"),
-        (("--split", "{0}", "--mention", 999999), "few"),
-        (("--replace", "{0}"), "text"),
+        (("--split", pk, "--mention", 999999), "few"),
+        (("--replace", pk), "text"),
         (("--text", "Anna"), "text"),
-        (("--replace", "{0}", "--text", "Emily Carter"), "original"),
-        (("--restore", "{0}"), "none"),
-    ],
-)
-def test_what_is_refused(made, words, code):
-    one = adam()
-    assert run(*(str(word).format(one["id"]) for word in words)) == code
+        (("--replace", pk, "--text", "Emily Carter"), "original"),
+        (("--restore", pk), "none"),
+    ):
+        assert run(*words) == code, words
     assert adam() == one
+
+
+@pytest.fixture
+def gold(made):
+    SurrogateEntity.objects.all().delete()
+    LabelSet.objects.filter(project=made.project).update(key="i2b2-2014")
+    author = make.make_author(made.project, kind="gold", name="gold")
+    labels = {"name": "PATIENT", "staff": "DOCTOR", "city": "CITY"}
+    for note, mentions in zip(made.notes, made.mentions, strict=True):
+        spans = [(one.start, one.end, labels[one.kind]) for one in mentions.mentions if one.kind in labels]
+        make.make_set(note, author, spans, submitted=True)
+    return made
+
+
+def surrogates(*words):
+    out = io.StringIO()
+    call_command("surrogates", "ward", *words, stdout=out)
+    return out.getvalue()
+
+
+def test_measures_of_an_annotation_set(gold):
+    found = json.loads(surrogates("--json"))
+    assert found == {
+        "notes": 3, "mentions": 8, "entities": 4, "preserved": 1.0, "consistent": 1.0, "collisions": 0,
+        "originals_left": 0,
+    }  # fmt: skip
+    assert SurrogateMention.objects.count() == 8
+    assert json.loads(surrogates("--json", "--set", "gold")) == found
+    assert "Consistent: 100.0%. Collisions: 0." in surrogates()
+
+
+def test_what_can_not_be_built(gold):
+    with pytest.raises(CommandError, match="nobody"):
+        surrogates("--set", "run:nobody")
+    with pytest.raises(CommandError, match="can't make surrogates here"):
+        surrogates("--model", "ward/small")

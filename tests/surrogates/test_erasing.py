@@ -18,24 +18,6 @@ def forms(ward):
     return {form for row in SurrogateEntity.objects.filter(project=ward.project) for form in opened(key, row).forms}
 
 
-def test_erasing_a_patient(made):
-    keys = SurrogateKey.objects.count()
-    erase_patient(project=made.project, patient_id="P-1", actor=made.mia)
-    assert forms(made) == {"Betty Wilson", "Dr. Emily Carter", "9918-31"}, "“Dr. Carter” was only P-1's"
-    assert set(SurrogateMention.objects.values_list("document_id", flat=True)) == {made.notes[2].pk}
-    assert SurrogateKey.objects.count() < keys
-    assert not SurrogateEntity.objects.filter(mentions=None).exists()
-
-
-def test_what_others_say_keeps_its_surrogate(made):
-    erase_patient(project=made.project, patient_id="P-1", actor=made.mia)
-
-    rest = made.mentions[2:]
-    assert said(rest, surrogates_for(project=made.project, notes=rest)) == {
-        key: text for key, text in made.found.items() if key[0] == made.notes[2].pk
-    }
-
-
 def test_words_whose_label_changed_are_erased_too(made):
     """The entity that had them first is shared by all patients, and no mention leads from the note to it."""
     SurrogateEntity.objects.all().delete()
@@ -46,9 +28,8 @@ def test_words_whose_label_changed_are_erased_too(made):
     ]
 
     def release(*labeled):
-        surrogates_for(
-            project=made.project, notes=[with_mentions(note, *some) for note, some in zip(notes, labeled, strict=True)]
-        )
+        mentions = [with_mentions(note, *some) for note, some in zip(notes, labeled, strict=True)]
+        surrogates_for(project=made.project, notes=mentions)
 
     doctor = ("Dr. Zelda Quux", "staff")
     release([doctor], [doctor], [("Quux", "staff"), ("Zwolle", "hospital")])
@@ -63,16 +44,20 @@ def test_deleting_one_note_of_a_patient(made):
     assert forms(made) == {"Wilson", "Dr. Carter", "4711-22", "Betty Wilson", "Dr. Emily Carter", "9918-31"}
 
 
-def test_erasing_the_last_note_empties_the_index(made):
-    for patient in ("P-1", "P-2"):
-        erase_patient(project=made.project, patient_id=patient, actor=made.mia)
-    assert not SurrogateEntity.objects.exists() and not SurrogateKey.objects.exists()
-
-
-def test_other_projects_keep_theirs(made):
+def test_erasing_patients(made):
     other = make.make_project("other")
     note = make.make_note(other, "Adam Wilson", "n", patient_id="P-1")
-
     surrogates_for(project=other, notes=[with_mentions(note, ("Adam Wilson", "name"))])
+    keys = SurrogateKey.objects.count()
     erase_patient(project=made.project, patient_id="P-1", actor=made.mia)
-    assert SurrogateEntity.objects.filter(project=other).count() == 1
+    own = SurrogateEntity.objects.filter(project=made.project)
+    assert forms(made) == {"Betty Wilson", "Dr. Emily Carter", "9918-31"}, "“Dr. Carter” was only P-1's"
+    mentions = SurrogateMention.objects.filter(entity__project=made.project)
+    assert set(mentions.values_list("document_id", flat=True)) == {made.notes[2].pk}
+    assert SurrogateKey.objects.count() < keys and not own.filter(mentions=None).exists()
+    # What others say keeps its surrogate.
+    rest, last = made.mentions[2:], made.notes[2].pk
+    kept = {key: text for key, text in made.found.items() if key[0] == last}
+    assert said(rest, surrogates_for(project=made.project, notes=rest)) == kept
+    erase_patient(project=made.project, patient_id="P-2", actor=made.mia)
+    assert not own.exists() and SurrogateEntity.objects.filter(project=other).count() == 1

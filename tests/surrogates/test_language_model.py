@@ -71,13 +71,12 @@ class Model:
 def model(settings):
     script = Model()
     with serving(script) as server:
-        settings.LLM_SERVERS = read_servers(
-            {
-                "DEIDREVIEW_LLM_SERVERS": f"ward={server.url} cloud=http://llm.example.org/v1",
-                "DEIDREVIEW_LLM_WARD_MODELS": "small",
-                "DEIDREVIEW_LLM_CLOUD_MODELS": "large",
-            }
-        )
+        servers = {
+            "DEIDREVIEW_LLM_SERVERS": f"ward={server.url} cloud=http://llm.example.org/v1",
+            "DEIDREVIEW_LLM_WARD_MODELS": "small",
+            "DEIDREVIEW_LLM_CLOUD_MODELS": "large",
+        }
+        settings.LLM_SERVERS = read_servers(servers)
         script.server = server
         yield script
 
@@ -96,7 +95,9 @@ def made_by():
     return set(SurrogateEntity.objects.values_list("made_by", flat=True))
 
 
-def test_the_four_questions(ward, model, by_model):
+def test_the_four_questions(ward, model, by_model, sign_in):
+    page, manager = reverse("surrogates", args=["ward"]), sign_in(ward.mia)
+    assert "Language models" not in check_page(manager.get(page))
     found = by_model()
     one, two, three = (note.pk for note in ward.notes)
     assert found[one, "Adam Wilson"] == "Gregory Fletcher" and found[two, "Wilson"] == "Fletcher"
@@ -104,15 +105,12 @@ def test_the_four_questions(ward, model, by_model):
     assert found[two, "4711-22"] == "9266-77" and found[one, "Springfield"] == "Westfield"
     assert {name.split()[0] for name in made_by()} == {"small"} and {len(name) for name in made_by()} == {16}
     assert set(model.asked) == {"first", "entities", "taken"}
-    asked = len(model.asked)
-    assert by_model() == found and len(model.asked) == asked, "nothing is new"
-
-
-def test_nothing_of_one_patient_is_shown_with_another(ward, model, by_model):
-    by_model()
     for body in model.server.requests:
         shown = note_of(body)
-        assert not ("Adam" in shown and "Betty" in shown)
+        assert not ("Adam" in shown and "Betty" in shown), "nothing of one patient is shown with another"
+    asked = len(model.asked)
+    assert f"{asked} sent" in text_of(check_page(manager.get(page))), "what filling the index cost"
+    assert by_model() == found and len(model.asked) == asked, "nothing is new"
 
 
 def test_the_model_decides_what_the_rules_doubt(ward, model, by_model):
@@ -149,24 +147,22 @@ def test_rules_take_a_step_without_a_usable_answer(ward, model, by_model, task, 
         assert made_by() == {"rules"}
 
 
-@pytest.mark.parametrize(
-    "replacement", ["Adam Wilson", "adam wilson", "Betty Carter", "Wilson", "12 345", "Emily Carter", ""]
-)
-def test_replacements_that_can_not_be_used(ward, model, by_model, replacement):
-    model.spoil["taken"] = lambda entries: [
-        one | {"replacement": replacement} if one["replacement"] == "Gregory Fletcher" else one for one in entries
-    ]
-    found = by_model()
-    written = found[ward.notes[0].pk, "Adam Wilson"]
-    assert written.casefold() not in ("adam wilson", "betty carter", "emily carter") and len(written.split()) == 2
-    assert "rules" in made_by() and len(made_by()) == 2
+def test_replacements_that_can_not_be_used(ward, model, by_model):
+    wrong = ["Adam Wilson", "adam wilson", "Betty Carter", "Wilson", "12 345", "Emily Carter", ""]
+    for replacement in wrong:
+        SurrogateEntity.objects.all().delete()
+        LlmAnswer.objects.all().delete()
+        model.spoil["taken"] = lambda entries, text=replacement: [
+            one | {"replacement": text} if one["replacement"] == "Gregory Fletcher" else one for one in entries
+        ]
+        written = by_model()[ward.notes[0].pk, "Adam Wilson"]
+        assert written.casefold() not in ("adam wilson", "betty carter", "emily carter") and len(written.split()) == 2
+        assert "rules" in made_by() and len(made_by()) == 2
 
 
 def test_consent_and_choices(ward, model, settings):
-    assert [(one.value, one.host) for one in maker_choices()] == [
-        ("ward/small", ""),
-        ("cloud/large", "llm.example.org"),
-    ]
+    hosts = [(one.value, one.host) for one in maker_choices()]
+    assert hosts == [("ward/small", ""), ("cloud/large", "llm.example.org")]
     with pytest.raises(ServiceError, match=r"llm\.example\.org"):
         checked_maker(ward.project, "cloud/large", may_leave=False)
     params = checked_maker(ward.project, "cloud/large", may_leave=True)
@@ -187,7 +183,7 @@ def release_of(project):
     )
 
 
-def test_a_release_pays_for_its_questions_and_shows_them(ward, model, sign_in):
+def test_a_release_pays_for_its_questions_and_shows_them(ward, model, by_model, sign_in):
     release = release_of(ward.project)
     model.spoil["first"] = lambda entries: entries[1:]
     ward.make(maker=paid_by(release, release.surrogate_maker))
@@ -201,44 +197,14 @@ def test_a_release_pays_for_its_questions_and_shows_them(ward, model, sign_in):
     assert (usage.requests, usage.broken, usage.kept) == (asked, 2, asked), "nothing is asked or counted again"
     html = text_of(check_page(sign_in(ward.mia).get(reverse("release", args=["ward", 1]))))
     assert "ward/small" in html and f"{asked} sent, of which 0 retries; {asked} answered from cache" in html
-    assert "2 answers or entries that could not be read" in html and "Rules took each step" in html
-
-
-def test_an_answer_that_is_no_json_is_counted_and_asked_again(ward, model, by_model):
+    assert "2 answers or entries that could not be read" in html
+    # An answer that is no JSON is counted and asked again.
+    LlmAnswer.objects.all().delete()
     model.spoil["first"] = Reply("I can't help with that.")
-    by_model()
-    usage = LlmUsage.objects.get(project=ward.project)
-    assert usage.broken == 2
-    SurrogateEntity.objects.all().delete()
-    by_model()
-    usage.refresh_from_db()
-    assert usage.broken == 4 and model.asked.count("first") == 4
-
-
-def test_the_page_of_the_index_shows_what_filling_it_cost(ward, model, by_model, sign_in):
-    page = reverse("surrogates", args=["ward"])
-    manager = sign_in(ward.mia)
-    assert "Language models" not in check_page(manager.get(page))
-    by_model()
-    html = text_of(check_page(manager.get(page)))
-    assert f"{len(model.server.requests)} sent" in html
-
-
-def test_a_killed_worker_s_answers_are_not_asked_again(ward, model, by_model, monkeypatch):
-    class Killed(BaseException):
-        pass
-
-    def killed(plan):
-        raise Killed
-
-    with monkeypatch.context() as patched:
-        patched.setattr("annotations.surrogates.services.making._store", killed)
-        with pytest.raises(Killed):
-            by_model()
-    asked = len(model.asked)
-    assert not SurrogateEntity.objects.exists()
-    found = by_model()
-    assert len(model.asked) == asked and found[ward.notes[0].pk, "Adam Wilson"] == "Gregory Fletcher"
+    for count in (2, 4):
+        SurrogateEntity.objects.all().delete()
+        by_model()
+        assert LlmUsage.objects.get(project=ward.project).broken == count
 
 
 def test_stored_answers_are_sealed_and_go_with_their_notes(ward, model, by_model):
@@ -287,10 +253,13 @@ def test_rules_cluster_what_is_too_much_for_a_question(ward, model, by_model, mo
     assert model.asked.count("first") == 1 and LlmUsage.objects.get().too_long == 1
 
 
-@pytest.mark.parametrize(("language", "words"), [("es", "Comparas"), ("it", "Confronti"), ("fr", "You compare")])
-def test_prompts_are_in_the_language_of_the_notes(ward, model, by_model, language, words):
-    for at, one in enumerate(ward.mentions):
-        ward.mentions[at] = NoteMentions(one.document, one.patient, language, one.text, one.mentions)
-    by_model()
-    systems = {body["messages"][0]["content"].split()[0] for body in model.server.requests}
-    assert words.split()[0] in systems and len(systems) == (1 if language == "fr" else 3)
+def test_prompts_are_in_the_language_of_the_notes(ward, model, by_model):
+    for language, word, count in (("es", "Comparas", 3), ("it", "Confronti", 3), ("fr", "You", 1)):
+        SurrogateEntity.objects.all().delete()
+        LlmAnswer.objects.all().delete()
+        model.server.requests.clear()
+        for at, one in enumerate(ward.mentions):
+            ward.mentions[at] = NoteMentions(one.document, one.patient, language, one.text, one.mentions)
+        by_model()
+        systems = {body["messages"][0]["content"].split()[0] for body in model.server.requests}
+        assert word in systems and len(systems) == count

@@ -1,9 +1,8 @@
-"""Surrogates for mentions from the project's index: consistent, unique, sealed."""
+"""Surrogates for mentions from the project's index: consistent, unique, sealed, and never an original."""
 
 from types import SimpleNamespace
 
 import pytest
-from django.db import connection
 
 from annotations.core.sealing import project_key
 from annotations.domain.surrogates.pipeline import Surrogate
@@ -16,8 +15,6 @@ from annotations.surrogates.services.originals import Originals
 from tests import factories as make
 from tests.surrogates.conftest import said, with_mentions
 
-pytestmark = pytest.mark.both_databases
-
 
 def test_an_entity_has_one_surrogate_in_all_notes_of_a_patient(ward):
     one, two, three = (note.pk for note in ward.notes)
@@ -29,20 +26,12 @@ def test_an_entity_has_one_surrogate_in_all_notes_of_a_patient(ward):
     assert found[two, "4711-22"] != found[three, "9918-31"]
 
 
-def test_patients_share_physicians(ward):
-    one, two, three = (note.pk for note in ward.notes)
-    found = ward.make()
-    assert found[one, "Dr. Emily Carter"] == found[three, "Dr. Emily Carter"]
-    assert found[one, "Dr. Emily Carter"].startswith("Dr. ")
-    assert found[two, "Dr. Carter"].split()[-1] == found[one, "Dr. Emily Carter"].split()[-1]
-    assert SurrogateEntity.objects.filter(kind="staff").count() == 1
-
-
 def test_a_second_call_and_a_later_note_get_the_same_surrogates(ward):
-    first = ward.make()
-    rows = SurrogateEntity.objects.count(), SurrogateKey.objects.count(), SurrogateMention.objects.count()
-    assert ward.make() == first
-    assert rows == (SurrogateEntity.objects.count(), SurrogateKey.objects.count(), SurrogateMention.objects.count())
+    def rows():
+        return [model.objects.count() for model in (SurrogateEntity, SurrogateKey, SurrogateMention)]
+
+    first, before = ward.make(), rows()
+    assert ward.make() == first and rows() == before
     later = make.make_note(ward.project, "Adam Wilson called.", "later", language="en", patient_id="P-1")
     mentions = [with_mentions(later, ("Adam Wilson", "name"))]
     found = surrogates_for(project=ward.project, notes=[*ward.mentions[:2], *mentions])
@@ -51,6 +40,7 @@ def test_a_second_call_and_a_later_note_get_the_same_surrogates(ward):
     assert set(alone.values()) == {first[ward.notes[0].pk, "Adam Wilson"]}
 
 
+@pytest.mark.both_databases
 def test_the_index_holds_no_readable_text(ward):
     found = ward.make()
     words = {word.casefold() for text in [*found.values(), "Adam Wilson", "Emily Carter"] for word in text.split()}
@@ -87,6 +77,7 @@ class Repeating(makers.RulesMaker):
         return super().make(draft, around)
 
 
+@pytest.mark.both_databases
 def test_two_entities_never_have_one_surrogate(ward, monkeypatch):
     maker = Repeating(project_key(ward.project))
     monkeypatch.setattr(makers, "RulesMaker", lambda key: maker)
@@ -111,16 +102,6 @@ class Copying(makers.RulesMaker):
         return super().make(draft, around)
 
 
-def test_taken_surrogates_are_found_by_their_digests(ward):
-    """Without reading every entity of the project, which made large indexes slow."""
-    ward.make()
-    rows = SurrogateEntity.objects.filter(project=ward.project, surrogate_digest="0" * 32)
-    if connection.vendor == "sqlite":
-        assert "(project_id=? AND surrogate_digest=?" in rows.values("kind").explain()
-    [unique] = [one for one in SurrogateEntity._meta.constraints if one.name == "surrogate_once"]
-    assert unique.fields == ("project", "surrogate_digest", "kind")
-
-
 def test_a_surrogate_is_never_an_original(ward, monkeypatch):
     originals = "Emily Carter", "Emily Carter", "Gregory Housing"
     monkeypatch.setattr(makers, "RulesMaker", lambda key: Copying(key, *originals))
@@ -132,6 +113,7 @@ def test_a_surrogate_is_never_an_original(ward, monkeypatch):
     assert "Carter" not in written and "Housing" not in written
 
 
+@pytest.mark.both_databases
 def test_notes_that_were_erased_meanwhile_are_left_out(ward, monkeypatch):
     generate = makers.RulesMaker.generate
 
@@ -160,3 +142,35 @@ def test_surrogates_of_a_patient_agree_with_all_before_and_shared_ones_with_shar
     patient = SimpleNamespace(own=[], shared=[], drafts=drafts, days=3)
     makers.in_turn(patient, lambda _draft, around: seen.append((len(around.related), around.days)))
     assert seen == [(0, 3), (0, 3), (2, 3), (1, 3)]
+
+
+def test_an_entity_has_one_surrogate_in_all_notes_of_a_patient_and_patients_share_physicians(ward):
+    one, two, three = (note.pk for note in ward.notes)
+    found = ward.make()
+    full, short = found[one, "Adam Wilson"], found[one, "Wilson"]
+    assert full.split()[-1] == short == found[two, "Wilson"]
+    assert "wilson" not in " ".join(found.values()).casefold()
+    assert found[three, "Betty Wilson"] != full, "the other patient is somebody else"
+    assert found[two, "4711-22"] != found[three, "9918-31"]
+    doctor = found[one, "Dr. Emily Carter"]
+    assert doctor == found[three, "Dr. Emily Carter"] and doctor.startswith("Dr. ")
+    assert found[two, "Dr. Carter"].split()[-1] == doctor.split()[-1]
+    assert SurrogateEntity.objects.filter(kind="staff").count() == 1
+
+
+def test_full_names_and_whole_texts_are_originals_but_no_parts_and_no_cities(ward):
+    text = "Dr. Gregory Housing, General Hospital Ebbvale, 12 Elm Street, Springfield, MRN 55-201."
+    note = make.make_note(ward.project, text, "elsewhere", language="en")
+    kinds = ("staff", "hospital", "street", "city", "medical record")
+    forms = ("Gregory Housing", "General Hospital Ebbvale", "12 Elm Street", "Springfield", "55-201")
+    found = Originals(project_key(ward.project))
+    found.add([with_mentions(note, *zip(forms, kinds, strict=True))])
+    assert all(name in found for name in ("gregory housing", "general hospital ebbvale", "12 elm street", "55201"))
+    assert not any(name in found for name in ("housing", "gregory", "springfield", "ebbvale"))
+
+
+def test_the_fields_of_a_form_are_one_name(ward):
+    note = make.make_note(ward.project, "Nombre: Julia. Apellidos: Molina Bravo.", "form", language="es")
+    found = Originals(project_key(ward.project))
+    found.add([with_mentions(note, ("Julia", "name"), ("Molina Bravo", "name"))])
+    assert "julia molina bravo" in found and "molina bravo" not in found

@@ -37,16 +37,11 @@ class Knows:
         pass
 
     def predict(self, texts):
-        found = []
-        for text in texts:
-            found.append(
-                [
-                    Span(text.index(name), text.index(name) + len(name), "PATIENT")
-                    for name in ("Adam", "Gregory")
-                    if name in text
-                ]
-            )
-        return found
+        names = ("Adam", "Gregory")
+        return [
+            [Span(text.index(name), text.index(name) + len(name), "PATIENT") for name in names if name in text]
+            for text in texts
+        ]
 
 
 @pytest.fixture
@@ -57,25 +52,17 @@ def released(db, monkeypatch):
     project = make.make_project("ward")
     policy = ReleasePolicy.objects.create(project=project, slug="surrogate", version=1, name="S", rules=RULES)
     release = Release.objects.create(
-        project=project,
-        number=1,
-        set_spec="gold",
-        policy=policy,
-        state="prepared",
+        project=project, number=1, set_spec="gold", policy=policy, state="prepared",
         figures={"surrogates": {"entities": 2}},
-    )
+    )  # fmt: skip
+    both = [[0, 4, 0, 4, "PATIENT", "surrogate"], [13, 16, 13, 18, "RELATIVE", "mask"]]
     for text, new, pieces in (
         ("Adam is well.", "Gregory is well.", [[0, 4, 0, 7, "PATIENT", "surrogate"]]),
-        (
-            "Adam is ill, son too.",
-            "Nora is ill, [KIN] too.",
-            [[0, 4, 0, 4, "PATIENT", "surrogate"], [13, 16, 13, 18, "RELATIVE", "mask"]],
-        ),
+        ("Adam is ill, son too.", "Nora is ill, [KIN] too.", both),
     ):
         note = make.make_note(project, text)
-        ReleasedNote.objects.create(
-            release=release, document=note, name=note.name, state="done", text=new, pieces=pieces
-        )
+        about = {"document": note, "name": note.name, "state": "done", "text": new, "pieces": pieces}
+        ReleasedNote.objects.create(release=release, **about)
     return release
 
 
@@ -99,10 +86,9 @@ def test_both_f1_and_their_difference_are_stored_in_the_release(released):
 
 def test_a_signed_release_stays_as_it_is(released):
     Release.objects.update(state="signed")
-    with pytest.raises(CommandError, match="nobody has signed"):
-        scores()
-    with pytest.raises(CommandError, match="no release 7"):
-        scores("--release", "7")
+    for words, message in (((), "nobody has signed"), (("--release", "7"), "no release 7")):
+        with pytest.raises(CommandError, match=message):
+            scores(*words)
     Release.objects.update(state="prepared")
     with pytest.raises(CommandError, match="nothing"):
         scores("--run-backend", "nothing")
@@ -155,16 +141,15 @@ def test_the_f1_of_texts_that_were_prepared_again_is_dropped_and_the_page_says_s
     release = make_release(clinic.project, clinic.mia, "surrogate")
     figures = release.figures["surrogates"] | {"f1": {"backend": "knows", "notes": 3, "original": 1.0}}
     for _time in range(2):
-        Release.objects.filter(pk=release.pk).update(
-            state="preparing", figures=release.figures | {"surrogates": figures}
-        )
+        whole = release.figures | {"surrogates": figures}
+        Release.objects.filter(pk=release.pk).update(state="preparing", figures=whole)
         run_job_again(release)
         release.refresh_from_db()
         figures = release.figures["surrogates"]
         assert "f1" not in figures and figures["f1_dropped"] == {"backend": "knows"}
     page = reverse("release", args=["covid", release.number])
     html = check_page(sign_in(clinic.mia).get(page))
-    assert "The F1 of knows was dropped when the notes were prepared again" in html and "Compare a model again." in html
+    assert "The F1 of knows was dropped" in html
     score_surrogates(project=clinic.project, number=release.number, backend="rules", actor=clinic.mia)
     assert "dropped" not in check_page(sign_in(clinic.mia).get(page))
 

@@ -22,15 +22,8 @@ def learn(task: TrainingTask, path: Path) -> str:
     loss = -sum(math.log(share[character]) for character in held_out) / len(held_out)
     for epoch in (1, 2):
         task.report(Step(epoch, 2, loss + 1 / epoch, held_out_loss=loss + 1 - epoch / 2))
-    card = {
-        "label_set": task.label_set,
-        "labels": [],
-        "algorithm": "count",
-        "notes": len(learned),
-        "iterations": 2,
-        "format": FORMAT,
-        "texts": learned,
-    }
+    card = {"label_set": task.label_set, "labels": [], "algorithm": "count", "notes": len(learned), "iterations": 2}
+    card |= {"format": FORMAT, "texts": learned}
     members = {files.CARD: files.as_json(card), files.LEXICON: b"{}", WEIGHTS: files.as_json(dict(counts))}
     return files.pack(path, members)
 

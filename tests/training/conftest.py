@@ -1,16 +1,26 @@
 """A small project with an invented, frozen gold standard: names after titles, towns, dates."""
 
 import random
+from datetime import timedelta
 from functools import partial
 from types import SimpleNamespace
 
 import pytest
+from django.db.models.functions import Now
+from django.urls import reverse
 
+from annotations.core.errors import ServiceError
 from annotations.gold.services.making import freeze
 from annotations.jobs.runner import run as work
+from annotations.jobs.services.sweep import sweep
 from annotations.models import Job
+from models_runtime.backends import children
+from models_runtime.core import weights
+from models_runtime.models import TrainedModel
+from models_runtime.runs.services.runs import start_run
 from models_runtime.training.services.training import start_training
 from tests import factories as make
+from tests.backends.made_weights import TINY, bert_folder, tiny_bert
 from tests.held import fresh
 from tests.worlds.queue import make_job, no_redis, probes, processes, redis_server
 
@@ -55,16 +65,23 @@ def build_world():
     return SimpleNamespace(project=project, version=version, **people)
 
 
-@pytest.fixture(scope="module")
-def made_gold(once):
-    return once(build_world)
+def of_module(build):
+    """Two fixtures: `made_gold`, the world that is made once for a module, and the copy that each test gets."""
+
+    @pytest.fixture(scope="module")
+    def made(once):
+        return once(build)
+
+    @pytest.fixture
+    def copy(db, no_redis, settings, made_gold):
+        # The heartbeat's connection doesn't see the test's transaction, and would end the lease of a slow test.
+        settings.JOB_LEASE_SECONDS = 3600
+        return fresh(made_gold, build)
+
+    return made, copy
 
 
-@pytest.fixture
-def world(db, no_redis, settings, made_gold):
-    # The heartbeat's connection doesn't see the job in the test's transaction, and would end the lease of a slow test.
-    settings.JOB_LEASE_SECONDS = 3600
-    return fresh(made_gold, build_world)
+made_gold, world = of_module(build_world)
 
 
 def train(world, key="k", **options):
@@ -90,3 +107,81 @@ def made_model(once, made_gold):
 def model(world, made_model):
     """A trained model, which all later tests of the module see."""
     return fresh(made_model, lambda: train(world, iterations=5)[0])
+
+
+class Killed(BaseException):
+    """The end of a worker: nothing after it runs."""
+
+
+def page(name, *arguments):
+    """The address of a page of the project `ward`."""
+    return reverse(name, args=["ward", *arguments])
+
+
+@pytest.fixture
+def manager(world, client):
+    """The browser of the manager."""
+    client.force_login(world.manager)
+    return client
+
+
+def refused(world, why, **options):
+    """Check that a training can't start for this reason. Return the code."""
+    with pytest.raises(ServiceError, match=why) as caught:
+        start_training(project=world.project, actor=None, key="refused", **{"gold": 1, **options})
+    return caught.value.code
+
+
+def at_step(monkeypatch, step, act, *, refit=False):
+    """Call `act` when a training, or its refit, reports this iteration, before the report is written."""
+    train = children.train
+
+    def watched(*words, on_step, options, **more):
+        def tell(said):
+            if said and said.get("iteration") == step and ("refit" in options) == refit:
+                act()
+            return on_step(said)
+
+        return train(*words, on_step=tell, options=options, **more)
+
+    monkeypatch.setattr(children, "train", watched)
+    monkeypatch.setattr("models_runtime.training.jobs.watching.WRITE_EVERY", 0)
+    monkeypatch.setattr("annotations.jobs.runner.claims.WRITE_EVERY", 0)
+
+
+def resumed(model):
+    """Let another worker continue after the lease of the killed one ran out."""
+    Job.objects.filter(pk=model.job_id).update(lease_until=Now() - timedelta(seconds=1))
+    sweep()
+    work(model.job_id)
+    return TrainedModel.objects.get(pk=model.pk)
+
+
+def run_of(project, backend, key="run", **options):
+    """A run that has ended well."""
+    run = start_run(project=project, backend=backend, actor=None, key=f"{key}-{project.pk}", **options)
+    work(run.job_id)
+    run.refresh_from_db()
+    job = Job.objects.get(pk=run.job_id)
+    assert job.state == Job.State.DONE, job.error
+    return run
+
+
+def content_of(model):
+    return b"".join(bytes(chunk.data) for chunk in model.stored_file.chunks.order_by("number"))
+
+
+@pytest.fixture(scope="session")
+def made_weights(tmp_path_factory):
+    """A tiny BERT, one with so few pieces that words have several, and a tiny tagger."""
+    home, texts = tmp_path_factory.mktemp("weights"), [text for text, _ in made_notes(40)]
+    tiny_bert(home / "tiny-bert", texts)
+    bert_folder(home / "few-pieces", texts, (), positions=64, pieces=110, **TINY)
+    tiny_bert(home / "tiny-tagger", texts, ["O", "B-PER", "I-PER", "B-CITY", "I-CITY"])
+    return home
+
+
+@pytest.fixture
+def home(made_weights, monkeypatch):
+    monkeypatch.setattr(weights, "home", lambda: made_weights)
+    return made_weights

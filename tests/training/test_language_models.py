@@ -8,10 +8,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.urls import reverse
 
 from annotations.core.errors import ServiceError
-from annotations.core.stored_files import read_chunks
 from annotations.gold.services.splitting import split_version
 from annotations.models import Document, GoldVersion, Job
 from annotations.ops.services.erasing import erasure_preview
@@ -23,89 +21,68 @@ from models_runtime.models import Calibration, TrainedModel
 from models_runtime.runs.services.backends import ready_models
 from models_runtime.runs.services.runs import start_run
 from tests.training.child_of_language import FORMAT, WEIGHTS
+from tests.training.conftest import content_of, page
 from tests.worlds.checks import check_page
 
 pytestmark = pytest.mark.queue
 
 State = TrainedModel.State
 KIND = TrainableKind(
-    title="Frequencies",
-    factory="",
-    child="tests.training.child_of_language",
-    format=FORMAT,
-    algorithms={"count": "Counting"},
-    by_epoch=True,
-    predicts=False,
-)
+    title="Frequencies", factory="", child="tests.training.child_of_language", format=FORMAT,
+    algorithms={"count": "Counting"}, by_epoch=True, predicts=False,
+)  # fmt: skip
 
 
 @pytest.fixture
 def language(world, trained, monkeypatch):
-    """`language(**options)`: train a language model; returns the model and the job."""
+    """`language(key, **options)`: train a language model."""
     monkeypatch.setitem(TRAINABLE, "frequencies", KIND)
-    return lambda key="l", **options: trained(
-        key, **{"backend": "frequencies", "algorithm": "count", "iterations": None, **options}
-    )
+
+    def go(key="l", **options):
+        model, job = trained(key, backend="frequencies", algorithm="count", iterations=None, **options)
+        assert (job.state, job.error, model.state) == (Job.State.DONE, "", State.READY)
+        return model
+
+    return go
 
 
-def texts_of(model, tmp_path):
-    """The texts that the learner was given."""
-    path = tmp_path / "model.zip"
-    path.write_bytes(b"".join(read_chunks(model.stored_file)))
-    return set(files.unpack(path, FORMAT, WEIGHTS)[0]["texts"])
+def perplexity_of(model):
+    return math.exp(model.card["held_out_losses"][-1])
 
 
 def test_it_reads_the_train_notes_and_all_others_but_never_dev_and_test_notes(world, language, tmp_path):
+    def texts_of(model):
+        path = tmp_path / "model.zip"
+        path.write_bytes(content_of(model))
+        return set(files.unpack(path, FORMAT, WEIGHTS)[0]["texts"])
+
     split_version(version=world.version, seed="s", shares={"train": 60, "dev": 20, "test": 20}, actor=None)
-    model, job = language()
-    assert (job.state, job.error, model.state, model.name) == (Job.State.DONE, "", State.READY, "frequencies-1")
+    GoldVersion.objects.update(span_count=0)  # A version without spans is enough.
     train = set(world.version.notes.filter(split="train").values_list("document__text", flat=True))
-    outside = set(Document.objects.filter(name__startswith="altro").values_list("text", flat=True))
-    assert texts_of(model, tmp_path) == train | outside
-    assert (model.card["notes"], model.card["unlabeled"], model.card["held_out"]) == (12, 2, 4)
-
-
-def test_notes_in_another_language_are_left_out(world, language, tmp_path):
-    Document.objects.filter(name="altro-0").update(language="es")
-    Document.objects.filter(name="altro-1").update(language="it")
-    model, _ = language(language="it")
-    assert not texts_of(model, tmp_path) & set(Document.objects.filter(language="es").values_list("text", flat=True))
-    assert model.card["unlabeled"] == 1
-
-
-def test_its_card_has_the_loss_by_epoch_and_no_scores(world, language):
-    model, _ = language()
+    spanish, italian = Document.objects.filter(name__startswith="altro").order_by("name")
+    model = language()
     card = model.card
+    assert model.name == "frequencies-1" and texts_of(model) == train | {spanish.text, italian.text}
+    assert (card["notes"], card["unlabeled"], card["held_out"], card["spans"]) == (12, 2, 4, 0)
     first, last = card["held_out_losses"]
     assert first == pytest.approx(last + 0.5, abs=0.001)
-    assert card["scores"] is None and "labels" not in card and card["spans"] == 0
-    assert len(model.losses) == 2 and model.hold_out == []
-    assert not Calibration.objects.exists()
+    assert card["scores"] is None and "labels" not in card
+    assert len(model.losses) == 2 and model.hold_out == [] and not Calibration.objects.exists()
+    Document.objects.filter(pk=spanish.pk).update(language="es")
+    Document.objects.filter(pk=italian.pk).update(language="it")
+    model = language("it", language="it")
+    assert texts_of(model) == train | {italian.text} and model.card["unlabeled"] == 1
+    assert erasure_preview(project=world.project, patient_id="p3")["models"] == 2
 
 
-def test_a_version_without_spans_is_enough(world, language):
-    GoldVersion.objects.update(span_count=0)
-    model, job = language()
-    assert (job.state, model.state) == (Job.State.DONE, State.READY)
-
-
-def test_its_pages_show_perplexity_and_offer_no_run(world, language, client):
-    model, _ = language()
-    client.force_login(world.manager)
-    shown = check_page(client.get(reverse("model", args=["ward", model.pk])))
-    assert "Loss on held-out notes by epoch" in shown and "plot-line" in shown
-    assert f"{math.exp(model.card['held_out_losses'][-1]):.2f}" in shown
-    assert "Notes of the version: 16. Other notes: 2." in shown
-    for words in ("Run on all notes", "run_model", "Label set", "Scores on held-out notes", "Not calibrated"):
-        assert words not in shown
-    assert "Download" in shown and "Rename" in shown and "Retire" in shown
-    assert "language model" in check_page(client.get(reverse("models", args=["ward"])))
+def test_its_pages_show_perplexity_and_offer_no_run(world, language, manager, trained):
+    model = language()
+    html = check_page(manager.get(page("model", model.pk)))
+    assert "plot-line" in html and f"{perplexity_of(model):.2f}" in html and "Download" in html
+    assert not any(words in html for words in ("Run on all notes", "run_model", "Scores on held-out", "Not calibrated"))
+    check_page(manager.get(page("models")))
     for name in ("runs", "backends", "loop", "run_combine"):
-        assert f"model:{model.pk}" not in client.get(reverse(name, args=["ward"])).content.decode()
-
-
-def test_it_is_never_run_combined_or_part_of_the_loop(world, language, trained):
-    model, _ = language()
+        assert f"model:{model.pk}" not in manager.get(page(name)).content.decode()
     assert ready_models(world.project) == []
     with pytest.raises(ServiceError, match="There is no backend"):
         start_run(project=world.project, backend=f"model:{model.pk}", actor=None, key="r")
@@ -117,32 +94,27 @@ def test_it_is_never_run_combined_or_part_of_the_loop(world, language, trained):
     assert [(each.model, each.more) for each in rounds(world.project)] == [(crf, 0)]
 
 
-def test_the_commands_print_its_perplexity(world, language):
-    model, _ = language()
-    out = io.StringIO()
-    call_command("models", "ward", stdout=out)
-    assert f"perplexity {math.exp(model.card['held_out_losses'][-1]):.2f}" in out.getvalue()
-    out = io.StringIO()
-    words = ["--gold", "1", "--backend", "frequencies", "--name", "two", "--wait", "--json"]
-    call_command("train_model", "ward", *words, stdout=out)
-    assert json.loads(out.getvalue())["perplexity"] == pytest.approx(math.exp(model.card["held_out_losses"][-1]))
+def test_the_commands_print_its_perplexity(language):
+    def command(*words):
+        out = io.StringIO()
+        call_command(*words, stdout=out)
+        return out.getvalue()
+
+    model = language()
+    assert f"perplexity {perplexity_of(model):.2f}" in command("models", "ward")
+    told = command(
+        "train_model", "ward", "--gold", "1", "--backend", "frequencies", "--name", "two", "--wait", "--json"
+    )
+    assert json.loads(told)["perplexity"] == pytest.approx(perplexity_of(model))
     with pytest.raises(CommandError, match="no backend “two”"):
-        call_command("run_model", "ward", "two")
+        command("run_model", "ward", "two")
 
 
-def test_it_is_uploaded_like_other_models(world, language, client):
-    model, _ = language()
-    content = b"".join(read_chunks(model.stored_file))
+def test_it_is_uploaded_like_other_models(language, manager):
+    file = SimpleUploadedFile("model.zip", content_of(language()))
     TrainedModel.objects.all().delete()
-    client.force_login(world.manager)
-    file = SimpleUploadedFile("model.zip", content)
-    response = client.post(reverse("model_upload", args=["ward"]), {"file": file, "name": "back"}, follow=True)
+    response = manager.post(page("model_upload"), {"file": file, "name": "back"}, follow=True)
     uploaded = TrainedModel.objects.get()
     assert (uploaded.name, uploaded.backend, uploaded.state) == ("back", "frequencies", State.READY)
-    shown = check_page(response)
-    assert "notes elsewhere." in shown and "start a run" not in shown
-
-
-def test_an_erasure_reports_its_model(world, language):
-    language()
-    assert erasure_preview(project=world.project, patient_id="p3")["models"] == 1
+    html = check_page(response)
+    assert "notes elsewhere." in html and "start a run" not in html

@@ -24,19 +24,18 @@ from models_runtime.training.jobs import training
 from models_runtime.training.jobs.checkpoints import checkpoint_of
 from models_runtime.training.services.training import start_training
 from tests import factories as make
-from tests.held import fresh
-from tests.training.conftest import build_world, made_notes
+from tests.training.conftest import build_world, made_notes, of_module, page
 from tests.worlds.checks import check_page
 
-pytestmark = [pytest.mark.queue]
+pytestmark = pytest.mark.queue
 
 
-def clinic_of(manager, slug="clinic", count=12, start=0):
+def clinic_of(manager, slug="clinic", count=12):
     """Another project with gold in English, of six patients."""
     project = make.make_project(slug, language="en")
     make.make_member(project, "manager", manager)
     gold = make.make_author(project, kind="gold", name="gold")
-    for number, (text, spans) in enumerate(list(made_notes(start + count))[start:]):
+    for number, (text, spans) in enumerate(made_notes(count)):
         text = text.replace("Dolore toracico", "Chest pains, ok")
         note = make.make_note(project, text, f"case-{number:02}", patient_id=f"p{number // 2}", language="en")
         make.make_set(note, gold, spans, submitted=True)
@@ -50,22 +49,13 @@ def build_both():
     return world
 
 
-@pytest.fixture(scope="module")
-def made_both(once):
-    return once(build_both)
-
-
-@pytest.fixture
-def both(db, no_redis, settings, made_both):
-    settings.JOB_LEASE_SECONDS = 3600
-    return fresh(made_both, build_both)
+made_gold, both = of_module(build_both)
 
 
 @pytest.fixture
 def train(both):
     def go(key="k", **options):
-        wanted = {"algorithm": "ap", "iterations": 3, "also": ["clinic:1"], **options}
-        model = start_training(project=both.project, gold=1, actor=both.manager, key=key, **wanted)
+        model = wanted(both, key, **options)
         work(model.job_id)
         model.refresh_from_db()
         return model
@@ -74,16 +64,21 @@ def train(both):
 
 
 def page_of(client, model):
-    return check_page(client.get(reverse("model", args=["ward", model.pk])))
+    return check_page(client.get(page("model", model.pk)))
+
+
+def wanted(both, key, **options):
+    """A training on both projects that has not begun."""
+    options = {"gold": 1, "algorithm": "ap", "iterations": 2, "also": ["clinic:1"], **options}
+    return start_training(project=both.project, actor=both.manager, key=key, **options)
 
 
 def test_the_form_trains_on_both_projects_and_the_card_names_them(both, client):
     client.force_login(both.manager)
-    form = check_page(client.get(reverse("models", args=["ward"])))
-    assert "Also train on gold of other projects" in form and 'value="clinic:1"' in form
-    assert '<option value="en"' in form
+    form = check_page(client.get(page("models")))
+    assert 'value="clinic:1"' in form and '<option value="en"' in form
     sent = {"gold": 1, "algorithm": "crf:ap", "iterations": 3, "also": ["clinic:1"], "name": "Both"}
-    answer = client.post(reverse("model_train", args=["ward"]), sent)
+    answer = client.post(page("model_train"), sent)
     model = TrainedModel.objects.get()
     assert answer.status_code == 302 and model.params["also"] == [both.theirs.pk]
     work(model.job_id)
@@ -101,7 +96,7 @@ def test_the_form_trains_on_both_projects_and_the_card_names_them(both, client):
     assert model.card["scores"]["notes"] == len(own.hold_out) + len(other.hold_out)
     assert strategy_of(model) == "MIX" and model.card["languages"] == ["en", "it"]
     shown = page_of(client, model)
-    assert "Also trained on" in shown and both.theirs.content_hash[:12] in shown and 'href="/projects/clinic/' in shown
+    assert both.theirs.content_hash[:12] in shown and 'href="/projects/clinic/' in shown
     # The project of which somebody is not a member stays unknown to them.
     client.force_login(both.viewer)
     shown = page_of(client, model)
@@ -110,18 +105,7 @@ def test_the_form_trains_on_both_projects_and_the_card_names_them(both, client):
     event = Event.objects.get(verb="gold.lent")
     assert (event.project_id, event.data) == (both.clinic.pk, {"gold": 1, "borrower": both.project.pk})
     client.force_login(both.manager)
-    assert "trained a model of another project on gold" in check_page(client.get(reverse("audit", args=["clinic"])))
-
-
-def test_the_command_trains_on_both_projects(both):
-    out = io.StringIO()
-    words = ["--gold", "1", "--also", "clinic:1", "--algorithm", "ap", "--iterations", "2", "--wait", "--json"]
-    call_command("train_model", "ward", *words, stdout=out)
-    made = json.loads(out.getvalue())
-    assert made["state"] == "ready" and made["also"][0]["gold_hash"] == both.theirs.content_hash
-    make.make_member(both.project, "manager", "one")
-    with pytest.raises(CommandError, match="There is no other project “clinic” that you manage"):
-        call_command("train_model", "ward", *words, "--by", "one", stdout=io.StringIO())
+    check_page(client.get(reverse("audit", args=["clinic"])))
 
 
 def test_the_person_must_manage_the_other_project(both, client):
@@ -131,10 +115,10 @@ def test_the_person_must_manage_the_other_project(both, client):
     old, _ = clinic_of(both.manager, "old", 2)
     archive_project(project=old, actor=None)
     client.force_login(both.manager)
-    form = client.get(reverse("models", args=["ward"])).content.decode()
+    form = client.get(page("models")).content.decode()
     assert [slug for slug in ("clinic", "closed", "read", "old") if f'value="{slug}:1"' in form] == ["clinic"]
-    answer = client.post(reverse("model_train", args=["ward"]), {"gold": 1, "algorithm": "crf:ap", "also": ["clinic"]})
-    assert answer.status_code == 422 and "as PROJECT:NUMBER" in check_page(answer)
+    answer = client.post(page("model_train"), {"gold": 1, "algorithm": "crf:ap", "also": ["clinic"]})
+    assert answer.context["train"].errors.keys() == {"also"}
     for words, why in (
         (["clinic:x"], "as PROJECT:NUMBER"),
         (["nowhere:1"], "no other project “nowhere” that you manage"),
@@ -146,8 +130,14 @@ def test_the_person_must_manage_the_other_project(both, client):
         (["old:1"], "The project “old” is archived"),
     ):
         with pytest.raises(ServiceError, match=why):
-            start_training(project=both.project, gold=1, actor=both.manager, key="k", also=words)
+            wanted(both, "k", also=words)
+    make.make_member(both.project, "manager", "one")
+    words = ("train_model", "ward", "--gold", "1", "--also", "clinic:1", "--json")
+    with pytest.raises(CommandError, match="no other project “clinic” that you manage"):
+        call_command(*words, "--by", "one", stdout=io.StringIO())
     assert not TrainedModel.objects.exists() and not Event.objects.filter(verb="gold.lent").exists()
+    call_command(*words, stdout=io.StringIO())
+    assert TrainedModel.objects.get().params["also"] == [both.theirs.pk]
 
 
 def test_labels_are_the_same_or_mapped_totally(both, train):
@@ -216,6 +206,8 @@ def test_all_strategies_hold_out_the_same_notes(both, train, client):
     }
     assert {name: strategy_of(model) for name, model in models.items()} == {name: name for name in models}
     held_out = {name: model.card["held_out_notes"] for name, model in models.items()}
+    other = training_notes(both.theirs)
+    assert (models["EN"].card["notes"], held_out["EN"]) == (len(other.train), other.hold_out)
     assert held_out["IT"] == held_out["EN→IT"] and held_out["EN"]
     assert sorted(held_out["MIX"]) == sorted(held_out["EN"] + held_out["IT"])
     tested = set(GoldVersionNote.objects.filter(split="test").values_list("document_id", flat=True))
@@ -228,10 +220,22 @@ def test_all_strategies_hold_out_the_same_notes(both, train, client):
     split_version(version=both.version, seed="other", shares={"train": 60, "dev": 40, "test": 0}, actor=None)
     with pytest.raises(ServiceError, match="“it” learned from"):
         train("e", language="it", base="it")
+    with pytest.raises(ServiceError, match=r"has no notes in “de”\. Its languages: en, it"):
+        train("f", language="de")
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_erasure_in_the_other_project_reaches_the_model(both, train, client):
+def test_an_erasure_in_the_other_project_and_its_deletion_reach_the_model(both, train, client):
+    def elsewhere(*words):
+        out = io.StringIO()
+        call_command(*words, "--preview", "--json", stdout=out)
+        return [one["model"] for one in json.loads(out.getvalue())["models_elsewhere"]]
+
+    def waiting_with_checkpoint(key):
+        model = wanted(both, key)
+        checkpoint_of(model.pk).write_text("weights that know a name")
+        return model
+
     client.force_login(both.manager)
     model = train(name="both")
     later = train("s", name="later", also=[], base="both")
@@ -239,32 +243,41 @@ def test_an_erasure_in_the_other_project_reaches_the_model(both, train, client):
     before = check_page(client.post(patients, {"do": "preview", "patient_id": "p0"}))
     assert "2 trained models are kept and may contain words" in before and ">both</a>" in before
     assert "were erased or deleted since" not in page_of(client, model)
-    waiting = start_training(
-        project=both.project, gold=1, actor=both.manager, key="w", algorithm="ap", also=["clinic:1"]
-    )
-    checkpoint_of(waiting.pk).write_text("weights that know a name")
-
+    waiting = waiting_with_checkpoint("w")
     erased = check_page(client.post(patients, {"do": "erase", "patient_id": "p0", "again": "p0"}))
     assert "2 notes were erased" in erased and ">later</a>" in erased
     assert not checkpoint_of(waiting.pk).exists()
     inside = {"embeddings": [{"name": "both", "model": model.pk}]}
-    TrainedModel.objects.create(project=both.project, name="stack", params=inside)
+    stack = TrainedModel.objects.create(project=both.project, name="stack", params=inside)
     assert [one.name for one in models_elsewhere(both.clinic)] == ["both", "later", waiting.name, "stack"]
     for one in (model, later):
         assert "were erased or deleted since" in page_of(client, one)
     # A manager of the clinic who is not a member of the ward learns that there are models, but not where.
-    make.make_member(both.clinic, "manager", "cleo")
-    client.force_login(make.User.objects.get(username="cleo"))
+    client.force_login(make.make_member(both.clinic, "manager", "cleo"))
     shown = check_page(client.post(patients, {"do": "preview", "patient_id": "p1"}))
     assert "2 of them are in projects of which you are not a member" in shown and "ward" not in shown.lower()
-    out = io.StringIO()
-    call_command("erase_patient", "clinic", "p1", "--preview", "--json", stdout=out)
-    assert [one["model"] for one in json.loads(out.getvalue())["models_elsewhere"]] == ["both", "later"]
-    # Without weights, nothing is left to retire.
+    assert elsewhere("erase_patient", "clinic", "p1") == ["both", "later"]
     client.force_login(both.manager)
-    for one in (model, later):
-        client.post(reverse("model_retire", args=["ward", one.pk]))
+    stack.delete()
+    archive_project(project=both.clinic, actor=None)
+    shown = check_page(client.get(reverse("project_delete", args=["clinic"])))
+    assert "2 models of other projects learned" in shown and ">both</a>" in shown
+    assert elsewhere("delete_project", "clinic") == ["both", "later"]
+    restore_project(project=both.clinic, actor=None)
+    # Without weights, nothing is left to retire.
+    TrainedModel.objects.update(stored_file=None)
     assert "trained model" not in check_page(client.post(patients, {"do": "preview", "patient_id": "p1"}))
+    for one in (model, later):
+        one.save(update_fields=["stored_file"])
+    waiting = waiting_with_checkpoint("x")
+    archive_project(project=both.clinic, actor=None)
+    delete_project(project=Project.objects.get(slug="clinic"), name=both.clinic.name, actor=None, seconds=None)
+    assert not checkpoint_of(waiting.pk).exists()
+    shown = page_of(client, model)
+    assert "gold version 1 of another project" in shown and "were erased or deleted since" in shown
+    assert strategy_of(model) == "MIX"
+    work(waiting.job_id)
+    assert "it was deleted, or you no longer manage that project" in Job.objects.get(pk=waiting.job_id).error
 
 
 def test_a_training_stores_nothing_when_the_other_project_loses_a_note_meanwhile(both, train, monkeypatch):
@@ -280,32 +293,8 @@ def test_a_training_stores_nothing_when_the_other_project_loses_a_note_meanwhile
     assert "were erased during this work" in Job.objects.get(pk=model.job_id).error
 
 
-@pytest.mark.django_db(transaction=True)
-def test_deleting_the_other_project(both, train, client):
-    client.force_login(both.manager)
-    model = train(name="both")
-    waiting = start_training(
-        project=both.project, gold=1, actor=both.manager, key="w", algorithm="ap", also=["clinic:1"]
-    )
-    checkpoint_of(waiting.pk).write_text("weights that know a name")
-    archive_project(project=both.clinic, actor=None)
-    shown = check_page(client.get(reverse("project_delete", args=["clinic"])))
-    assert "1 model of another project learned" in shown and ">both</a>" in shown
-    out = io.StringIO()
-    call_command("delete_project", "clinic", "--preview", "--json", stdout=out)
-    assert [one["model"] for one in json.loads(out.getvalue())["models_elsewhere"]] == ["both"]
-    delete_project(project=Project.objects.get(slug="clinic"), name=both.clinic.name, actor=None, seconds=None)
-    assert not checkpoint_of(waiting.pk).exists()
-    shown = page_of(client, model)
-    assert "gold version 1 of another project" in shown and "were erased or deleted since" in shown
-    assert strategy_of(model) == "MIX"
-    work(waiting.job_id)
-    assert "it was deleted, or you no longer manage that project" in Job.objects.get(pk=waiting.job_id).error
-
-
 def test_the_worker_checks_the_right_again_and_reads_an_archived_project(both):
-    wanted = {"project": both.project, "gold": 1, "actor": both.manager, "algorithm": "ap", "iterations": 2}
-    first, second = (start_training(**wanted, also=["clinic:1"], key=key) for key in "ab")
+    first, second = (wanted(both, key) for key in "ab")
     archive_project(project=both.clinic, actor=None)
     work(first.job_id)
     first.refresh_from_db()
@@ -314,12 +303,3 @@ def test_the_worker_checks_the_right_again_and_reads_an_archived_project(both):
     Membership.objects.filter(project=both.clinic).update(role="viewer")
     work(second.job_id)
     assert "you no longer manage that project" in Job.objects.get(pk=second.job_id).error
-
-
-def test_a_language_that_only_the_other_project_has(both, train):
-    model = train(language="en")
-    other = training_notes(both.theirs)
-    assert (model.card["notes"], model.card["held_out_notes"]) == (len(other.train), other.hold_out)
-    with pytest.raises(ServiceError, match=r"has no notes in “de”\. Its languages: en, it"):
-        train("b", language="de")
-    assert strategy_of(model) == "EN"

@@ -5,7 +5,6 @@ import json
 
 import pytest
 from django.core.management import call_command
-from django.urls import reverse
 
 from annotations.core.errors import ServiceError
 from annotations.domain.gold.splits import Split
@@ -19,27 +18,38 @@ from models_runtime.core.gold_notes import training_notes
 from models_runtime.core.stages import learned_from
 from models_runtime.models import Calibration, Run, TrainedModel
 from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble
-from models_runtime.runs.services.runs import start_run
 from models_runtime.training.services.groups import start_group
 from models_runtime.training.services.model_cards import erased_since
+from tests.training.conftest import page, run_of
 from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
 
 pytestmark = pytest.mark.queue
 
 
-@pytest.fixture
-def members(world):
-    """Split the version into train, dev and test notes, and train two CRFs with random hold-outs."""
-    split_version(version=world.version, seed="s", shares={"train": 60, "dev": 20, "test": 20}, actor=None)
-    rows = start_group(
-        project=world.project, gold=1, actor=world.manager, key="k", name="one", runs=2, random_splits=True,
-        algorithm="ap", iterations=8,
-    )  # fmt: skip
+def split(world, seed="s", dev=20, test=20):
+    split_version(version=world.version, seed=seed, shares={"train": 60, "dev": dev, "test": test}, actor=None)
+    world.version.refresh_from_db()
+
+
+def started(world, key, **options):
+    """Trainings that have not begun."""
+    options = {"algorithm": "ap", "iterations": 8, "random_splits": True, **options}
+    return start_group(project=world.project, gold=1, actor=world.manager, key=key, **options)
+
+
+def learned(rows):
     for row in rows:
         work(row.job_id)
         row.refresh_from_db()
     return rows
+
+
+@pytest.fixture
+def members(world):
+    """Split the version into train, dev and test notes, and train two CRFs with random hold-outs."""
+    split(world)
+    return learned(started(world, "k", name="one", runs=2))
 
 
 def of_split(split=None):
@@ -47,14 +57,8 @@ def of_split(split=None):
     return set((rows.filter(split=split) if split else rows).values_list("document_id", flat=True))
 
 
-def ran(job):
-    work(job.job_id)
-    return Run.objects.select_related("author", "project", "model__gold_version").get(pk=job.pk)
-
-
 def test_a_random_hold_out_is_drawn_by_patient_from_train_and_dev(world):
-    split_version(version=world.version, seed="s", shares={"train": 60, "dev": 20, "test": 20}, actor=None)
-    world.version.refresh_from_db()
+    split(world)
     tested, dev = of_split(Split.TEST), of_split(Split.DEV)
     found = [training_notes(world.version, {"random_split": seed}) for seed in range(8)]
     patients = dict(Document.objects.values_list("pk", "patient_id"))
@@ -78,19 +82,25 @@ def test_each_member_was_scored_and_calibrated_on_the_notes_that_it_has_not_lear
         assert learned_from(row) == everything - held_out
         assert (row.card["notes"] + row.card["held_out"], row.card["scores"]["notes"]) == (16, len(held_out))
         assert (row.card["seed"], row.card["split_of_version"]) == (str(row.params["random_split"]), False)
-    card = dict(one.card)
-    one.card.pop("held_out_notes")
-    assert learned_from(one) == everything - set(card["held_out_notes"]), "the parameters say it, too"
+    held_out = set(one.card.pop("held_out_notes"))
+    assert learned_from(one) == everything - held_out, "the parameters say it, too"
 
     monkeypatch.setattr("annotations.domain.calibration.fitting.LEAST", 1)
-    run = ran(start_run(project=world.project, backend=f"model:{two.pk}", actor=None, key="r"))
+    pk = run_of(world.project, f"model:{two.pk}").pk
+    run = Run.objects.select_related("author", "project", "model__gold_version").get(pk=pk)
     assert learned_notes(run.author, everything) == two.card["notes"]
     made = calibration_by(run, world.version)
     assert (made.notes, made.left_out["learned"]) == (two.card["held_out"], two.card["notes"])
 
     both = [MemberChoice(f"model:{row.pk}") for row in members]
-    ensemble = ran(start_ensemble(project=world.project, members=both, method="union", actor=None, key="e"))
+    ensemble = start_ensemble(project=world.project, members=both, method="union", actor=None, key="e")
+    work(ensemble.job_id)
     assert learned_notes(ensemble.author, of_split()) == len(learned_from(one) | learned_from(two))
+
+    # A model that has not learned from a hold-out may begin a training with the same one alone.
+    with pytest.raises(ServiceError, match=r"learned from \d+ notes that this training must not see"):
+        started(world, "a", runs=2, base=one.name)
+    assert started(world, "b", base=one.name)[0].params["random_split"] == 7
 
     assert not erased_since(two)
     patient = Document.objects.get(pk=two.card["held_out_notes"][0]).patient_id
@@ -100,78 +110,58 @@ def test_each_member_was_scored_and_calibrated_on_the_notes_that_it_has_not_lear
 
 def test_a_training_calibrates_on_its_own_random_hold_out(world, monkeypatch):
     monkeypatch.setattr("annotations.domain.calibration.fitting.LEAST", 10)
-    (row,) = start_group(
-        project=world.project, gold=1, actor=None, key="k", random_splits=True, algorithm="ap", iterations=8
-    )
-    work(row.job_id)
-    row.refresh_from_db()
+    (row,) = learned(started(world, "k"))
     assert Calibration.objects.get().notes == row.card["held_out"] == len(row.card["held_out_notes"])
     assert row.params["random_split"] == 7 and "group" not in row.params
 
 
-def test_a_starting_model_must_not_have_learned_from_a_random_hold_out(world, members):
-    one, _ = members
-    given = {"project": world.project, "gold": 1, "actor": None, "random_splits": True, "base": one.name}
-    with pytest.raises(ServiceError, match=r"learned from \d+ notes that this training must not see"):
-        start_group(key="a", runs=2, **given)
-    assert start_group(key="b", **given)[0].params["random_split"] == 7, "the same hold-out as that of the model"
-
-
 def test_the_hold_out_is_checked_again_when_the_training_begins(world):
     """A new split after the start changes what the training holds out."""
-    given = {"project": world.project, "gold": 1, "actor": None, "algorithm": "ap", "iterations": 5}
-    shares = {"train": 60, "dev": 40, "test": 0}
-    split_version(version=world.version, seed="s", shares=shares, actor=None)
-    (base,) = start_group(key="a", name="base", **given)
-    work(base.job_id)
-    (later,) = start_group(key="b", base="base", **given)
-    split_version(version=world.version, seed="other", shares=shares, actor=None)
+    split(world, dev=40, test=0)
+    learned(started(world, "a", name="base", iterations=2, random_splits=False))
+    (later,) = started(world, "b", base="base", random_splits=False)
+    split(world, "other", dev=40, test=0)
     work(later.job_id)
     job = Job.objects.get(pk=later.job_id)
     assert job.state == Job.State.FAILED and "notes that this training must not see" in job.error
 
 
 def test_the_command_trains_members_with_random_hold_outs(world):
-    out = io.StringIO()
-    words = ["--gold", "1", "--algorithm", "ap", "--iterations", "5", "--runs", "2", "--random-splits", "--wait"]
-    call_command("train_model", "ward", *words, "--json", stdout=out)
-    found = json.loads(out.getvalue())
+    def command(*words):
+        out = io.StringIO()
+        given = ["--gold", "1", "--algorithm", "ap", "--iterations", "3", "--random-splits", "--wait"]
+        call_command("train_model", "ward", *given, *words, stdout=out)
+        return out.getvalue()
+
+    found = json.loads(command("--runs", "2", "--json"))
     assert [each["random_split"] for each in found["models"]] == [7, 8]
     assert set(found["f1"]) >= {"entity subcategory"} and found["random_splits"]
-    out = io.StringIO()
-    call_command("train_model", "ward", *words[:-4], "--random-splits", "--wait", stdout=out)
-    assert "Notes held out at random with seed 7: 4." in out.getvalue()
+    printed = command("--runs", "2", "--name", "it")
+    assert "Model it-1" in printed and "Model it-2" in printed
+    assert "Notes held out at random with seed 7: 4." in printed
+    assert "mean ± standard deviation" in printed and "entity subcategory" in printed
 
 
-def test_the_form_and_the_pages_of_the_members(world, client):
-    client.force_login(world.manager)
+def test_the_form_and_the_pages_of_the_members(manager):
     data = {"gold": 1, "algorithm": "crf:ap", "iterations": 5, "runs": 2, "random_splits": "on", "token": "t"}
-    assert client.post(reverse("model_train", args=["ward"]), data).status_code == 302
-    one, two = TrainedModel.objects.order_by("pk")
-    for row in (one, two):
-        work(row.job_id)
-    html = check_page(client.get(reverse("model", args=["ward", two.pk])))
+    assert manager.post(page("model_train"), data).status_code == 302
+    _, two = learned(TrainedModel.objects.order_by("pk"))
+    html = check_page(manager.get(page("model", two.pk)))
     assert "4 notes (20%), drawn at random by patient for this training, seed 8" in html
-    assert "2 trainings with different hold-outs" in html and "scored on a hold-out of its own" in html
-    again = client.post(reverse("model_train", args=["ward"]), data | {"random_splits": "", "token": "u"})
+    assert "2 trainings with different hold-outs" in html
+    again = manager.post(page("model_train"), data | {"random_splits": "", "token": "u"})
     assert again.status_code == 422 and "Choose random hold-outs, or one of" in again.content.decode()
     assert Job.objects.count() == 2
 
 
 def test_the_api_trains_members_with_random_hold_outs(world):
     mia, path = Program(world.manager), "/projects/ward/models"
-    wanted = {"gold": 1, "kind": "bilstm", "settings": {"seed": 20}, "runs": 3, "random_splits": True}
+    wanted = {"gold": 1, "kind": "bilstm", "settings": {"seed": 20}, "runs": 2, "random_splits": True}
     items = mia.post(path, wanted).json()["items"]
     rows = [TrainedModel.objects.get(pk=each["id"]).params for each in items]
-    assert [(row["random_split"], row["settings"]["seed"]) for row in rows] == [(20, 20), (21, 21), (22, 22)]
-    wanted = {"gold": 1, "algorithm": "ap", "iterations": 5, "random_splits": True}
-    assert mia.post(path, wanted).json()["items"][0]["random_split"] == 7, "before the training has ended"
-    job = Job.objects.latest("pk")
-    work(job.pk)
-    read = mia.get(f"{path}/{TrainedModel.objects.get(job=job).pk}").json()
-    assert (read["random_split"], read["held_out"]) == (7, 4)
-    plain = mia.post(path, {"gold": 1, "algorithm": "ap"}).json()["items"]
-    assert plain[0]["random_split"] is None
+    assert [(row["random_split"], row["settings"]["seed"]) for row in rows] == [(20, 20), (21, 21)]
+    assert [each["random_split"] for each in items] == [20, 21], "before the trainings have ended"
+    assert mia.post(path, {"gold": 1, "algorithm": "ap"}).json()["items"][0]["random_split"] is None
     ablation = {"gold": 1, "kind": "stacked", "random_splits": True, "settings": {"embeddings": "a, b"}}
     refused = mia.post(f"{path}/ablations", ablation)
     assert refused.status_code == 422 and "scored on the same hold-out" in refused.content.decode()

@@ -1,30 +1,44 @@
-"""Refitting: the hold-out chooses the iterations, then the model learns from all notes but test notes."""
+"""Refitting: the hold-out chooses the iterations, then the model learns from all notes but test notes. How it ends."""
+
+import io
+import json
+import os
+import signal
+import sys
+from itertools import cycle
+from types import SimpleNamespace
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
-from django.test import Client
-from django.urls import reverse
 
 from annotations.core.errors import ServiceError
+from annotations.core.hooks import models_of
 from annotations.domain.gold.splits import Split
 from annotations.gold.services.splitting import split_by_lines, split_version
 from annotations.jobs.runner import run as work
-from annotations.models import GoldVersionNote, Job
+from annotations.jobs.services import queue
+from annotations.models import GoldVersionNote, Job, StoredFile
 from annotations.scores.selectors import learned_notes
+from models_runtime.backends import child, children
 from models_runtime.core.stages import learned_from
-from models_runtime.models import Run, TrainedModel
-from models_runtime.runs.services.runs import start_run
+from models_runtime.models import Calibration, TrainedModel
+from models_runtime.refining.services.starting import start_refinement
+from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble
+from models_runtime.runs.services.merging import review_together
+from models_runtime.training.jobs import training
+from models_runtime.training.jobs.checkpoints import checkpoint_of
+from models_runtime.training.services.training import start_training
+from tests import factories as make
+from tests.training.conftest import Killed, at_step, content_of, page, refused, resumed, run_of
+from tests.worlds.programs import Program
 
 pytestmark = pytest.mark.queue
 
-
-def client_of(user):
-    client = Client()
-    client.force_login(user)
-    return client
+SHARES = {"train": 60, "dev": 20, "test": 20}
 
 
-def test_a_refitted_model_learned_from_its_hold_out(world, trained):
+def test_a_refitted_model_learned_from_its_hold_out(world, trained, manager):
     model, job = trained(refit=True, iterations=20)
     card = model.card
     assert (job.state, job.error, job.done) == (Job.State.DONE, "", job.total)
@@ -38,47 +52,38 @@ def test_a_refitted_model_learned_from_its_hold_out(world, trained):
     plain, _ = trained(key="plain", iterations=card["iterations"])
     assert plain.card["sha256"] == card["refit"]["held_out_sha256"], "the scores belong to exactly this model"
     assert len(learned_from(plain)) == 16
-    html = client_of(world.manager).get(reverse("model", args=["ward", model.pk])).content.decode()
+    html = manager.get(page("model", model.pk)).content.decode()
     assert "These figures are of the model before the refit." in html and "20 notes, 80 spans" in html
-    run = start_run(project=world.project, backend=f"model:{model.pk}", actor=world.manager, key="r")
-    work(run.job_id)
-    author = Run.objects.get(pk=run.pk).author
+    author = run_of(world.project, f"model:{model.pk}").author
     assert learned_notes(author, learned_from(model)) == 20
+    split_version(version=world.version, seed="s", shares=SHARES, actor=None)
+    assert len(learned_from(TrainedModel.objects.get(pk=model.pk))) == 20, "test notes of today, too"
 
 
 def test_test_notes_stay_out_of_a_refit(world, trained):
-    split_version(version=world.version, seed="s", shares={"train": 60, "dev": 20, "test": 20}, actor=world.manager)
+    split_version(version=world.version, seed="s", shares=SHARES, actor=world.manager)
     model, _ = trained(refit=True)
     tested = GoldVersionNote.objects.filter(version=world.version, split=Split.TEST)
     assert model.card["refit"]["notes"] == 20 - tested.count()
     assert not learned_from(model).intersection(tested.values_list("document_id", flat=True))
 
 
-def test_a_new_split_does_not_make_a_model_forget(world, trained):
-    model, _ = trained(refit=True, iterations=20)
-    split_version(version=world.version, seed="s", shares={"train": 60, "dev": 20, "test": 20}, actor=None)
-    assert len(learned_from(TrainedModel.objects.get(pk=model.pk))) == 20, "test notes of today, too"
-
-
-def test_a_language_model_is_not_refitted(world, trained):
-    with pytest.raises(ServiceError, match="can't be refitted"):
-        trained(refit=True, backend="characters")
-
-
-def test_the_form_and_the_command_refit(world):
+def test_the_form_and_the_command_refit(world, manager):
+    refused(world, "can't be refitted", refit=True, backend="characters")
     data = {"gold": 1, "algorithm": "crf:ap", "refit": "on", "token": "t", "language": "", "base": ""}
-    response = client_of(world.manager).post(reverse("model_train", args=["ward"]), data)
-    assert response.status_code == 302
-    assert TrainedModel.objects.get().params["refit"] is True
+    assert manager.post(page("model_train"), data).status_code == 302
     call_command("train_model", "ward", gold=1, algorithm="ap", refit=True)
     assert TrainedModel.objects.filter(params__refit=True).count() == 2
 
 
 def test_a_ready_made_split_by_name_and_pattern(world):
+    def split(lines, seed="ready"):
+        return split_by_lines(version=world.version, lines=lines, seed=seed, actor=world.manager)
+
     lines = "# made elsewhere\ncaso-0*,train\ncaso-1*\tdev\n"
-    found = split_by_lines(version=world.version, lines=lines, seed="ready", actor=world.manager)
+    found = split(lines)
     assert (found.made, found.notes) == (True, {"train": 10, "dev": 10, "test": 0})
-    assert not split_by_lines(version=world.version, lines=lines, seed="ready", actor=world.manager).made
+    assert not split(lines).made
     for wrong, why in (
         ("caso-*,train\ncaso-99,dev", "Line 2: this version has no note “caso-99”"),
         ("caso-*,train\ncaso-01,dev", "Line 2: the note “caso-01” is of the same patient as “caso-00”"),
@@ -87,18 +92,16 @@ def test_a_ready_made_split_by_name_and_pattern(world):
         ("caso-0*,train\ncaso-*,dev", "Line 2: the note “caso-00” is in train already, by line 1"),
     ):
         with pytest.raises(ServiceError, match=why):
-            split_by_lines(version=world.version, lines=wrong, seed="other", actor=world.manager)
+            split(wrong, "other")
 
 
-def test_a_ready_made_split_on_the_page_and_by_command(world, tmp_path):
-    url = reverse("gold_split", args=["ward", 1])
-    client = client_of(world.manager)
-    wrong = client.post(url, {"lines": "caso-0*,train\ncaso-1*,testing", "seed": "ready-made"})
+def test_a_ready_made_split_on_the_page_and_by_command(world, manager, tmp_path):
+    wrong = manager.post(page("gold_split", 1), {"lines": "caso-0*,train\ncaso-1*,testing", "seed": "ready-made"})
     html = wrong.content.decode()
     assert wrong.status_code == 422 and "Line 2: “testing” is not a split" in html
     # The lines are still there, in an open form.
     assert "caso-1*,testing" in html and '<details class="field" open><summary>Use a ready-made split' in html
-    client.post(url, {"lines": "caso-0*,train\ncaso-1*,test", "seed": "ready-made"})
+    manager.post(page("gold_split", 1), {"lines": "caso-0*,train\ncaso-1*,test", "seed": "ready-made"})
     world.version.refresh_from_db()
     assert (world.version.split_seed, world.version.split_shares["test"]) == ("ready-made", 50)
     file = tmp_path / "split.csv"
@@ -106,3 +109,199 @@ def test_a_ready_made_split_on_the_page_and_by_command(world, tmp_path):
     call_command("split_gold", "ward", 1, lines=file, notes=["caso-1*=dev"], seed="two")
     world.version.refresh_from_db()
     assert world.version.split_shares == {"train": 50, "dev": 50, "test": 0}
+
+
+State = TrainedModel.State
+# What differs between two trainings that give the same model.
+OWN = {"date", "seconds", "memory"}
+NETWORK = {"backend": "transformer", "algorithm": "fresh", "base": "tiny-bert", "iterations": 3, "refit": True}
+# F1 on the held-out notes after each epoch: the second one is the best.
+FIGURES = [0.2, 0.9, 0.5]
+BEST = 2
+
+
+@pytest.fixture
+def here(monkeypatch):
+    """Trainings run in this process, by the code of the child process, because its libraries load slowly."""
+
+    def train(module, notes, path, *, options, unlabeled, on_step, held_out=(), self_labeled=()):
+        def say(message):
+            if on_step(message):
+                os.kill(os.getpid(), signal.SIGUSR1)
+
+        parts = (map(children._line, notes), unlabeled, map(children._line, held_out), self_labeled)
+        sent = [options, *(value for part in parts for value in (*part, None))]
+        lines = [json.dumps(value).encode() for value in sent]
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=lines))
+        return child._learned(module, path, say)
+
+    earlier = signal.getsignal(signal.SIGUSR1)
+    monkeypatch.setattr(children, "train", train)
+    yield
+    signal.signal(signal.SIGUSR1, earlier)
+
+
+@pytest.fixture
+def network(here, home, monkeypatch):
+    """The options of a training of a transformer, whose epochs have the F1 of FIGURES."""
+    from models_runtime.backends.token_classification.held_out import HeldOut
+
+    figures = cycle(FIGURES)
+    monkeypatch.setattr(HeldOut, "figures", lambda self: {"f1": next(figures) if list(self._notes) else None})
+    return NETWORK
+
+
+def card_of(model):
+    return {key: value for key, value in model.card.items() if key not in OWN}
+
+
+def page_of(client, model):
+    return client.get(page("model", model.pk)).content.decode()
+
+
+def killed_in_refit(world, monkeypatch, step, **options):
+    """Start a training whose worker is killed at this iteration of the refit."""
+
+    def kill():
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        at_step(patch, step, kill, refit=True)
+        model = start_training(project=world.project, gold=1, actor=None, key="killed", **options)
+        with pytest.raises(Killed):
+            work(model.job_id)
+    model.refresh_from_db()
+    return model
+
+
+def ended_well(model):
+    """Let another worker continue, and check how it ends."""
+    model, job = resumed(model), Job.objects.get(pk=model.job_id)
+    assert (job.state, job.error, job.attempt, job.done) == (Job.State.DONE, "", 2, job.total)
+    return model
+
+
+def check_nothing_is_kept(model):
+    assert model.stored_file is None and not StoredFile.objects.exists() and not Calibration.objects.exists()
+    assert "refit" not in model.card and "sha256" not in model.card
+
+
+def test_a_refit_whose_worker_is_killed_gives_the_same_model(world, trained, manager, monkeypatch):
+    model = killed_in_refit(world, monkeypatch, 3, iterations=8, refit=True)
+    check_nothing_is_kept(model)
+    assert model.state == State.TRAINING and len(model.card["refit_losses"]) == 2
+    html = page_of(manager, model)
+    assert f"Refit on all notes: 2 of {model.card['refit_most']} iterations" in html
+    assert "Refit with" not in html and 'id="model-enough"' not in html
+    whole, _ = trained(key="whole", refit=True)
+    assert card_of(ended_well(model)) == card_of(whole)
+    assert "Refit with" in page_of(manager, model)
+
+
+def test_a_canceled_refit_leaves_no_model_and_starts_again(manager, trained, monkeypatch, network):
+    at_step(monkeypatch, 1, lambda: queue.cancel(Job.objects.get(kind="train")), refit=True)
+    model, job = trained(**network)
+    assert (job.state, model.state, len(model.hold_out)) == (Job.State.CANCELED, State.FAILED, 3)
+    check_nothing_is_kept(model)
+    assert not checkpoint_of(model.pk).exists()
+    html = page_of(manager, model)
+    assert "F1 on held-out notes by epoch" in html
+    assert not any(words in html for words in ("Refit on all notes", "Refit with", "was kept"))
+    manager.post(page("job_retry", job.number))
+    model.refresh_from_db()
+    assert (model.state, model.card) == (State.TRAINING, {})
+
+
+def test_a_network_is_refitted_for_the_epochs_that_the_hold_out_chose(world, trained, manager, monkeypatch, network):
+    score, scored = training.hold_out_scores, []
+
+    def spied(backend, *words, **options):
+        scored.append(backend.revision)
+        return score(backend, *words, **options)
+
+    monkeypatch.setattr(training, "hold_out_scores", spied)
+    whole, job = trained(**network)
+    assert (job.state, job.error, job.done) == (Job.State.DONE, "", job.total)
+    card, refit = whole.card, whole.card["refit"]
+    assert whole.hold_out == FIGURES
+    assert card["iterations"] == card["refit_most"] == refit["iterations"] == len(card["refit_losses"]) == BEST
+    # The figures are those of the held-out model after that epoch, of which only the hash is kept.
+    (revision,) = scored
+    assert refit["held_out_sha256"][:12] in revision
+    assert refit["held_out_sha256"] != card["sha256"] == whole.stored_file.sha256
+    assert (card["notes"], card["scores"]["notes"], refit["notes"]) == (16, 4, 20)
+    assert "The best epoch was kept" in page_of(manager, whole)
+
+    model = killed_in_refit(world, monkeypatch, 2, **network)
+    kept = checkpoint_of(model.pk).parent
+    assert (kept / "refit").exists() and not StoredFile.objects.filter(pk__gt=whole.stored_file_id).exists()
+    trained_again = []
+    with monkeypatch.context() as patch:
+        at_step(patch, 1, lambda: trained_again.append((kept / "refit").stat().st_mtime_ns), refit=True)
+        before = (kept / "refit").stat().st_mtime_ns
+        assert card_of(ended_well(model)) == card_of(whole)
+    assert trained_again == [before], "the first epoch of the refit came from its checkpoint"
+    assert not kept.exists()
+
+
+def test_a_refit_after_an_early_end_takes_the_best_epoch_so_far(manager, trained, monkeypatch, network):
+    at_step(monkeypatch, BEST, lambda: manager.post(page("model_enough", TrainedModel.objects.get().pk)))
+    model, job = trained(**network)
+    assert (job.state, job.error, model.hold_out) == (Job.State.DONE, "", FIGURES[:2])
+    assert model.card["iterations"] == model.card["refit"]["iterations"] == BEST
+
+
+def printed(*words):
+    out = io.StringIO()
+    call_command(*words, stdout=out)
+    return out.getvalue()
+
+
+def test_scores_say_on_page_command_and_api_that_the_model_was_trained_on_these_notes(world, trained, manager):
+    plain, _ = trained(key="plain", iterations=2)
+    refit, _ = trained(key="refit", refit=True, iterations=2)
+    about = {"project": world.project, "actor": world.manager}
+    of_plain, of_refit = (run_of(world.project, f"model:{model.pk}", model.name).author for model in (plain, refit))
+    (used,) = next(filter(None, models_of(author=of_refit)))
+    assert (used.model, used.notes, used.spans) == (refit.name, 20, 80), "for certificates"
+    other = make.make_author(world.project, kind="run", name="other")
+    refined = start_refinement(**about, source=of_refit.name, method="external", key="refined").author
+    for note in world.version.notes.select_related("document"):
+        for author in (other, refined):
+            make.make_set(note.document, author, submitted=True)
+    members = [MemberChoice(f"model:{plain.pk}"), MemberChoice(f"model:{refit.pk}")]
+    merged = review_together(**about, runs=[other.name, of_refit.name], key="merged")
+    both = start_ensemble(**about, members=members, method="union", key="both")
+    for run in (merged, both):
+        work(run.job_id)
+    everything = list(world.version.notes.values_list("document", flat=True))
+    for author, notes in (
+        (other, 0), (of_plain, 16), (of_refit, 20), (merged.author, 20), (both.author, 20), (refined, 20),
+    ):  # fmt: skip
+        assert learned_notes(author, everything) == notes, author
+    compared = json.loads(printed("compare_runs", "ward", "--gold", "1", "--runs", f"{of_plain.name},other", "--json"))
+    assert [one["notes_learned_from"] for one in compared["runs"]] == [16, 0]
+    html = manager.get(f"{page('runs_compare')}?gold=1&a={of_plain.pk}&a={other.pk}").content.decode()
+    assert "trained on 16 of these notes" in html
+    said = f"The model of {of_refit.name} was trained on 20 of these notes, so its figures are too optimistic."
+    assert said in manager.get(page("score", 1, of_refit.pk)).content.decode()
+    assert "was trained on" not in manager.get(page("score", 1, other.pk)).content.decode()
+    score = ("score", "ward", "--gold", "1", "--author", of_refit.name)
+    by_api = Program(world.manager).get(f"/projects/ward/scores/1/{of_refit.pk}").json()["figures"]
+    assert said in printed(*score)
+    assert json.loads(printed(*score, "--json"))["notes_learned_from"] == by_api["notes_learned_from"] == 20
+
+
+def test_an_uploaded_file_of_a_refitted_model_says_which_notes_chose_its_iterations(trained, manager):
+    model, _ = trained(refit=True, iterations=2)
+    data = content_of(model)
+    manager.post(page("model_retire", model.pk))  # an upload of the same file would be this model
+    manager.post(page("model_upload"), {"file": SimpleUploadedFile("m.zip", data), "name": "copy"})
+    copy = TrainedModel.objects.get(name="copy")
+    html = manager.get(page("model", copy.pk)).content.decode()
+    assert "20 notes elsewhere. 4 of them chose the iterations, so figures on them are too optimistic." in html
+    again = b"".join(manager.get(page("model_file", copy.pk)).streaming_content)
+    assert again == data, "the next installation gets the same statement"
+    rows = {row["model"]: row for row in json.loads(printed("models", "ward", "--json"))["models"]}
+    assert (rows["copy"]["refit_elsewhere"], rows[model.name]["refit_elsewhere"]) == (4, None)
+    assert rows["copy"]["thresholds"] == [] != rows[model.name]["thresholds"]

@@ -1,9 +1,11 @@
-"""Training on a frozen gold version: stored results, cancellation, erasure, repeatability."""
+"""Training on a frozen gold version: what is stored, cancellation, erasure, repeatability; spaCy in epochs."""
 
 import hashlib
+import io
+from contextlib import nullcontext
 
 import pytest
-from django.urls import reverse
+from django.core.management import CommandError, call_command
 
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import delete_expired, read_chunks
@@ -17,10 +19,13 @@ from models_runtime.backends import children
 from models_runtime.core.gold_notes import gold_notes, other_notes, training_notes
 from models_runtime.models import Run, TrainedModel
 from models_runtime.runs.services.runs import start_run
+from models_runtime.training.jobs.checkpoints import checkpoint_of, forget_stale
 from models_runtime.training.jobs.watching import Watch
 from models_runtime.training.services.trained import retire_model
-from models_runtime.training.services.training import start_training
+from models_runtime.training.services.training import end_early, start_training
 from tests.factories import label_of, make_project
+from tests.training.conftest import at_step, page, refused, run_of
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.queue
 
@@ -38,10 +43,8 @@ def test_a_training_keeps_the_model_its_card_and_its_losses(world, trained):
     assert card["split_of_version"] is False and card["algorithm"] == "lbfgs" and card["seconds"] > 0
     assert [level["granularity"] for level in card["scores"]["levels"]] == ["subcategory", "category", "binary"]
     assert card["scores"]["levels"][0]["micro"]["gold"] == 16
-    assert card["scores"]["levels"][0]["micro"]["f1"] > 0.8
-    assert card["scores"]["characters"]["recall"] > 0.8
-    assert len(model.losses) == card["iterations"] == 8
-    assert model.losses[-1] < model.losses[0]
+    assert card["scores"]["levels"][0]["micro"]["f1"] > 0.8 and card["scores"]["characters"]["recall"] > 0.8
+    assert len(model.losses) == card["iterations"] == 8 and model.losses[-1] < model.losses[0]
     content = b"".join(read_chunks(model.stored_file))
     assert hashlib.sha256(content).hexdigest() == card["sha256"] == model.stored_file.sha256
     assert job.done == job.total == 9
@@ -60,21 +63,16 @@ def test_a_training_fails_if_a_patient_is_erased_meanwhile(world, trained, monke
     model, job = trained()
     assert (job.state, model.state, model.stored_file) == (Job.State.FAILED, State.FAILED, None)
     assert "erased during this work" in job.error
-    monkeypatch.undo()
-    again, _ = trained("again")
-    assert again.state == State.READY
 
 
 def test_a_training_ends_at_the_first_iteration_after_a_patient_is_erased(world, trained, monkeypatch):
     """It doesn't run to its end, which can be hours away, and stores no figures from the notes."""
-    learn, ended = children.train, []
+    learn, write, ended = children.train, Watch._write, []
 
     def then_ended(*args, **options):
         found = learn(*args, **options)
         ended.append(True)
         return found
-
-    write = Watch._write
 
     def after_an_erasure(self):
         if Document.objects.filter(patient_id="p3").exists():
@@ -88,56 +86,35 @@ def test_a_training_ends_at_the_first_iteration_after_a_patient_is_erased(world,
     assert "erased during this work" in job.error and not ended
 
 
-def test_the_same_gold_gives_the_same_model_and_another_algorithm_another(trained):
-    one, _ = trained("a")
-    two, _ = trained("b")
-    other, _ = trained("c", algorithm="ap")
-    assert one.card["sha256"] == two.card["sha256"] != other.card["sha256"]
-    assert [one.name, two.name, other.name] == ["crf-1", "crf-2", "crf-3"]
-
-
 def test_no_patient_stands_on_both_sides_and_a_split_of_the_version_is_kept(world):
-    splits = training_notes(world.version)
-    assert (len(splits.train), len(splits.hold_out), splits.of_version) == (16, 4, False)
-    assert splits == training_notes(world.version)
+    def splits(**shares):
+        if shares:
+            split_version(version=world.version, seed=f"s{shares['dev']}", shares=shares, actor=None)
+            world.version.refresh_from_db()
+        found = training_notes(world.version)
+        return found, (len(found.train), len(found.hold_out), found.of_version)
 
     def patients(ids):
-        rows = world.version.notes.filter(document__in=ids)
-        return set(rows.values_list("document__patient_id", flat=True))
+        return set(world.version.notes.filter(document__in=ids).values_list("document__patient_id", flat=True))
 
-    assert not patients(splits.train) & patients(splits.hold_out)
-    split_version(version=world.version, seed="s", shares={"train": 60, "dev": 20, "test": 20}, actor=None)
-    world.version.refresh_from_db()
-    splits = training_notes(world.version)
-    assert (len(splits.train), len(splits.hold_out), splits.seed, splits.of_version) == (12, 4, "s", True)
-
-
-def test_a_split_without_dev_holds_out_of_train_alone(world):
-    split_version(version=world.version, seed="s", shares={"train": 50, "dev": 0, "test": 50}, actor=None)
-    world.version.refresh_from_db()
-    splits = training_notes(world.version)
+    found, counts = splits()
+    assert counts == (16, 4, False) and splits()[0] == found
+    assert not patients(found.train) & patients(found.hold_out)
+    found, counts = splits(train=60, dev=20, test=20)
+    assert counts == (12, 4, True) and found.seed == "s20"
+    # Without dev, notes of train are held out, and none of test.
+    found, counts = splits(train=50, dev=0, test=50)
     test = set(world.version.notes.filter(split="test").values_list("document_id", flat=True))
-    assert len(splits.train) + len(splits.hold_out) == 10
-    assert not test & {*splits.train, *splits.hold_out}
+    assert sum(counts[:2]) == 10 and not test & {*found.train, *found.hold_out}
 
 
-def test_other_notes_are_those_without_gold_at_the_start(world):
-    texts = list(other_notes(world.version, newest=10**9))
-    assert len(texts) == 2
+def test_the_texts_and_labels_that_it_learns_from(world):
+    """Other notes are those without gold at the start; a merged label is learned as what it became."""
+    assert len(list(other_notes(world.version, newest=10**9))) == 2
     assert list(other_notes(world.version, newest=0)) == []
-
-
-def test_a_merged_label_is_learned_as_what_it_became(world):
     merge_labels(source=label_of(world.project, "DOCTOR"), target=label_of(world.project, "PATIENT"), actor=None)
     _, spans = next(gold_notes(world.version, training_notes(world.version).train))
     assert {span.label for span in spans} == {"PATIENT", "DATE", "CITY"}
-
-
-@pytest.mark.both_databases
-def test_two_starts_by_a_double_click_are_one_training(world):
-    one, two = (start_training(project=world.project, gold=1, actor=world.manager, key="same") for _ in range(2))
-    assert one == two
-    assert (Job.objects.count(), TrainedModel.objects.count()) == (1, 1)
 
 
 def test_invalid_trainings_are_rejected_at_once(world):
@@ -151,55 +128,31 @@ def test_invalid_trainings_are_rejected_at_once(world):
         ({"backend": "bert"}, "Choose one of: crf, spacy"),
         ({"backend": "spacy", "algorithm": "ap"}, "Choose one of: cnn, quick"),
     ):
-        with pytest.raises(ServiceError, match=why):
-            start_training(project=world.project, actor=None, key="k", **{"gold": 1, **options})
+        refused(world, why, **options)
     assert not Job.objects.exists()
 
 
 @pytest.mark.both_databases
-def test_a_name_that_is_taken_and_a_version_without_spans(world):
-    start_training(project=world.project, gold=1, actor=None, key="a", name="mine")
-    with pytest.raises(ServiceError, match="already exists"):
-        start_training(project=world.project, gold=1, actor=None, key="b", name="mine")
+def test_a_double_click_a_name_that_is_taken_and_a_version_without_spans(world):
+    given = {"project": world.project, "gold": 1, "actor": world.manager, "name": "mine"}
+    assert start_training(**given, key="same") == start_training(**given, key="same")
+    assert (Job.objects.count(), TrainedModel.objects.count()) == (1, 1)
+    refused(world, "already exists", name="mine")
     GoldVersion.objects.update(span_count=0)
-    with pytest.raises(ServiceError, match="no spans"):
-        start_training(project=world.project, gold=1, actor=None, key="c")
-
-
-def canceled_at(step, monkeypatch):
-    """Cancel the job at this step of the training."""
-    train = children.train
-
-    def watched(*words, on_step, **options):
-        def tell(said):
-            if said and said["iteration"] == step:
-                queue.cancel(Job.objects.get(kind="train"))
-            on_step(said)
-
-        return train(*words, on_step=tell, **options)
-
-    monkeypatch.setattr(children, "train", watched)
-    monkeypatch.setattr("annotations.jobs.runner.claims.WRITE_EVERY", 0)
+    refused(world, "no spans")
 
 
 @pytest.mark.both_databases
-def test_a_canceled_training_leaves_no_model(world, trained, monkeypatch):
-    canceled_at(2, monkeypatch)
-    model, job = trained(name="mine", iterations=1000)
+def test_a_canceled_training_leaves_no_model_and_starts_again_with_the_same_settings(
+    world, manager, trained, monkeypatch
+):
+    with monkeypatch.context() as patch:
+        at_step(patch, 2, lambda: queue.cancel(Job.objects.get(kind="train")))
+        model, job = trained(name="mine", iterations=12)
     assert (job.state, model.state, model.stored_file) == (Job.State.CANCELED, State.FAILED, None)
     assert not StoredFile.objects.exists()
-    # The name is free again.
-    start_training(project=world.project, gold=1, actor=None, key="b", name="mine")
-
-
-def test_a_canceled_training_starts_again_with_the_same_settings(world, client, trained, monkeypatch):
-    with monkeypatch.context() as patch:
-        canceled_at(2, patch)
-        model, job = trained(name="mine", iterations=12)
-    assert (job.state, model.state) == (Job.State.CANCELED, State.FAILED)
-    client.force_login(world.manager)
-    assert 'id="job-retry"' in client.get(reverse("model", args=["ward", model.pk])).content.decode()
-    client.post(reverse("job_retry", args=["ward", job.number]))
+    assert 'id="job-retry"' in manager.get(page("model", model.pk)).content.decode()
+    manager.post(page("job_retry", job.number))
     model.refresh_from_db()
     assert (model.state, model.losses) == (State.TRAINING, [])
     work(model.job_id)
@@ -208,62 +161,128 @@ def test_a_canceled_training_starts_again_with_the_same_settings(world, client, 
     assert model.card["sha256"] == trained("whole", iterations=12)[0].card["sha256"]
 
 
-def test_a_failed_training_whose_name_is_taken_by_now_says_so(world, client):
-    model = start_training(project=world.project, gold=1, actor=None, key="a", name="mine")
+def test_a_training_that_waits_is_canceled_at_once_and_its_name_may_be_taken(world, manager):
+    given = {"project": world.project, "gold": 1, "actor": None, "name": "mine"}
+    model = start_training(**given, key="a")
     queue.cancel(model.job)
-    start_training(project=world.project, gold=1, actor=None, key="b", name="mine")
-    client.force_login(world.manager)
-    response = client.post(reverse("job_retry", args=["ward", model.job.number]), follow=True)
+    model.refresh_from_db()
+    assert model.state == State.FAILED
+    start_training(**given, key="b")
+    response = manager.post(page("job_retry", model.job.number), follow=True)
     assert "now named “mine”" in str(next(iter(response.context["messages"])))
     model.refresh_from_db()
     assert (model.state, Job.objects.get(pk=model.job_id).state) == (State.FAILED, Job.State.CANCELED)
 
 
-def test_a_training_that_waits_is_canceled_at_once(world):
-    model = start_training(project=world.project, gold=1, actor=None, key="a")
-    queue.cancel(model.job)
-    model.refresh_from_db()
-    assert model.state == State.FAILED
-
-
-def test_a_lost_training_process_is_reported(world, trained, monkeypatch):
+def test_a_lost_training_process_is_reported(trained, monkeypatch):
     monkeypatch.setattr(children, "_messages", lambda process: iter(()))
     model, job = trained()
     assert (job.state, model.state) == (Job.State.FAILED, State.FAILED)
     assert "training process was lost" in job.error
 
 
-def test_a_model_outlives_the_files_that_expire(trained):
-    model, _ = trained()
-    assert model.stored_file.expires_at is None
-    delete_expired()
+# Seconds without any report.
+QUIET = 120
+
+
+def started(world, key="a", **options):
+    options = {"backend": "spacy", **options}
+    return start_training(project=world.project, gold=1, actor=None, key=key, **options)
+
+
+def test_a_spacy_model_from_the_form_to_a_run(world, manager):
+    shown = manager.get(page("models")).content.decode()
+    assert 'value="crf:lbfgs" required checked' in shown and 'value="spacy:cnn"' in shown
+    there = manager.post(page("model_train"), {"gold": 1, "algorithm": "spacy:quick", "token": "t"}).url
+    model = TrainedModel.objects.get()
+    assert (model.backend, model.params["algorithm"], model.name) == ("spacy", "quick", "spacy-1")
+    assert "training resumes after the last complete epoch" in manager.get(there).content.decode()
+    TrainedModel.objects.update(params=model.params | {"iterations": 3})
+    work(model.job_id)
     model.refresh_from_db()
-    assert model.stored_file is not None
+    assert (Job.objects.get().error, model.state) == ("", State.READY)
+    assert len(model.losses) == len(model.hold_out) == model.card["iterations"] == 3
+    assert model.card["scores"]["levels"][0]["micro"]["gold"] == 16
+    # The last epoch's F1 and the card's F1 are of the same notes with the same weights.
+    assert model.hold_out[-1] == pytest.approx(model.card["scores"]["levels"][0]["micro"]["f1"] or 0, abs=1e-3)
+    assert not checkpoint_of(model.pk).exists()
+    assert "F1 on held-out notes by epoch" in manager.get(there).content.decode()
+    assert model.card["sha256"][:12] in run_of(world.project, "spacy-1").revision
 
 
-def run_of(world, word, key="run"):
-    run = start_run(project=world.project, backend=word, actor=world.manager, key=key)
-    work(run.job_id)
-    run.refresh_from_db()
-    return run, Job.objects.get(pk=run.job_id)
+def test_a_training_that_is_ended_early_keeps_its_whole_epochs(manager, trained, monkeypatch):
+    def press():
+        model = TrainedModel.objects.get()
+        assert 'id="model-enough"' in manager.get(page("model", model.pk)).content.decode()
+        manager.post(page("model_enough", model.pk))
+        assert "Training is ending" in manager.get(page("model", model.pk)).content.decode()
+
+    at_step(monkeypatch, 1, press)
+    model, job = trained(backend="spacy", iterations=500)
+    assert (job.state, model.state) == (Job.State.DONE, State.READY)
+    assert 1 <= model.card["iterations"] == len(model.losses) < 500
 
 
-def test_a_trained_model_runs_by_its_name_and_by_its_number(world, trained):
-    model, _ = trained(name="ward model")
-    run, job = run_of(world, "ward model")
-    assert (job.state, job.error, run.author.name, run.backend) == (
-        Job.State.DONE, "", "ward model-1", f"model:{model.pk}"
-    )  # fmt: skip
+def test_who_may_end_which_trainings_early(world):
+    crf, spacy = started(world, backend="crf"), started(world, "b")
+    for model, why in ((crf, "can't end training early"), (spacy, "not running")):
+        with pytest.raises(ServiceError, match=why):
+            end_early(model=model)
+    Job.objects.filter(pk=spacy.job_id).update(state="running")
+    words = ("models", "ward", "--end-early", spacy.name, "--by")
+    for person, enough in (("reviewer", False), ("manager", True)):
+        with nullcontext() if enough else pytest.raises(CommandError, match="doesn't have permission"):
+            call_command(*words, person, "--json", stdout=io.StringIO())
+        spacy.refresh_from_db()
+        assert spacy.enough == enough
+
+
+def test_checkpoints_of_ended_trainings_are_deleted(world):
+    live, old = checkpoint_of(started(world).pk), checkpoint_of(10**6)
+    for path in (live, old):
+        path.write_bytes(b"x")
+        assert path.parent.stat().st_mode & 0o077 == 0
+    forget_stale()
+    assert live.exists() and not old.parent.exists()
+    TrainedModel.objects.update(state=State.FAILED)
+    forget_stale()
+    assert not live.exists()
+
+
+def test_without_spacy_the_error_says_what_to_do(manager, trained, monkeypatch):
+    monkeypatch.setattr("models_runtime.core.registry.find_spec", lambda name: None)
+    assert "make setup-models" in manager.get(page("models")).content.decode()
+    monkeypatch.setattr(children, "CHILD", "tests.training.child_without_spacy")
+    model, job = trained(backend="spacy")
+    assert (job.state, model.state) == (Job.State.FAILED, State.FAILED)
+    assert "“spacy” is not installed on this worker. Run “make setup-models”" in job.error
+
+
+def test_the_same_gold_gives_the_same_model_and_another_algorithm_another(model, trained):
+    two, _ = trained("b", iterations=5)
+    other, _ = trained("c", algorithm="ap", iterations=5)
+    assert model.card["sha256"] == two.card["sha256"] != other.card["sha256"]
+    assert [model.name, two.name, other.name] == ["crf-1", "crf-2", "crf-3"]
+
+
+def test_a_trained_model_runs_by_its_name_and_by_its_number(world, model, settings):
+    TrainedModel.objects.filter(pk=model.pk).update(name="ward model")
+    assert model.stored_file.expires_at is None
+    delete_expired()  # A model outlives the files that expire.
+    # A damaged copy on the worker's machine is written anew.
+    copy = settings.DATA_DIR / "models" / f"{model.card['sha256']}.zip"
+    copy.parent.mkdir(exist_ok=True)
+    copy.write_bytes(b"half")
+    run = run_of(world.project, "ward model")
+    assert (run.author.name, run.backend) == ("ward model-1", f"model:{model.pk}")
     assert model.card["sha256"][:12] in run.revision
     assert AnnotationSet.objects.filter(author=run.author).count() == 22
     span = Span.objects.filter(annotation_set__author=run.author).first()
     assert 0 < span.confidence <= 1 and span.source.startswith("crf-")
-    again, _ = run_of(world, f"model:{model.pk}", "again")
-    assert again.author.name == "ward model-2"
+    assert run_of(world.project, f"model:{model.pk}", "again").author.name == "ward model-2"
 
 
-def test_a_model_with_labels_that_the_project_lacks_is_refused(world, trained):
-    model, _ = trained()
+def test_a_model_with_labels_that_the_project_lacks_is_refused(world, model):
     other = make_project(labels=[("NAME", [("PATIENT", "1")])])
     TrainedModel.objects.update(project=other)
     with pytest.raises(ServiceError, match="have its labels CITY, DATE, DOCTOR"):
@@ -273,14 +292,13 @@ def test_a_model_with_labels_that_the_project_lacks_is_refused(world, trained):
     TrainedModel.objects.update(project=other)
     work(run.job_id)
     job = Job.objects.get(pk=run.job_id)
-    assert (job.state, "doesn't have: CITY, DATE, DOCTOR" in job.error) == (Job.State.FAILED, True)
+    assert job.state == Job.State.FAILED and "doesn't have: CITY, DATE, DOCTOR" in job.error
 
 
-def test_a_retired_model_has_no_weights_and_keeps_its_runs(world, trained, settings):
-    model, _ = trained()
-    run, _ = run_of(world, model.name)
-    cached = list((settings.DATA_DIR / "models").glob(f"{model.card['sha256']}.zip"))
-    assert len(cached) == 1
+def test_a_retired_model_has_no_weights_and_keeps_its_runs(world, model, trained, settings):
+    run = run_of(world.project, model.name)
+    copy = settings.DATA_DIR / "models" / f"{model.card['sha256']}.zip"
+    assert copy.exists()
     retire_model(model=model, actor=world.manager)
     model.refresh_from_db()
     assert (model.state, model.stored_file, StoredFile.objects.count()) == (State.RETIRED, None, 0)
@@ -289,13 +307,34 @@ def test_a_retired_model_has_no_weights_and_keeps_its_runs(world, trained, setti
         start_run(project=world.project, backend=model.name, actor=None, key="late")
     # The copy on the worker's machine is deleted when the next model is loaded.
     other, _ = trained("other", iterations=3)
-    run_of(world, other.name, "next")
-    assert not cached[0].exists()
+    run_of(world.project, other.name, "next")
+    assert not copy.exists()
 
 
-def test_a_damaged_copy_is_written_anew(world, trained, settings):
-    model, _ = trained()
-    folder = settings.DATA_DIR / "models"
-    folder.mkdir(exist_ok=True)
-    (folder / f"{model.card['sha256']}.zip").write_bytes(b"half")
-    assert run_of(world, model.name)[1].state == Job.State.DONE
+@pytest.mark.processes
+def test_a_killed_training_of_epochs_continues_and_gives_the_same_model(world, redis_server, processes):
+    """It continues from its checkpoint: models_runtime.backends.spacy_ner.checkpoint."""
+    whole = started(world, "whole", iterations=3)
+    work(whole.job_id)
+    processes("relay")
+    worker = processes("work")
+    model = started(world, "killed", iterations=3)
+
+    def progress():
+        """Loading libraries and scoring the model take long and report nothing."""
+        model.refresh_from_db()
+        model.job.refresh_from_db()
+        return model.state, len(model.losses), model.job.state, model.job.attempt, model.job.done
+
+    wait_for(lambda: len(model.losses) > 1, QUIET, "the first epochs", progress)
+    worker.kill9()
+    kept = checkpoint_of(model.pk)
+    assert kept.is_file()
+    processes("work")
+    wait_for(lambda: model.job.state == Job.State.DONE, QUIET, "the training to end", progress)
+    assert Job.objects.get(pk=model.job_id).attempt == 2
+    wait_for(lambda: not kept.parent.exists(), what="the checkpoint to go")
+    for row in (model, whole):
+        row.refresh_from_db()
+        assert (row.state, len(row.losses)) == (State.READY, 3)
+    assert model.card["sha256"] == whole.card["sha256"]

@@ -1,64 +1,59 @@
-"""Transformers in the product: starting weights from a folder, training, runs, training from a trained model."""
+"""Transformers and masked language models in the product: weights from a folder, options, epochs, runs."""
 
+import io
 import json
 import re
 import shutil
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.urls import reverse
 
 from annotations.core.errors import ServiceError
 from annotations.jobs.runner import run as work
-from annotations.models import Job, Span
+from annotations.models import Document, Job, Span, StoredFile
+from annotations.ops.selectors.free_texts import free_texts
 from models_runtime.backends import BackendError, children
+from models_runtime.core import gold_notes
 from models_runtime.core import weights as found_here
+from models_runtime.core.gold_notes import all_other_notes
+from models_runtime.core.registry import TRAINABLE
+from models_runtime.core.stages import strategy_of
 from models_runtime.core.weights import weights
+from models_runtime.loop.services.loop import loop_of
 from models_runtime.models import Run, TrainedModel
 from models_runtime.runs.services.external import start_external
-from models_runtime.training.jobs import watching
-from models_runtime.training.services.training import start_training
-from tests.backends.made_weights import tiny_bert
-from tests.training.conftest import made_notes
-from tests.worlds import learners
+from models_runtime.training.jobs import training, watching
+from models_runtime.training.jobs.checkpoints import checkpoint_of
+from models_runtime.training.services.training import all_base_models, start_training
+from tests import factories as make
+from tests.training.conftest import page, refused, run_of
+from tests.worlds.checks import check_page
 
 pytestmark = pytest.mark.queue
 
 State = TrainedModel.State
-TEXTS = [text for text, _ in made_notes(40)]
 # Where it computed, and with how much memory.
 DEVICE = re.compile(r"CPU \(no GPU available\), peak memory [\d.]+\s[MG]B")
-
-
-@pytest.fixture(scope="session")
-def made(tmp_path_factory):
-    home = tmp_path_factory.mktemp("weights")
-    tiny_bert(home / "tiny-bert", TEXTS)
-    tiny_bert(home / "tiny-tagger", TEXTS, ["O", "B-PER", "I-PER", "B-CITY", "I-CITY"])
-    return home
-
-
-@pytest.fixture
-def home(made, monkeypatch):
-    monkeypatch.setattr(found_here, "home", lambda: made)
-    return made
-
-
-def page(name, *arguments):
-    return reverse(name, args=["ward", *arguments])
 
 
 def said(response):
     return response.content.decode()
 
 
+def learned(model, **params):
+    """Let a worker train the model, with other parameters than the form has."""
+    TrainedModel.objects.filter(pk=model.pk).update(params=model.params | params)
+    work(model.job_id)
+    model.refresh_from_db()
+    assert (Job.objects.get(pk=model.job_id).error, model.state) == ("", State.READY)
+    return model
+
+
 def test_folders_are_found_without_a_library(home, tmp_path, monkeypatch):
     assert [(row.name, row.kind, row.labels) for row in weights()] == [
-        ("tiny-bert", "bert", ()),
-        ("tiny-tagger", "bert", ("CITY", "PER")),
-    ]
+        ("few-pieces", "bert", ()), ("tiny-bert", "bert", ()), ("tiny-tagger", "bert", ("CITY", "PER")),
+    ]  # fmt: skip
     for name in ("pickled", "broken", "-odd name"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "tokenizer.json").write_text("{}")
@@ -68,65 +63,40 @@ def test_folders_are_found_without_a_library(home, tmp_path, monkeypatch):
     assert weights() == []
 
 
-def test_from_the_form_to_a_model_a_run_and_the_next_model(world, client, home):
-    client.force_login(world.manager)
-    shown = said(client.get(page("models")))
-    assert '<option value="tiny-bert">tiny-bert (bert)</option>' in shown
-    assert (
-        f"A transformer needs a folder in {home}, on this machine and on each machine with a worker for the gpu queue"
-        in shown
-    )
+def test_from_the_form_to_a_model_a_run_and_the_next_model(manager, home):
+    assert '<option value="tiny-bert">tiny-bert (bert)</option>' in said(manager.get(page("models")))
     asked = {"gold": 1, "algorithm": "transformer:fresh", "base": "tiny-bert", "adapt": "2", "token": "t"}
-    there = client.post(page("model_train"), asked).url
+    there = manager.post(page("model_train"), asked).url
     model = TrainedModel.objects.get()
     assert model.params == {"algorithm": "fresh", "base": "tiny-bert", "adapt": 2}
     assert model.job.queue == Job.Queue.GPU
-    TrainedModel.objects.update(params=model.params | {"iterations": 25})
-    work(model.job_id)
-    model.refresh_from_db()
-    assert (Job.objects.get().error, model.state) == ("", State.READY)
+    learned(model, iterations=25)
     assert (len(model.losses), len(model.hold_out), len(model.card["adapted"])) == (25, 25, 2)
     assert model.card["scores"]["levels"][0]["micro"]["f1"] > 0.9
-    shown = said(client.get(there))
+    shown = said(manager.get(there))
     assert "2 epochs of predicting masked tokens" in shown and DEVICE.search(shown)
-    run_page = client.post(page("run_start"), {"backend": f"model:{model.pk}", "token": "r"}).url
+    run_page = manager.post(page("run_start"), {"backend": f"model:{model.pk}", "token": "r"}).url
     run = Run.objects.get()
     assert run.job.queue == Job.Queue.GPU
     work(run.job_id)
     assert Job.objects.get(pk=run.job_id).state == Job.State.DONE
     assert Span.objects.filter(annotation_set__author=run.author).exists()
-    assert DEVICE.search(said(client.get(run_page)))
+    assert DEVICE.search(said(manager.get(run_page)))
     # The trained model is the starting point of the next one.
-    assert f'<option value="model:{model.pk}">' in said(client.get(page("models")))
-    client.post(page("model_train"), asked | {"base": f"model:{model.pk}", "adapt": "0", "token": "u"})
-    second = TrainedModel.objects.get(params__base_model=model.pk)
-    TrainedModel.objects.filter(pk=second.pk).update(params=second.params | {"iterations": 1})
-    work(second.job_id)
-    second.refresh_from_db()
-    assert second.state == State.READY and second.card["base"] == model.name
-    assert second.hold_out[0] > 0.9
+    manager.post(page("model_train"), asked | {"base": f"model:{model.pk}", "adapt": "0", "token": "u"})
+    second = learned(TrainedModel.objects.get(params__base_model=model.pk), iterations=1)
+    assert second.card["base"] == model.name and second.hold_out[0] > 0.9
 
 
-def test_a_bilstm_with_pre_training_is_downloaded_and_uploaded(world, client, cold_learners):
-    client.force_login(world.manager)
+def test_a_bilstm_with_pre_training(manager):
     asked = {"gold": 1, "algorithm": "bilstm:quick", "grouping": "", "adapt": "2", "token": "t"}
-    there = client.post(page("model_train"), asked).url
+    there = manager.post(page("model_train"), asked).url
     model = TrainedModel.objects.get()
     assert (model.params, model.job.queue) == ({"algorithm": "quick", "adapt": 2}, Job.Queue.GPU)
-    TrainedModel.objects.update(params=model.params | {"iterations": 1})
-    work(model.job_id)
-    learners.use()
-    model.refresh_from_db()
-    assert (Job.objects.get().error, len(model.losses), len(model.card["adapted"])) == ("", 1, 2)
-    shown = said(client.get(there))
-    assert "2 epochs of predicting the next character" in shown
-    assert "Loss of language pre-training (predicting the next character)" in shown
-    assert DEVICE.search(shown)
-    file = SimpleUploadedFile("copy.zip", b"".join(client.get(page("model_file", model.pk)).streaming_content))
-    client.post(page("model_retire", model.pk))  # an upload of the same file would be the same model
-    client.post(page("model_upload"), {"file": file, "name": "copy"})
-    copy = TrainedModel.objects.get(name="copy")
-    assert (copy.state, copy.card["sha256"]) == (State.READY, model.card["sha256"])
+    learned(model, iterations=1)
+    assert (len(model.losses), len(model.card["adapted"])) == (1, 2)
+    shown = said(manager.get(there))
+    assert "2 epochs of predicting the next character" in shown and DEVICE.search(shown)
 
 
 def test_the_curves_grow_on_the_page_while_it_learns(world, client, monkeypatch):
@@ -156,115 +126,193 @@ def test_the_curves_grow_on_the_page_while_it_learns(world, client, monkeypatch)
 
 
 def test_invalid_options(world, home):
+    bert = {"backend": "transformer"}
     for options, words in (
-        ({"backend": "transformer"}, "Choose starting weights: tiny-bert, tiny-tagger"),
-        ({"backend": "transformer", "base": "../etc"}, "There are no weights “../etc”"),
-        ({"backend": "transformer", "base": "tiny-bert", "adapt": 101}, "must be between 0 and 100"),
-        ({"backend": "crf", "base": "tiny-bert"}, "no ready model of this type to start from"),
-        ({"backend": "crf", "adapt": 1}, "choose one of: BiLSTM-CRF with features and rules, Transformer"),
+        (bert, "Choose starting weights: few-pieces, tiny-bert, tiny-tagger"),
+        (bert | {"base": "../etc"}, "There are no weights “../etc”"),
+        (bert | {"base": "tiny-bert", "adapt": 101}, "must be between 0 and 100"),
+        ({"base": "tiny-bert"}, "no ready model of this type to start from"),
+        ({"adapt": 1}, "choose one of: BiLSTM-CRF with features and rules, Transformer"),
         ({"backend": "bilstm", "grouping": 33}, "must be between 1 and 32"),
-        ({"backend": "crf", "grouping": 2}, "doesn't group sentences"),
+        ({"grouping": 2}, "doesn't group sentences"),
         ({"language": "de"}, "has no notes in “de”. Its languages: it"),
     ):
-        with pytest.raises(ServiceError, match=re.escape(words)):
-            start_training(project=world.project, gold=1, actor=None, key="k", **options)
+        refused(world, re.escape(words), **options)
     assert not TrainedModel.objects.exists()
 
 
-def test_without_weights_the_page_says_where_to_put_some(world, client, tmp_path, monkeypatch):
-    monkeypatch.setattr(found_here, "home", lambda: tmp_path / "weights")
-    client.force_login(world.manager)
-    with pytest.raises(ServiceError, match="Copy a folder with weights to"):
-        start_training(project=world.project, gold=1, actor=None, key="k", backend="transformer")
-    shown = said(client.get(page("models")))
-    assert f"safetensors in {tmp_path / 'weights'}" in shown and 'name="base"' not in shown
-
-
-def test_weights_that_were_deleted_meanwhile(world, home, tmp_path, monkeypatch):
-    model = start_training(
-        project=world.project, gold=1, actor=None, key="k", backend="transformer", base="tiny-bert", algorithm="fresh"
-    )
-    labels = {"PER": "PATIENT", "CITY": ""}
+def test_weights_that_are_not_there_or_were_deleted_meanwhile(world, manager, home, tmp_path, monkeypatch):
+    given = {"project": world.project, "gold": 1, "actor": None, "key": "k", "backend": "transformer"}
+    model = start_training(**given, base="tiny-bert", algorithm="fresh")
     run = start_external(
-        project=world.project, backend="token-classification", model="tiny-tagger", labels=labels, actor=None, key="r"
-    )
+        project=world.project, backend="token-classification", model="tiny-tagger",
+        labels={"PER": "PATIENT", "CITY": ""}, actor=None, key="r",
+    )  # fmt: skip
     monkeypatch.setattr(found_here, "home", lambda: tmp_path)
-    work(model.job_id)
-    assert (
-        Job.objects.get(kind="train").error
-        == f"This worker has no weights “tiny-bert”. Copy them to {tmp_path / 'tiny-bert'}."
-    )
+    for row, where in ((model, tmp_path / "tiny-bert"), (run, tmp_path)):
+        work(row.job_id)
+        assert str(where) in Job.objects.get(pk=row.job_id).error
     model.refresh_from_db()
     assert model.state == State.FAILED
-    work(run.job_id)
-    assert (
-        Job.objects.get(kind="run").error
-        == f"The worker's machine has no folder “tiny-tagger”. Copy it to {tmp_path} there."
-    )
+    with pytest.raises(ServiceError, match="Copy a folder with weights to"):
+        start_training(**given | {"key": "new"})
+    assert f"safetensors in {tmp_path}" in said(manager.get(page("models")))
 
 
-def test_a_tagger_trained_elsewhere_runs_from_its_page(world, client, home):
-    client.force_login(world.manager)
-    tagger_page = page("run_tagger", "tiny-tagger")
-    assert tagger_page in said(client.get(page("runs")))
-    shown = said(client.get(tagger_page))
-    # CITY is also a label of the project; PER has to be mapped.
-    assert '<option value="CITY" selected>' in shown
-    assert "Each machine with a worker for the gpu queue needs the same folder" in shown
-    refused = client.post(tagger_page, {"label:CITY": "CITY", "label:PER": "?", "token": "t"})
-    assert refused.status_code == 422 and "Choose a label of this project" in said(refused)
-    there = client.post(tagger_page, {"label:CITY": "CITY", "label:PER": "PATIENT", "token": "t"}).url
-    run = Run.objects.get()
-    assert (there, run.job.queue) == (page("run", run.pk), Job.Queue.GPU)
-    assert run.params == {"folder": "tiny-tagger", "labels": {"CITY": "CITY", "PER": "PATIENT"}}
-    work(run.job_id)
-    assert (Job.objects.get().error, Job.objects.get().state) == ("", Job.State.DONE)
-    labels = set(Span.objects.filter(annotation_set__author=run.author).values_list("label__code", flat=True))
-    assert labels <= {"CITY", "PATIENT"}
-    assert "token-classification" in said(client.get(page("backends"))) or "Transformers" in said(
-        client.get(page("backends"))
-    )
-    assert client.get(page("run_tagger", "tiny-bert")).status_code == 404
-    assert client.get(page("run_tagger", "none")).status_code == 404
-
-
-def test_commands(world, home, capsys):
-    call_command(
-        "train_model", "ward", gold=1, algorithm="fresh", base="tiny-bert", iterations=1, wait=True, json=True, name="T"
-    )
-    assert json.loads(capsys.readouterr().out)["backend"] == "transformer"
-    with pytest.raises(CommandError, match="Add --backend spacy or --backend bilstm"):
-        call_command("train_model", "ward", gold=1, algorithm="quick")
-    call_command(
-        "run_model", "ward", "token-classification", folder="tiny-tagger", map="PER=DOCTOR", wait=True, json=True
-    )
-    told = json.loads(capsys.readouterr().out)
-    assert (told["state"], told["failed"]) == ("done", 0)
-
-
-def test_a_snapshot_of_the_hub_s_client_has_its_repository_s_name(world, client, made, tmp_path, monkeypatch):
+def test_a_snapshot_of_the_hub_s_client_has_its_repository_s_name(manager, made_weights, tmp_path, monkeypatch):
     monkeypatch.setattr(found_here, "home", lambda: tmp_path)
-    blobs, snapshots = tmp_path / "models--ward--tiny" / "blobs", tmp_path / "models--ward--tiny" / "snapshots"
-    for commit in ("a" * 40, "b" * 40):
-        (snapshots / commit).mkdir(parents=True)
-    blobs.mkdir()
-    for file in (made / "tiny-tagger").iterdir():
+    tiny = tmp_path / "models--ward--tiny"
+    blobs, snapshots, references = tiny / "blobs", tiny / "snapshots", tiny / "refs"
+    for folder in (blobs, references, snapshots / ("a" * 40), snapshots / ("b" * 40), tmp_path / "models--alone"):
+        folder.mkdir(parents=True)
+    for file in (made_weights / "tiny-tagger").iterdir():
         shutil.copy(file, blobs)
         (snapshots / ("b" * 40) / file.name).symlink_to(f"../../blobs/{file.name}")
-    (tmp_path / "models--alone").mkdir()
     assert weights() == []  # two commits, and no reference to one of them
     for words, found in (("../../../etc", []), ("b" * 40 + "\n", ["ward/tiny"])):
-        (tmp_path / "models--ward--tiny" / "refs").mkdir(exist_ok=True)
-        (tmp_path / "models--ward--tiny" / "refs" / "main").write_text(words)
+        (references / "main").write_text(words)
         assert [row.name for row in weights()] == found
-    client.force_login(world.manager)
-    tagger_page = page("run_tagger", "ward/tiny")
-    assert tagger_page in said(client.get(page("runs"))) and "ward/tiny" in said(client.get(page("models")))
-    there = client.post(tagger_page, {"label:CITY": "", "label:PER": "PATIENT", "token": "t"}).url
+    answer = manager.post(page("run_tagger", "ward/tiny"), {"label:CITY": "", "label:PER": "PATIENT", "token": "t"})
     run = Run.objects.get()
-    assert (there, run.author.name, run.params["folder"]) == (page("run", run.pk), "tiny-1", "ward/tiny")
-    shown = said(client.get(there))
-    assert "<code>PER</code> → PATIENT" in shown and "ignored" in shown and "<dd>ward/tiny</dd>" in shown
-    work(run.job_id)
-    assert Job.objects.get().state == Job.State.DONE
-    assert all(source.startswith("tiny-") for source in Span.objects.values_list("source", flat=True) if source)
+    assert (answer.url, run.author.name, run.params["folder"]) == (page("run", run.pk), "tiny-1", "ward/tiny")
+    assert "<code>PER</code> → PATIENT" in said(manager.get(answer.url))
+
+
+FRESH = ("--algorithm", "fresh", "--base", "few-pieces", "--iterations", "2", "--set", "checkpoints=yes")
+TRANSFORMER = {"backend": "transformer", "algorithm": "fresh", "base": "few-pieces", "name": "Court"}
+
+
+def train(*words, name):
+    out = io.StringIO()
+    call_command("train_model", "ward", "--gold", "1", "--name", name, "--wait", *words, "--json", stdout=out)
+    return json.loads(out.getvalue())
+
+
+def test_from_the_form_to_figures_of_each_epoch_and_their_models(world, manager, home):
+    form = {
+        "gold": 1, "algorithm": "transformer:fresh", "base": "few-pieces", "iterations": 3, "grouping": "2",
+        "transformer-sub_words": "every", "transformer-chunks": "disjoint", "transformer-decoding": "argmax",
+        "transformer-rate": "0.002", "transformer-batch": "4", "transformer-accumulation": "2",
+        "transformer-checkpoints": "yes", "name": "Court", "token": "t",
+    }  # fmt: skip
+    there = manager.post(page("model_train"), form).url
+    assert manager.post(page("model_train"), form).url == there  # A double click starts one training.
+    model = TrainedModel.objects.get()
+    work(model.job_id)
+    model.refresh_from_db()
+    assert (Job.objects.get().error, model.state, model.params["grouping"]) == ("", State.READY, 2)
+    assert not checkpoint_of(model.pk).with_name("epoch-1.zip").exists()  # The worker's copies are gone.
+    epochs = model.card["epochs"]
+    assert len(epochs) == 3 and epochs[-1]["tokens"].keys() == {"accuracy", "precision", "recall", "f1"}
+    assert [epoch["f1"] for epoch in epochs] == model.hold_out and epochs[-1]["pieces"]["accuracy"] > 0
+    html = check_page(manager.get(there))
+    assert "Held-out notes after each epoch" in html and "<dt>Sequences in a batch</dt><dd>4</dd>" in html
+    kept = list(TrainedModel.objects.filter(card__made_with=model.pk).order_by("pk"))
+    assert [row.name for row in kept] == ["Court-epoch-1", "Court-epoch-2"]
+    assert all(page("model", row.pk) in html for row in kept)
+    assert [(len(row.losses), len(row.card["epochs"]), row.card["iterations"]) for row in kept] == [(1,) * 3, (2,) * 3]
+    assert kept[0].losses + kept[1].losses[1:] + model.losses[2:] == model.losses
+    shas = {row.stored_file.sha256 for row in (*kept, model)}
+    assert len(shas) == 3 and all(row.card["sha256"] == row.stored_file.sha256 for row in kept)
+    own = check_page(manager.get(page("model", kept[0].pk)))
+    assert "This is the state after epoch 1 of another model." in own and there in own
+    # The model of an epoch can be run; the loop goes on with the training's own model.
+    run_of(world.project, f"model:{kept[0].pk}")
+    assert loop_of(world.project).model == model
+    assert manager.get(page("model_file", kept[1].pk)).status_code == 200
+
+
+def test_a_name_of_an_epoch_that_exists_gets_a_number_and_a_failed_training_keeps_nothing(world, home, monkeypatch):
+    taken = TrainedModel.objects.create(project=world.project, name=f"{'x' * 67}-epoch-1")
+    told = train(*FRESH, name="x" * 80)
+    assert told["kept"] == [f"{taken.name}-1"] and len(told["epochs"]) == 2
+
+    def fails(*words, **more):
+        raise RuntimeError("The disk is full.")
+
+    files = StoredFile.objects.filter(kind=StoredFile.Kind.MODEL)
+    before = files.count()
+    monkeypatch.setattr(training, "store_kept", fails)
+    with pytest.raises(CommandError):
+        train(*FRESH, name="Court")
+    assert TrainedModel.objects.get(name__startswith="Court").state == State.FAILED and files.count() == before
+
+
+def test_a_masked_language_model_is_trained_evaluated_and_started_from(world, manager, home, trained):
+    told = train(
+        "--algorithm", "masked", "--base", "few-pieces", "--iterations", "2", "--set", "rate=0.002",
+        "--set", "probe=Paziente: Anna [MASK].", name="Language",
+    )  # fmt: skip
+    assert (told["state"], told["f1"], len(told["held_out_losses"])) == ("ready", None, 2)
+    assert told["held_out_before"] > 0
+    (filled,) = told["probe"]
+    assert filled["sentence"] == "Paziente: Anna [MASK]." and len(filled["before"]) == len(filled["after"]) == 5
+    language = TrainedModel.objects.get()
+    assert (language.backend, language.card["unlabeled"]) == ("masked", 2)
+    html = check_page(manager.get(page("model", language.pk)))
+    assert "Paziente: Anna [MASK]." in html and "Run on all notes" not in html
+    assert "Loss on held-out notes before" in html
+    assert f'value="model:{language.pk}">Language' in check_page(manager.get(page("models")))
+    assert [row.name for row in all_base_models(world.project)] == ["Language"]
+    second, job = trained("b", **TRANSFORMER | {"base": "Language"}, iterations=1)
+    assert (job.error, second.state, second.card["base"]) == ("", State.READY, "Language")
+    assert strategy_of(second) == "IT"  # A language model is no stage of a language strategy.
+    assert second.params["base_model"] == language.pk
+    assert any("Language" in text.what and "probe" in text.what for text in free_texts(world.project)), "for erasures"
+
+
+def test_the_stage_in_a_training_is_evaluated_and_its_weights_are_kept(world, manager, home, trained, monkeypatch):
+    monkeypatch.setattr(gold_notes, "OTHERS", 1)  # The limit of other trainings.
+    Document.objects.filter(project=world.project).update(language="it")
+    model, job = trained("a", **TRANSFORMER, adapt=2, iterations=1, settings={"keep_language": "yes"})
+    assert (job.error, model.state, model.card["unlabeled"]) == ("", State.READY, 2)
+    assert len(model.card["adapted"]) == len(model.card["adapted_held_out"]) == 2
+    assert [filled["sentence"][:12] for filled in model.card["probe"]] == ["Il paziente ", "Si consiglia"]
+    assert all(filled["after"] for filled in model.card["probe"])
+    html = check_page(manager.get(page("model", model.pk)))
+    assert "Fill-mask probe" in html and "Loss on held-out notes after" in html
+    kept = TrainedModel.objects.get(backend="masked")
+    assert (kept.name, kept.card["iterations"], kept.losses) == ("Court-language", 2, model.card["adapted"])
+    assert "weights after the language pre-training of another model" in check_page(manager.get(page("model", kept.pk)))
+    assert kept in all_base_models(world.project)
+
+
+def test_learning_the_language_reads_any_number_of_notes(world, monkeypatch):
+    for name in ("OTHERS", "OTHERS_CHARACTERS", "LANGUAGE_CHARACTERS", "BATCH"):
+        monkeypatch.setattr(gold_notes, name, 3)
+    for number in range(10):
+        make.make_note(world.project, f"Altra nota {number}.\n", f"molto-{number}")
+    found = list(all_other_notes(world.version, 10**9, streamed=True))
+    assert len(found) == 12 and found[-1] == "Altra nota 9.\n"
+    assert list(all_other_notes(world.version, 10**9)) == []  # A trainer that holds the texts in memory has a limit.
+    assert list(gold_notes.other_notes(world.version, 10**9)) == []
+
+
+def test_a_wrong_sentence_of_the_probe_is_refused_at_once(manager, home):
+    form = {"gold": 1, "algorithm": "masked:masked", "base": "tiny-bert", "masked-probe": "Anna acude", "token": "t"}
+    response = manager.post(page("model_train"), form)
+    assert response.status_code == 422 and not TrainedModel.objects.exists()
+    assert response.context["train"].errors.keys() == {"masked-probe"}
+    pattern = next(setting.pattern for setting in TRAINABLE["masked"].settings if setting.key == "probe")
+    for text, right in (
+        ("a [MASK] b", True), ("a [MASK]|[MASK] b", True), ("a [MASK] [MASK]", False), ("a [MASK] | b", False),
+        ("a|[MASK]", False), ("", False),
+    ):  # fmt: skip
+        assert bool(re.fullmatch(pattern, text)) is right, text
+
+
+def test_a_training_that_ends_early_keeps_the_epochs_before_its_last(home, trained, monkeypatch):
+    """A person asks for the end during the third of 300 epochs."""
+    told = watching.Watch.__call__
+
+    def asks(watch, report):
+        if report is not None and report["iteration"] == 2:
+            TrainedModel.objects.filter(pk=watch.row.pk).update(enough=True)
+        return told(watch, report)
+
+    monkeypatch.setattr(watching.Watch, "__call__", asks)
+    model, job = trained("a", **TRANSFORMER, iterations=300, settings={"checkpoints": "yes"})
+    done = model.card["iterations"]
+    assert (job.error, model.state) == ("", State.READY) and 2 <= done < 300
+    kept = TrainedModel.objects.filter(card__made_with=model.pk).order_by("pk")
+    assert [row.card["epoch"] for row in kept] == list(range(1, done))

@@ -3,8 +3,11 @@
 import io
 import zipfile
 
+import pytest
+
 from annotations.models import Span
 from annotations.transfer.services import staged
+from annotations.transfer.services.importing import run_import
 
 TEXT = "Mario Rossi, 54 anni, visto a Torino.\n"
 ANN = "T1\tPATIENT 0 11\tMario Rossi\nT2\tCITY 30 36\tTorino\n"
@@ -39,3 +42,18 @@ def stage(project, content, **options):
 
 def many(count):
     return zipped(*[(f"n{n:04}.txt", f"note number {n}") for n in range(count)])
+
+
+class Killed(BaseException):
+    """Ends an import as the death of its worker does."""
+
+
+def run_until(row, wanted, error=Killed):
+    """Run an import, and end it by the error after so many notes."""
+
+    def stop(done, total):
+        if done >= wanted:
+            raise error
+
+    with pytest.raises(error):
+        run_import(import_id=row.pk, progress=stop)

@@ -5,6 +5,7 @@ from django.urls import reverse
 from annotations.models import Import
 
 PAGE = "/projects/covid/import/"
+GOLD = {"format": "brat", "annotations": "gold"}
 
 
 def page_of(row: Import) -> str:

@@ -3,25 +3,33 @@
 import pytest
 
 from annotations.core.errors import ServiceError
-from annotations.models import (
-    AnnotationSet,
-    Assignment,
-    Author,
-    Document,
-    Event,
-    Role,
-    Span,
-    SuggestedLabel,
-    SuggestedNote,
-)
+from annotations.models import AnnotationSet, Assignment, Author, Document, Event, Span, SuggestedLabel, SuggestedNote
 from annotations.transfer.events import NOTES_IMPORTED
 from annotations.transfer.services import importing
 from tests.factories import make_member, make_project, make_set
 from tests.transfer.brat_files import brat, codes, spans_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
+@pytest.fixture
+def project(db):
+    return make_project()
+
+
+@pytest.fixture
+def take(project):
+    """A function that imports files as gold in brat's format."""
+
+    def take(files=None, format="brat", written_as="gold", **options):
+        written_as = "" if format == "text" else written_as
+        files = brat() if files is None else files
+        return importing.import_files(project=project, files=files, format=format, written_as=written_as, **options)
+
+    return take
+
+
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     "text",
     [
@@ -35,39 +43,31 @@ pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
         pytest.param("a\u2028b\u0085c\x0cd\x01e", id="odd separators and controls"),
     ],
 )
-def test_text_is_stored_exactly(text):
-    project = make_project()
-    importing.import_files(project=project, files=[("n.txt", text.encode())], format="text")
+def test_text_is_stored_exactly(take, text):
+    take([("n.txt", text.encode())], "text")
     note = Document.objects.get()
-    assert note.text == text
-    assert note.length == len(text)
+    assert (note.text, note.length) == (text, len(text))
 
 
-def test_brat_as_gold():
-    project = make_project()
-    report = importing.import_files(project=project, files=brat(), format="brat", written_as="gold")
+def test_brat_as_gold(project, take):
+    report = take()
     assert (report["notes"], report["sets"], report["spans"], report["refused"]) == (1, 1, 2, [])
     assert spans_of() == [(0, 11, "PATIENT"), (30, 36, "CITY")]
     assert AnnotationSet.objects.get().state == AnnotationSet.State.SUBMITTED
     assert Event.objects.filter(verb=NOTES_IMPORTED, project_id=project.pk).count() == 1
 
 
-def test_annotations_without_an_author_are_not_imported_and_a_warning_says_so():
-    report = importing.import_files(project=make_project(), files=brat(), format="brat")
-    assert (report["notes"], report["sets"]) == (1, 0)
-    assert report["warnings"][0]["code"] == "as"
+def test_annotations_without_an_author_are_not_imported_and_a_warning_says_so(take):
+    report = take(written_as="")
+    assert (report["notes"], report["sets"], report["warnings"][0]["code"]) == (1, 0, "as")
 
 
-def test_imported_annotations_of_a_member_complete_the_assignment():
-    project = make_project()
-    anna = make_member(project, Role.ANNOTATOR, "anna")
-    importing.import_files(project=project, files=brat(), format="brat", written_as="annotator:anna")
+def test_annotations_of_a_member_complete_the_assignment_and_a_guest_needs_no_account(project, take):
+    anna = make_member(project, user="anna")
+    take(written_as="annotator:anna")
     assert Author.objects.get(kind="annotator").user == anna
     assert Assignment.objects.get(user=anna).state == Assignment.State.DONE
-
-
-def test_an_outside_annotator_needs_no_account():
-    importing.import_files(project=make_project(), files=brat(), format="brat", written_as="annotator:guest")
+    take(written_as="annotator:guest")
     assert Author.objects.get(kind="annotator", name="guest").user is None
 
 
@@ -80,105 +80,66 @@ def test_an_outside_annotator_needs_no_account():
         pytest.param(brat(ann="T1\tNOBODY 0 5\tMario\n"), "label", id="unknown label"),
         pytest.param(brat(ann="T1\tPATIENT 0 5\tLuigi\n"), "quote", id="quote differs"),
         pytest.param(brat(ann="T1\tPATIENT 5 5\t\n"), "empty", id="empty span"),
-        pytest.param(brat(ann="T1\tPATIENT x 5\tMario\n"), None, id="bad number"),
+        pytest.param(brat(ann="T1\tPATIENT x 5\tMario\n"), "", id="bad number"),
     ],
 )
-def test_a_bad_note_is_refused_whole_with_the_reason(files, code):
-    project = make_project()
-    good = brat("good", "Luigi Verdi.", "T1\tPATIENT 0 11\tLuigi Verdi\n")
-    report = importing.import_files(project=project, files=files + good, format="brat", written_as="gold")
+def test_a_bad_note_is_refused_whole_with_the_reason(take, files, code):
+    report = take(files + brat("good", "Luigi Verdi.", "T1\tPATIENT 0 11\tLuigi Verdi\n"))
     assert report["refused_notes"] == 1
     assert list(Document.objects.values_list("name", flat=True)) == ["good"]
-    if code is not None:
-        assert code in " ".join(codes(report))
-    assert "Mario" not in str(report)
+    assert code in " ".join(codes(report)) and "Mario" not in str(report)
 
 
-def test_every_bad_line_is_named():
-    ann = "T1\tNOBODY 0 5\tMario\nT2\tPATIENT 0 900\tx\n"
-    report = importing.import_files(project=make_project(), files=brat(ann=ann), format="brat", written_as="gold")
+def test_every_bad_line_is_named(take):
+    report = take(brat(ann="T1\tNOBODY 0 5\tMario\nT2\tPATIENT 0 900\tx\n"))
     assert [row["line"] for row in report["refused"]] == [1, 2]
 
 
-def test_same_name_and_text_is_another_annotation_set_on_the_same_note():
-    project = make_project()
-    importing.import_files(project=project, files=brat(), format="brat", written_as="gold")
-    report = importing.import_files(project=project, files=brat(), format="brat", written_as="run:rules")
-    assert (report["notes"], report["sets"]) == (0, 1)
-    assert Document.objects.count() == 1
-
-
-def test_importing_the_same_annotations_again_changes_nothing():
-    project = make_project()
-    importing.import_files(project=project, files=brat(), format="brat", written_as="gold")
-    report = importing.import_files(project=project, files=brat(), format="brat", written_as="gold")
+def test_the_same_annotations_change_nothing_and_others_are_refused_or_another_set(take):
+    take()
+    report = take()
     assert (report["notes"], report["sets"], report["already_there"], report["refused"]) == (0, 0, 1, [])
-    assert Span.objects.count() == 2
-
-
-def test_other_annotations_by_the_same_author_are_refused_and_the_first_kept():
-    project = make_project()
-    importing.import_files(project=project, files=brat(), format="brat", written_as="gold")
-    other = brat(ann="T1\tPATIENT 0 5\tMario\n")
-    report = importing.import_files(project=project, files=other, format="brat", written_as="gold")
-    assert codes(report) == ["other-reading"]
+    assert codes(take(brat(ann="T1\tPATIENT 0 5\tMario\n"))) == ["other-reading"]
     assert spans_of() == [(0, 11, "PATIENT"), (30, 36, "CITY")]
+    report = take(written_as="run:rules")
+    assert (report["notes"], report["sets"], Document.objects.count()) == (0, 1, 1)
 
 
-def test_a_draft_is_not_overwritten_by_an_import():
-    project = make_project()
-    anna = make_member(project, Role.ANNOTATOR, "anna")
-    importing.import_files(project=project, files=brat()[:1], format="text")
+def test_a_draft_is_not_overwritten_by_an_import(project, take):
+    anna = make_member(project, user="anna")
+    take(brat()[:1], "text")
     make_set(Document.objects.get(), anna, [(0, 5, "PATIENT")])
-    report = importing.import_files(project=project, files=brat(), format="brat", written_as="annotator:anna")
-    assert codes(report) == ["other-reading"]
+    assert codes(take(written_as="annotator:anna")) == ["other-reading"]
     assert spans_of("annotator") == [(0, 5, "PATIENT")]
 
 
-def test_same_name_with_other_text_is_refused():
-    project = make_project()
-    importing.import_files(project=project, files=[("a.txt", b"one")], format="text")
-    report = importing.import_files(project=project, files=[("a.txt", b"two")], format="text")
-    assert codes(report) == ["other-text"]
-    assert Document.objects.get().text == "one"
-
-
-def test_same_text_under_another_name_is_imported_only_on_request():
-    project = make_project()
-    importing.import_files(project=project, files=[("a.txt", b"one")], format="text")
-    report = importing.import_files(project=project, files=[("b.txt", b"one")], format="text")
-    assert codes(report) == ["duplicate"]
-    assert "“a”" in report["refused"][0]["message"]
-    report = importing.import_files(project=project, files=[("b.txt", b"one")], format="text", take_duplicates=True)
-    assert report["notes"] == 1
-
-
-def test_duplicates_inside_one_import_are_found():
-    files = [("a.txt", b"one"), ("b.txt", b"one")]
-    report = importing.import_files(project=make_project(), files=files, format="text")
+def test_the_same_name_with_other_text_and_the_same_text_with_another_name(take):
+    report = take([("a.txt", b"one"), ("b.txt", b"one")], "text")
     assert (report["notes"], codes(report)) == (1, ["duplicate"])
+    assert codes(take([("a.txt", b"two")], "text")) == ["other-text"]
+    report = take([("b.txt", b"one")], "text")
+    assert codes(report) == ["duplicate"] and "“a”" in report["refused"][0]["message"]
+    assert Document.objects.get().text == "one"
+    assert take([("b.txt", b"one")], "text", take_duplicates=True)["notes"] == 1
 
 
-def test_patients_come_from_the_csv_beside_the_notes():
-    files = [("a.txt", b"one"), ("patients.csv", b"name,patient_id\na,P-7\n")]
-    importing.import_files(project=make_project(), files=files, format="text")
+def test_patients_come_from_the_csv_beside_the_notes(take):
+    take([("a.txt", b"one"), ("patients.csv", b"name,patient_id\na,P-7\n")], "text")
     assert Document.objects.get().patient_id == "P-7"
 
 
-def test_a_merged_label_is_imported_as_its_target():
-    project = make_project()
+def test_a_merged_label_is_imported_as_its_target(project, take):
     labels = {label.code: label for label in project.label_set.labels.all()}
     labels["DOCTOR"].merged_into = labels["PATIENT"]
     labels["DOCTOR"].save()
-    ann = "T1\tDOCTOR 0 11\tMario Rossi\n"
-    importing.import_files(project=project, files=brat(ann=ann), format="brat", written_as="gold")
+    take(brat(ann="T1\tDOCTOR 0 11\tMario Rossi\n"))
     assert spans_of() == [(0, 11, "PATIENT")]
 
 
-@pytest.mark.parametrize("spec", ["nobody", "annotator:", "run:", "judge:x"])
-def test_bad_author_specs(spec):
-    with pytest.raises(ServiceError, match="must be gold, annotator:NAME or run:NAME"):
-        importing.import_files(project=make_project(), files=brat(), format="brat", written_as=spec)
+def test_bad_author_specs(take):
+    for spec in ("nobody", "annotator:", "run:", "judge:x"):
+        with pytest.raises(ServiceError, match="must be gold, annotator:NAME or run:NAME"):
+            take(written_as=spec)
     assert not Document.objects.exists()
 
 
@@ -190,35 +151,28 @@ def test_notes_are_assigned_to_annotators():
     assert [Assignment.objects.filter(user=annotator).count() for annotator in annotators] == [3, 3]
 
 
-def test_a_note_above_the_size_limit_is_refused(settings):
-    settings.NOTE_MAX_BYTES = 10
-    report = importing.import_files(project=make_project(), files=brat(), format="text")
-    assert codes(report) == ["size"] or "size" in codes(report)
-
-
-def test_an_unreadable_file_is_refused_and_the_others_are_imported(tmp_path, monkeypatch):
-    (tmp_path / "a.txt").write_text("uno")
-    (tmp_path / "b.txt").write_text("due")
-    listed = importing.source_at(tmp_path)
-    assert listed.names() == ["a.txt", "b.txt"]
-    (tmp_path / "a.txt").unlink()
-    report = importing.import_source(project=make_project(), source=listed, format="text")
-    assert (report["notes"], codes(report)) == (1, ["unreadable"])
-    with pytest.raises(ServiceError, match="Can't read"):
-        importing.import_path(project=make_project(), path=tmp_path, format="text", patients=tmp_path / "none.csv")
-
-
-def test_the_conll_of_a_long_note_may_be_longer_than_a_note(settings):
+def test_the_size_limit_is_that_of_notes_and_not_of_their_conll(take, settings):
     settings.NOTE_MAX_BYTES = 1024
-    text = "a " * 500
+    assert codes(take([("big.txt", b"x" * 1025)], "text")) == ["size"]
     rows = "".join(f"a\t{at}\t{at + 1}\tO\n" for at in range(0, 1000, 2))
-    files = [("n.txt", text.encode()), ("n.conll", rows.encode())]
-    report = importing.import_files(project=make_project(), files=files, format="conll", written_as="gold")
+    report = take([("n.txt", b"a " * 500), ("n.conll", rows.encode())], "conll")
     assert (report["sets"], report["refused"]) == (1, [])
 
 
-def test_imported_suggestions_can_be_reviewed_in_every_order_at_once():
-    importing.import_files(project=make_project(), files=brat(), format="brat", written_as="run:rules")
+def test_an_unreadable_file_is_refused_and_the_others_are_imported(project, tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.txt").write_text(name)
+    listed = importing.source_at(tmp_path)
+    assert listed.names() == ["a.txt", "b.txt"]
+    (tmp_path / "a.txt").unlink()
+    report = importing.import_source(project=project, source=listed, format="text")
+    assert (report["notes"], codes(report)) == (1, ["unreadable"])
+    with pytest.raises(ServiceError, match="Can't read"):
+        importing.import_path(project=project, path=tmp_path, format="text", patients=tmp_path / "none.csv")
+
+
+def test_imported_suggestions_can_be_reviewed_in_every_order_at_once(take):
+    take(written_as="run:rules")
     sets = AnnotationSet.objects.filter(author__kind="run")
     assert sets and SuggestedNote.objects.count() == sets.count()
     labels = {(one.document_id, one.label_id) for one in SuggestedLabel.objects.all()}

@@ -5,17 +5,9 @@ from django.urls import reverse
 
 from annotations.core.errors import ServiceError
 from annotations.models import Event, Label, LabelMapping, LabelSet, MappedLabel
-from annotations.ops.services.deleting import delete_project
-from annotations.projects.services.archiving import archive_project
 from annotations.projects.services.labels import add_label, delete_label, merge_labels, update_label
-from annotations.transfer.events import LABEL_MAPPING_ADDED, LABEL_MAPPING_CHANGED, LABEL_MAPPING_DELETED
-from annotations.transfer.selectors.label_mappings import (
-    codes_of,
-    mapping_rows,
-    open_labels,
-    seen_of,
-    suggested_codes,
-)
+from annotations.transfer.events import LABEL_MAPPING_CHANGED, LABEL_MAPPING_DELETED
+from annotations.transfer.selectors.label_mappings import codes_of, mapping_rows, open_labels, seen_of, suggested_codes
 from annotations.transfer.services.label_mappings import change_mapping
 from tests import factories as make
 from tests.transfer.mapped import CODES, SPANS, make_mapping
@@ -50,41 +42,37 @@ def form_of(mapping, codes, **fields):
 
 
 def test_a_new_mapping_preselects_suggestions_but_saves_none(world, mia):
-    assert "has no label mapping" in check_page(mia.get(LIST))
+    check_page(mia.get(LIST))
     response = mia.post(LIST, {"name": " To i2b2 ", "target": "i2b2-2014"})
     mapping = LabelMapping.objects.get()
     assert response.url == page_of(mapping)
     assert (mapping.name, mapping.target, mapping.created_by) == ("To i2b2", "i2b2-2014", world.mia)
     html = check_page(mia.get(page_of(mapping)))
-    assert html.count(">suggested<") == 6 and "6 labels have no saved choice" in html
-    assert '<option value="PATIENT" selected>' in html
+    assert html.count(">suggested<") == 6 and '<option value="PATIENT" selected>' in html
     assert not mapping.rows.exists() and len(open_labels(mapping)) == 6
-    assert "6 labels without a choice" in check_page(mia.get(LIST))
 
 
-@pytest.mark.parametrize(
-    ("key", "target", "label", "code"),
-    [
+def test_suggestions(world):
+    labels = {label.name: label for label in Label.objects.filter(label_set__project=world.project)}
+    for key, target, label, code in (
         ("meddocan", "i2b2-2014", "HOSPITAL", "HOSPITAL"),  # the shipped mapping
         ("test", "i2b2-2014", "DOCTOR", "DOCTOR"),  # the same code
         ("test", "hipaa-18", "DATE", "DATES"),  # a similar code
         ("test", "", "CITY", "CITY"),  # any codes: the own one
         ("test", "gone", "CITY", None),
-    ],
-)
-def test_suggestions(world, key, target, label, code):
-    LabelSet.objects.filter(project=world.project).update(key=key)
-    world.project.refresh_from_db()
-    found = suggested_codes(world.project, list(Label.objects.filter(label_set__project=world.project)), target)
-    wanted = make.label_of(world.project, label).pk
-    assert found.get(wanted) == code
+    ):
+        LabelSet.objects.filter(project=world.project).update(key=key)
+        world.project.refresh_from_db()
+        assert suggested_codes(world.project, list(labels.values()), target).get(labels[label].pk) == code
 
 
-def test_the_page_shows_spans_in_the_gold_standard(world, mia, mapping):
+def test_the_page_shows_spans_in_the_gold_standard(mia, mapping):
     rows = {row.label.name: (row.spans, row.code) for row in mapping_rows(mapping)}
     assert rows["PATIENT"] == (1, "NAME") and rows["AGE"] == (1, "") and rows["HOSPITAL"] == (0, "PLACE")
-    html = check_page(mia.get(page_of(mapping)))
-    assert 'value="NAME"' in html and "no saved choice" not in html and "Export with this mapping" in html
+    assert 'value="NAME"' in check_page(mia.get(page_of(mapping)))
+    hospital = make.label_of(mapping.project, "HOSPITAL")
+    delete_label(label=hospital, actor=None)
+    assert hospital.pk not in codes_of(mapping) and not open_labels(mapping)
 
 
 def test_saving_changes_all_rows_and_records_counts_only(world, mia, mapping):
@@ -98,72 +86,24 @@ def test_saving_changes_all_rows_and_records_counts_only(world, mia, mapping):
     # A double click saves nothing twice.
     mia.post(page_of(mapping), form_of(mapping, new, name="Renamed", seen="old"))
     assert Event.objects.filter(verb=LABEL_MAPPING_CHANGED).count() == 1
+    # Leaving out wins over a code, and a label can stay without a choice.
+    date = make.label_of(mapping.project, "DATE").pk
+    part = {label: code for label, code in CODES.items() if label != "CITY"}
+    assert mia.post(page_of(mapping), form_of(mapping, part) | {f"out-{date}": "on"}).status_code == 302
+    assert words_of(mapping)["DATE"] == "" and [label.name for label in open_labels(mapping)] == ["CITY"]
 
 
-def test_leaving_out_wins_over_a_code(mia, mapping):
-    pk = make.label_of(mapping.project, "DATE").pk
-    mia.post(page_of(mapping), form_of(mapping, CODES) | {f"out-{pk}": "on"})
-    assert words_of(mapping)["DATE"] == ""
-
-
-def test_an_incomplete_mapping_can_be_saved_and_says_what_is_missing(mia, mapping):
-    body = form_of(mapping, {label: code for label, code in CODES.items() if label != "CITY"})
-    assert mia.post(page_of(mapping), body).status_code == 302
-    assert [label.name for label in open_labels(mapping)] == ["CITY"]
-
-
-@pytest.mark.parametrize(
-    "code",
-    ["ein Tag", "---", "Ä", "Name", "X" * 61],
-    ids=["space", "no letter", "not ASCII", "differs only in case", "long"],
-)
-def test_bad_codes_are_refused_and_what_was_typed_stays(mia, mapping, code):
-    response = mia.post(page_of(mapping), form_of(mapping, CODES | {"DATE": code}, name="New"))
-    assert response.status_code == 422 and 'value="New"' in check_page(response)
-    assert words_of(mapping) == CODES
-
-
-def test_only_labels_of_the_target_can_be_chosen(world, mia):
-    mapping = make_mapping(world.project, "Fixed", {}, target="i2b2-2014")
-    response = mia.post(page_of(mapping), form_of(mapping, {"DATE": "NOT_THERE"}))
-    assert response.status_code == 422 and not mapping.rows.exists()
-    with pytest.raises(ServiceError, match="has no label “NOT_THERE”"):
-        change_mapping(
-            mapping=mapping, name="Fixed", codes={make.label_of(world.project, "DATE").pk: "NOT_THERE"}, seen=None,
-            actor=None,
-        )  # fmt: skip
-
-
-def test_labels_of_other_projects_are_refused(world, mapping):
-    foreign = make.label_of(world.other, "DATE").pk
-    with pytest.raises(ServiceError, match="no such label"):
-        change_mapping(mapping=mapping, name="Partner", codes={foreign: "X"}, seen=None, actor=None)
-
-
-def test_names_are_unique_and_clean(world, mia, mapping):
-    response = mia.post(LIST, {"name": "Partner", "target": ""})
-    assert response.status_code == 422
-    assert mia.post(LIST, {"name": "a\u202eb", "target": ""}).status_code == 422
-    assert mia.post(LIST, {"name": "x", "target": "nowhere"}).status_code == 422
-    other = make_mapping(world.project, "Second")
-    assert mia.post(page_of(other), form_of(other, CODES, name="Partner")).status_code == 422
-    assert LabelMapping.objects.count() == 2
-
-
-def test_two_editors_the_older_form_is_refused_and_shows_both(mia, mapping):
+def test_two_editors_the_older_form_is_refused_and_shows_both(world, mia, mapping):
     older = form_of(mapping, CODES | {"DATE": "MINE"})
     mia.post(page_of(mapping), form_of(mapping, CODES | {"DATE": "THEIRS"}))
     response = mia.post(page_of(mapping), older)
     html = check_page(response)
-    assert response.status_code == 422 and "Saved by somebody else" in html
+    assert response.status_code == 422
     assert ">THEIRS<" in html and 'value="MINE"' in html and words_of(mapping)["DATE"] == "THEIRS"
     # The page now knows the other version, so that saving again replaces it.
     assert mia.post(page_of(mapping), form_of(mapping, CODES | {"DATE": "MINE"})).status_code == 302
     assert words_of(mapping)["DATE"] == "MINE"
-
-
-def test_a_form_from_before_a_label_was_added_is_refused(world, mia, mapping):
-    older = form_of(mapping, CODES | {"DATE": "MINE"})
+    older = form_of(mapping, CODES)
     category = make.label_of(world.project, "AGE").category
     add_label(label_set=world.project.label_set, category=category, name="Phone", actor=None)
     assert mia.post(page_of(mapping), older).status_code == 422
@@ -180,12 +120,6 @@ def test_deleting(world, mia, mapping):
     assert mia.post(page_of(mapping), older).status_code == 404
     with pytest.raises(ServiceError, match="deleted this mapping"):
         change_mapping(mapping=mapping, name="x", codes={}, seen=None, actor=None)
-    assert not Event.objects.filter(verb=LABEL_MAPPING_ADDED).exists()
-
-
-def test_rows_follow_renamed_labels(world, mapping):
-    update_label(label=make.label_of(world.project, "CITY"), actor=None, name="Town")
-    assert words_of(mapping)["Town"] == "PLACE"
 
 
 @pytest.mark.parametrize(
@@ -204,22 +138,9 @@ def test_rows_follow_merged_labels(world, codes, after):
     assert words_of(mapping)["HOSPITAL"] == after and "CITY" not in words_of(mapping)
 
 
-def test_rows_of_a_deleted_label_go(world, mapping):
-    label = make.label_of(world.project, "HOSPITAL")
-    delete_label(label=label, actor=None)
-    assert label.pk not in codes_of(mapping) and not open_labels(mapping)
-
-
-def test_a_deleted_project_takes_its_mappings_with_it(world, mapping):
-    archive_project(project=world.project, actor=world.mia)
-    delete_project(project=world.project, name="Covid ward", actor=world.mia)
-    assert not LabelMapping.objects.exists() and not MappedLabel.objects.exists()
-
-
 def test_reviewers_see_the_codes_without_a_form(world, sign_in, mapping):
     html = check_page(sign_in(world.rev).get(page_of(mapping)))
-    assert ">NAME<" in html and "left out" in html and "Managers add and change" in html
-    assert "<input" not in html.split("<main")[1]
+    assert ">NAME<" in html and "<input" not in html.split("<main")[1]
 
 
 def test_the_pages_take_few_queries(world, mia, mapping, django_assert_max_num_queries):
@@ -230,3 +151,47 @@ def test_the_pages_take_few_queries(world, mia, mapping, django_assert_max_num_q
         mia.get(LIST)
     with django_assert_max_num_queries(15):
         mia.get(page_of(mapping))
+
+
+def test_a_save_is_refused_whole(world, mia, mapping):
+    second = make_mapping(world.project, "Second")
+    fixed = make_mapping(world.project, "Fixed", {}, target="i2b2-2014")
+    for which, codes, name in (
+        (mapping, {"DATE": "ein Tag"}, "New"),
+        (mapping, {"DATE": "---"}, "New"),
+        (mapping, {"DATE": "Ä"}, "New"),
+        (mapping, {"DATE": "Name"}, "New"),  # differs only in case from another code
+        (mapping, {"DATE": "X" * 61}, "New"),
+        (fixed, {"DATE": "NOT_THERE"}, "New"),  # no label of the target
+        (second, {}, "Partner"),
+    ):
+        response = mia.post(page_of(which), form_of(which, (CODES if which != fixed else {}) | codes, name=name))
+        assert response.status_code == 422 and f'value="{name}"' in check_page(response), (codes, name)
+    assert words_of(mapping) == CODES and not fixed.rows.exists()
+    for body in ({"name": "Partner"}, {"name": "a\u202eb"}, {"name": "x", "target": "nowhere"}):
+        assert mia.post(LIST, {"target": ""} | body).status_code == 422
+    assert LabelMapping.objects.count() == 3
+    for which, label, code in (
+        (mapping, make.label_of(world.other, "DATE"), "X"),
+        (fixed, make.label_of(world.project, "DATE"), "NOT_THERE"),
+    ):
+        with pytest.raises(ServiceError):
+            change_mapping(mapping=which, name=which.name, codes={label.pk: code}, seen=None, actor=None)
+
+
+@pytest.mark.parametrize(
+    ("codes", "after"),
+    [
+        (CODES, "PLACE"),  # both have a code: that of the target stays
+        ({"CITY": "TOWN"}, "TOWN"),  # only the source has one
+        ({"CITY": ""}, ""),
+        ({"HOSPITAL": "CLINIC"}, "CLINIC"),
+    ],
+)
+def test_rows_follow_merged_and_renamed_labels(world, codes, after):
+    mapping = make_mapping(world.project, codes=codes)
+    city, hospital = (make.label_of(world.project, name) for name in ("CITY", "HOSPITAL"))
+    merge_labels(source=city, target=hospital, actor=None)
+    assert words_of(mapping)["HOSPITAL"] == after and "CITY" not in words_of(mapping)
+    update_label(label=hospital, actor=None, name="Clinic")
+    assert words_of(mapping)["Clinic"] == after

@@ -1,9 +1,13 @@
-"""Small documents, written by other libraries."""
+"""Small documents, written by other libraries, and what an export has written."""
 
 import io
+import zipfile
 
 import docx
 from fpdf import FPDF
+
+from annotations.core.stored_files import open_stored
+from annotations.models import Job, StoredFile
 
 
 def pdf(*pages: str) -> bytes:
@@ -24,3 +28,11 @@ def word(*paragraphs: str) -> bytes:
         written.add_paragraph(text)
     written.save(out)
     return out.getvalue()
+
+
+def files_of(job: Job) -> dict[str, bytes]:
+    """The files in the archive of an export."""
+    job.refresh_from_db()
+    assert job.state == Job.State.DONE, job.error
+    with open_stored(StoredFile.objects.get(pk=job.result["file_id"])) as content, zipfile.ZipFile(content) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from annotations.domain.web_hosts import read_hosts
+from annotations.webhooks.selectors.kinds import KINDS
 from annotations.webhooks.services import posting
+from annotations.webhooks.services.webhooks import add_webhook
 from tests.worlds.pages import made_world, sign_in, world
 
 __all__ = ["made_world", "sign_in", "world"]
@@ -89,15 +91,10 @@ def receiver(settings) -> Iterator[Receiver]:
 def tls_receiver(tmp_path: Path, settings, monkeypatch) -> Iterator[Receiver]:
     """A server with a certificate for hooks.test, which the client trusts."""
     certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    subprocess.run(
-        [
-            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"),
-            *("-days", "1", "-subj", "/CN=hooks.test", "-addext", "subjectAltName=DNS:hooks.test"),
-            *("-keyout", str(key), "-out", str(certificate)),
-        ],
-        check=True,
-        capture_output=True,
-    )
+    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    about = ["-days", "1", "-subj", "/CN=hooks.test", "-addext", "subjectAltName=DNS:hooks.test"]
+    command = ["openssl", "req", "-x509", *curve, *about, "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(command, check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     made = Receiver(scheme="https")
@@ -113,3 +110,14 @@ def tls_receiver(tmp_path: Path, settings, monkeypatch) -> Iterator[Receiver]:
 @pytest.fixture
 def mia(world, sign_in):
     return sign_in(world.mia)
+
+
+@pytest.fixture
+def made(world, receiver):
+    """A webhook for all events, with its secret."""
+    return add_webhook(project=world.project, url=receiver.url(), kinds=list(KINDS), actor=world.mia)
+
+
+@pytest.fixture
+def webhook(made):
+    return made.webhook

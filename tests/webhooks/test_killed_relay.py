@@ -7,9 +7,7 @@ import pytest
 from django.utils import timezone
 
 from annotations.models import Delivery
-from annotations.webhooks.selectors.kinds import KINDS
 from annotations.webhooks.services.recording import put_in_line
-from annotations.webhooks.services.webhooks import add_webhook
 from tests.waiting import HANGS, MOMENT, wait_for
 from tests.worlds.queue import processes, redis_server
 
@@ -25,11 +23,10 @@ def relay(receiver, monkeypatch, request):
     return lambda: start("relay")
 
 
-def test_a_relay_that_is_killed_while_it_sends_loses_nothing(world, mia, receiver, relay):
+def test_a_relay_that_is_killed_while_it_sends_loses_nothing(webhook, mia, receiver, relay):
     let_go = threading.Event()
     receiver.raw = lambda handler: let_go.wait(HANGS)
-    made = add_webhook(project=world.project, url=receiver.url(), kinds=list(KINDS), actor=world.mia)
-    first, second = (put_in_line([made.webhook], "job.done", {"job": number})[0] for number in (1, 2))
+    first, second = (put_in_line([webhook], "job.done", {"job": number})[0] for number in (1, 2))
 
     killed = relay()
     wait_for(lambda: receiver.received, what="the first message")
@@ -45,14 +42,13 @@ def test_a_relay_that_is_killed_while_it_sends_loses_nothing(world, mia, receive
     again = relay()
     delivered = Delivery.objects.filter(state=Delivery.State.DELIVERED)
     wait_for(lambda: delivered.count() == 2, what="both messages")
-    page = mia.get(f"/projects/covid/webhooks/{made.webhook.pk}/").content.decode()
+    page = mia.get(f"/projects/covid/webhooks/{webhook.pk}/").content.decode()
     assert page.count("Status 204.") == 2 and "Waiting" not in page
 
     for delivery in (first, second):
         delivery.refresh_from_db()
     assert [one["reason"] for one in first.tries] == ["interrupted", ""] and first.tried == 2
-    assert [one["reason"] for one in second.tries] == [""] and second.tried == 1
-    assert again.popen.poll() is None
+    assert [one["reason"] for one in second.tries] == [""] and second.tried == 1 and again.popen.poll() is None
     threading.Event().wait(2 * MOMENT + 1)  # The relay looks for messages every second.
     arrived = [(one.headers["webhook-id"], one.json["data"]["job"]) for one in receiver.received]
     assert sorted(arrived) == sorted([(str(first.key), 1)] * 2 + [(str(second.key), 2)])

@@ -8,6 +8,7 @@ import pytest
 from annotations.adjudicate.selectors.desk import desk, desk_state
 from annotations.adjudicate.services.deciding import decide
 from annotations.adjudicate.services.plan import Act, Request, Seen
+from annotations.core.errors import ServiceError
 from annotations.models import Span
 from tests import factories as make
 from tests.held import fresh
@@ -64,6 +65,13 @@ def act(world, act, bounds=None, *, user=None, change_id=None, about=None, **mor
     shown = about if about is not None else [location_at(world, bounds)] if bounds else []
     request = Request(change_id or uuid.uuid4(), Act(act), tuple(seen(each) for each in shown), **more)
     return decide(project=world.project, document=world.note, user=user or world.rita, request=request)
+
+
+def refused(world, *given, **more):
+    """The code of the error of an act."""
+    with pytest.raises(ServiceError) as error:
+        act(world, *given, **more)
+    return error.value.code
 
 
 def own(world, span, label, **more):

@@ -26,7 +26,6 @@ REPLACED = [(0, 11, "PATIENT"), (31, 41, "DATE"), (44, 50, "CITY")]
 KINDS = {
     "PATIENT": "name", "DOCTOR": "staff", "DATE": "date", "CITY": "city", "HOSPITAL": "hospital", "AGE": "age",
 }  # fmt: skip
-NO_PLANTED = Choices(target=0.1, planted=0.0)
 
 
 def pieces_of(spans: list[tuple[int, int, str]]) -> list[list[object]]:
@@ -41,13 +40,10 @@ def pieces_of(spans: list[tuple[int, int, str]]) -> list[list[object]]:
 
 def make_release(project: Project, notes: int = 40, patients: int = 0) -> Release:
     """A prepared release of new notes in two languages and two types, of `patients` patients (0: without ids)."""
-    rules = {
-        code: {"kind": kind, "action": "keep" if code == "AGE" else "mask", "numbered": False}
-        for code, kind in KINDS.items()
-    }
-    policy, _made = ReleasePolicy.objects.get_or_create(
-        project=project, slug="mask", version=1, defaults={"name": "Publication mask", "rules": rules}
-    )
+    rules = {code: {"kind": kind, "action": "mask", "numbered": False} for code, kind in KINDS.items()}
+    rules["AGE"]["action"] = "keep"
+    about = {"name": "Publication mask", "rules": rules}
+    policy, _made = ReleasePolicy.objects.get_or_create(project=project, slug="mask", version=1, defaults=about)
     gold = make.make_author(project, kind=Author.Kind.GOLD, name="gold")
     number = 1 + Release.objects.filter(project=project).count()
     release = Release.objects.create(
@@ -87,10 +83,6 @@ def read_one(plan: AuditPlan, user: User, *marks: str) -> AuditNote:
 
 def audited_world(project: Project, **about: int) -> SimpleNamespace:
     """The project's release with two auditors and a manager."""
-    return SimpleNamespace(
-        project=project,
-        release=make_release(project, **about),
-        rev=make.make_member(project, "reviewer", "rita"),
-        rev2=make.make_member(project, "reviewer", "remo"),
-        mia=make.make_member(project, "manager", "mina"),
-    )
+    rev, rev2 = (make.make_member(project, "reviewer", name) for name in ("rita", "remo"))
+    mia = make.make_member(project, "manager", "mina")
+    return SimpleNamespace(project=project, release=make_release(project, **about), rev=rev, rev2=rev2, mia=mia)

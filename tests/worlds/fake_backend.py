@@ -12,14 +12,9 @@ class FakeBackend:
     name = "fake"
 
     def __init__(
-        self,
-        label_set: str,
-        label: str = "PATIENT",
-        slow: float = 0.0,
-        revision: str = "1",
-        gate: str = "",
+        self, label_set: str, label: str = "PATIENT", slow: float = 0.0, revision: str = "1", gate: str = "",
         **budget: int,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """With a gate, each text ends with its number."""
         self.label, self.slow, self.revision, self.budget = label, slow, revision, Budget(**budget)
         self.label_set, self.labels, self.gate = label_set, (label,), gate

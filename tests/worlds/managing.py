@@ -1,10 +1,8 @@
-"""Helpers for tests of the managers' pages: who has no access, and how files are sent."""
+"""Helpers for tests of imports: how files are sent."""
 
 import io
 import json
 import zipfile
-from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -15,20 +13,7 @@ from annotations.core.progress import silent
 from annotations.models import Import
 from annotations.transfer.services.importing import run_import
 
-SignIn = Callable[..., Client]
 HUGE = 10**25
-
-
-def check_closed(world: SimpleNamespace, sign_in: SignIn, url: str, method: str = "get") -> None:
-    """Check that only managers have access: strangers and other projects' managers get 404, members 403."""
-    assert getattr(Client(), method)(url).status_code == 302
-    assert getattr(sign_in(world.out), method)(url).status_code == 404
-    for member in (world.ann, world.vic, world.rev):
-        assert getattr(sign_in(member), method)(url).status_code == 403, member
-
-
-def check_method(client: Client, url: str, method: str = "put") -> None:
-    assert getattr(client, method)(url).status_code == 405
 
 
 def upload(

@@ -79,12 +79,8 @@ class Scripted:
     def _tokens(self, nonce: str | None) -> dict[str, Any]:
         refresh = f"refresh-{time.monotonic_ns()}"
         self.refreshing.add(refresh)
-        return {
-            "access_token": "access",
-            "token_type": "Bearer",
-            "refresh_token": refresh,
-            "id_token": self.token(self.claims(nonce)),
-        }
+        access = {"access_token": "access", "token_type": "Bearer", "refresh_token": refresh}
+        return access | {"id_token": self.token(self.claims(nonce))}
 
     def settings(self, **more: Any) -> OidcProvider:
         wanted = {"id": "idp", "name": "Hospital", "issuer": self.issuer, "client_id": CLIENT, "client_secret": SECRET}

@@ -18,18 +18,16 @@ def make_world() -> SimpleNamespace:
     ann, ben = (make.make_member(project, user=name) for name in ("ann", "ben"))
     notes = [make.make_note(project, TEXT, f"caso-{n:03}", annotators=[ann, ben], language="it") for n in (1, 2)]
     other = make.make_project("other", name="Other ward")
-    return SimpleNamespace(
-        project=project,
-        notes=notes,
-        note=notes[0],
-        ann=ann,
-        ben=ben,
-        rev=make.make_member(project, "reviewer", "rev"),
-        vic=make.make_member(project, "viewer", "vic"),
-        mia=make.make_member(project, "manager", "mia"),
-        out=make.make_member(other, "manager", "out"),
-        other=other,
-    )
+    roles = {"rev": "reviewer", "vic": "viewer", "mia": "manager"}
+    people = {name: make.make_member(project, role, name) for name, role in roles.items()}
+    people["out"] = make.make_member(other, "manager", "out")
+    return SimpleNamespace(project=project, notes=notes, note=notes[0], ann=ann, ben=ben, other=other, **people)
+
+
+def signed_in(user: User, **options: object) -> Client:
+    client = Client(**options)
+    client.force_login(user)
+    return client
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +43,4 @@ def world(made_world: SimpleNamespace | None, db: None) -> SimpleNamespace:
 
 @pytest.fixture
 def sign_in() -> "type":
-    def client_of(user: User, **options: object) -> Client:
-        client = Client(**options)
-        client.force_login(user)
-        return client
-
-    return client_of
+    return signed_in

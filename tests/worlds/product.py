@@ -9,7 +9,7 @@ import sys
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -45,26 +45,18 @@ class Product:
         self._seen: dict[int, psutil.Process] = {}
         with log.open("w") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "deidreview.run"],
-                cwd=ROOT,
-                env=environ,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
+                [sys.executable, "-m", "deidreview.run"], cwd=ROOT, env=environ, stdin=subprocess.DEVNULL,
+                stdout=output, stderr=output, start_new_session=True,
+            )  # fmt: skip
 
     @property
     def output(self) -> str:
         return self._log.read_text()
 
     def wait_ready(self) -> "Product":
-        wait_for(
-            lambda: "deidreview is at" in self.output or self.process.poll() is not None,
-            180,  # A first start creates all tables without a word.
-            "the first page",
-            lambda: self.output,
-        )
+        # A first start creates all tables without a word.
+        wait_for(lambda: "deidreview is at" in self.output or self.process.poll() is not None, 180, "the first page",
+                 lambda: self.output)  # fmt: skip
         assert self.process.poll() is None, self.output
         wait_for(lambda: {"relay", "work"} <= set(self.commands()), what="relay and worker", progress=self.commands)
         return self
@@ -81,20 +73,12 @@ class Product:
 
     def commands(self) -> dict[str, psutil.Process]:
         """Return the child processes by role: web, relay, work, redis."""
+        roles = {"gunicorn": "web", "relay": "relay", "deidreview work": "work", "redis": "redis"}
         names = {}
         for child in psutil.Process(self.process.pid).children():
-            try:
+            with suppress(psutil.Error):
                 words = " ".join(child.cmdline())
-            except psutil.Error:
-                continue
-            for word, name in (
-                ("gunicorn", "web"),
-                ("relay", "relay"),
-                ("deidreview work", "work"),
-                ("redis", "redis"),
-            ):
-                if word in words:
-                    names[name] = child
+                names |= {name: child for word, name in roles.items() if word in words}
         return names
 
     def ask_to_stop(self, number: int = signal.SIGINT) -> None:
@@ -135,13 +119,8 @@ def own_database(options: str = "") -> Iterator[dict[str, str]]:
 
     configured = connection.settings_dict
     name = f"ops_{uuid.uuid4().hex[:8]}"
-    server = {
-        "host": configured["HOST"],
-        "port": configured["PORT"] or None,
-        "user": configured["USER"],
-        "password": configured["PASSWORD"] or None,
-        "dbname": "postgres",
-    }
+    server = {key: configured[key.upper()] or None for key in ("host", "port", "user", "password")}
+    server["dbname"] = "postgres"
     with psycopg.connect(**server, autocommit=True) as own:
         own.execute(f'CREATE DATABASE "{name}" {options}')
     yield {"DATABASE_URL": os.environ["DATABASE_URL"].rsplit("/", 1)[0] + f"/{name}"}

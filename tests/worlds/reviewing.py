@@ -3,13 +3,18 @@
 import json
 import uuid
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotations.models import Span
+from annotations.models import Author, BulkAct, Document, Span, SuggestedString, User
+from annotations.review.services.deciding import Request
+from annotations.review.services.deciding import decide as decide_by
+from annotations.review.services.log import Act
 from tests import factories as make
+from tests.worlds.checks import check_page
 
 NAMES = ("review_next", "review", "review_decide", "review_state", "review_finish", "review_reopen")
 LOOKS = ("review_next", "review", "review_state")
@@ -64,3 +69,52 @@ def ask(client: Client, name: str, world: SimpleNamespace, user: object, **where
     if name in LOOKS:
         return client.get(address)
     return client.post(address, json.dumps(body(world, user=user)), content_type="application/json")
+
+
+def review(note: Document, author: Author, user: User, act: Act, suggestion: object = None, **options: Any) -> Any:
+    """Decide on a suggestion (a span or its id) in the review of the author's suggestions in a note."""
+    about = {"change_id": uuid.uuid4(), "act": act, "suggestion": getattr(suggestion, "pk", suggestion)}
+    return decide_by(document=note, author=author, user=user, request=Request(**(about | options)))
+
+
+def suggestions(note: Document, author: Author) -> list[Span]:
+    return list(Span.objects.filter(annotation_set__document=note, annotation_set__author=author).order_by("start"))
+
+
+def gold_of(note: Document) -> list[make.Spot]:
+    rows = Span.objects.filter(annotation_set__document=note, annotation_set__author__kind="gold")
+    return list(rows.order_by("start").values_list("start", "end", "label__name"))
+
+
+def check_strings() -> None:
+    """Check the counts by string, which leave out hidden leaks."""
+    for row in SuggestedString.objects.all():
+        alike = {"annotation_set__author": row.author_id, "string_key": row.string_key, "label": row.label_id}
+        spans = Span.objects.filter(**alike).exclude(planted__result="")
+        assert (row.count, row.open) == (spans.count(), spans.filter(decision__isnull=True).count())
+
+
+# What follows takes a world with the runs `runs` and a client `client`.
+
+
+def plan(world: SimpleNamespace, **data: object) -> BulkAct:
+    """Plan a bulk act on the page, by default with the suggestions of the first run from 90% on."""
+    known = {"kind": "threshold", "runs": [world.runs[0].pk], "least": "90", "agree": "2", "act": "accept"}
+    assert world.client.post(reverse("review_bulk_new", args=["covid"]), known | data).status_code == 303
+    return BulkAct.objects.order_by("created_at").last()
+
+
+def bulk_page(world: SimpleNamespace, bulk: BulkAct) -> str:
+    return check_page(world.client.get(reverse("review_bulk", args=["covid", bulk.pk])))
+
+
+def start(world: SimpleNamespace, bulk: BulkAct, name: str = "bulk_start", **data: object) -> BulkAct:
+    """Start a bulk act, or undo it (`bulk_undo`)."""
+    assert world.client.post(reverse(name, args=["covid", bulk.pk]), data).status_code == 302
+    bulk.refresh_from_db()
+    return bulk
+
+
+def finish(world: SimpleNamespace, note: Document, run: int = 0, **data: object) -> SimpleNamespace:
+    address = reverse("review_finish", args=["covid", world.runs[run].pk, note.pk])
+    return send(world.client, address, {"person": world.rev.pk, "stage": "first"} | data)

@@ -25,18 +25,15 @@ class Pusher:
 
     def send(self, method: str, path: str, body: Any = None, **headers: str) -> HttpResponse:
         sent = body if isinstance(body, (bytes, str)) else b"" if body is None else json.dumps(body)
-        return self.client.generic(
-            method,
-            f"/scim/v2/{self.provider}/{path}",
-            sent,
-            content_type=headers.pop("content_type", "application/scim+json"),
-            headers={"Authorization": f"Bearer {self.token}", **headers},
-        )
+        kind = headers.pop("content_type", "application/scim+json")
+        headers = {"Authorization": f"Bearer {self.token}", **headers}
+        return self.client.generic(method, self.url(path), sent, content_type=kind, headers=headers)
 
     def get(self, path: str, **query: str) -> HttpResponse:
-        return self.client.get(
-            f"/scim/v2/{self.provider}/{path}", query, headers={"Authorization": f"Bearer {self.token}"}
-        )
+        return self.client.get(self.url(path), query, headers={"Authorization": f"Bearer {self.token}"})
+
+    def url(self, path: str) -> str:
+        return f"/scim/v2/{self.provider}/{path}"
 
     def push_user(self, user_name: str = "ada@hospital.example", key: str = "n-1", **more: Any) -> str:
         """Create a user. Return its id."""

@@ -1,68 +1,24 @@
-"""Commands of `manage.py` in processes forked from a warm parent, since importing Django takes 1.3 s of processor time.
-
-Only the imports are shared. Each command is a process of its own, which reads its settings anew from its environment.
-"""
+"""Commands of `manage.py` in processes forked from a warm parent, which read their settings from their environment."""
 
 import atexit
-import gc
-import json
 import os
-import selectors
-import signal
-import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from typing import IO
 
-from tests.waiting import HANGS, wait_for
-
-ROOT = Path(__file__).resolve().parents[2]
-# A request is one message: words and environment.
-LONGEST = 1 << 17
+from tests.worlds import forking
 
 
-class Forked:
+class Forked(forking.Forked):
     """A running command, used like `subprocess.Popen`."""
 
     def __init__(self, words: Sequence[str], env: Mapping[str, str], stdout: IO[str], stderr: IO[str]) -> None:
         self.args = ["manage.py", *words]
-        self.returncode: int | None = None
-        self._status, theirs = socket.socketpair()
-        parent = _parent(env.get("DJANGO_SETTINGS_MODULE", "deidreview.settings"))
-        request = json.dumps([self.args, dict(env)]).encode()
-        files = [theirs.fileno(), stdout.fileno(), stderr.fileno()]
-        socket.send_fds(parent, [request], files)
-        theirs.close()
-        self.pid = int(self._status.recv(100) or 0)
-        assert self.pid, "The warm parent has ended."
-
-    def __del__(self) -> None:
-        self._status.close()
-
-    def poll(self) -> int | None:
-        if self.returncode is None:
-            with suppress(BlockingIOError):
-                self.returncode = int(self._status.recv(100, socket.MSG_DONTWAIT) or -signal.SIGKILL)
-        return self.returncode
-
-    def wait(self, timeout: float = HANGS) -> int:
-        wait_for(lambda: self.poll() is not None, timeout, f"process {self.pid} to end")
-        return int(self.returncode or 0)
-
-    def send_signal(self, number: int) -> None:
-        if self.poll() is None:
-            os.kill(self.pid, number)
-
-    def terminate(self) -> None:
-        self.send_signal(signal.SIGTERM)
-
-    def kill(self) -> None:
-        self.send_signal(signal.SIGKILL)
+        parent = _environ(env.get("DJANGO_SETTINGS_MODULE", "deidreview.settings"))
+        super().__init__("tests.worlds.warm", parent, [self.args, dict(env)], [stdout.fileno(), stderr.fileno()])
 
 
 def run(words: Sequence[str], env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
@@ -75,23 +31,9 @@ def run(words: Sequence[str], env: Mapping[str, str]) -> subprocess.CompletedPro
 
 
 @cache
-def _parent(settings_module: str) -> socket.socket:
-    """Start the warm parent of commands with these settings. It ends with this process."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * LONGEST)
-    env = {"PROBE_DATABASE": "{}"} | os.environ | {"DJANGO_SETTINGS_MODULE": settings_module}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.worlds.warm", str(theirs.fileno())],
-        cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=[theirs.fileno()],
-    )  # fmt: skip
-    theirs.close()
-
-    def end() -> None:
-        ours.close()
-        process.wait()
-
-    atexit.register(end)
-    return ours
+def _environ(settings_module: str) -> dict[str, str]:
+    """The environment of the warm parent of commands with these settings."""
+    return {"PROBE_DATABASE": "{}"} | os.environ | {"DJANGO_SETTINGS_MODULE": settings_module}
 
 
 def _import_all() -> None:
@@ -111,37 +53,6 @@ def _import_all() -> None:
             load_command_class(app, name)
     for kind in JOBS.values():
         load(kind.handler)
-    gc.collect()
-    gc.freeze()
-    assert len([*Path("/proc/self/task").iterdir()]) == 1, "A process with threads can't be forked safely."
-
-
-def _serve(requests: socket.socket) -> list[str]:
-    """Fork a process for each request, and report how it ends. Return only in the forked processes, with the words."""
-    waiting = selectors.DefaultSelector()
-    waiting.register(requests, selectors.EVENT_READ)
-    while True:
-        for key, _ in waiting.select():
-            if key.fileobj is not requests:
-                pid, status = key.data
-                waiting.unregister(key.fd), os.close(key.fd)
-                with suppress(OSError):  # The test may be over.
-                    status.send(b"%d" % os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-                status.close()
-                continue
-            message, files, _, _ = socket.recv_fds(requests, LONGEST, 3)
-            if not message:
-                os._exit(0)
-            status = socket.socket(fileno=files[0])
-            if not (pid := os.fork()):
-                status.close(), requests.close()
-                for other in list(waiting.get_map().values())[1:]:
-                    os.close(other.fd), other.data[1].close()
-                waiting.close()
-                return _become(files[1:], *json.loads(message))
-            os.close(files[1]), os.close(files[2])
-            status.send(b"%d" % pid)
-            waiting.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, status))
 
 
 def _become(files: list[int], words: list[str], env: dict[str, str]) -> list[str]:
@@ -155,7 +66,6 @@ def _become(files: list[int], words: list[str], env: dict[str, str]) -> list[str
 
     from tests.worlds import killing
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     for number, file in enumerate(files, start=1):
         os.dup2(file, number)
         os.close(file)
@@ -202,8 +112,7 @@ def _end(words: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    # The parent ends when the tests do, and not by a Ctrl-C, which reaches it too.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _import_all()
-    sys.argv = _serve(socket.socket(fileno=int(sys.argv[1])))
+    request, files = forking.serve(lambda request: None)
+    sys.argv = _become(files, *request)
     _end(sys.argv)

@@ -34,6 +34,25 @@ class Reply:
     raw: bytes | None = None
 
 
+class Cached(dict[str, Any]):
+    """A store of answers."""
+
+    find = dict.get
+
+    def keep(self, key: str, text: str, found: Any) -> None:
+        self[key] = found
+
+
+def calling(*calls: tuple[str, Any]) -> Reply:
+    """A reply that calls tools."""
+    made = [
+        {"id": f"c{at}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+        for at, (name, arguments) in enumerate(calls)
+    ]
+    message = {"role": "assistant", "content": None, "tool_calls": made}
+    return Reply(body=_body("m", {"index": 0, "finish_reason": "tool_calls", "message": message}))
+
+
 Script = Callable[[dict[str, Any]], "Reply | str"]
 
 
@@ -81,10 +100,9 @@ class Scripted:
         said = Reply(said) if isinstance(said, str) else said
         data = said.raw or json.dumps(said.body if said.body is not None else _completion(said, body)).encode()
         handler.send_response(said.status)
-        for name, value in (
-            {"Content-Type": "application/json", "Content-Length": str(len(data))} | said.headers
-        ).items():
-            handler.send_header(name, value)
+        headers = {"Content-Type": "application/json", "Content-Length": str(len(data))} | said.headers
+        for header in headers.items():
+            handler.send_header(*header)
         handler.end_headers()
         handler.wfile.write(data)
 
@@ -96,14 +114,15 @@ class Scripted:
 def _completion(said: Reply, body: dict[str, Any]) -> dict[str, Any]:
     if said.status != 200:
         return {"error": {"message": f"no: {note_of(body)}", "type": "error"}}
+    message = {"role": "assistant", "content": said.text}
+    return _body(body["model"], {"index": 0, "finish_reason": said.finish, "message": message})
+
+
+def _body(model: str, choice: dict[str, Any]) -> dict[str, Any]:
+    usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
     return {
-        "id": "x",
-        "object": "chat.completion",
-        "created": 0,
-        "model": body["model"],
-        "choices": [{"index": 0, "finish_reason": said.finish, "message": {"role": "assistant", "content": said.text}}],
-        "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
-    }
+        "id": "x", "object": "chat.completion", "created": 0, "model": model, "choices": [choice], "usage": usage
+    }  # fmt: skip
 
 
 @contextmanager
@@ -135,32 +154,19 @@ WORDS = re.compile(r"(?P<PERSON>Dr\. \w+ \w+)|(?P<DATE>\d\d/\d\d/\d{4})|(?P<ORGA
 def finder(body: dict[str, Any]) -> str:
     """A model that finds the matches of WORDS, each with its context."""
     note = note_of(body)
-    return entities(
-        *(
-            (found[0], str(found.lastgroup), note[max(0, found.start() - 20) : found.end() + 20])
-            for found in WORDS.finditer(note)
-        )
-    )
+    rows = [(found[0], str(found.lastgroup), note[max(0, found.start() - 20) : found.end() + 20])
+            for found in WORDS.finditer(note)]  # fmt: skip
+    return entities(*rows)
 
 
 def backend_at(
-    url: str,
-    *,
-    answers: Any = None,
-    completion: Any = None,
-    at_once: int = 4,
-    server: str = "test",
-    model: str = "m1",
-    **params: Any,
-) -> LlmBackend:
+    url: str, *, at_once: int = 4, server: str = "test", model: str = "m1",
+    answers: Any = None, completion: Any = None, **params: Any,
+) -> LlmBackend:  # fmt: skip
     return LlmBackend(
-        label_set="redactor-33",
-        labels=LABELS,
-        server=Server(server, url, (model,), at_once=at_once, seconds=5),
-        params=Params(server, model, **params),
-        answers=answers,
-        completion=completion,
-    )
+        label_set="redactor-33", labels=LABELS, params=Params(server, model, **params), answers=answers,
+        server=Server(server, url, (model,), at_once=at_once, seconds=5), completion=completion,
+    )  # fmt: skip
 
 
 def shown(text: str, spans: Any) -> list[tuple[str, str]]:

@@ -15,7 +15,8 @@ WORDS = "Dr. Julian Otero, Hospital San Rocco. Ingreso: 05/03/2020." + " Sin cam
 
 class LlmContract(BackendContract):
     words = WORDS
-    many = MANY[::4]
+    many = MANY[::6]
+    most = 30_000
 
     def test_no_network(self, backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
         real = socket.socket.connect

@@ -14,14 +14,11 @@ from models_runtime.backends.llm.correcting import anchored, applied, correction
 TEXT = "Mario Rossi, 54 anni, prende 30 mg. Visto a Torino. Mario  Rossi torna."
 SPANS = [Span(0, 5, "PATIENT"), Span(13, 15, "AGE"), Span(29, 31, "AGE"), Span(44, 50, "PATIENT"), Span(52, 57, "AGE")]
 LABELS = ["AGE", "CITY", "PATIENT"]
+TODO = Todo.of(TEXT, SPANS, LABELS)
 
 
 def answer(action, text="", label="", reason="because"):
     return json.dumps({"answer": action, "text": text, "type": label, "reason": reason})
-
-
-def todo_of():
-    return Todo.of(TEXT, SPANS, LABELS)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +35,7 @@ def todo_of():
     ],
 )
 def test_answers_that_are_applied(number, said, result):
-    found = applied(todo_of(), number, said)
+    found = applied(TODO, number, said)
     assert not found.unreadable and not found.refused
     assert found.todo.item(number).result == result
     assert [item.number for item in found.todo.done()] == [number]
@@ -59,13 +56,13 @@ def test_answers_that_are_applied(number, said, result):
     ],
 )
 def test_other_answers_keep_the_original_and_are_counted(said, unreadable):
-    found = applied(todo_of(), 2, said)
+    found = applied(TODO, 2, said)
     assert (found.unreadable, found.refused) == (unreadable, not unreadable)
     assert found.todo.item(2).result == SPANS[1] and str(found.todo.item(2).decision.action) == "keep"
 
 
 def test_a_question_shows_the_whole_note_and_allows_only_an_answer_about_the_annotation():
-    question = question_about("Prompt", todo_of(), 4)
+    question = question_about("Prompt", TODO, 4)
     first, shown, last = question.user.split("\n")
     assert first == last and first.startswith("note-")
     found = json.loads(shown)
@@ -99,7 +96,7 @@ said = st.one_of(
 @given(st.lists(said, min_size=5, max_size=5))
 @example([answer("update", TEXT[:52])] * 5)
 def test_every_output_overlaps_exactly_one_input(answers):
-    todo = todo_of()
+    todo = TODO
     for number, one in enumerate(answers, 1):
         todo = applied(todo, number, one).todo
     todo = settled(todo)

@@ -1,6 +1,8 @@
 """A model in this process: a tiny one of a real architecture with random weights. Its answers are rejected."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,41 +21,46 @@ from tests.backends.made_weights import tiny_llama  # noqa: E402
 AS_GPU = device.Device("cpu:0", "GPU (made up)", budget=64)
 
 
+BRIEF = Question("Be brief.", "Hello", 8)
+METER = Meter()
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_llama(tmp_path_factory.mktemp("tiny") / "tiny-llama")
 
 
-def test_an_invalid_answer_is_an_error_of_the_note(folder: Path) -> None:
-    class Short(LocalCompletion):
-        def complete(self, question: Question):
-            return super().complete(Question(question.system, question.user, 12))
-
-    backend = backend_at("file://", completion=Short(str(folder), Meter()))
-    (result,) = backend.predict_each(["Dr. Anna Serra visited."])
-    assert isinstance(result, BackendError) and not result.permanent
-    assert "not the requested JSON" in str(result)
+@pytest.fixture(scope="module")
+def model(folder: Path) -> LocalCompletion:
+    return LocalCompletion(str(folder), METER)
 
 
-def test_answers_are_repeatable_and_tokens_are_counted(folder: Path) -> None:
-    meter = Meter()
-    model = LocalCompletion(str(folder), meter)
-    first, again = (model.complete(Question("Be brief.", "Hello", 8)) for _ in range(2))
+def test_answers_are_repeatable_unless_drawn_and_tokens_are_counted(model: LocalCompletion) -> None:
+    METER.take()
+    first, again = (model.complete(BRIEF) for _ in range(2))
     assert first == again and first.cut
-    assert meter.take() == {"requests": 2, "tokens_in": 2 * len("Be brief.\n\nHello\n\n"), "tokens_out": 16}
-
-
-def test_at_a_temperature_answers_are_drawn(folder: Path) -> None:
-    model = LocalCompletion(str(folder), Meter())
+    assert METER.take() == {"requests": 2, "tokens_in": 2 * len("Be brief.\n\nHello\n\n"), "tokens_out": 16}
     torch.manual_seed(1)
-    answers = {model.complete(Question("Be brief.", "Hello", 8, temperature=1.0)).text for _ in range(4)}
-    assert len(answers) > 1
+    assert len({model.complete(replace(BRIEF, temperature=1.0)).text for _ in range(4)}) > 1
 
 
-def test_a_note_longer_than_the_model_fails_alone(folder: Path) -> None:
+def test_what_can_t_be_answered_fails_alone(model: LocalCompletion, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BackendError, match="too long for the model") as caught:
-        LocalCompletion(str(folder), Meter()).complete(Question("", "a" * 5000, 8))
+        model.complete(Question("", "a" * 5000, 8))
     assert not caught.value.permanent
+    backend = backend_at("file://", completion=model)
+    complete = model.complete
+    monkeypatch.setattr(model, "complete", lambda question: complete(replace(question, most_tokens=12)))
+    (result,) = backend.predict_each(["Dr. Anna Serra visited."])
+    assert isinstance(result, BackendError) and not result.permanent and "not the requested JSON" in str(result)
+    monkeypatch.setattr(model._model, "generate", full)
+    with pytest.raises(BackendError, match=r"The GPU memory is full\. Choose fewer words") as caught:
+        complete(BRIEF)
+    assert not caught.value.permanent
+
+
+def full(*args, **kwargs):
+    raise torch.OutOfMemoryError("CUDA out of memory")
 
 
 def test_a_chat_model_is_asked_with_its_chat_template(folder: Path, tmp_path: Path) -> None:
@@ -62,7 +69,7 @@ def test_a_chat_model_is_asked_with_its_chat_template(folder: Path, tmp_path: Pa
     form = "{% for each in messages %}{{ each.role }} says {{ each.content }} {% endfor %}assistant says"
     (tmp_path / "chat_template.jinja").write_text(form)
     meter = Meter()
-    LocalCompletion(str(tmp_path), meter).complete(Question("Be brief.", "Hello", 4))
+    LocalCompletion(str(tmp_path), meter).complete(BRIEF)
     assert meter.take()["tokens_in"] == len("system says Be brief. user says Hello assistant says")
 
 
@@ -78,7 +85,7 @@ def test_a_stop_ends_an_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(model._model, "forward", counted)
     with pytest.raises(BackendError, match="stopped in the middle") as caught:
-        model.complete(Question("Be brief.", "Hello", 40))
+        model.complete(replace(BRIEF, most_tokens=40))
     assert len(steps) == 3 and not caught.value.permanent
 
 
@@ -92,49 +99,24 @@ def test_only_safetensors_of_a_local_folder_are_loaded(folder: Path, tmp_path: P
         assert caught.value.permanent
 
 
-def test_only_a_local_model_has_a_device(folder: Path) -> None:
-    backend = backend_at("file://", completion=LocalCompletion(str(folder), Meter()))
-    assert isinstance(backend, OnDevice) and backend.device.description == "CPU (no GPU available)"
-    assert backend.device.memory() > 0
+def test_on_a_gpu_it_takes_half_the_memory_and_without_enough_it_computes_on_the_cpu(
+    folder: Path, model: LocalCompletion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dtypes(of: LocalCompletion) -> set[Any]:
+        return {value.dtype for value in of._model.parameters()}
+
+    backend = backend_at("file://", completion=model)
+    assert isinstance(backend, OnDevice) and backend.device.memory() > 0
     assert not isinstance(backend_at("http://127.0.0.1:9/v1"), OnDevice)
-
-
-def test_on_a_gpu_it_takes_half_the_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    exact = LocalCompletion(str(folder), Meter())
-    assert {value.dtype for value in exact._model.parameters()} == {torch.float32}
+    assert (model.device.description, dtypes(model)) == ("CPU (no GPU available)", {torch.float32})
     monkeypatch.setattr(device, "choose_device", lambda: AS_GPU)
     half = LocalCompletion(str(folder), Meter())
-    assert {value.dtype for value in half._model.parameters()} == {torch.bfloat16}
-    assert (
-        half.device.description == "GPU (made up)" and half.complete(Question("Be brief.", "Hello", 4)).text is not None
-    )
-
-
-def test_without_enough_gpu_memory_it_computes_on_the_cpu(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kind = transformers.LlamaForCausalLM
-    move = kind.to
-
-    def full(self, name):
-        if name != "cpu":
-            raise torch.OutOfMemoryError("CUDA out of memory")
-        return move(self, name)
-
-    monkeypatch.setattr(device, "choose_device", lambda: AS_GPU)
-    monkeypatch.setattr(kind, "to", full)
-    found = LocalCompletion(str(folder), Meter())
-    assert found.device.description == "CPU (the GPU memory is full)"
-    assert {value.dtype for value in found._model.parameters()} == {torch.float32}
-
-
-def test_a_piece_without_enough_memory_fails_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*args, **kwargs):
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
-    found = LocalCompletion(str(folder), Meter())
-    monkeypatch.setattr(found._model, "generate", full)
-    with pytest.raises(BackendError, match=r"The GPU memory is full\. Choose fewer words") as caught:
-        found.complete(Question("Be brief.", "Hello", 4))
-    assert not caught.value.permanent
+    assert (half.device.description, dtypes(half)) == ("GPU (made up)", {torch.bfloat16})
+    assert half.complete(BRIEF).text is not None
+    kind, move = transformers.LlamaForCausalLM, transformers.LlamaForCausalLM.to
+    monkeypatch.setattr(kind, "to", lambda own, name: (move if name == "cpu" else full)(own, name))
+    moved = LocalCompletion(str(folder), Meter())
+    assert (moved.device.description, dtypes(moved)) == ("CPU (the GPU memory is full)", {torch.float32})
 
 
 def test_loading_a_folder_runs_no_code_and_downloads_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

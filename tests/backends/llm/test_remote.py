@@ -1,4 +1,4 @@
-"""Servers that are slow, busy, broken or down: retries, errors of a note, errors that end the run."""
+"""Servers: settings, retries, errors of a note, errors that end the run, conversations in parallel."""
 
 import itertools
 import logging
@@ -9,10 +9,11 @@ import pytest
 
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm import remote
-from models_runtime.backends.llm.asking import Meter, Question
+from models_runtime.backends.llm.asking import Answer, Meter, Question
+from models_runtime.backends.llm.driver import FixedCapacity, ServerQueue, converse
 from models_runtime.backends.llm.remote import RemoteCompletion
-from models_runtime.backends.llm.servers import Server
-from tests.backends.llm.scripted import Reply, backend_at, entities, note_of, serving
+from models_runtime.backends.llm.servers import Server, read_servers
+from tests.backends.llm.scripted import Reply, note_of, serving
 from tests.waiting import HANGS
 
 QUESTION = Question("system", "note-0000000000000000\nDr. Serra\nnote-0000000000000000", 100, {"type": "object"})
@@ -41,9 +42,8 @@ def test_temporary_errors_are_retried_with_growing_pauses(status: int) -> None:
 
 def test_retry_after_is_respected_up_to_a_minute() -> None:
     waits: list[float] = []
-    busy = [
-        Reply(status=429, headers={"Retry-After": value}) for value in ("7", "86400", "Wed, 21 Oct 2015 07:28:00 GMT")
-    ]
+    times = ("7", "86400", "Wed, 21 Oct 2015 07:28:00 GMT")
+    busy = [Reply(status=429, headers={"Retry-After": value}) for value in times]
     with serving(in_turn(*busy, "yes")) as server:
         completion(server.url, waits).complete(QUESTION)
     assert 7 <= waits[0] <= 8 and waits[1] == remote.LONGEST_WAIT and 0 <= waits[2] <= 1
@@ -71,55 +71,27 @@ def test_a_server_that_keeps_failing_fails_the_note_and_then_the_run() -> None:
         assert len(server.requests) == 5 * remote.GIVE_UP
 
 
-def test_slow_answers_time_out() -> None:
-    go = threading.Event()
-
-    def slow(body: dict[str, Any]) -> str:
-        go.wait(HANGS)
-        return "late"
-
-    with serving(slow) as server:
-        with pytest.raises(BackendError, match=r"took longer than 0\.05 s") as caught:
-            completion(server.url, seconds=0.05).complete(QUESTION)
-        go.set()
-    assert not caught.value.permanent
-
-
 @pytest.mark.parametrize(
-    ("status", "words"),
-    [(401, "rejected the key"), (403, "rejected the key"), (404, "has no model"), (307, "redirects")],
+    ("said", "words", "permanent"),
+    [
+        (Reply(status=401), "rejected the key", True),
+        (Reply(status=403), "rejected the key", True),
+        (Reply(status=404), "has no model", True),
+        (Reply(status=307, headers={"Location": "http://203.0.113.5/v1/chat/completions"}), "redirects", True),
+        (Reply(raw=b'{"choices": [Dr. Serra'), "sent an unreadable answer", False),
+        (Reply(status=400, body={"error": {"message": "maximum context length is 10: Dr. Serra"}}), "too long", False),
+    ],
 )
-def test_permanent_errors_end_the_run_at_once(status: int, words: str) -> None:
-    with serving(
-        in_turn(Reply(status=status, headers={"Location": "http://203.0.113.5/v1/chat/completions"}))
-    ) as server:
+def test_other_errors_end_the_run_or_the_note_at_once(said: Reply, words: str, permanent: bool) -> None:
+    with serving(in_turn(said)) as server:
         with pytest.raises(BackendError, match=words) as caught:
             completion(server.url).complete(QUESTION)
-        assert caught.value.permanent and len(server.requests) == 1
-
-
-def test_a_server_that_is_down_ends_the_run() -> None:
-    with serving(in_turn("")) as server:
-        url = server.url
+        assert caught.value.permanent is permanent and len(server.requests) == 1
+        assert "Serra" not in str(caught.value)
     waits: list[float] = []
     with pytest.raises(BackendError, match="The server “ward” doesn't respond") as caught:
-        completion(url, waits).complete(QUESTION)
+        completion(server.url, waits).complete(QUESTION)  # The server is down.
     assert caught.value.permanent and len(waits) == remote.TRIES - 1
-
-
-def test_invalid_json_is_an_error_of_the_note() -> None:
-    with serving(in_turn(Reply(raw=b'{"choices": [Dr. Serra'))) as server:
-        with pytest.raises(BackendError, match="The server “ward” sent an unreadable answer") as caught:
-            completion(server.url).complete(QUESTION)
-        assert not caught.value.permanent and len(server.requests) == 1
-
-
-def test_a_note_too_long_for_the_model_fails_alone() -> None:
-    error = {"error": {"message": "This model's maximum context length is 10 tokens: Dr. Serra", "code": 400}}
-    with serving(in_turn(Reply(status=400, body=error))) as server:
-        with pytest.raises(BackendError, match="too long for the model") as caught:
-            completion(server.url).complete(QUESTION)
-        assert not caught.value.permanent and len(server.requests) == 1
 
 
 def test_unsupported_answer_formats_are_given_up_for_good() -> None:
@@ -132,18 +104,6 @@ def test_unsupported_answer_formats_are_given_up_for_good() -> None:
         formats = [body.get("response_format", {}).get("type") for body in server.requests]
     assert formats == ["json_schema", "json_object", None, None]
     assert all((body["temperature"], body["max_tokens"]) == (0, QUESTION.most_tokens) for body in server.requests)
-
-
-def test_the_limit_of_simultaneous_questions_is_kept() -> None:
-    pair = threading.Barrier(2, timeout=HANGS)
-
-    def model(body: dict[str, Any]) -> str:
-        pair.wait()
-        return entities()
-
-    with serving(model) as server:
-        backend_at(server.url, at_once=2, passes=1).predict([f"Note {n}." for n in range(8)])
-        assert server.most_at_once == 2 and len(server.requests) == 8
 
 
 def test_the_key_comes_from_the_environment_and_proxies_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,3 +124,119 @@ def test_no_log_line_contains_a_note(caplog: pytest.LogCaptureFixture) -> None:
     for client in ("openai._base_client", "httpx", "httpcore.http11"):  # as other versions of these libraries do
         logging.getLogger(client).debug("Request options: Dr. Serra")
     assert "Serra" not in caplog.text
+
+
+def test_a_list_with_all_its_settings():
+    servers = read_servers({
+        "DEIDREVIEW_LLM_SERVERS": "ollama=http://127.0.0.1:11434/v1 cloud=https://llm.example.org/v1, tiny=file:///m/tiny%20one",
+        "DEIDREVIEW_LLM_OLLAMA_MODELS": "gemma3:12b, qwen3:14b",
+        "DEIDREVIEW_LLM_CLOUD_MODELS": "large",
+        "DEIDREVIEW_LLM_CLOUD_KEY": "secret",
+        "DEIDREVIEW_LLM_CLOUD_AT_ONCE": "16",
+        "DEIDREVIEW_LLM_CLOUD_SECONDS": "30",
+        "DEIDREVIEW_LLM_CLOUD_PRICE": "EUR 0.15/0.60",
+    })  # fmt: skip
+    ollama, cloud, tiny = servers.values()
+    assert ollama.models == ("gemma3:12b", "qwen3:14b") and not ollama.leaves_machine
+    assert (cloud.at_once, cloud.seconds, cloud.leaves_machine, cloud.in_clear) == (16, 30, True, False)
+    assert cloud.key_variable == "DEIDREVIEW_LLM_CLOUD_KEY" and "secret" not in repr(servers)
+    assert cloud.price and f"{cloud.price.of(1_000_000, 2_000_000):.2f}" == "1.35"
+    assert (tiny.folder, tiny.models, tiny.at_once, tiny.leaves_machine) == ("/m/tiny one", ("tiny one",), 1, False)
+    assert read_servers({}) == {}
+
+
+@pytest.mark.parametrize(
+    ("host", "leaves"),
+    [
+        *((host, False) for host in ("127.0.0.1", "127.8.8.8", "localhost", "[::1]")),
+        *((host, True) for host in ("10.0.0.5", "localhost.example.org", "127.0.0.1.example.org", "0.0.0.0")),
+    ],
+)
+def test_only_loopback_does_not_leave_the_machine(host, leaves):
+    servers = read_servers({"DEIDREVIEW_LLM_SERVERS": f"a=http://{host}:1/v1", "DEIDREVIEW_LLM_A_MODELS": "m"})
+    assert servers["a"].leaves_machine is leaves and servers["a"].in_clear is leaves
+
+
+@pytest.mark.parametrize(
+    ("environ", "words"),
+    [
+        ({"SERVERS": "http://127.0.0.1/v1"}, "is not a name=address pair"),
+        ({"SERVERS": "A=http://127.0.0.1/v1"}, "is not a name=address pair"),
+        ({"SERVERS": "a=ftp://127.0.0.1/v1"}, "The address of “a”"),
+        ({"SERVERS": "a=http://user:pw@host/v1"}, "The address of “a”"),
+        ({"SERVERS": "a=http://host:99999/v1"}, "The address of “a”"),
+        ({"SERVERS": "a=http://host/v1?key=1"}, "The address of “a”"),
+        ({"SERVERS": "a=file:models"}, "The address of “a”"),
+        ({"SERVERS": "a=http://h/v1 a=http://i/v1"}, "two servers"),
+        ({"SERVERS": "a=http://h/v1"}, "DEIDREVIEW_LLM_A_MODELS"),
+        ({"SERVERS": "a=http://h/v1", "A_MODELS": "m", "A_AT_ONCE": "0"}, "DEIDREVIEW_LLM_A_AT_ONCE"),
+        ({"SERVERS": "a=http://h/v1", "A_MODELS": "m", "A_SECONDS": "x"}, "DEIDREVIEW_LLM_A_SECONDS"),
+        ({"SERVERS": "a=http://h/v1", "A_MODELS": "m", "A_PRICE": "0.15"}, "DEIDREVIEW_LLM_A_PRICE"),
+        ({"SERVERS": "a=http://h/v1", "A_MODELS": "m", "B_MODELS": "m"}, "DEIDREVIEW_LLM_B_MODELS"),
+        ({"SERVERS": "a=file:///m", "A_MODELS": "m"}, "contains one model"),
+    ],
+)
+def test_errors_name_the_variable(environ, words):
+    with pytest.raises(ValueError, match="DEIDREVIEW_LLM_") as caught:
+        read_servers({f"DEIDREVIEW_LLM_{name}": value for name, value in environ.items()})
+    assert words in str(caught.value) and "pw@" not in str(caught.value)
+
+
+SHORT = Question("system", "user", 10)
+
+
+class Counted:
+    """Answers, and counts simultaneous questions. Until two have met, each question waits for another one."""
+
+    at_once = 8
+
+    def __init__(self, patience: float) -> None:
+        self.most = self._now = 0
+        self._patience = patience
+        self._lock = threading.Condition()
+
+    def complete(self, question: Question) -> Answer:
+        with self._lock:
+            self._now += 1
+            self.most = max(self.most, self._now)
+            self._lock.notify_all()
+            self._lock.wait_for(lambda: self.most > 1, self._patience)
+        with self._lock:
+            self._now -= 1
+        return Answer("yes")
+
+    def stop(self) -> None:
+        pass
+
+
+class CapacityOfOne:
+    def take(self, asking: int) -> int:
+        return 1
+
+    def leave(self) -> None:
+        pass
+
+
+def conversation() -> Any:
+    answer = yield SHORT
+    return answer.text
+
+
+def queue(completion: Counted, at_once: int, capacity: Any = None) -> ServerQueue[int, str]:
+    return ServerQueue(
+        ((at, completion, conversation()) for at in range(4)), at_once, capacity or FixedCapacity(at_once)
+    )
+
+
+def test_each_queue_keeps_its_own_limit() -> None:
+    """The queues share threads, but the first queue can't use those that the second one leaves free."""
+    narrow, wide = Counted(0.1), Counted(HANGS)
+    said = list(converse([queue(narrow, 1), queue(wide, 4)]))
+    assert sorted(said) == sorted([(at, "yes") for at in range(4)] * 2)
+    assert narrow.most == 1 < wide.most
+
+
+def test_a_queue_keeps_the_capacity_of_its_server() -> None:
+    shared = Counted(0.1)
+    assert len(list(converse([queue(shared, 4, CapacityOfOne())]))) == 4
+    assert shared.most == 1

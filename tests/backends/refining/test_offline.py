@@ -1,5 +1,8 @@
-"""The offline agent: whatever is suggested, each result overlaps its annotation and no other one."""
+"""The offline agent: each result overlaps its annotation and no other one; its validators and its logistic model."""
 
+import random
+
+import pycrfsuite
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +11,9 @@ from annotations.domain.refining.finishing import problems
 from annotations.domain.refining.todo import Action, Todo
 from annotations.domain.spans import Span, overlaps
 from annotations.domain.tokens import tokenize
+from models_runtime.backends.refining.logistic import C2, Example, Vocabulary, fit
 from models_runtime.backends.refining.offline import OfflineAgent
+from models_runtime.backends.refining.validators import validate
 from tests.refining.conftest import note_of
 
 LABELS = ["PATIENT", "DOCTOR", "AGE", "DATE", "CITY", "HOSPITAL"]
@@ -62,3 +67,71 @@ def test_each_action_occurs(agent):
     done = made.refine(Todo.of(text, [*moved, *wrong], LABELS), model)
     assert {item.decision.action for item in done.items} == {Action.KEEP, Action.UPDATE, Action.REMOVE}
     assert {(one.start, one.end, one.label) for one in done.results()} == set(spans)
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "expected"),
+    [
+        ("Admitted on 12/03/2021.", "12/03/2021", [("date", True)]),
+        ("Admitted on 31/02/2021.", "31/02/2021", [("date", False)]),
+        ("BP 120/80 sitting", "120/80", [("date", False)]),
+        ("Blutdruck 130/85 gemessen", "130/85", [("date", False)]),
+        ("write to anna.rossi@ospedale.it now", "anna.rossi@ospedale.it", [("e-mail", True)]),
+        ("write to anna@ now", "anna@", [("e-mail", False)]),
+        ("see https://www.ospedale.it/a?b=1 there", "https://www.ospedale.it/a?b=1", [("url", True)]),
+        ("see www. there", "www.", [("url", False)]),
+        ("DNI 12345678Z", "12345678Z", [("identifier", True)]),
+        ("IP 192.168.0.12", "192.168.0.12", [("ip-address", True)]),
+        ("Parkinson's disease", "Parkinson", [("no-identifier", False)]),
+        ("the patient Anna", "Anna", []),
+    ],
+)
+def test_checks(text, part, expected):
+    start = text.index(part)
+    found = validate(text, Span(start, start + len(part), "X"))
+    assert [(check.name, check.fits) for check in found] == expected
+    assert all(part not in check.detail for check in found)
+
+
+# Two words make an identifier likely, one unlikely, and the others say nothing.
+PULL = {"dr": 2.0, "años": 1.5, "mg": -3.0}
+DRAWN = [*PULL, *(f"w{number}" for number in range(40))]
+
+
+def drawn(seed, count):
+    chance = random.Random(seed)
+    rows = []
+    for _ in range(count):
+        words = sorted({"bias", *chance.sample(DRAWN, 4)})
+        score = sum(PULL.get(word, 0) for word in words) + chance.gauss(0, 1)
+        rows.append((words, score > 0.3))
+    return rows
+
+
+def learned(rows):
+    vocabulary = Vocabulary()
+    return fit(vocabulary, [Example(vocabulary.add(words), right) for words, right in rows])
+
+
+def test_probabilities_are_those_of_crfsuite(tmp_path):
+    rows = drawn(7, 600)
+    trainer = pycrfsuite.Trainer(algorithm="lbfgs", params={"c1": 0, "c2": C2, "epsilon": 1e-8}, verbose=False)
+    for words, right in rows:
+        trainer.append(pycrfsuite.ItemSequence([words]), [str(right)])
+    trainer.train(str(tmp_path / "model"))
+    tagger = pycrfsuite.Tagger()
+    tagger.open(str(tmp_path / "model"))
+    model = learned(rows)
+    for words, _right in drawn(8, 100):
+        tagger.set([words])
+        assert model.probability(words) == pytest.approx(tagger.marginal("True", 0), abs=0.01)
+
+
+def test_it_is_deterministic_and_ignores_features_without_examples():
+    model, again = learned(drawn(7, 200)), learned(drawn(7, 200))
+    assert model.weights == again.weights
+    model.vocabulary.add(["seen later"])
+    assert model.probability(["bias", "dr", "seen later", "never seen"]) == model.probability(["bias", "dr"])
+    # Classes that features separate get finite weights.
+    apart = learned([(["bias", "a"], True), (["bias", "b"], False)] * 50)
+    assert 0 < apart.probability(["bias", "b"]) < 0.1 < 0.9 < apart.probability(["bias", "a"]) < 1

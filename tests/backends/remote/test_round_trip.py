@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from models_runtime.backends.rules import RulesBackend
-from tests.backends.contract import HOSTILE, MANY, PLAIN, key
+from tests.backends.contract import MANY, PLAIN, key
 from tests.backends.remote.scripted import KEY, remote, serving
 
 RULES = RulesBackend(label_set="redactor-33")
@@ -37,18 +37,3 @@ def test_spans_are_those_of_the_model(servers: dict[str, str], protocol: str, mo
         assert [row[:4] for row in key(found)] == [row[:4] for row in key(expected)]
         assert {span.source for span in found} <= {"remote-there"}
     assert any(there) and list(backend.stream(iter(MANY))) == there[:-1]
-
-
-@pytest.mark.parametrize("protocol", ["inception", "label-studio"])
-def test_labels_are_mapped_left_out_and_merged(protocol: str) -> None:
-    text = f"{HOSTILE['emoji before and inside']}\n{HOSTILE['byte order mark']}"
-    (plain,) = RULES.predict([text])
-    kinds = sorted({span.label for span in plain})
-    assert len(kinds) >= 3
-    labels: dict[str, str | None] = dict.fromkeys(RULES.labels, "OTHER") | {kinds[0]: None}
-    with serving(RULES, protocol) as url:
-        (found,) = remote(f"{url}/{KEY}", protocol, labels).predict([text])
-    assert {(span.start, span.end) for span in found} == {
-        (span.start, span.end) for span in plain if span.label != kinds[0]
-    }
-    assert {span.label for span in found} == {"OTHER"}

@@ -6,16 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.domain.agreement import (
-    Granularity,
-    NoteAnnotationSets,
-    Unit,
-    agreement,
-    coarser,
-    patterns,
-    unmarked,
-)
+from annotations.domain.agreement import Granularity, NoteAnnotationSets, Unit, agreement, coarser, patterns, unmarked
+from annotations.domain.agreement.spans import PairwiseF1, Shared, share
 from annotations.domain.bio import encode
+from annotations.domain.matching import match
 from annotations.domain.spans import Span
 from annotations.domain.tokens import tokenize
 
@@ -24,11 +18,9 @@ CATEGORIES = {"AGE": "AGE", "DOCTOR": "NAME", "PATIENT": "NAME"}
 
 
 def patterns_of(*annotation_sets, text=TEXT, **options):
-    names = [chr(ord("a") + n) for n in range(len(annotation_sets))]
-    note = NoteAnnotationSets(
-        text, {name: spans for name, spans in zip(names, annotation_sets, strict=True) if spans is not None}
-    )
-    return patterns([note], names, category_of=CATEGORIES, **options)
+    names = "abc"[: len(annotation_sets)]
+    sets = {name: spans for name, spans in zip(names, annotation_sets, strict=True) if spans is not None}
+    return patterns([NoteAnnotationSets(text, sets)], names, category_of=CATEGORIES, **options)
 
 
 def test_all_tokens():
@@ -40,14 +32,16 @@ def test_all_tokens():
     assert agreement(patterns_of(short, short, long)).observed == pytest.approx((1 + 1 + 1 + 1 / 3) / 4)
 
 
-def test_tokens_are_split_at_the_spans_of_every_annotator():
-    assert patterns_of([Span(8, 9, "AGE")], [Span(8, 10, "AGE")])["O", "AGE"] == 1
-
-
-def test_characters_and_entities():
+def test_characters_entities_and_missing_annotation_sets():
     short, long = [Span(8, 10, "AGE")], [Span(8, 15, "AGE")]
     assert patterns_of(short, long, unit=Unit.CHARACTER) == {("O", "O"): 8, ("AGE", "AGE"): 2, ("O", "AGE"): 5}
     assert patterns_of(short, long, unit=Unit.ENTITY) == {("AGE", "O"): 1, ("O", "AGE"): 1}
+    # Tokens are split at the spans of every annotator.
+    assert patterns_of([Span(8, 9, "AGE")], short)["O", "AGE"] == 1
+    # Unmarked counts as O, and not submitted as missing.
+    assert unmarked(patterns_of(short, long, None)) == 2
+    assert patterns_of(short, [], None)["AGE", "O", None] == 1
+    assert patterns_of(short, None) == {}
 
 
 def test_granularity():
@@ -74,18 +68,6 @@ def test_labels_that_look_like_tags_are_distinguished_from_tags():
     assert patterns_of([Span(0, 1, "I-94")], [], **options) == {("I-94", "O"): 1, ("O", "O"): 1}
 
 
-def test_unmarked_units_are_counted():
-    assert unmarked(patterns_of([Span(8, 10, "AGE")], [Span(8, 15, "AGE")], None)) == 2
-
-
-def test_unmarked_counts_as_o_and_not_submitted_as_missing():
-    assert patterns_of([Span(8, 10, "AGE")], [], None)["AGE", "O", None] == 1
-
-
-def test_a_note_with_one_annotator_does_not_count():
-    assert patterns_of([Span(8, 10, "AGE")], None) == {}
-
-
 @given(st.text(alphabet="ab1 2.\u0301é\n", max_size=40), st.data())
 def test_another_tokenizer_with_the_default_rule_gives_the_same_counts(text, data):
     """The default rule creates only the marked tokens; another tokenizer creates all of them."""
@@ -97,22 +79,63 @@ def test_another_tokenizer_with_the_default_rule_gives_the_same_counts(text, dat
     assert patterns([note], "ab") == patterns([note], "ab", tokenizer=lambda text: tokenize(text))
 
 
-@given(
-    st.text(alphabet="ab1 2.\n", min_size=1, max_size=30).flatmap(
-        lambda text: st.tuples(
-            st.just(text),
-            st.lists(
-                st.tuples(st.integers(0, len(text)), st.integers(0, len(text)), st.sampled_from("AB")), max_size=6
-            ),
-        )
-    )
-)
-def test_tags_are_those_of_encode(case):
+@given(st.text(alphabet="ab1 2.\n", min_size=1, max_size=30), st.data())
+def test_tags_are_those_of_encode(text, data):
     """With overlaps, duplicates and white space at the ends of spans."""
-    text, drawn = case
+    bound = st.integers(0, len(text))
+    drawn = data.draw(st.lists(st.tuples(bound, bound, st.sampled_from("AB")), max_size=6))
     spans = [Span(min(a, b), max(a, b), label) for a, b, label in drawn if a != b]
-    encoded = encode(text, spans, label_order="BA")
-    regions = patterns(
-        [NoteAnnotationSets(text, {"a": spans, "b": []})], "ab", granularity=Granularity.BIO, label_order="BA"
+    notes = [NoteAnnotationSets(text, {"a": spans, "b": []})]
+    regions = patterns(notes, "ab", granularity=Granularity.BIO, label_order="BA")
+    assert regions == Counter((tag, "O") for tag in encode(text, spans, label_order="BA").tags)
+
+
+# ── Pairwise F1 ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def shared(ours, theirs):
+    counted = Shared()
+    share(counted, set(ours), set(theirs))
+    return counted.exact, counted.overlapping
+
+
+def test_exact_first_then_one_to_one():
+    assert shared([(0, 5, "A")], [(0, 5, "A")]) == (1, 1)
+    assert shared([(0, 5, "A")], [(0, 5, "B")]) == (0, 0), "overlapping spans need the same label"
+    assert shared([(0, 5, "A")], [(5, 9, "A")]) == (0, 0), "touching is not overlapping"
+    assert shared([(0, 9, "A")], [(0, 4, "A"), (5, 9, "A")]) == (0, 1), "one to one"
+    assert shared([(0, 5, "A"), (4, 9, "A")], [(0, 5, "A"), (3, 6, "A")]) == (1, 2)
+    assert shared([(0, 6, "A"), (5, 9, "A")], [(0, 2, "A"), (3, 6, "A")]) == (0, 2), (
+        "the longest overlap is not chosen greedily"
     )
-    assert regions == Counter((tag, "O") for tag in encoded.tags)
+
+
+def test_undefined_figures_have_a_reason():
+    assert "no note in common" in Shared().f1(0).why
+    assert "Neither annotator marked anything" in Shared(notes=1).f1(0).why
+    assert Shared(notes=1, ours=1, theirs=3).f1(1).value == 0.5
+
+
+def test_pairs_have_the_order_of_the_annotators():
+    pairs = PairwiseF1()
+    pairs.add(["a", "b", "c"], [{(0, 1, "A")}, {(0, 1, "A")}, set()])
+    pairs.add(["a", "c"], [set(), set()])
+    found = {names: (s.notes, s.exact) for names, s in pairs.pairs.items()}
+    assert found == {("a", "b"): (1, 1), ("a", "c"): (2, 0), ("b", "c"): (1, 0)}
+
+
+SPANS = st.sets(
+    st.tuples(st.integers(0, 12), st.integers(1, 6), st.sampled_from("AB")).map(lambda t: (t[0], t[0] + t[1], t[2])),
+    max_size=7,
+)
+
+
+@given(SPANS, SPANS)
+def test_counts_are_those_of_matching_all_spans_and_symmetric(ours, theirs):
+    pairs = match(
+        [Span(*bounds) for bounds in sorted(ours)],
+        [Span(*bounds) for bounds in sorted(theirs)],
+        compatible=lambda p, g: p.label == g.label,
+    )
+    assert shared(ours, theirs) == (len(ours & theirs), len(pairs))
+    assert shared(theirs, ours) == shared(ours, theirs)

@@ -28,15 +28,11 @@ class World:
 
 
 WORLDS = [
-    World({"": 1200}, (), 0.02, 0.0, 0),
-    World({"": 1200}, (), 0.03, 0.15, 2),
-    World({"": 300}, (), 0.05, 0.2, 1),
-    World({"": 1500}, (1, 2, 9), 0.03, 0.15, 1),
-    World({"": 900}, (40, 3, 1), 0.05, 0.2, 2),
-    World({"a": 900, "b": 300, "c": 60}, (), 0.04, 0.0, 2),
-    World({"a": 1000, "b": 100}, (1, 4, 12), 0.05, 0.2, 1),
+    World({"": 1200}, (), 0.02, 0.0, 0), World({"": 1200}, (), 0.03, 0.15, 2), World({"": 300}, (), 0.05, 0.2, 1),
+    World({"": 1500}, (1, 2, 9), 0.03, 0.15, 1), World({"": 900}, (40, 3, 1), 0.05, 0.2, 2),
+    World({"a": 900, "b": 300, "c": 60}, (), 0.04, 0.0, 2), World({"a": 1000, "b": 100}, (1, 4, 12), 0.05, 0.2, 1),
     World({"a": 150, "b": 60, "c": 15}, (1, 2, 3), 0.06, 0.2, 2),
-]
+]  # fmt: skip
 
 
 def units_of(world: World) -> list[Unit]:
@@ -110,27 +106,23 @@ def test_the_bounds_hold_in_95_percent_of_releases(releases: int) -> None:
     each = releases // len(WORLDS)
     for number, world in enumerate(WORLDS):
         units = units_of(world)
-        names = {unit.cluster or str(unit.pk): None for unit in units}
-        place = {name: at for at, name in enumerate(names)}
+        place = {name: at for at, name in enumerate(dict.fromkeys(unit.cluster or str(unit.pk) for unit in units))}
         clusters = np.array([place[unit.cluster or str(unit.pk)] for unit in units])
-        sizes = world.strata
-        simple = {name: is_simple([unit for unit in units if unit.stratum == name], 30) for name in sizes}
-        design = Cached(sizes, simple, CONFIDENCE, world.target, world.planted, world.leaks)
+        simple = {name: is_simple([unit for unit in units if unit.stratum == name], 30) for name in world.strata}
+        design = Cached(world.strata, simple, CONFIDENCE, world.target, world.planted, world.leaks)
         for drawing in range(-(-each // LEAK_PATTERNS)):
             sample = draw(f"{number}-{drawing}", units, design.looks)
             order = np.array([one.pk for one in sample])
             strata = [one.stratum for one in sample]
             # The order is random, so planting in every n-th note is as good as planting at random.
-            every = (
-                np.arange(len(order)) % round(1 / world.planted) == 0 if world.planted else np.zeros(len(order), bool)
-            )
+            nth = round(1 / world.planted) if world.planted else len(order) + 1
+            planted = np.arange(1, len(order) + 1) % nth == 0
             for _release in range(min(LEAK_PATTERNS, each - drawing * LEAK_PATTERNS)):
                 share = world.target * chance.uniform(0, 1.6)
                 leaks = leaky(chance, units, clusters, share)
                 recalls = chance.uniform(0.7, 1.0, size=3) if world.planted else np.ones(3)
                 recall = recalls[chance.integers(3, size=len(order))]
                 found = leaks[order] & (chance.random(len(order)) < recall)
-                planted = every
                 planted_found = planted & (chance.random(len(order)) < recall)
                 verdict = judge(design, design.looks, Simulated(strata, found, planted, planted_found))
                 states[verdict.state] += 1

@@ -31,39 +31,36 @@ class Read:
         return self._leaks[number - 1] if len(self._leaks) >= number else None
 
 
-@pytest.mark.parametrize(("target", "notes"), [(0.01, 299), (0.05, 59), (0.02, 149)])
-def test_notes_to_read_without_a_leak(target: float, notes: int) -> None:
-    assert design(target=target).looks == [{"": notes}]
-
-
-def test_a_release_can_be_too_small_to_measure_the_auditors() -> None:
-    assert design(14).reachable and design(1000, planted=0.1).reachable
-    assert not design(14, planted=0.1).reachable
-
-
-def test_a_small_release_needs_fewer_and_a_tiny_one_all_notes() -> None:
-    assert design(1000).looks == [{"": 238}]
-    assert design(50, target=0.001).looks == [{"": 48}]  # a single leaky note is drawn with 96%
-
-
-def test_planted_leaks_make_the_sample_larger() -> None:
-    """Auditors are expected to find nine of ten, and both bounds share the error probability."""
+def test_notes_to_read_without_a_leak() -> None:
+    # A small release needs fewer; a single leaky note of a tiny one is drawn with 96%.
+    for notes, target, most in (
+        (MANY, 0.01, 299),
+        (MANY, 0.05, 59),
+        (MANY, 0.02, 149),
+        (1000, 0.01, 238),
+        (50, 0.001, 48),
+    ):
+        assert design(notes, target=target).looks == [{"": most}]
+    # Planted leaks make the sample larger: auditors are expected to find nine of ten, and both bounds share the error.
     assert design(planted=0.1).looks == [{"": 426}]
-
-
-def test_further_looks() -> None:
     looks = [look[""] for look in design(leaks=2).looks]
     assert looks[0] < 330 and looks == sorted(set(looks))
+    # A release can be too small to measure the auditors.
+    assert design(14).reachable and design(1000, planted=0.1).reachable and not design(14, planted=0.1).reachable
+    # A share of few notes is at least one planted leak.
+    assert [design(1000, planted=0.1).planted_in(some) for some in (0, 1, 4, 14, 16)] == [0, 1, 1, 1, 2]
+    assert design(1000).planted_in(4) == 0
+    # The position of the last look
+    looks = [{"a": 10, "b": 5}, {"a": 20, "b": 10}]
+    assert [reached(looks, read) for read in (14, 15, 29, 30, 99)] == [0, 15, 15, 30, 30]
 
 
 def test_reading_stops_as_soon_as_the_target_is_met() -> None:
     plan = design()
-    assert judge(plan, plan.looks, Read(298)).state == State.OPEN
-    assert judge(plan, plan.looks, Read(298)).bounds is None
-    met = judge(plan, plan.looks, Read(299))
-    assert met.state == State.MET and met.read == 299
-    assert met.bounds is not None and met.bounds.overall == pytest.approx(0.00997, abs=1e-5)
-    assert met.bounds.recall is None
+    before, met = (judge(plan, plan.looks, Read(read)) for read in (298, 299))
+    assert (before.state, before.bounds) == (State.OPEN, None)
+    assert (met.state, met.read) == (State.MET, 299) and met.bounds is not None
+    assert (met.bounds.overall, met.bounds.recall) == (pytest.approx(0.00997, abs=1e-5), None)
 
 
 def test_reading_stops_when_the_target_cannot_be_met_any_more() -> None:
@@ -95,11 +92,8 @@ def test_missed_planted_leaks_keep_the_target_from_being_met() -> None:
     missing = judge(plan, plan.looks, Read(end, planted=True, missed=range(0, end, 30)))
     assert missing.state == State.UNMET and not missing.by_leak
     assert missing.bounds is not None and missing.bounds.recall == pytest.approx(0.47, abs=0.02)
-
-
-def test_without_a_planted_leak_in_the_sample_nothing_is_known() -> None:
-    plan = design(planted=0.1)
-    verdict = judge(plan, plan.looks, Read(plan.looks[0][""]))
+    # Without a planted leak in the sample, nothing is known.
+    verdict = judge(plan, plan.looks, Read(end))
     assert verdict.bounds is not None and verdict.bounds.overall == 1.0
 
 
@@ -115,13 +109,3 @@ def test_each_stratum_has_a_bound_of_its_own() -> None:
     bounds = plan.bounds(Found(look, {}), 0)
     assert bounds.overall <= 0.05
     assert bounds.strata["b"] > bounds.strata["a"] > 0.05
-
-
-def test_the_position_of_the_last_look() -> None:
-    looks = [{"a": 10, "b": 5}, {"a": 20, "b": 10}]
-    assert [reached(looks, read) for read in (14, 15, 29, 30, 99)] == [0, 15, 15, 30, 30]
-
-
-def test_a_share_of_few_notes_is_at_least_one_planted_leak() -> None:
-    assert [design(1000, planted=0.1).planted_in(notes) for notes in (0, 1, 4, 14, 16)] == [0, 1, 1, 1, 2]
-    assert design(1000).planted_in(4) == 0

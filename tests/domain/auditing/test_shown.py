@@ -23,10 +23,13 @@ def shown(planted: Bounds | None = None) -> Shown:
 
 def test_without_a_planted_leak_the_released_text_is_shown() -> None:
     page = shown()
+    parts = [(part.kind, page.text[part.start : part.end]) for part in page.parts if part.kind != Kind.SAME]
     assert page.text == RELEASED
-    assert [(part.kind, page.text[part.start : part.end]) for part in page.parts if part.kind != Kind.SAME] == [
-        (Kind.REPLACED, "[NAME]"), (Kind.KEPT, "45"), (Kind.REPLACED, ""), (Kind.REPLACED, "2019"),
-    ]  # fmt: skip
+    assert parts == [(Kind.REPLACED, "[NAME]"), (Kind.KEPT, "45"), (Kind.REPLACED, ""), (Kind.REPLACED, "2019")]
+    # A planted leak that the release no longer replaces is not shown.
+    assert (shown(Bounds(4, 8)).planted, shown(Bounds(4, 8)).text) == (None, RELEASED)
+    assert [can_plant(ORIGINAL, RELEASED, piece) for piece in PIECES] == [True, False, True, True]
+    assert not can_plant("a - b", "a - b", Piece(2, 3, 2, 3, "NAME", Action.MASK))
 
 
 def test_a_planted_leak_looks_like_text_that_was_left() -> None:
@@ -36,38 +39,20 @@ def test_a_planted_leak_looks_like_text_that_was_left() -> None:
     assert page.planted == ADAM
 
 
-def test_a_planted_leak_that_the_release_no_longer_replaces_is_not_shown() -> None:
-    page = shown(Bounds(4, 8))
-    assert page.planted is None and page.text == RELEASED
-
-
-@pytest.mark.parametrize(
-    ("words", "bounds"),
-    [
-        ("saw", (21, 24)),
-        ("😀", (25, 26)),
-        ("[NAME], 45", (4, 19)),
-        ("AME", (4, 15)),
-        (" on", (30, 33)),
-        ("2019.", (34, 39)),
-    ],
-)
-def test_places_in_the_original(words: str, bounds: tuple[int, int]) -> None:
-    page = shown()
-    start = page.text.index(words)
-    assert page.to_original(start, start + len(words)) == bounds
-
-
 def test_places_go_back_and_forth() -> None:
+    page = shown()
+    places = {
+        "saw": (21, 24), "😀": (25, 26), "[NAME], 45": (4, 19), "AME": (4, 15), " on": (30, 33), "2019.": (34, 39),
+    }  # fmt: skip
+    for words, bounds in places.items():
+        start = page.text.index(words)
+        assert page.to_original(start, start + len(words)) == bounds
     page = shown(ADAM)
     for words in ("Dr.", "Adam", "Adam Wilson", "45", "saw 😀"):
         start = page.text.index(words)
         begin, end = page.to_original(start, start + len(words))
         assert ORIGINAL[begin:end] == words
         assert page.to_shown(begin, end) == (start, start + len(words))
-
-
-def test_places_outside_the_text_are_refused() -> None:
     for start, end in ((3, 3), (-1, 2), (0, 99)):
         with pytest.raises(ValueError, match="leaves the text"):
             shown().to_original(start, end)
@@ -88,8 +73,3 @@ def test_marks_of_planted_leaks() -> None:
     assert page.is_leak(4, 19)
     assert page.is_leak(21, 24)
     assert not shown(DAY).is_leak(27, 38)  # the removed name before it
-
-
-def test_what_can_be_planted() -> None:
-    assert [can_plant(ORIGINAL, RELEASED, piece) for piece in PIECES] == [True, False, True, True]
-    assert not can_plant("a - b", "a - b", Piece(2, 3, 2, 3, "NAME", Action.MASK))

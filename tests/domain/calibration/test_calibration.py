@@ -1,6 +1,9 @@
 """Calibration curves, compared with scikit-learn; the influence of few examples; cross-fitted figures."""
 
+import json
 import random
+from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from math import exp, log, log1p
 
@@ -10,7 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from annotations.domain.calibration import LEAST, LEAST_OWN, Curve, Curves, Outcomes, Reliability, TooFew, fitted
+from annotations.domain.calibration import (
+    LEAST,
+    LEAST_OWN,
+    BadCalibration,
+    Carried,
+    Curve,
+    Curves,
+    Outcomes,
+    Reliability,
+    TooFew,
+    as_text,
+    fitted,
+    from_text,
+)
 from annotations.domain.calibration.curves import AS_IT_IS, EDGE, fit
 from annotations.domain.calibration.reliability import GROUPS
 
@@ -61,9 +77,7 @@ def test_any_counts_give_a_rising_curve_between_0_and_1(points, weight):
     assert all(0 < value < 1 for value in values)
     assert all(low <= high + 1e-12 for low, high in pairwise(values))
     assert curve.a >= 0 and curve.b >= 0
-
-
-def test_a_steep_curve_never_reaches_0_or_1():
+    # A steep curve never reaches 0 or 1.
     curve = fit([(1.0, 50, 50)] * 30, prior=AS_IT_IS, weight=0.1)
     steep = Curve(curve.a * 20, curve.b * 20, curve.c)
     assert 0 < steep(0.0) < 1e-9 and 1 - 1e-9 < steep(1.0) < 1
@@ -92,19 +106,17 @@ def test_few_examples_change_a_curve_only_a_little():
     assert many < 0.02 < 0.1 < few < 0.8
 
 
-def test_spans_without_a_finite_confidence_do_not_count():
-    made = outcomes(("NAME", 0.9, 100, 50))
-    for nothing in (None, float("nan"), float("inf")):
-        made.add("NAME", nothing, right=True, fold=0)
-    assert fitted(made).before.spans == 100
-
-
 def test_too_few_spans_are_refused_with_their_number():
     with pytest.raises(TooFew, match=f"too few spans with a confidence \\({LEAST - 1}\\)") as refused:
         fitted(outcomes(("NAME", 0.9, LEAST - 1, 1)))
     assert refused.value.spans == LEAST - 1
     with pytest.raises(TooFew):
         fitted(Outcomes())
+    # Spans without a finite confidence do not count.
+    made = outcomes(("NAME", 0.9, 100, 50))
+    for nothing in (None, float("nan"), float("inf")):
+        made.add("NAME", nothing, right=True, fold=0)
+    assert fitted(made).before.spans == 100
 
 
 def test_the_figures_after_calibration_are_cross_fitted():
@@ -151,3 +163,110 @@ def test_stored_curves_are_restored_unchanged():
     again = Curves.from_dict(curves.as_dict())
     assert again == curves
     assert again("DATE", 1.0) == curves("DATE", 1 - EDGE) == round(curves("DATE", 1.0), 4)
+
+
+# ── Calibrations as text ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+LABELS = ["CITY", "DOCTOR", "PATIENT"]
+
+
+@cache
+def curves_of(*labels):
+    outcomes, added = Outcomes(), Outcomes()
+    for at, label in enumerate(labels):
+        for number in range(60):
+            confidence = 0.5 + (number % 50) / 100
+            outcomes.add(label, confidence, right=number % (3 + at % 5) > 0, fold=number % 5)
+            added.add(label, confidence, right=number % 2 > 0, fold=number % 5)
+    return fitted(outcomes, added)
+
+
+def calibration(labels=LABELS, revision="1-abc"):
+    made = curves_of(*labels)
+    return Carried(
+        revision=revision, held_out=True, gold_number=3, gold_hash="f" * 64, notes=12, own_spans=0,
+        left_out={"test": 4}, curves=made.curves.as_dict(), figures=made.figures(),
+    )  # fmt: skip
+
+
+def close(figures):
+    return {name: pytest.approx(value, abs=1e-4) for name, value in figures.items() if name != "groups"}
+
+
+def test_a_calibration_is_read_as_it_was_written():
+    one = calibration()
+    (read,) = from_text(as_text([one], longest=65_000))
+    assert replace(read, figures={}) == replace(one, figures={}), "curves are the same to the last digit"
+    assert Curves.from_dict(read.curves)("CITY", 0.77) == Curves.from_dict(one.curves)("CITY", 0.77)
+    for name in ("before", "after"):
+        found, wanted = read.figures[name], one.figures[name]
+        assert {key: value for key, value in found.items() if key != "groups"} == close(wanted)
+        assert found["groups"] == [pytest.approx(group, abs=1e-4) for group in wanted["groups"]]
+    assert [line["label"] for line in read.figures["labels"]] == LABELS
+
+
+def test_what_does_not_fit_is_left_out_figures_by_label_first():
+    many = [calibration([f"LABEL-{number}" for number in range(60)], f"revision-{n}") for n in range(2)]
+    whole = as_text(many, longest=10**6)
+    assert [len(one.figures["labels"]) for one in from_text(whole)] == [60, 60]
+    shorter = as_text(many, longest=len(whole) - 1)
+    assert [len(one.figures["labels"]) for one in from_text(shorter)] == [60, 0]
+    bare = as_text(many, longest=8_000)
+    assert len(bare) <= 8_000 and [len(one.figures["labels"]) for one in from_text(bare)] == [0]
+    assert len(from_text(bare)[0].curves["labels"]) == 60
+
+
+def changed(path, value):
+    data = json.loads(as_text([calibration()], longest=65_000))
+    at = data[0]
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = value
+    return json.dumps(data).encode()
+
+
+WRONG = {
+    ("revision",): ["", "x\u202ey", "x" * 121],
+    ("held_out",): [1],
+    ("gold_number",): [-1, "1"],
+    ("notes",): [10**9, True],
+    ("left_out",): [[]],
+    ("curves", "method"): ["other"],
+    ("curves", "pool"): [[1, 1], [-0.1, 1, 0], [1, 1, 1e7]],
+    ("curves", "labels", "CITY"): [[1, "1", 0], {"1": 1, "2": 1, "3": 1}],
+    ("curves", "labels"): [{"a\u0007": [1, 1, 0]}, [], "ab", None, {f"L{n}": [1, 1, 0] for n in range(501)}],
+    ("curves", "added"): ["abc"],
+    ("curves",): [[], "beta-1"],
+    ("figures",): [[]],
+    ("figures", "labels"): [["ab"], [["label"]], "ab", {}],
+    ("figures", "before"): [
+        *({"0": 1, "1": 1, "2": 1}, [0.1, 0.1, {"abc": 1}], [0.1, 0.1, ["abc"]], [0.1, 0.1, []]),
+        *([0.1, 1.1, [[0.5, 4, 2]]], [0.1, 0.1, [[0.5, 4, 5]]], [0.1, 0.1, [[0.5, 4, 2]] * 12]),
+    ],
+}
+
+
+@pytest.mark.parametrize(("path", "value"), [(path, value) for path, values in WRONG.items() for value in values])
+def test_anything_else_is_refused(path, value):
+    with pytest.raises(BadCalibration):
+        from_text(changed(path, value))
+
+
+@pytest.mark.parametrize("text", [b"", b"{}", b"[]", b"[1]", b"[{}]", b"\xff", b"[NaN]", b"[" * 100_000])
+def test_no_calibrations_at_all_are_refused(text):
+    with pytest.raises(BadCalibration):
+        from_text(text)
+
+
+def test_nothing_is_written_that_would_be_refused():
+    small = calibration(revision="small")
+    many = Curves.from_dict({"pool": [1, 1, 0], "labels": {f"L{n}": [1, 1, 0] for n in range(501)}})
+    wide = replace(calibration(), curves=many.as_dict())
+    assert [one.revision for one in from_text(as_text([wide, small], longest=10**6))] == ["small"]
+    assert [as_text([wide], longest=10**6), as_text([small], longest=100), as_text([], longest=99)] == [b""] * 3
+    line = small.figures["labels"][0]
+    long = replace(small, figures=small.figures | {"labels": [line | {"label": f"L{n}"} for n in range(501)]})
+    assert [one.figures["labels"] for one in from_text(as_text([long], longest=10**6))] == [[]]
+    several = [replace(small, revision=f"r{n}") for n in range(60)]
+    assert len(from_text(as_text([wide, *several], longest=10**6))) == 50

@@ -1,14 +1,18 @@
 """Twenty ways to tamper with a certificate or with released files, each of which must be refused."""
 
 import base64
+import hashlib
+import io
 import json
-from datetime import date
+from datetime import UTC, date, datetime
 
 import pytest
+from pypdf import PdfReader
 
 from annotations.domain.certifying.canonical import canonical
 from annotations.domain.certifying.pdf import render
 from annotations.domain.certifying.released_files import read_released
+from annotations.domain.certifying.scripts import joined
 from annotations.domain.certifying.signatures import (
     CertificateError,
     fingerprint_of,
@@ -30,11 +34,10 @@ PDF = signed_pdf(render(JSON), PRIVATE)
 
 
 def files(format="text"):
-    codes = {"NAME": "NAME", "DATE": "DATE"}
     written = {}
     for name, (text, spans) in NOTES.items():
         note = OutNote(name, text, [Span(*span) for span in spans])
-        written |= FORMATS[format].write(note, codes)[0]
+        written |= FORMATS[format].write(note, {"NAME": "NAME", "DATE": "DATE"})[0]
     return written
 
 
@@ -51,26 +54,20 @@ def resigned(private=PRIVATE, **changes):
     return signed_json(content(**changes), private)
 
 
-def edited(data, change):
-    found = json.loads(data)
+def edited(change):
+    found = json.loads(JSON)
     change(found)
     return canonical(found)
 
 
-def expired():
-    part = content()["context"]
-    return resigned(context={**part, "expires_on": "2026-11-30"})
+def with_signature(**parts):
+    return edited(lambda found: found["signature"].update(parts))
 
 
 def without(name):
     found = files()
     del found[name]
     return found
-
-
-def other_signature():
-    value = json.loads(resigned(purpose="another"))["signature"]["value"]
-    return edited(JSON, lambda found: found["signature"].update(value=value))
 
 
 def respelled(text):
@@ -82,8 +79,7 @@ def respelled(text):
     return found
 
 
-def respelled_in(part):
-    return edited(JSON, lambda found: found["signature"].update({part: respelled(found["signature"][part])}))
+SIGNATURE = json.loads(JSON)["signature"]
 
 
 def respelled_pdf():
@@ -93,12 +89,7 @@ def respelled_pdf():
 
 def other_public_key():
     public = public_of(OTHER)
-    return edited(
-        JSON,
-        lambda found: found["signature"].update(
-            public_key=base64.b64encode(public).decode(), fingerprint=fingerprint_of(public)
-        ),
-    )
+    return with_signature(public_key=base64.b64encode(public).decode(), fingerprint=fingerprint_of(public))
 
 
 def moved_span():
@@ -113,47 +104,77 @@ def relabeled():
     return found
 
 
-# Name of the case, certificate, released files, the check that must fail.
+# The certificate, released files, the check that must fail.
 TAMPERED = [
-    ("a byte of the JSON changed", JSON.replace(b"Teaching", b"Teachinh"), None, "signature"),
-    ("a number of the JSON changed", JSON.replace(b'"alpha":0.71', b'"alpha":0.91'), None, "signature"),
-    ("a space added to the JSON", JSON.replace(b'","', b'", "', 1), None, "signature"),
-    ("the JSON cut off", JSON[:-20], None, "signature"),
-    ("a field added beside the signature", edited(JSON, lambda found: found.update(note="ok")), None, "signature"),
-    ("a risk removed", edited(JSON, lambda f: f["certificate"]["governance"].update(risks=[])), None, "signature"),
-    ("the signature of another certificate", other_signature(), None, "signature"),
-    ("an empty signature", edited(JSON, lambda found: found["signature"].update(value="")), None, "signature"),
-    ("the public key exchanged", other_public_key(), None, "signature"),
-    ("the signature in another spelling", respelled_in("value"), None, "signature"),
-    ("the public key in another spelling", respelled_in("public_key"), None, "signature"),
-    ("the signature of the PDF in another spelling", respelled_pdf(), None, "signature"),
-    ("signed with another key that names ours", resigned(OTHER), None, "signature"),
-    ("signed with another key", resigned(OTHER, key=fingerprint_of(public_of(OTHER))), None, "key"),
-    ("expired", expired(), None, "expiry"),
-    ("a page of the PDF changed", PDF.replace(b"/Title", b"/Titlf", 1), None, "signature"),
-    ("the JSON in the PDF changed", PDF.replace(b"Teaching", b"Teachinh"), None, "signature"),
-    ("the signature of the PDF removed", PDF[: PDF.rindex(b"%deidreview")], None, "signature"),
-    ("no certificate at all", b"%PDF-1.4\n%%EOF\n", None, "signature"),
-    ("a note changed", JSON, files() | {"c.txt": b"Nothing to replace!"}, "texts"),
-    ("a note missing", JSON, without("c.txt"), "notes"),
-    ("a note renamed", JSON, without("c.txt") | {"d.txt": files()["c.txt"]}, "texts"),
-    ("a note added", JSON, files() | {"d.txt": b"A fourth note."}, "notes"),
-    ("two notes exchanged", JSON, files() | {"c.txt": files()["ward/a.txt"], "ward/a.txt": files()["c.txt"]}, "texts"),
-    ("a file of another kind added", JSON, files() | {"patients.xlsx": b"PK"}, "extra"),
-    ("a hidden file added", JSON, files() | {".names": b"Rossi"}, "extra"),
-    ("a line break changed", JSON, {n: d.replace(b"\n", b"\r\n") for n, d in files().items()}, "texts"),
-    ("a span added", JSON, moved_span(), "spans"),
-    ("a label changed", JSON, relabeled(), "spans"),
-    ("an annotation file missing", JSON, {n: d for n, d in files("brat").items() if n != "c.ann"}, "spans"),
-    ("a note that is no UTF-8", JSON, files() | {"c.txt": b"\xff"}, "readable"),
+    # A byte of the JSON changed
+    (JSON.replace(b"Teaching", b"Teachinh"), None, "signature"),
+    # A number of the JSON changed
+    (JSON.replace(b'"alpha":0.71', b'"alpha":0.91'), None, "signature"),
+    # A space added to the JSON
+    (JSON.replace(b'","', b'", "', 1), None, "signature"),
+    # The JSON cut off
+    (JSON[:-20], None, "signature"),
+    # A field added beside the signature
+    (edited(lambda found: found.update(note="ok")), None, "signature"),
+    # A risk removed
+    (edited(lambda f: f["certificate"]["governance"].update(risks=[])), None, "signature"),
+    # The signature of another certificate
+    (with_signature(value=json.loads(resigned(purpose="another"))["signature"]["value"]), None, "signature"),
+    # An empty signature
+    (with_signature(value=""), None, "signature"),
+    # The public key exchanged
+    (other_public_key(), None, "signature"),
+    # The signature in another spelling
+    (with_signature(value=respelled(SIGNATURE["value"])), None, "signature"),
+    # The public key in another spelling
+    (with_signature(public_key=respelled(SIGNATURE["public_key"])), None, "signature"),
+    # The signature of the PDF in another spelling
+    (respelled_pdf(), None, "signature"),
+    # Signed with another key that names ours
+    (resigned(OTHER), None, "signature"),
+    # Signed with another key
+    (resigned(OTHER, key=fingerprint_of(public_of(OTHER))), None, "key"),
+    # Expired
+    (resigned(context=content()["context"] | {"expires_on": "2026-11-30"}), None, "expiry"),
+    # A page of the PDF changed
+    (PDF.replace(b"/Title", b"/Titlf", 1), None, "signature"),
+    # The JSON in the PDF changed
+    (PDF.replace(b"Teaching", b"Teachinh"), None, "signature"),
+    # The signature of the PDF removed
+    (PDF[: PDF.rindex(b"%deidreview")], None, "signature"),
+    # No certificate at all
+    (b"%PDF-1.4\n%%EOF\n", None, "signature"),
+    # A note changed
+    (JSON, files() | {"c.txt": b"Nothing to replace!"}, "texts"),
+    # A note missing
+    (JSON, without("c.txt"), "notes"),
+    # A note renamed
+    (JSON, without("c.txt") | {"d.txt": files()["c.txt"]}, "texts"),
+    # A note added
+    (JSON, files() | {"d.txt": b"A fourth note."}, "notes"),
+    # Two notes exchanged
+    (JSON, files() | {"c.txt": files()["ward/a.txt"], "ward/a.txt": files()["c.txt"]}, "texts"),
+    # A file of another kind added
+    (JSON, files() | {"patients.xlsx": b"PK"}, "extra"),
+    # A hidden file added
+    (JSON, files() | {".names": b"Rossi"}, "extra"),
+    # A line break changed
+    (JSON, {n: d.replace(b"\n", b"\r\n") for n, d in files().items()}, "texts"),
+    # A span added
+    (JSON, moved_span(), "spans"),
+    # A label changed
+    (JSON, relabeled(), "spans"),
+    # An annotation file missing
+    (JSON, {n: d for n, d in files("brat").items() if n != "c.ann"}, "spans"),
+    # A note that is no UTF-8
+    (JSON, files() | {"c.txt": b"\xff"}, "readable"),
 ]
 
 
-@pytest.mark.parametrize(("data", "found", "code"), [row[1:] for row in TAMPERED], ids=[row[0] for row in TAMPERED])
+@pytest.mark.parametrize(("data", "found", "code"), TAMPERED)
 def test_tampering_is_refused(data, found, code):
     verdict = checked(data, found)
-    assert not verdict.verified
-    assert code in failed(verdict)
+    assert (verdict.verified, code in failed(verdict)) == (False, True)
 
 
 @pytest.mark.parametrize("data", [JSON, PDF], ids=["json", "pdf"])
@@ -162,8 +183,10 @@ def test_what_was_certified_is_verified(data, format):
     verdict = checked(data, files(format))
     assert verdict.verified and not failed(verdict)
     states = {check.code: check.state for check in verdict.checks}
-    assert states["texts"] is State.PASSED and states["key"] is State.PASSED and states["superseded"] is State.PASSED
+    assert {states[code] for code in ("texts", "key", "superseded")} == {State.PASSED}
     assert states["spans"] is (State.NOT_CHECKED if format == "text" else State.PASSED)
+    # The same content and key give the same bytes.
+    assert (signed_json(content(), PRIVATE), signed_pdf(render(JSON), PRIVATE)) == (JSON, PDF)
 
 
 def test_the_spans_of_released_files_are_counted():
@@ -175,13 +198,8 @@ def test_a_machine_without_keys_says_that_it_does_not_know_the_key():
     verdict = verify(JSON, Known(TODAY), None)
     states = {check.code: check.state for check in verdict.checks}
     assert verdict.verified
-    assert states == {
-        "signature": State.PASSED,
-        "key": State.NOT_CHECKED,
-        "expiry": State.PASSED,
-        "superseded": State.NOT_CHECKED,
-        "notes": State.NOT_CHECKED,
-    }
+    unknown = dict.fromkeys(("key", "superseded", "notes"), State.NOT_CHECKED)
+    assert states == unknown | {"signature": State.PASSED, "expiry": State.PASSED}
     [message] = [check.message for check in verdict.checks if check.code == "key"]
     assert KEY in message
 
@@ -192,32 +210,21 @@ def test_superseded_and_withdrawn_certificates_fail():
 
 
 def test_other_files_of_an_export_are_named_as_not_covered():
-    found = files() | {"release.json": b"{}", "certificate.pdf": PDF}
-    verdict = checked(found=found)
+    verdict = checked(found=files() | {"release.json": b"{}", "certificate.pdf": PDF})
     assert verdict.verified
     [check] = [check for check in verdict.checks if check.code == "beside"]
-    assert check.names == ["release.json"] and check.state is State.NOT_CHECKED
-
-
-def test_a_changed_file_is_named_with_the_help_of_the_manifest():
-    import hashlib
-
+    assert (check.names, check.state) == (["release.json"], State.NOT_CHECKED)
+    # A changed file is named with the help of the manifest.
     listed = [{"name": name, "sha256": hashlib.sha256(data).hexdigest()} for name, data in files().items()]
     changed = files() | {"c.txt": b"x", "release.json": json.dumps({"files": listed}).encode()}
     [check] = [check for check in checked(found=changed).checks if check.code == "texts"]
     assert check.names == ["c.txt"]
 
 
-def test_the_same_content_and_key_give_the_same_bytes():
-    assert signed_json(content(), PRIVATE) == JSON
-    assert signed_pdf(render(JSON), PRIVATE) == PDF
-
-
-def test_errors_name_what_is_wrong():
-    with pytest.raises(CertificateError, match="too long"):
-        open_certificate(b"x" * (16 * 1024 * 1024 + 1))
-    with pytest.raises(CertificateError, match="not a certificate"):
-        open_certificate(b'{"a":1}')
+def test_what_is_no_certificate_is_refused():
+    for data, words in ((b"x" * (16 * 1024 * 1024 + 1), "too long"), (b'{"a":1}', "not a certificate")):
+        with pytest.raises(CertificateError, match=words):
+            open_certificate(data)
 
 
 def test_the_signature_verifies_with_openssl_keys_alone():
@@ -229,3 +236,89 @@ def test_the_signature_verifies_with_openssl_keys_alone():
     text = json.dumps(found["certificate"], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     key = Ed25519PublicKey.from_public_bytes(base64.b64decode(signature["public_key"]))
     key.verify(base64.b64decode(signature["value"]), b"deidreview certificate 1\n" + text.encode())
+
+
+# ── The PDF of a certificate ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def pdf_of(**changes):
+    data = signed_json(content(**changes), PRIVATE)
+    return data, signed_pdf(render(data), PRIVATE)
+
+
+def text_of(pdf):
+    pages = [page.extract_text() for page in PdfReader(io.BytesIO(pdf)).pages]
+    return " ".join(" ".join(pages).split())
+
+
+@pytest.fixture(scope="module")
+def made():
+    return pdf_of()
+
+
+@pytest.fixture(scope="module")
+def text(made):
+    return text_of(made[1])
+
+
+PARTS = [
+    "Context", "Data", "Identifiability", "Governance", "ISO/IEC 27559:2022, Context assessment, clause 6",
+    "ISO/IEC 27559:2022, De-identification governance, clause 9", "Certificate 1 of release 3, Ward 7",
+    "45 CFR 164.514(b)(1)", "45 CFR 164.514(b)(2)(i)", "45 CFR 164.514(b)(2)(ii)", "actual knowledge",
+    "University of Milan", "2018 to 2019", "Publication mask (mask, version 1)", "NAME – Name name mask (A) 2",
+    "(R) Any other unique number, characteristic or code", "4 findings: 3 replaced, 1 allowed by Rosa Lindt",
+    "90% of the original text", "alpha 0.71 (95% interval 0.68 to 0.74)",
+    "At most 63.16% of the notes contain a leak, at 95% confidence", "Found 19 of 20 planted leaks",
+    "Leak rate by label", "rules-1 against gold version 1 3 2 66.67%", "rules-1, language en", "crf-1",
+    "1 note has no patient ID. Rosa Lindt 2026-11-20 10:29 UTC", "Anna audited the release 3",
+    "Valid until 2027-11-20", "Nils Ahl 2 19 of 20 95%", "Ada Bo 1 – Not measured",
+    "NAME Rosa Lindt 2026-11-19 09:05 UTC", "generic: 12", KEY,
+]  # fmt: skip
+
+
+def test_the_pdf_says(text):
+    assert [part for part in PARTS if part not in text] == []
+
+
+def test_the_pdf_holds_the_json_and_the_time_of_the_certificate(made):
+    """With the clock's time, rendering again would give other bytes."""
+    data, pdf = made
+    reader = PdfReader(io.BytesIO(pdf))
+    assert reader.attachments == {"certificate.json": [data]}
+    assert reader.metadata.creation_date == datetime(2026, 11, 20, 10, 30, tzinfo=UTC)
+
+
+def test_what_was_not_measured_is_not_invented_and_an_erasure_is_stated():
+    part = content()["identifiability"] | {
+        "audit": None, "scores": [], "agreement": None, "models": [], "gate": None, "utility": None,
+    }  # fmt: skip
+    erased = content()["data"] | {"erased": [{"on": "2026-12-24", "notes": 2, "patients": 1}], "notes": 1}
+    text = text_of(pdf_of(identifiability=part, data=erased, number=2, supersedes=1)[1])
+    for name in ("Leak rate", "All-or-nothing recall", "Agreement", "Utility"):
+        assert f"{name} Not measured" in text
+    assert "2026-12-24 2 1" in text and "supersedes certificate 1" in text
+
+
+def test_measures_of_surrogates_have_names():
+    measures = {"consistent": 1.0, "collisions": 2, "f1_backend": "rules", "f1_released": 0.9125, "f1_original": None}
+    found = {"labels": ["NAME"], "made_by": "ward/small", "measures": measures}
+    text = text_of(pdf_of(identifiability=content()["identifiability"] | {"surrogates": found})[1])
+    assert "Surrogates made by the language model ward/small, and rules" in text
+    assert "Its F1 on the released text 0.9125" in text and "Its F1 on the original text Not measured" in text
+    assert "Surrogates that two entities share 2" in text
+
+
+def test_names_in_many_scripts_are_shown():
+    text = text_of(pdf_of(issued_by="Ελένη Żółć Дмитрий Ընդունիր")[1])
+    assert "Ελένη Żółć Дмитрий Ընդունիր" in text and "square brackets" not in text
+    # A character without a glyph is written as its number.
+    text = text_of(pdf_of(issued_by="李明 \u202eevil")[1])
+    assert all(part in text for part in ("[U+674E][U+660E]", "[U+202E]", "The font of this PDF lacks some characters"))
+
+
+def test_arabic_letters_are_joined():
+    # Meem initial, hah medial, meem medial, dal final: “Muhammad”.
+    assert joined("محمد") == "\ufee3\ufea4\ufee4\ufeaa"
+    assert joined("ab") == "ab"
+    # Alef doesn't join the letter after it.
+    assert joined("اب") == "\ufe8d\ufe8f"

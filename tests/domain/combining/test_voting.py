@@ -5,11 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotations.domain.combining.merging import conflicting_spans, merge
 from annotations.domain.combining.voting import SOURCE, Member, Method, source_of, vote
-from annotations.domain.spans import Span
+from annotations.domain.doubtful import Doubtful, doubtful
+from annotations.domain.spans import Span, overlaps
 
 ALL = list(Method)
 A, B, C = Member("a"), Member("b"), Member("c")
+FOUR = [Member(name) for name in "abcd"]
 CITY, WHOLE = Span(20, 26, "CITY"), Span(0, 10, "NAME")
 
 
@@ -22,26 +25,17 @@ def test_spans_of_all_members_win_with_every_method(method: Method) -> None:
     annotation_set = [WHOLE, Span(10, 14, "NAME"), CITY]  # the first two touch
     assert vote(method, [A, B, C], [annotation_set] * 3) == annotation_set
     assert vote(method, [A, B], [[], []]) == []
+    # Attributes of the members with these bounds are kept.
+    given = [(("Status", "past"),), (("Family", True), ("Status", "current"))]
+    (found,) = vote(method, [A, B], [[Span(0, 10, "NAME", attributes=each)] for each in given])
+    assert found.attributes == (("Family", True), ("Status", "past"))
 
 
-@pytest.mark.parametrize(
-    ("method", "kept"),
-    [
-        (Method.UNION, [(0, 10, "NAME"), (20, 26, "CITY"), (30, 40, "DATE")]),
-        (Method.MAJORITY, [(0, 10, "NAME"), (20, 26, "CITY")]),
-        (Method.INTERSECTION, [(0, 10, "NAME")]),
-    ],
-)
-def test_one_two_and_three_of_three(method: Method, kept: list[tuple[int, int, str]]) -> None:
-    annotation_sets = [[WHOLE, CITY, Span(30, 40, "DATE")], [WHOLE, CITY], [WHOLE]]
-    assert plain(vote(method, [A, B, C], annotation_sets)) == kept
-
-
-def test_two_members_who_differ_have_no_majority_unless_one_has_more_weight() -> None:
-    annotation_sets = [[WHOLE], [CITY]]
-    assert vote(Method.MAJORITY, [A, B], annotation_sets) == []
-    assert vote(Method.WEIGHTED, [A, B], annotation_sets) == []
-    assert vote(Method.WEIGHTED, [A, Member("b", 1.01)], annotation_sets) == [CITY]
+def test_one_two_and_three_of_three() -> None:
+    date = Span(30, 40, "DATE")
+    kept = {Method.UNION: [WHOLE, CITY, date], Method.MAJORITY: [WHOLE, CITY], Method.INTERSECTION: [WHOLE]}
+    for method, spans in kept.items():
+        assert vote(method, [A, B, C], [[WHOLE, CITY, date], [WHOLE, CITY], [WHOLE]]) == spans
 
 
 def test_weights_count_only_in_a_weighted_vote() -> None:
@@ -49,6 +43,9 @@ def test_weights_count_only_in_a_weighted_vote() -> None:
     assert vote(Method.MAJORITY, heavy, [[WHOLE], [], []]) == []
     assert vote(Method.WEIGHTED, heavy, [[WHOLE], [], []]) == [WHOLE]
     assert vote(Method.WEIGHTED, heavy, [[], [WHOLE], [WHOLE]]) == []
+    # Two members who differ have no majority unless one has more weight.
+    assert vote(Method.MAJORITY, [A, B], [[WHOLE], [CITY]]) == vote(Method.WEIGHTED, [A, B], [[WHOLE], [CITY]]) == []
+    assert vote(Method.WEIGHTED, [A, Member("b", 1.01)], [[WHOLE], [CITY]]) == [CITY]
 
 
 def test_where_most_members_mark_different_bounds_the_longest_span_wins() -> None:
@@ -61,23 +58,24 @@ def test_where_most_members_mark_different_bounds_the_longest_span_wins() -> Non
     assert vote(Method.MAJORITY, [A, B, C], apart) == []
 
 
-def test_a_span_with_more_votes_wins_over_a_longer_one() -> None:
+def test_more_votes_win() -> None:
+    # A span with more votes wins over a longer one.
     agreed, longer = Span(4, 10, "NAME"), Span(0, 14, "NAME")
     assert vote(Method.MAJORITY, [A, B, C], [[agreed], [agreed], [longer]]) == [agreed]
-    four = [Member(name) for name in "abcd"]
-    assert vote(Method.MAJORITY, four, [[agreed], [agreed], [longer], [Span(0, 10, "NAME")]]) == [agreed]
-
-
-def test_a_member_who_joins_two_spans_is_outvoted() -> None:
+    assert vote(Method.MAJORITY, FOUR, [[agreed], [agreed], [longer], [Span(0, 10, "NAME")]]) == [agreed]
+    # A member who joins two spans is outvoted.
     two, one = [Span(0, 5, "X"), Span(5, 9, "X")], [Span(0, 9, "X")]
     assert vote(Method.MAJORITY, [A, B, C], [two, two, one]) == two
     assert vote(Method.MAJORITY, [A, B, C], [one, one, two]) == one
     assert vote(Method.UNION, [A, B, C], [one, two, []]) == one
-
-
-def test_a_duplicate_span_of_a_member_is_one_vote() -> None:
+    # A duplicate span of a member is one vote.
     twice = [Span(0, 9, "X"), Span(0, 9, "X", 0.5), Span(2, 5, "X")]
     assert vote(Method.MAJORITY, [A, B, C], [twice, [], []]) == []
+    # Two disputed stretches may get one span.
+    sets = [[Span(0, 1, "X")], [Span(0, 3, "X")], [Span(0, 3, "Y")], [Span(2, 3, "X", 0.0)]]
+    assert vote(Method.MAJORITY, FOUR, sets) == [Span(0, 1, "X"), Span(2, 3, "X")]
+    sets[0] = [Span(0, 1, "X", 0.0)]  # now both spans have the same confidence
+    assert vote(Method.MAJORITY, FOUR, sets) == [Span(0, 3, "X")]
 
 
 def test_members_who_differ_only_in_the_label_still_mark_an_identifier() -> None:
@@ -87,9 +85,8 @@ def test_members_who_differ_only_in_the_label_still_mark_an_identifier() -> None
     assert vote(Method.MAJORITY, [A, B, C], [annotation_sets[0], [], []]) == []
     assert vote(Method.INTERSECTION, [A, B, C], [[Span(0, 10, label)] for label in ("CITY", "STATE", "ZIP")]) == []
     # The most votes for bounds and label win; then the confidence, the longest, the earliest, the first label by name.
-    four = [Member(name) for name in "abcd"]
     outvoted = [[Span(0, 10, "CITY", 0.9)], [Span(0, 4, "STATE", 0.2)], [Span(0, 4, "STATE", 0.2)], []]
-    assert plain(vote(Method.MAJORITY, four, outvoted)) == [(0, 4, "STATE")]
+    assert plain(vote(Method.MAJORITY, FOUR, outvoted)) == [(0, 4, "STATE")]
     alike = [[Span(0, 10, "ZIP")], [Span(0, 10, "CITY")], []]
     assert plain(vote(Method.MAJORITY, [A, B, C], alike)) == [(0, 10, "CITY")]
     longest = [[Span(0, 10, "CITY", 0.5)], [Span(0, 12, "ZIP", 0.5)], []]
@@ -106,14 +103,6 @@ def test_spans_with_different_labels_don_t_replace_a_winner() -> None:
     # Outside of the winner, one of the spans with different labels wins.
     annotation_sets = [[agreed, Span(14, 20, "CITY")], [agreed, Span(14, 18, "STATE")], []]
     assert plain(vote(Method.MAJORITY, [A, B, C], annotation_sets)) == [(5, 12, "NAME"), (14, 20, "CITY")]
-
-
-def test_two_disputed_stretches_may_get_one_span() -> None:
-    four = [Member(name) for name in "abcd"]
-    annotation_sets = [[Span(0, 1, "X")], [Span(0, 3, "X")], [Span(0, 3, "Y")], [Span(2, 3, "X", 0.0)]]
-    assert plain(vote(Method.MAJORITY, four, annotation_sets)) == [(0, 1, "X"), (2, 3, "X")]
-    annotation_sets[0] = [Span(0, 1, "X", 0.0)]  # now both spans have the same confidence
-    assert plain(vote(Method.MAJORITY, four, annotation_sets)) == [(0, 3, "X")]
 
 
 def test_of_overlapping_spans_the_highest_confidence_wins_and_a_union_keeps_all_characters() -> None:
@@ -142,16 +131,13 @@ def test_a_long_source_still_names_all_members() -> None:
     assert len(source_of(Method.UNION, [str(number) for number in range(100)])) <= SOURCE
 
 
-@pytest.mark.parametrize(
-    ("members", "annotation_sets", "why"),
-    [
-        ([A], [[WHOLE]], "2"),
-        ([A, B], [[WHOLE]], "2 .* 1"),
-        ([A, Member("b", 0)], [[], []], "above 0"),
-        ([A, Member("b", math.inf)], [[], []], "above 0"),
-        ([A, Member("b", math.nan)], [[], []], "above 0"),
-    ],
-)
+INVALID_MEMBERS = [
+    ([A], [[WHOLE]], "2"), ([A, B], [[WHOLE]], "2 .* 1"), ([A, Member("b", 0)], [[], []], "above 0"),
+    ([A, Member("b", math.inf)], [[], []], "above 0"), ([A, Member("b", math.nan)], [[], []], "above 0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("members", "annotation_sets", "why"), INVALID_MEMBERS)
 def test_invalid_members_are_refused(members: list[Member], annotation_sets: list[list[Span]], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         vote(Method.MAJORITY, members, annotation_sets)
@@ -164,76 +150,134 @@ spans = st.builds(
 annotation_sets = st.lists(st.lists(spans, max_size=6), min_size=2, max_size=5)
 
 
-def overlap(one, two):
-    return one[0] < two[1] and two[0] < one[1]
-
-
 def marked(annotation_set):
     return {(at, span.label) for span in annotation_set for at in range(span.start, span.end)}
 
 
+def members_of(sets):
+    return [Member(str(at)) for at in range(len(sets))]
+
+
 @given(annotation_sets, st.sampled_from(ALL))
-def test_results_are_sorted_and_distinct_and_have_bounds_from_members(given_annotation_sets, method) -> None:
-    members = [Member(str(at), 1 + at) for at in range(len(given_annotation_sets))]
-    out = vote(method, members, given_annotation_sets)
+def test_results_are_sorted_and_distinct_and_have_bounds_from_members(sets, method) -> None:
+    out = vote(method, [Member(str(at), 1 + at) for at in range(len(sets))], sets)
     assert out == sorted(set(out))
-    assert {span.start for span in out} <= {
-        span.start for annotation_set in given_annotation_sets for span in annotation_set
-    }
-    assert {span.end for span in out} <= {
-        span.end for annotation_set in given_annotation_sets for span in annotation_set
-    }
+    given_spans = [span for annotation_set in sets for span in annotation_set]
+    assert {span.start for span in out} <= {span.start for span in given_spans}
+    assert {span.end for span in out} <= {span.end for span in given_spans}
     assert all(0 <= span.confidence <= 1 and span.source for span in out)
     if method is not Method.UNION:
         assert all(one.end <= two.start for one, two in pairwise(out))
+    if method is not Method.WEIGHTED:  # the order of members changes no span
+        assert vote(method, members_of(sets), sets) == vote(method, members_of(sets)[::-1], sets[::-1])
 
 
 @given(annotation_sets)
-def test_a_union_marks_what_any_member_marks_and_an_intersection_only_what_all_mark(given_annotation_sets) -> None:
-    members = [Member(str(at)) for at in range(len(given_annotation_sets))]
-    each = [marked(annotation_set) for annotation_set in given_annotation_sets]
-    union = {at for at, _ in marked(vote(Method.UNION, members, given_annotation_sets))}
+def test_a_union_marks_what_any_member_marks_and_an_intersection_only_what_all_mark(sets) -> None:
+    each = [marked(annotation_set) for annotation_set in sets]
+    union = {at for at, _ in marked(vote(Method.UNION, members_of(sets), sets))}
     assert union == {at for annotation_set in each for at, _ in annotation_set}
-    assert marked(vote(Method.INTERSECTION, members, given_annotation_sets)) <= set.intersection(*each)
+    assert marked(vote(Method.INTERSECTION, members_of(sets), sets)) <= set.intersection(*each)
 
 
 @given(annotation_sets)
-def test_a_majority_has_the_spans_of_most_members_and_only_spans_of_members(given_annotation_sets) -> None:
-    members = [Member(str(at)) for at in range(len(given_annotation_sets))]
-    out = set(plain(vote(Method.MAJORITY, members, given_annotation_sets)))
-    given_spans = [set(plain(annotation_set)) for annotation_set in given_annotation_sets]
-    assert out <= set.union(*given_spans)
-    for span in set.union(*given_spans):
-        alone = all(span == other or not overlap(span, other) for other in set.union(*given_spans))
-        if alone:
-            assert (span in out) == (2 * sum(span in annotation_set for annotation_set in given_spans) > len(members))
+def test_a_majority_has_the_spans_of_most_members_and_only_spans_of_members(sets) -> None:
+    out = set(vote(Method.MAJORITY, members_of(sets), sets))
+    every = set().union(*sets)
+    assert out <= every
+    for span in every:
+        if all(span == other or not overlaps(span, other) for other in every):
+            assert (span in out) == (2 * sum(span in annotation_set for annotation_set in sets) > len(sets))
 
 
 @given(annotation_sets)
-def test_a_majority_marks_every_stretch_that_most_members_mark(given_annotation_sets) -> None:
+def test_a_majority_marks_every_stretch_that_most_members_mark(sets) -> None:
     """Each such stretch overlaps a result, unless all candidates there overlap another result."""
-    members = [Member(str(at)) for at in range(len(given_annotation_sets))]
-    out = vote(Method.MAJORITY, members, given_annotation_sets)
-    each = [{at for at, _ in marked(annotation_set)} for annotation_set in given_annotation_sets]
-    most = {at for at in set.union(*each) if 2 * sum(at in one for one in each) > len(members)}
-    given_spans = {(span.start, span.end) for annotation_set in given_annotation_sets for span in annotation_set}
-    stands = [(span.start, span.end) for span in out]
+    out = vote(Method.MAJORITY, members_of(sets), sets)
+    each = [{at for at, _ in marked(annotation_set)} for annotation_set in sets]
+    most = {at for at in set.union(*each) if 2 * sum(at in one for one in each) > len(sets)}
     for run in (list(run) for is_most, run in groupby(range(64), most.__contains__) if is_most):
-        stretch = (run[0], run[-1] + 1)
-        there = [span for span in given_spans if overlap(span, stretch)]
-        assert any(overlap(stretch, other) for other in stands) or all(
-            any(overlap(span, other) for other in stands) for span in there
+        stretch = Span(run[0], run[-1] + 1, "")
+        there = [span for annotation_set in sets for span in annotation_set if overlaps(span, stretch)]
+        assert all(any(overlaps(span, other) for other in out) for span in there) or any(
+            overlaps(stretch, other) for other in out
         )
 
 
-@given(annotation_sets, st.sampled_from([Method.UNION, Method.MAJORITY, Method.INTERSECTION]))
-def test_the_order_of_members_changes_no_span(given_annotation_sets, method) -> None:
-    members = [Member(str(at)) for at in range(len(given_annotation_sets))]
-    assert vote(method, members, given_annotation_sets) == vote(method, members[::-1], given_annotation_sets[::-1])
+# ── Merged lists of several runs' suggestions ────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("method", ALL)
-def test_attributes_of_the_members_with_these_bounds_are_kept(method: Method) -> None:
-    given = [(("Status", "past"),), (("Family", True), ("Status", "current"))]
-    (found,) = vote(method, [A, B], [[Span(0, 10, "NAME", attributes=each)] for each in given])
-    assert found.attributes == (("Family", True), ("Status", "past"))
+NAMES = ("rules", "crf", "llm")
+
+
+def told(merged):
+    return [(s.start, s.end, s.label, s.confidence, s.source, s.provenance["agree"], s.clear) for s in merged]
+
+
+def test_every_distinct_span_is_listed_once_with_its_runs():
+    rules = [Span(0, 5, "PATIENT", 0.9, "title"), Span(20, 26, "CITY", 0.6)]
+    crf = [Span(0, 5, "PATIENT"), Span(0, 11, "PATIENT", 0.3)]
+    found = merge(NAMES, [rules, crf, [Span(0, 5, "DOCTOR", 0.75)]])
+    assert told(found) == [
+        (0, 5, "DOCTOR", 0.25, "llm", 1, 0),
+        (0, 5, "PATIENT", 0.6333, "rules+crf", 2, 2),
+        (0, 11, "PATIENT", 0.1, "crf", 1, 0),  # the conflicting spans have as many runs
+        (20, 26, "CITY", 0.2, "rules", 1, 1),
+    ]
+    runs = [{"run": "rules", "confidence": 0.9, "source": "title"}, {"run": "crf", "confidence": None, "source": ""}]
+    assert found[1].provenance == {"runs": runs, "agree": 2, "of": 3, "clear": 2}
+
+
+def test_a_span_is_doubtful_if_all_its_runs_doubt_it():
+    def doubted(start, end):
+        return Doubtful(start, end, "PATIENT", None, "rewrite", removed=((end, end + 3),), places=2)
+
+    found = merge(NAMES, [[Span(0, 5, "PATIENT")], [doubted(0, 5), doubted(20, 26)], [doubted(20, 26)]])
+    assert [(s.start, s.provenance["agree"], "unsupported" in s.provenance) for s in found] == [
+        (0, 2, False), (20, 2, True),
+    ]  # fmt: skip
+    assert found[1].provenance["removed"] == [[26, 29]] and found[1].provenance["places"] == 2
+    assert doubtful(Span(20, 26, "PATIENT"), found[1].provenance) == doubted(20, 26)
+
+
+def test_overlapping_spans_of_one_run_do_not_conflict():
+    bounds = [(0, 10), (0, 4), (4, 10), (12, 14)]
+    runs = [frozenset(names) for names in ("ab", "a", "c", "d")]
+    assert [sorted(found) for found in conflicting_spans(bounds, runs)] == [[2], [], [0], []]
+    assert conflicting_spans([], []) == []
+
+
+SPANS = st.builds(
+    lambda start, length, label: Span(start, start + length, label, 0.5),
+    st.integers(0, 30), st.integers(1, 8), st.sampled_from("AB"),
+)  # fmt: skip
+
+
+def bounds(span):
+    return span.start, span.end, span.label
+
+
+@given(st.lists(st.lists(SPANS, max_size=8), min_size=3, max_size=3))
+def test_no_span_is_lost_and_conflicts_are_mutual(annotation_sets):
+    merged = merge(NAMES, annotation_sets)
+    by_run = {name: set(map(bounds, spans)) for name, spans in zip(NAMES, annotation_sets, strict=True)}
+    assert set(map(bounds, merged)) == set().union(*by_run.values())
+    assert merged == sorted(set(merged))
+    for span in merged:
+        said = [name for name in NAMES if bounds(span) in by_run[name]]
+        assert [backing.run for backing in span.backing] == said
+    runs = [frozenset(b.run for b in span.backing) for span in merged]
+    found = conflicting_spans([(s.start, s.end) for s in merged], runs)
+    for at, one in enumerate(merged):
+        for other in range(len(merged)):
+            expected = other != at and overlaps(one, merged[other]) and not runs[at] & runs[other]
+            assert (other in found[at]) == expected == (at in found[other])
+
+
+def test_attributes_of_all_runs_are_kept_and_differing_ones_named():
+    given = [(("Family", True), ("Status", "past")), (("Status", "current"),), ()]
+    one, other = merge(NAMES, [[Span(0, 5, "PATIENT", attributes=each), Span(9, 12, "CITY")] for each in given])
+    assert one.attributes == (("Family", True), ("Status", "past"))
+    assert one.differing == ("Status",)
+    assert one.provenance["attributes"] == ["Status"]
+    assert (other.attributes, "attributes" in other.provenance) == ((), False)

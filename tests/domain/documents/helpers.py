@@ -2,7 +2,7 @@
 
 import io
 import zipfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from annotations.domain.documents.base import Extracted, Limits, Result
 from annotations.domain.documents.cleaning import ALL_RULES, Rule
@@ -20,16 +20,12 @@ def results(
     *,
     encoding: str | None = None,
     rules: Collection[Rule] = ALL_RULES,
-    limits: Limits | None = None,
+    limits: Limits = Limits(),  # noqa: B008
     programs: bool = False,
 ) -> list[Result]:
     """Everything that reading a document gives."""
-    raw = data.encode() if isinstance(data, str) else data
-    return list(
-        read_document(
-            name, io.BytesIO(raw), limits=limits or Limits(), encoding=encoding, rules=rules, programs=programs
-        )
-    )
+    raw = io.BytesIO(data.encode() if isinstance(data, str) else data)
+    return list(read_document(name, raw, limits=limits, encoding=encoding, rules=rules, programs=programs))
 
 
 def read(name: str, data: bytes | str, **how) -> Extracted:
@@ -50,6 +46,17 @@ def refusal(name: str, data: bytes | str, **how) -> Problem:
 def mapped(note: Extracted) -> list[tuple[str, str]]:
     """The parts of a note with their texts."""
     return [(str(part), note.text[part.start : part.end]) for part in note.parts]
+
+
+def found_in(results: Iterable[Result]) -> tuple[list[tuple[str, str]], list[tuple[str | None, int | None, str]]]:
+    """Names with texts, and files, lines and codes of problems."""
+    notes, problems = [], []
+    for each in results:
+        if isinstance(each, Extracted):
+            notes.append((each.name, each.text))
+        else:
+            problems += [(problem.file, problem.line, problem.code) for problem in each.problems]
+    return notes, problems
 
 
 def zipped(files: Mapping[str, bytes | str]) -> bytes:

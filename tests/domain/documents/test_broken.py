@@ -7,32 +7,26 @@ import pytest
 
 from annotations.domain.documents.base import Extracted
 from fixtures.quality.written_documents import docx, pdf
-from tests.domain.documents import test_archives, test_fhir, test_hl7, test_mail, test_odt, test_omop, test_rtf
+from tests.domain.documents import test_archives, test_odt, test_records, test_rtf
 from tests.domain.documents.helpers import results, zipped
 
 
 def _mail():
-    message = test_mail.mail()
+    message = test_records.mail()
     message.set_content("text")
     message.add_attachment("more", filename="a.txt")
     return message.as_bytes()
 
 
 WHOLE = {
-    "a.pdf": pdf(1).data,
-    "a.docx": docx(2).data,
-    "a.odt": test_odt.odt("<text:p>a<text:s/>b</text:p>"),
+    "a.pdf": pdf(1).data, "a.docx": docx(2).data, "a.odt": test_odt.odt("<text:p>a<text:s/>b</text:p>"),
     "a.rtf": test_rtf.rtf(r"{\header H\par}a\'e9\u233?{\fonttbl{\f0\fcharset204 x;}}\f0 b{\footnote c}"),
-    "a.html": b"<!doctype html><html><p>a<table><tr><td>b</html>",
-    "a.eml": _mail(),
-    "a.txt": "año 😀".encode(),
-    "a.zip": zipped({"a.txt": "a", "b.html": "<p>b"}),
-    "a.tgz": test_archives.tarred({"a.txt": b"a" * 300}, "w:gz"),
-    "a.hl7": test_hl7.message("OBX|1|TX|||a").encode(),
-    "a.json": json.dumps(test_fhir.reference(test_fhir.attachment("abc"))).encode(),
-    "a.csv": test_omop.csv().encode(),
-    "a.parquet": test_omop.table(),
-}
+    "a.html": b"<!doctype html><html><p>a<table><tr><td>b</html>", "a.eml": _mail(), "a.txt": "año 😀".encode(),
+    "a.zip": zipped({"a.txt": "a", "b.html": "<p>b"}), "a.tgz": test_archives.tarred({"a.txt": b"a" * 300}, "w:gz"),
+    "a.hl7": test_records.message("OBX|1|TX|||a").encode(),
+    "a.json": json.dumps(test_records.reference(test_records.attachment("abc"))).encode(),
+    "a.csv": test_records.csv().encode(), "a.parquet": test_records.table(),
+}  # fmt: skip
 
 
 def broken(data, chance):

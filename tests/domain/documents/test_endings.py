@@ -24,16 +24,16 @@ def test_documents_are_read_by_every_ending(ending):
         assert (note.text.strip(), note.kind, note.name) == (WORDS, ENDINGS[ending], name.rpartition(".")[0])
 
 
-@pytest.mark.parametrize(
-    ("name", "head", "claimed"),
-    [
-        ("case.txt", b"in UTF-8", False),
-        ("case.txt", b"caf\xe9 in another encoding", True),
-        ("case.pdf", b"%PDF-1.7 in ASCII", True),
-        ("note.csv", b"note_id,person_id,note_date,note_text\n", True),
-        ("case.json", b'{"resourceType": "Bundle"}', True),
-    ],
-)
+CLAIMS = [
+    ("case.txt", b"in UTF-8", False),
+    ("case.txt", b"caf\xe9 in another encoding", True),
+    ("case.pdf", b"%PDF-1.7 in ASCII", True),
+    ("note.csv", b"note_id,person_id,note_date,note_text\n", True),
+    ("case.json", b'{"resourceType": "Bundle"}', True),
+]
+
+
+@pytest.mark.parametrize(("name", "head", "claimed"), CLAIMS)
 def test_what_is_claimed_as_a_document(name, head, claimed):
     assert DocumentsFormat().claims(name, head) is claimed
 

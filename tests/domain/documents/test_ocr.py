@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import pytest
 from fpdf import FPDF
 
-from annotations.domain.documents import ocr
 from annotations.domain.documents.base import Extracted, Limits
 from annotations.domain.documents.extracting import Extractor
 from annotations.domain.documents.reading import read_document
@@ -42,10 +41,8 @@ def scan(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
 
 def read_here(name: str, data: bytes, limits: Limits | None = None, **more: object) -> Extracted | NoteError:
     """Read a document in this process, as the child does where it may start programs."""
-    options = {"programs": True, "language": "es"} | more
-    (found,) = read_document(
-        name, io.BytesIO(data), limits=limits or Limits(), encoding=None, rules=(), **options
-    )  # fmt: skip
+    options = {"programs": True, "language": "es", "limits": limits or Limits(), "encoding": None, "rules": ()} | more
+    (found,) = read_document(name, io.BytesIO(data), **options)
     assert isinstance(found, Extracted | NoteError)
     return found
 
@@ -56,10 +53,8 @@ def test_a_scanned_pdf_is_read_page_by_page(scan: SimpleNamespace) -> None:
     assert isinstance(found, Extracted)
     assert found.kind == "pdf"
     assert found.text.split() == " ".join(FIRST + SECOND).split()
-    assert [(str(part), found.text[part.start : part.end].split()) for part in found.parts] == [
-        ("page 1", " ".join(FIRST).split()),
-        ("page 2", SECOND[0].split()),
-    ]
+    rows = [(str(part), found.text[part.start : part.end].split()) for part in found.parts]
+    assert rows == [("page 1", " ".join(FIRST).split()), ("page 2", SECOND[0].split())]
     assert found.ocr is not None and 0.7 < found.ocr <= 1
     (warning,) = found.warnings
     assert f"{found.ocr:.0%}" in warning
@@ -71,12 +66,8 @@ def test_a_picture_is_read(scan: SimpleNamespace) -> None:
     assert isinstance(found, Extracted)
     assert (found.kind, "".join(found.text.split())) == ("image", "".join(" ".join(FIRST).split()))
     assert [str(part) for part in found.parts] == ["page 1"]
-
-
-def test_a_language_without_pack_is_said(scan: SimpleNamespace) -> None:
     found = read_here("scan.png", scan.png, language="xx")
-    assert isinstance(found, Extracted)
-    assert "“xx”" in found.warnings[0]
+    assert isinstance(found, Extracted) and "“xx”" in found.warnings[0]
 
 
 def test_the_child_reads_scans_without_network(scan: SimpleNamespace) -> None:
@@ -96,18 +87,12 @@ def refusal_of(found: object) -> tuple[str, str]:
 def test_without_the_programs_scans_are_refused_with_what_to_install(
     scan: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    assert refusal_of(read_here("scan.pdf", scan.pdf, programs=False))[0] == "no text layer"
     monkeypatch.setenv("PATH", str(tmp_path))
     code, message = refusal_of(read_here("scan.pdf", scan.pdf))
-    assert code == "no text layer"
-    assert "tesseract-ocr, poppler-utils" in message
+    assert (code, "tesseract-ocr, poppler-utils" in message) == ("no text layer", True)
     code, message = refusal_of(read_here("scan.png", scan.png))
-    assert code == "no text layer"
-    assert "tesseract-ocr" in message and "poppler-utils" not in message
-
-
-def test_scans_are_refused_where_programs_may_not_start(scan: SimpleNamespace) -> None:
-    code, _message = refusal_of(read_here("scan.pdf", scan.pdf, programs=False))
-    assert code == "no text layer"
+    assert (code, "tesseract-ocr" in message, "poppler-utils" in message) == ("no text layer", True, False)
 
 
 def test_too_many_pages_and_damaged_and_empty_pictures_are_refused(scan: SimpleNamespace) -> None:
@@ -117,7 +102,3 @@ def test_too_many_pages_and_damaged_and_empty_pictures_are_refused(scan: SimpleN
     blank = FPDF()
     blank.add_page()
     assert refusal_of(read_here("a.pdf", bytes(blank.output())))[0] == "no text"
-
-
-def test_every_pack_is_named_once() -> None:
-    assert len(set(ocr.PACKS.values())) == len(ocr.PACKS)

@@ -4,16 +4,10 @@ import pytest
 
 from tests.domain.documents.helpers import mapped, read, refusal, zipped
 
-SPACES = " ".join(
-    f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{full}:1.0"'
-    for name, full in {
-        "office": "office",
-        "text": "text",
-        "table": "table",
-        "style": "style",
-        "draw": "drawing",
-    }.items()
-)
+NAMES = {"office": "office", "text": "text", "table": "table", "style": "style", "draw": "drawing"}
+SPACES = " ".join(f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{full}:1.0"' for name, full in NAMES.items())
+MANIFEST = "<manifest xmlns='urn:x'><file-entry><encryption-data/></file-entry></manifest>"
+ENTITY = '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/hostname">]><x>&e;</x>'
 
 
 def odt(body, styles="", **more):
@@ -25,26 +19,23 @@ def odt(body, styles="", **more):
     return zipped(files | more)
 
 
-@pytest.mark.parametrize(
-    ("body", "text"),
-    [
-        ("<text:h>Title</text:h><text:p>D.  José\n  Núñez</text:p>", "Title\nD. José Núñez"),
-        ('<text:p>a<text:s text:c="3"/>b<text:tab/>c<text:line-break/>d</text:p>', "a   b\tc\nd"),
-        ("<text:p>a<text:span>b<text:span>c</text:span>d</text:span>e</text:p>", "abcde"),
-        (
-            "<text:list><text:list-item><text:p>one</text:p></text:list-item></text:list><text:p>two</text:p>",
-            "one\ntwo",
-        ),
-        (
-            "<table:table><table:table-row><table:table-cell><text:p>a</text:p><text:p>b</text:p></table:table-cell>"
-            '<table:table-cell table:number-columns-repeated="2"/>'
-            "<table:table-cell><text:p>d</text:p></table:table-cell>"
-            "</table:table-row></table:table>",
-            "a\nb\t\t\td",
-        ),
-        ("<text:section><text:p>in section</text:p></text:section>", "in section"),
-    ],
-)
+BODIES = [
+    ("<text:h>Title</text:h><text:p>D.  José\n  Núñez</text:p>", "Title\nD. José Núñez"),
+    ('<text:p>a<text:s text:c="3"/>b<text:tab/>c<text:line-break/>d</text:p>', "a   b\tc\nd"),
+    ("<text:p>a<text:span>b<text:span>c</text:span>d</text:span>e</text:p>", "abcde"),
+    ("<text:list><text:list-item><text:p>one</text:p></text:list-item></text:list><text:p>two</text:p>", "one\ntwo"),
+    (
+        "<table:table><table:table-row><table:table-cell><text:p>a</text:p><text:p>b</text:p></table:table-cell>"
+        '<table:table-cell table:number-columns-repeated="2"/>'
+        "<table:table-cell><text:p>d</text:p></table:table-cell>"
+        "</table:table-row></table:table>",
+        "a\nb\t\t\td",
+    ),
+    ("<text:section><text:p>in section</text:p></text:section>", "in section"),
+]
+
+
+@pytest.mark.parametrize(("body", "text"), BODIES)
 def test_paragraphs_spaces_and_tables(body, text):
     assert mapped(read("a.odt", odt(body))) == [("body", text)]
 
@@ -58,13 +49,9 @@ def test_parts_in_reading_order():
     body = f"<text:p>a{note('footnote', 'foot')}b{note('endnote', 'end')}c{box}</text:p>"
     styles = "<style:header><text:p>HEAD</text:p></style:header><style:footer><text:p>FOOT</text:p></style:footer>"
     assert mapped(read("a.odt", odt(body, styles))) == [
-        ("header", "HEAD"),
-        ("body", "abc"),
-        ("text box 1", "boxed"),
-        ("footnote 1", "foot"),
-        ("endnote 1", "end"),
+        ("header", "HEAD"), ("body", "abc"), ("text box 1", "boxed"), ("footnote 1", "foot"), ("endnote 1", "end"),
         ("footer", "FOOT"),
-    ]
+    ]  # fmt: skip
 
 
 def test_what_is_left_out_is_said():
@@ -79,30 +66,20 @@ def test_what_is_left_out_is_said():
     assert [part in warning for part, warning in zip(parts, note.warnings, strict=True)] == [True] * 4
 
 
-def test_an_encrypted_document_is_refused_by_name():
-    manifest = "<manifest xmlns='urn:x'><file-entry><encryption-data/></file-entry></manifest>"
-    problem = refusal("a.odt", odt("<text:p>x</text:p>", **{"META-INF/manifest.xml": manifest}))
-    assert (problem.file, problem.code) == ("a.odt", "encrypted")
+BROKEN = [
+    (odt(""), "no text"),
+    (odt("<text:p>"), "damaged"),
+    (zipped({"mimetype": "", "content.xml": ENTITY}), "entities"),
+    (odt("<text:p>x</text:p>", **{"META-INF/manifest.xml": MANIFEST}), "encrypted"),
+]
+
+
+@pytest.mark.parametrize(("data", "code"), BROKEN)
+def test_broken_and_hostile_documents_are_refused(data, code):
+    assert refusal("a.odt", data).code == code
 
 
 def test_repeated_cells_do_not_fill_memory():
     cell = '<table:table-cell table:number-columns-repeated="999999999"><text:p>x</text:p></table:table-cell>'
     row = f'<table:table-row table:number-rows-repeated="999999999">{cell}</table:table-row>'
     assert len(read("a.odt", odt(f"<table:table>{row}</table:table>")).text) < 3_000_000
-
-
-@pytest.mark.parametrize(
-    ("data", "code"),
-    [
-        (odt(""), "no text"),
-        (odt("<text:p>"), "damaged"),
-        (
-            zipped(
-                {"mimetype": "", "content.xml": '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/hostname">]><x>&e;</x>'}
-            ),
-            "entities",
-        ),
-    ],
-)
-def test_broken_and_hostile_documents_are_refused(data, code):
-    assert refusal("a.odt", data).code == code

@@ -23,51 +23,39 @@ TEXTS = {
     ("language", "encoding"), [(language, each) for language, (_text, all) in TEXTS.items() for each in all]
 )
 def test_one_byte_and_asian_encodings_are_guessed_and_it_is_said(language, encoding):
-    text = TEXTS[language][0]
-    note = read("a.txt", text.encode(encoding))
-    assert note.text == text
+    note = read("a.txt", TEXTS[language][0].encode(encoding))
+    assert note.text == TEXTS[language][0]
     assert "was guessed" in note.warnings[0] and note.encoding in note.warnings[0]
 
 
-@pytest.mark.parametrize(
-    ("mark", "encoding", "found"),
-    [
-        (codecs.BOM_UTF8, "utf-8", "utf-8-sig"),
-        (codecs.BOM_UTF16_LE, "utf-16-le", "utf-16"),
-        (codecs.BOM_UTF16_BE, "utf-16-be", "utf-16"),
-        (codecs.BOM_UTF32_LE, "utf-32-le", "utf-32"),
-        (b"", "utf-8", "utf-8"),
-    ],
-)
+def test_utf8_that_ends_after_the_head_is_guessed_again():
+    note = read("a.txt", b"a" * 300_000 + "Muñoz y Núñez".encode("cp1252"))
+    assert (note.text[300_000:], note.encoding) == ("Muñoz y Núñez", "cp1252")
+    for encoding in ("utf-16-le", "utf-16-be"):  # without a mark
+        assert read("a.txt", SPANISH.encode(encoding)).text == SPANISH
+
+
+MARKS = [
+    (codecs.BOM_UTF8, "utf-8", "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16-le", "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16-be", "utf-16"),
+    (codecs.BOM_UTF32_LE, "utf-32-le", "utf-32"),
+    (b"", "utf-8", "utf-8"),
+]
+
+
+@pytest.mark.parametrize(("mark", "encoding", "found"), MARKS)
 def test_a_byte_order_mark_and_utf8_are_certain(mark, encoding, found):
     note = read("a.txt", mark + f"{SPANISH} 😀".encode(encoding))
     assert (note.text, note.encoding, note.warnings) == (f"{SPANISH} 😀", found, ())
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_utf16_without_a_mark_is_found(encoding):
-    assert read("a.txt", SPANISH.encode(encoding)).text == SPANISH
-
-
 def test_a_person_may_choose_the_encoding():
-    data = "Łódź".encode("cp1250")
-    assert read("a.txt", data, encoding="cp1250").text == "Łódź"
+    assert read("a.txt", "Łódź".encode("cp1250"), encoding="cp1250").text == "Łódź"
     assert read("a.txt", codecs.BOM_UTF8 + b"abc", encoding="utf-8").text == "abc"
-
-
-def test_a_wrong_choice_is_refused_by_what_is_wrong():
-    unknown = refusal("a.txt", "abc", encoding="klingon")
-    assert (unknown.code, "“klingon”" in unknown.message) == ("encoding", True)
     wrong = refusal("a.txt", "año".encode("cp1252"), encoding="utf-8")
     assert all(part in wrong.message for part in ("utf-8", "0xf1", " 1 "))
-    assert refusal("a.txt", "abc", encoding="rot13").code == "encoding"
-
-
-def test_utf8_that_ends_after_the_head_is_guessed_again():
-    data = b"a" * 300_000 + "Muñoz y Núñez".encode("cp1252")
-    note = read("a.txt", data)
-    assert note.text.endswith("Muñoz y Núñez")
-    assert note.encoding == "cp1252"
+    assert [refusal("a.txt", "abc", encoding=name).code for name in ("rot13", "klingon")] == ["encoding"] * 2
 
 
 def test_form_feeds_make_pages_and_line_breaks_stay():
@@ -75,27 +63,22 @@ def test_form_feeds_make_pages_and_line_breaks_stay():
     assert mapped(read("a.txt", "  one\r\n\r\n")) == [("body", "  one\r\n\r\n")]
 
 
-def test_mojibake_in_a_file_is_mended_and_counted():
-    note = read("a.txt", "D. JosÃ© MuÃ±oz")
-    assert (note.text, note.cleaned) == ("D. José Muñoz", {"mojibake": 1})
+WITHOUT_TEXT = [
+    ("a.txt", b"", "empty"),
+    ("a.txt", b"  \n ", "no text"),
+    ("a.txt", bytes(range(1, 32)) * 50, "no text"),
+    ("a.png", b"\x89PNG\r\n\x1a\n\0\0\0", "no text layer"),
+    ("a.gif", b"GIF89a\0\0\0", "unknown kind"),
+    ("a.xyz", bytes(range(256)), "unknown kind"),
+    ("a.pdf", "only text", "damaged"),
+    ("a.docx", "only text", "damaged"),
+    ("a.csv", "a,b\n1,2\n", "columns"),
+    ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "Workbook".encode("utf-16-le"), "unknown kind"),
+    ("a.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"), "encrypted"),
+]
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "code"),
-    [
-        ("a.txt", b"", "empty"),
-        ("a.txt", b"  \n ", "no text"),
-        ("a.txt", bytes(range(1, 32)) * 50, "no text"),
-        ("a.png", b"\x89PNG\r\n\x1a\n\0\0\0", "no text layer"),
-        ("a.gif", b"GIF89a\0\0\0", "unknown kind"),
-        ("a.xyz", bytes(range(256)), "unknown kind"),
-        ("a.pdf", "only text", "damaged"),
-        ("a.docx", "only text", "damaged"),
-        ("a.csv", "a,b\n1,2\n", "columns"),
-        ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "Workbook".encode("utf-16-le"), "unknown kind"),
-        ("a.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"), "encrypted"),
-    ],
-)
+@pytest.mark.parametrize(("name", "data", "code"), WITHOUT_TEXT)
 def test_what_holds_no_text_is_refused_by_name(name, data, code):
     problem = refusal(name, data)
     assert (problem.file, problem.code) == (name, code)
@@ -104,7 +87,49 @@ def test_what_holds_no_text_is_refused_by_name(name, data, code):
 
 def test_content_wins_over_the_name_and_it_is_said():
     note = read("a.txt", r"{\rtf1\ansi Hello}")
-    assert (note.kind, note.text) == ("rtf", "Hello")
     (warning,) = note.warnings
-    assert ".txt" in warning and "rtf" in warning
+    assert (note.kind, note.text, ".txt" in warning, "rtf" in warning) == ("rtf", "Hello", True, True)
     assert read("README", "plain words").kind == "text"
+
+
+# ── HTML ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+HTML = [
+    ("<h1>Report</h1><p>A  <b>bold</b>word,\n next.<br>Line", "Report\n\nA boldword, next.\nLine"),
+    ("<div>one</div><div>two<div>three</div></div>four", "one\ntwo\nthree\nfour"),
+    ("<table><tr><td>a<td>b</tr><tr><th>c</th><td></td><td>d</td></tr></table>after", "a\tb\nc\t\td\n\nafter"),
+    ("<ul><li>one<li>two <i>three</i></ul>", "one\ntwo three"),
+    ("<pre> a\n  b</pre>", " a\n  b"),
+    ("x<script>alert('<p>no')</script><style>p {}</style><!-- no -->y", "xy"),
+    ("<head><title>no</title><meta charset=utf-8></head><body>yes", "yes"),
+    ("<head><title>no</title><p>a head that nothing ends", "a head that nothing ends"),
+    ("caf&eacute; &#233;&#x1F600; &amp;lt; a&nbsp;b &#xD800;", "café é😀 &lt; a\xa0b \ufffd"),
+    ("<p>a</p>\n\n\n<p> b </p>", "a\n\nb"),
+    ("a <b> b</b> c", "a b c"),
+    ("<select><option>one<option>two</select>", "one\ntwo"),
+    ("x<script>never ended", "x"),
+]
+
+
+@pytest.mark.parametrize(("html", "text"), HTML)
+def test_blocks_cells_and_entities(html, text):
+    assert mapped(read("a.html", html)) == [("body", text)]
+
+
+@pytest.mark.parametrize(
+    "stated", ['<meta charset="cp1250">', '<meta http-equiv=x content="text/html; charset=cp1250">']
+)
+def test_the_stated_encoding_is_used(stated):
+    note = read("a.htm", f"<html>{stated}<p>Łódź".encode("cp1250"))
+    assert (note.text, note.encoding, note.warnings) == ("Łódź", "cp1250", ())
+    assert read("a.htm", f"<html>{stated}<p>Łódź".encode()).encoding == "utf-8"
+
+
+def test_declarations_kinds_and_many_levels():
+    html = '<!DOCTYPE html [<!ENTITY x SYSTEM "file:///etc/passwd">]><html><body>&x; a [b]</body></html>'
+    assert mapped(read("a.html", html)) == [("body", "&x; a [b]")]
+    assert read("page", "<!DOCTYPE html><html><p>x</html>").kind == "html"
+    assert read("a.txt", "<html>as text").kind == "text"
+    assert read("a.html", "<div>" * 20_000 + "deep" + "</div>" * 20_000).text == "deep"
+    assert read("a.html", "<p>x" + "<" * 20_000).text

@@ -17,9 +17,8 @@ LITTLE = 3
 
 def entry(number):
     name = b"n%d.txt" % number
-    return (
-        struct.pack("<4s4B4HL2L5H2L", b"PK\1\2", 20, 3, 20, 0, 0, 0, 0, 33, 0, 0, 0, len(name), 0, 0, 0, 0, 0, 0) + name
-    )
+    fields = (20, 3, 20, 0, 0, 0, 0, 33, 0, 0, 0, len(name), 0, 0, 0, 0, 0, 0)
+    return struct.pack("<4s4B4HL2L5H2L", b"PK\1\2", *fields) + name
 
 
 def archive(count, *, said=None, zip64=False, size=None):
@@ -56,9 +55,8 @@ def test_the_largest_allowed_number_of_entries(zip64, monkeypatch):
     assert len(open_zip(archive(LITTLE, zip64=zip64)).infolist()) == LITTLE
     with pytest.raises(TooManyEntries):
         open_zip(archive(LITTLE + 1, zip64=zip64))
-
-
-def test_a_directory_of_few_entries_with_very_long_names(monkeypatch):
+    # Few entries with very long names
+    monkeypatch.setattr(zips, "MOST_ENTRIES", MOST_ENTRIES)
     monkeypatch.setattr(zips, "BIGGEST_DIRECTORY", 100)
     with pytest.raises(TooManyEntries):
         open_zip(archive(10))
@@ -79,12 +77,7 @@ def test_the_content_is_read_without_limits():
 
 
 # ── EntryReader: same contents and errors as ZipFile's own reading ───────────────────────────────────────────────────
-TEXTS = {
-    "a.txt": b"Anna saw Dr. Brown. " * 50,
-    "b/\u00e9.txt": "Zo\u00eb".encode(),
-    "empty.txt": b"",
-    "last.txt": b"End.",
-}
+TEXTS = {"a.txt": b"Anna saw Dr. Brown. " * 50, "b/é.txt": "Zoë".encode(), "empty.txt": b"", "last.txt": b"End."}
 
 
 def packed(texts=TEXTS, compression=zipfile.ZIP_DEFLATED):
@@ -93,6 +86,21 @@ def packed(texts=TEXTS, compression=zipfile.ZIP_DEFLATED):
         for name, text in texts.items():
             written.writestr(name, text)
     return out
+
+
+def opened(data):
+    """The entries of an archive, and a function that reads one."""
+    file = io.BytesIO(bytes(data))
+    archive = open_zip(file)
+    return archive.infolist(), EntryReader(archive, file).read
+
+
+def with_size(packed, size):
+    """The archive, whose directory says that the first entry has this size."""
+    data = bytearray(packed.getvalue())
+    directory = data.index(b"PK\1\2")
+    data[directory + 24 : directory + 28] = struct.pack("<L", size)
+    return data
 
 
 class NoStreams(zipfile.ZipFile):
@@ -105,110 +113,69 @@ class NoStreams(zipfile.ZipFile):
 @pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 @pytest.mark.parametrize("before", [b"", b"bytes before the archive"])
 def test_entries_are_read_whole_with_each_compression(compression, before):
-    file = io.BytesIO(before + packed(compression=compression).getvalue())
-    opened = open_zip(file)
-    reader = EntryReader(opened, file)
-    assert {entry.filename: reader.read(entry) for entry in opened.infolist()} == TEXTS
-    assert {entry.filename: reader.read(entry) for entry in reversed(opened.infolist())} == TEXTS
+    entries, read = opened(before + packed(compression=compression).getvalue())
+    assert {entry.filename: read(entry) for entry in entries} == TEXTS
+    assert {entry.filename: read(entry) for entry in reversed(entries)} == TEXTS
 
 
-def test_usual_entries_need_no_stream():
+def test_usual_entries_need_no_stream_and_those_that_overlap_are_left_to_zipfile():
     file = packed()
-    opened = NoStreams(file)
-    reader = EntryReader(opened, file)
-    usual = opened.infolist()[:-1]  # nothing says where the last entry must end
+    reader = EntryReader(NoStreams(file), file)
+    usual = NoStreams(file).infolist()[:-1]  # nothing says where the last entry must end
     assert [reader.read(entry) for entry in usual] == list(TEXTS.values())[:-1]
+    data = bytearray(packed(compression=zipfile.ZIP_STORED).getvalue())
+    second = data.index(b"PK\1\2", data.index(b"PK\1\2") + 4)
+    offset = struct.unpack("<L", data[second + 42 : second + 46])[0]
+    data[second + 42 : second + 46] = struct.pack("<L", offset - 1)
+    file = io.BytesIO(bytes(data))
+    with pytest.raises(AssertionError, match="stream"):
+        EntryReader(NoStreams(file), file).read(NoStreams(file).infolist()[0])
+
+
+class OneWay(io.RawIOBase):
+    """A file that can't be rewound, so that `zipfile` writes the sizes after the content."""
+
+    def __init__(self):
+        self.data = bytearray()
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        self.data += data
+        return len(data)
 
 
 def test_an_entry_with_sizes_after_its_content_is_read():
-    class OneWay(io.RawIOBase):
-        """A file that can't be rewound, so that `zipfile` writes the sizes after the content."""
-
-        def __init__(self):
-            self.data = bytearray()
-
-        def writable(self):
-            return True
-
-        def write(self, data):
-            self.data += data
-            return len(data)
-
     out = OneWay()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as written:
         for name, text in TEXTS.items():
             written.writestr(name, text)
-    file = io.BytesIO(bytes(out.data))
-    opened = open_zip(file)
-    assert opened.infolist()[0].flag_bits & 0x8
-    reader = EntryReader(opened, file)
-    assert [reader.read(entry) for entry in opened.infolist()] == list(TEXTS.values())
+    entries, read = opened(out.data)
+    assert entries[0].flag_bits & 0x8
+    assert [read(entry) for entry in entries] == list(TEXTS.values())
 
 
-def other_byte(data):
-    data[30 + len("a.txt") + 20] ^= 0xFF
-
-
-def other_name(data):
-    data[30] ^= 0x01
-
-
-def other_header(data):
-    data[2] ^= 0xFF
-
-
-def other_checksum(data):
-    at = data.index(b"PK\1\2") + 16
-    data[at] ^= 0xFF
-
-
-@pytest.mark.parametrize("damage", [other_byte, other_name, other_header, other_checksum])
+@pytest.mark.parametrize("damage", ["content", "name", "header", "checksum"])
 @pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_a_damaged_entry_raises_the_error_of_zipfile_and_the_others_are_read(damage, compression):
     data = bytearray(packed(compression=compression).getvalue())
-    damage(data)
-    file = io.BytesIO(bytes(data))
-    opened = open_zip(file)
-    reader = EntryReader(opened, file)
-    damaged, *others = opened.infolist()
+    places = {"content": 30 + len("a.txt") + 20, "name": 30, "header": 2, "checksum": data.index(b"PK\1\2") + 16}
+    data[places[damage]] ^= 0x01 if damage == "name" else 0xFF
+    (damaged, *others), read = opened(data)
     with pytest.raises((zipfile.BadZipFile, zlib.error)):
-        reader.read(damaged)
-    assert [reader.read(entry) for entry in others] == list(TEXTS.values())[1:]
+        read(damaged)
+    assert [read(entry) for entry in others] == list(TEXTS.values())[1:]
 
 
 def test_an_entry_is_never_longer_than_the_directory_says():
-    data = bytearray(packed(compression=zipfile.ZIP_STORED).getvalue())
-    directory = data.index(b"PK\1\2")
-    data[directory + 24 : directory + 28] = struct.pack("<L", 10)
-    file = io.BytesIO(bytes(data))
-    opened = open_zip(file)
-    entry = opened.infolist()[0]
+    (entry, *_), read = opened(with_size(packed(compression=zipfile.ZIP_STORED), 10))
     with pytest.raises(zipfile.BadZipFile):  # the checksum is that of the whole content
-        EntryReader(opened, file).read(entry)
-
-
-def test_a_bomb_is_unpacked_no_further_than_the_directory_says():
-    data = bytearray(packed({"bomb.txt": b"0" * 50_000_000, "end.txt": b""}).getvalue())
-    directory = data.index(b"PK\1\2")
-    data[directory + 24 : directory + 28] = struct.pack("<L", 1000)
-    file = io.BytesIO(bytes(data))
-    opened = open_zip(file)
-    reader = EntryReader(opened, file)
+        read(entry)
+    (bomb, _), read = opened(with_size(packed({"bomb.txt": b"0" * 50_000_000, "end.txt": b""}), 1000))
     tracemalloc.start()
     with pytest.raises(zipfile.BadZipFile):
-        reader.read(opened.infolist()[0])
+        read(bomb)
     _now, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 2_000_000
-
-
-def test_entries_that_overlap_are_left_to_zipfile():
-    data = bytearray(packed(compression=zipfile.ZIP_STORED).getvalue())
-    first = data.index(b"PK\1\2")
-    second = data.index(b"PK\1\2", first + 4)
-    offset = struct.unpack("<L", data[second + 42 : second + 46])[0]
-    data[second + 42 : second + 46] = struct.pack("<L", offset - 1)
-    file = io.BytesIO(bytes(data))
-    opened = NoStreams(file)
-    with pytest.raises(AssertionError, match="stream"):
-        EntryReader(opened, file).read(opened.infolist()[0])

@@ -12,22 +12,12 @@ from tests.domain.strategies import LABELS
 
 NAMES: dict[str, str] = {label: label for label in LABELS}
 
-WHOLE = {
-    "i2b2": "xml",
-    "doccano": "jsonl",
-    "label-studio": "json",
-    "prodigy": "jsonl",
-    "webanno-tsv": "tsv",
-    "xmi": "xmi",
-    "cas-json": "json",
-    "bioc": "xml",
-    "bioc-json": "json",
-    "docbin": "spacy",
-    "hf": "parquet",
-    "gate": "xml",
-    "web-annotation": "jsonl",
-    "inline": "xml",
-}
+_ENDINGS = {
+    "xml": "i2b2 bioc gate inline",
+    "json": "label-studio cas-json bioc-json",
+    "jsonl": "doccano prodigy web-annotation",
+} | {"tsv": "webanno-tsv", "xmi": "xmi", "spacy": "docbin", "parquet": "hf"}
+WHOLE = {kind: ending for ending, kinds in _ENDINGS.items() for kind in kinds.split()}
 """The formats that keep the text of a note in the file of its spans, and the ending of that file."""
 
 BINARY = {"docbin", "hf"}
@@ -53,6 +43,18 @@ def read_all(
     groups, problems = reader.group(stored)
     assert problems == []
     return [note for group in groups for note in reader.read_many(group, Loaded(stored.__getitem__), labels)]
+
+
+def parsed(kind: str | Format, files: Mapping[str, bytes | str], labels: Mapping[str, str] = NAMES) -> list[ParsedNote]:
+    """Read all notes in some files; none may be refused."""
+    notes = read_all(kind, files, labels)
+    assert not [note.problems for note in notes if isinstance(note, NoteError)]
+    return [note for note in notes if isinstance(note, ParsedNote)]
+
+
+def outcomes(kind: str | Format, files: Mapping[str, bytes | str]) -> list[str | list[tuple[int | None, str]]]:
+    """The name of each note, or the lines and codes of its problems."""
+    return [said(note.problems) if isinstance(note, NoteError) else note.name for note in read_all(kind, files)]
 
 
 def refused(kind: str | Format, files: Mapping[str, bytes | str], labels: Mapping[str, str] = NAMES) -> list[Problem]:

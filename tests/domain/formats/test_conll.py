@@ -6,7 +6,7 @@ from annotations.domain.formats.conll import ConllFormat
 from annotations.domain.notes import NoteError
 from annotations.domain.spans import Span
 from annotations.domain.tokens import Token
-from tests.domain.formats.helpers import NAMES, read_all, read_one, refused, said, write_one
+from tests.domain.formats.helpers import NAMES, outcomes, parsed, read_one, refused, said, write_one
 from tests.domain.strategies import texts_with_apart_spans
 
 TEXT = "Dr. Neri\n\nVia 1"
@@ -17,14 +17,8 @@ def test_writing() -> None:
     files, losses = write_one("conll", TEXT, [Span(4, 8, "NAME"), Span(10, 15, "ID-1")], name="sub/a")
     assert losses == []
     assert files["sub/a.conll"].decode() == (
-        "# columns: token start end tag; note: sub/a\n"
-        "Dr\t0\t2\tO\n"
-        ".\t2\t3\tO\n"
-        "Neri\t4\t8\tB-NAME\n"
-        "\n"
-        "Via\t10\t13\tB-ID-1\n"
-        "1\t14\t15\tI-ID-1\n"
-        "\n"
+        "# columns: token start end tag; note: sub/a\nDr\t0\t2\tO\n.\t2\t3\tO\nNeri\t4\t8\tB-NAME\n\n"
+        "Via\t10\t13\tB-ID-1\n1\t14\t15\tI-ID-1\n\n"
     )
 
 
@@ -36,11 +30,9 @@ def test_losses_by_overlap_name_the_winner() -> None:
 
 
 def test_label_order_decides_between_equal_bounds() -> None:
-    spans = [Span(0, 2, "B"), Span(0, 2, "A")]
-    files, _ = write_one("conll", "ab", spans, {"B": "B", "A": "A"})
-    assert b"\tB-B\n" in files["a.conll"]
-    files, _ = write_one("conll", "ab", spans, {"A": "A", "B": "B"})
-    assert b"\tB-A\n" in files["a.conll"]
+    for first, other in ("BA", "AB"):
+        files, _ = write_one("conll", "ab", [Span(0, 2, "B"), Span(0, 2, "A")], {first: first, other: other})
+        assert f"\tB-{first}\n".encode() in files["a.conll"]
 
 
 def test_another_tokenizer() -> None:
@@ -56,50 +48,32 @@ def rows(*given_rows: str) -> dict[str, bytes | str]:
 
 
 def test_lenient_reading() -> None:
-    note = read_one(
-        "conll", rows("Dr\t0\t2\tO\r", "", "# a comment", "Neri\t4\t8\tI-name\r", "", "", "Via\t10\t13\tI-NAME")
-    )
-    assert note.spans == [Span(4, 13, "NAME")]  # empty rows don't end a span, which may contain line breaks
-
-
-def test_a_hash_is_a_token() -> None:
+    given_rows = ["Dr\t0\t2\tO\r", "", "# a comment", "Neri\t4\t8\tI-name\r", "", "", "Via\t10\t13\tI-NAME"]
+    # Empty rows don't end a span, which may contain line breaks.
+    assert read_one("conll", rows(*given_rows)).spans == [Span(4, 13, "NAME")]
     files, _ = write_one("conll", "# 1", [Span(0, 3, "NAME")])
     assert read_one("conll", files).spans == [Span(0, 3, "NAME")]
 
 
-@pytest.mark.parametrize(
-    ("row", "code"),
-    [
-        ("Neri\t4\t8\tNAME", "tag"),
-        ("Neri\t4\t8\tS-NAME", "tag"),
-        ("Neri\t4\t8\tB-", "tag"),
-        ("Neri\t4\t8\tB-PERSON", "label"),
-        ("Nero\t4\t8\tO", "quote"),
-        ("Neri\t8\t4\tO", "empty"),
-        ("Neri\t4\t99\tO", "outside"),
-        ("Dr\t0\t2\tO", "order"),
-        ("Neri 4 8 O", "line"),
-        ("Neri\t4\t8", "line"),
-        ("Neri\t4\t8\tO\tO", "line"),
-        ("Neri\tfour\t8\tO", "line"),
-        ("Neri\t-4\t8\tO", "line"),
-        ("Neri\t4\t\u0668\tO", "line"),
-    ],
-)
+INVALID_ROWS = [
+    ("Neri\t4\t8\tNAME", "tag"), ("Neri\t4\t8\tS-NAME", "tag"), ("Neri\t4\t8\tB-", "tag"),
+    ("Neri\t4\t8\tB-PERSON", "label"), ("Nero\t4\t8\tO", "quote"), ("Neri\t8\t4\tO", "empty"),
+    ("Neri\t4\t99\tO", "outside"), ("Dr\t0\t2\tO", "order"), ("Neri 4 8 O", "line"), ("Neri\t4\t8", "line"),
+    ("Neri\t4\t8\tO\tO", "line"), ("Neri\tfour\t8\tO", "line"), ("Neri\t-4\t8\tO", "line"),
+    ("Neri\t4\t\u0668\tO", "line"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("row", "code"), INVALID_ROWS)
 def test_invalid_rows(row: str, code: str) -> None:
     problems = refused("conll", rows("Dr\t0\t2\tO", row))
-    assert said(problems) == [(3, code)]
-    assert problems[0].file == "a.conll"
+    assert ([problem.file for problem in problems], said(problems)) == (["a.conll"], [(3, code)])
     assert "Ner" not in str(problems[0])
 
 
 def test_all_problems_are_reported_at_once() -> None:
-    assert said(refused("conll", rows("Dr\t0\t3\tX", "junk", "Neri\t4\t8\tB-Q"))) == [
-        (2, "quote"),
-        (2, "tag"),
-        (3, "line"),
-        (4, "label"),
-    ]
+    problems = refused("conll", rows("Dr\t0\t3\tX", "junk", "Neri\t4\t8\tB-Q"))
+    assert said(problems) == [(2, "quote"), (2, "tag"), (3, "line"), (4, "label")]
 
 
 def test_grouping() -> None:
@@ -107,57 +81,31 @@ def test_grouping() -> None:
     assert problems == []
     assert [(group.name, group.bundle) for group in groups] == [("x/a", ()), ("x/b", ())]
     groups, _ = CONLL.group(["x/a.txt", "x/a.conll", "x/b.txt", "x/all.conll", "y.conll"])
-    assert [(group.name, group.bundle, dict(group.texts)) for group in groups] == [
-        ("x/a", (), {}),
-        ("x/all", ("x/all.conll", "y.conll"), {"x/b": "x/b.txt"}),
-    ]
+    found = [(group.name, group.bundle, dict(group.texts)) for group in groups]
+    assert found == [("x/a", (), {}), ("x/all", ("x/all.conll", "y.conll"), {"x/b": "x/b.txt"})]
 
 
 ALL = "-DOCSTART-\ta\n\nAnna\t0\t4\tB-NAME\n\n-DOCSTART-\tsub/b\n\nBo\t0\t2\tO\n"
 
 
 def test_notes_in_one_file_are_read_separately() -> None:
-    files = {"all.conll": ALL.replace("Bo\t", "Be\t"), "a.txt": "Anna", "sub/b.txt": "Bo", "c.txt": "loose"}
-    first, second, third = read_all("conll", files)
-    assert not isinstance(first, NoteError)
-    assert (first.name, first.spans) == ("a", [Span(0, 4, "NAME")])
-    assert isinstance(second, NoteError)
-    assert said(second.problems) == [(7, "quote")]
-    assert not isinstance(third, NoteError)
-    assert (third.name, third.text, third.spans) == ("c", "loose", None)
-
-
-@pytest.mark.parametrize(
-    ("data", "line", "code"),
-    [
-        (ALL, 5, "no text"),
-        (ALL.replace("sub/b", "../b"), 5, "name"),
-        (ALL.replace("sub/b", "a"), 5, "same name"),
-    ],
-)
-def test_notes_in_one_file_are_refused_separately(data: str, line: int, code: str) -> None:
-    first, second = read_all("conll", {"all.conll": data, "a.txt": "Anna"})
-    assert not isinstance(first, NoteError)
-    assert isinstance(second, NoteError)
-    assert second.problems[0].code == code
-    assert code == "name" or said(second.problems) == [(line, code)]
-
-
-def test_a_file_without_text_and_without_marks_is_refused() -> None:
-    (problem,) = refused("conll", {"a.conll": "Anna\t0\t4\tO\n"})
-    assert (problem.line, problem.code) == (1, "no text")
+    files = {"all.conll": ALL, "a.txt": "Anna", "sub/b.txt": "Bo", "c.txt": "loose"}
+    seen = [(note.name, note.text, note.spans) for note in parsed("conll", files)]
+    assert seen == [("a", "Anna", [Span(0, 4, "NAME")]), ("sub/b", "Bo", []), ("c", "loose", None)]
+    assert outcomes("conll", files | {"all.conll": ALL.replace("Bo\t", "Be\t")}) == ["a", [(7, "quote")], "c"]
+    for other, line, code in (("sub/b", 5, "no text"), ("../b", None, "name"), ("a", 5, "same name")):
+        found = outcomes("conll", {"all.conll": ALL.replace("sub/b", other), "a.txt": "Anna"})
+        assert found == ["a", [(line, code)]]
+    assert said(refused("conll", {"a.conll": "Anna\t0\t4\tO\n"})) == [(1, "no text")]  # no marks
 
 
 def test_two_notes_where_one_is_expected() -> None:
-    files = {"all.conll": ALL.encode(), "a.txt": b"Anna", "sub/b.txt": b"Bo"}
-    (group,), _ = CONLL.group(files)
-    with pytest.raises(NoteError, match="2 notes"):
-        CONLL.read(group, Loaded(files.__getitem__), NAMES)
-    files = {"a.conll": ALL.encode(), "a.txt": b"Anna"}
-    (group,), _ = CONLL.group(files)
-    with pytest.raises(NoteError) as raised:
-        CONLL.read(group, Loaded(files.__getitem__), NAMES)
-    assert said(raised.value.problems) == [(5, "many notes")]
+    for texts, problems in (({"a.txt": b"Anna", "sub/b.txt": b"Bo"}, None), ({"a.txt": b"Anna"}, [(5, "many notes")])):
+        files = texts | {"a.conll" if problems else "all.conll": ALL.encode()}
+        (group,), _ = CONLL.group(files)
+        with pytest.raises(NoteError) as raised:
+            CONLL.read(group, Loaded(files.__getitem__), NAMES)
+        assert problems is None or said(raised.value.problems) == problems
 
 
 SENTENCES = ConllFormat(sentences=True)
@@ -174,15 +122,9 @@ def test_an_empty_row_ends_a_sentence_on_request() -> None:
     text = "Anna came. She left!\nDr. Neri called.\n"
     assert blocks(CONLL, text, []) == ["Anna came . She left !", "Dr . Neri called ."]
     assert blocks(SENTENCES, text, []) == ["Anna came .", "She left !", "Dr . Neri called ."]
-
-
-def test_no_empty_row_inside_a_span() -> None:
-    text = "Via Roma 1. Milano\nItaly. She left."
+    text = "Via Roma 1. Milano\nItaly. She left."  # none inside a span
     assert blocks(SENTENCES, text, [Span(0, 24, "ID-1")]) == ["Via Roma 1 . Milano Italy .", "She left ."]
-
-
-def test_sentences_end_with_signs_that_belong_to_none() -> None:
-    assert blocks(SENTENCES, "Anna.\n\x1c", []) == ["Anna .", "\x1c"]
+    assert blocks(SENTENCES, "Anna.\n\x1c", []) == ["Anna .", "\x1c"]  # signs that belong to no sentence
 
 
 @given(texts_with_apart_spans())

@@ -1,6 +1,5 @@
 """The contract of all formats."""
 
-import inspect
 import random
 import re
 from dataclasses import replace
@@ -10,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.domain.formats import FORMATS, detected, writer
-from annotations.domain.formats.base import Format, Loaded, OutNote
+from annotations.domain.formats.base import Loaded, OutNote
 from annotations.domain.notes import NoteError
 from annotations.domain.spans import Span, SpanError, overlaps
 from annotations.domain.tokens import Token
@@ -21,54 +20,28 @@ every_format = pytest.mark.parametrize("kind", sorted(FORMATS))
 with_text_files = pytest.mark.parametrize("kind", sorted(set(FORMATS) - set(WHOLE)))
 with_whole_files = pytest.mark.parametrize("kind", sorted(set(WHOLE) - BINARY))
 with_spans = pytest.mark.parametrize("kind", SPAN_FORMATS)
-SYSTEM_FILES = [
-    "annotation.conf",
-    "sub/visual.conf",
-    ".DS_Store",
-    "sub/._a.txt",
-    "__MACOSX/a.txt",
-    "LICENSE",
-    "README.md",
-    "readme.txt",
-    ".stats_cache",
-    "sub/",
-]
+SYSTEM_FILES = ["annotation.conf", "sub/visual.conf", ".DS_Store", "sub/._a.txt", "__MACOSX/a.txt", "LICENSE",
+                "README.md", "readme.txt", ".stats_cache", "sub/"]  # fmt: skip
 
 
 @every_format
-def test_names_and_methods(kind: str) -> None:
-    assert FORMATS[kind].name == kind
-    for method in ("claims", "group", "read_many", "used_labels", "write", "extra_files"):
-        ours = list(inspect.signature(getattr(FORMATS[kind], method)).parameters)
-        assert ours == list(inspect.signature(getattr(Format, method)).parameters)[1:]
-
-
-@every_format
-def test_system_files_are_ignored(kind: str) -> None:
-    groups, problems = FORMATS[kind].group([*SYSTEM_FILES, f"sub/a.{WHOLE.get(kind, 'txt')}"])
-    assert [group.name for group in groups] == ["sub/a"]
-    assert problems == []
-
-
-@every_format
-def test_files_that_belong_to_no_note_are_problems(kind: str) -> None:
+def test_system_files_are_ignored_and_files_that_belong_to_no_note_are_problems(kind: str) -> None:
     ending = WHOLE.get(kind, "txt")
-    names = [f"a.{ending}", f"a.{ending.upper()}", "b.docx", f"../c.{ending}", f"/d.{ending}", f"e\\f.{ending}"]
-    groups, problems = FORMATS[kind].group(names)
+    groups, problems = FORMATS[kind].group([*SYSTEM_FILES, f"sub/a.{ending}"])
+    assert ([group.name for group in groups], problems) == (["sub/a"], [])
+    upper, *names = [f"a.{ending.upper()}", f"../c.{ending}", f"/d.{ending}", f"e\\f.{ending}"]
+    groups, problems = FORMATS[kind].group([f"a.{ending}", upper, "b.docx", *names])
     assert [group.name for group in groups] == ["a"]
     assert [(problem.file, problem.code) for problem in problems] == [
-        (f"a.{ending.upper()}", "same name"),
+        (upper, "same name"),
         ("b.docx", "unknown file"),
-        (f"../c.{ending}", "name"),
-        (f"/d.{ending}", "name"),
-        (f"e\\\\f.{ending}", "name"),
+        *((name.replace("\\", "\\\\"), "name") for name in names),
     ]
 
 
 @with_text_files
 def test_a_text_file_alone_gives_a_note_without_annotations(kind: str) -> None:
-    (note,) = read_all(kind, {"sub/a.txt": "\ufeffAnna\r\n"})
-    assert not isinstance(note, NoteError)
+    note = read_one(kind, {"sub/a.txt": "\ufeffAnna\r\n"})
     assert (note.name, note.text, note.spans, note.warnings) == ("sub/a", "\ufeffAnna\r\n", None, [])
 
 
@@ -97,55 +70,75 @@ def test_the_text_is_written_byte_for_byte(kind: str, made: tuple[str, list[Span
 
 
 @every_format
-def test_what_is_written_is_detected(kind: str) -> None:
-    files, _ = FORMATS[kind].write(OutNote("a", "Anna 1", [Span(0, 4, "NAME")]), NAMES)
-    assert detected(files, Loaded(files.__getitem__)) == kind
+def test_what_is_written_is_detected_and_its_labels_are_counted(kind: str) -> None:
+    files, _ = write_one(kind, "Anna 1", [Span(0, 4, "NAME"), Span(5, 6, "DATE")])
+    loaded = Loaded(files.__getitem__)
+    assert detected(files, loaded) == FORMATS[kind].name == kind
+    (group,), _ = FORMATS[kind].group(files)
+    assert kind == "text" or list(FORMATS[kind].used_labels(group, loaded)) == [{"NAME": 1, "DATE": 1}]
 
 
-@with_spans
-def test_used_labels_are_counted_as_written(kind: str) -> None:
-    files, _ = FORMATS[kind].write(OutNote("a", "Anna 1", [Span(0, 4, "NAME"), Span(5, 6, "DATE")]), NAMES)
-    groups, _ = FORMATS[kind].group(files)
-    (found,) = FORMATS[kind].used_labels(groups[0], Loaded(files.__getitem__))
-    assert found == {"NAME": 1, "DATE": 1}
+CLAIMS = [
+    ("doccano", "a.jsonl", '{"id":1,"text":"x","label":[],"Comments":[]}', True),
+    ("doccano", "a.json", '[{"text": "x", "labels": [[0, 1, "A"]]}]', True),
+    ("doccano", "a.jsonl", '{"text":"x","spans":[]}', False),
+    ("doccano", "a.jsonl", '{"text":"x"}', False),
+    ("doccano", "a.txt", '{"id":1,"text":"x","label":[]}', False),
+    ("prodigy", "a.jsonl", '{"text":"x","spans":[]}', True),
+    ("prodigy", "a.jsonl", '{"text":"x","_input_hash":1}', True),
+    ("prodigy", "a.json", '[{"text": "x", "answer": "accept"}]', True),
+    ("prodigy", "a.jsonl", '{"text":"x","label":[]}', False),
+    ("label-studio", "a.json", '[{"data": {"text": "x"}}]', True),
+    ("label-studio", "a.json", '[{"id":1,"annotations":[{"result":[]}],"data":{"text":"x"}}]', True),
+    ("label-studio", "a.json", '[{"text":"x","label":[{"start":0,"labels":["A"]}],"annotation_id":3}]', True),
+    ("label-studio", "a.json", '{"source":"x","documents":[{"passages":[{"annotations":[]}]}]}', False),
+    ("label-studio", "a.txt", '[{"data": {"text": "x"}}]', False),
+    ("web-annotation", "a.jsonld", '{"@context": "http://www.w3.org/ns/anno.jsonld"}', True),
+    ("web-annotation", "a.jsonld", '{"@context": "http://schema.org"}', False),
+    ("web-annotation", "a.txt", "http://www.w3.org/ns/anno.jsonld", False),
+    ("cas-json", "a.json", '{"text": "x"}', False),
+    ("xmi", "a.zip", "PK", False),
+    ("webanno-tsv", "a.tsv", "token\tstart", False),
+    ("webanno-tsv", "a.txt", "#FORMAT=WebAnno TSV 3.3\n", False),
+    ("hf", "a.jsonl", '{"tokens": ["A"], "ner_tags": [0]}', True),
+    ("hf", "a.json", '[{"words": ["A"], "labels": ["O"]}]', True),
+    ("hf", "a.jsonl", '{"text": "A", "tokens": [{"text": "A"}], "spans": []}', False),
+    ("hf", "a.jsonl", '{"text": "A", "labels": [[0, 1, "X"]]}', False),
+    ("hf", "a.parquet", "PAR1", True),
+    ("hf", "a.arrow", "\xff\xff\xff\xff", True),
+    ("hf", "a.txt", "PAR1", False),
+    ("conll2003", "train.txt", ("Anna B-NAME\n" * 9000)[: 64 * 1024], True),  # the start of a long file
+]
+
+
+@pytest.mark.parametrize(("kind", "file", "head", "claimed"), CLAIMS)
+def test_claims(kind: str, file: str, head: str, claimed: bool) -> None:
+    assert FORMATS[kind].claims(file, head.encode("latin-1")) is claimed
 
 
 @every_format
-def test_a_name_outside_the_folder_is_not_written(kind: str) -> None:
+def test_a_name_outside_the_folder_and_a_span_outside_the_text_are_not_written(kind: str) -> None:
     with pytest.raises(NoteError):
-        FORMATS[kind].write(OutNote("../a", "text", []), NAMES)
+        write_one(kind, "text", [], name="../a")
+    if kind in SPAN_FORMATS:
+        with pytest.raises(SpanError):
+            write_one(kind, "text", [Span(0, 5, "NAME")])
 
 
 @with_spans
-def test_a_span_outside_the_text_is_not_written(kind: str) -> None:
-    with pytest.raises(SpanError):
-        FORMATS[kind].write(OutNote("a", "text", [Span(0, 5, "NAME")]), NAMES)
-
-
-@with_spans
-def test_a_label_with_an_invalid_code_is_a_loss(kind: str) -> None:
+def test_a_label_with_an_invalid_code_is_a_loss_and_may_be_written_under_another(kind: str) -> None:
     spans = [Span(0, 2, "ETÀ"), Span(3, 5, "NAME")]
-    files, losses = FORMATS[kind].write(OutNote("a", "ab cd", spans), NAMES)
+    files, losses = write_one(kind, "ab cd", spans)
     assert [(loss.note, loss.span) for loss in losses] == [("a", spans[0])]
-    (note,) = read_all(kind, files)
-    assert not isinstance(note, NoteError)
-    assert note.spans == [spans[1]]
-
-
-@with_spans
-def test_labels_can_be_written_under_another_code(kind: str) -> None:
-    files, losses = FORMATS[kind].write(OutNote("a", "Anna", [Span(0, 4, "NAME")]), {"NAME": "PERSON"})
-    assert losses == []
-    (note,) = read_all(kind, files, {"PERSON": "NAME"})
-    assert not isinstance(note, NoteError)
-    assert note.spans == [Span(0, 4, "NAME")]
+    assert read_one(kind, files).spans == [spans[1]]
+    files, losses = write_one(kind, "Anna", [Span(0, 4, "NAME")], {"NAME": "PERSON"})
+    assert (losses, read_one(kind, files, {"PERSON": "NAME"}).spans) == ([], [Span(0, 4, "NAME")])
 
 
 def test_plain_text_loses_every_span() -> None:
     span = Span(0, 4, "NAME")
-    files, losses = FORMATS["text"].write(OutNote("a", "Anna", [span]), NAMES)
-    assert files == {"a.txt": b"Anna"}
-    assert [loss.span for loss in losses] == [span]
+    files, losses = write_one("text", "Anna", [span])
+    assert (files, [loss.span for loss in losses]) == ({"a.txt": b"Anna"}, [span])
 
 
 ATTRIBUTES = [(), (("negated", True),), (("certainty", 'low "&<'), ("negated", True))]

@@ -3,6 +3,7 @@
 import io
 import subprocess
 import sys
+import tracemalloc
 import zlib
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.domain.formats import FORMATS, detected
-from annotations.domain.formats.base import Loaded, NoteFiles, OutNote
+from annotations.domain.formats.base import NoteFiles, OutNote
 from annotations.domain.formats.docbin import DocBinFormat
 from annotations.domain.formats.docbin.strings import SYMBOLS, number
-from annotations.domain.notes import NoteError, ParsedNote
-from annotations.domain.spans import Span
+from annotations.domain.spans import Span, overlaps
 from annotations.domain.whitespace import trim
-from tests.domain.formats.helpers import NAMES, OnDisk, read_all, read_one, refused, said, write_one
+from tests.domain.formats.helpers import NAMES, OnDisk, outcomes, parsed, read_one, refused, said, write_one
 from tests.domain.strategies import texts, texts_with_spans
 
 DOCBIN = DocBinFormat()
@@ -35,6 +34,15 @@ def written(*notes: OutNote) -> bytes:
     return out.getvalue()
 
 
+def unpacked(data: bytes) -> dict[str, Any]:
+    content: dict[str, Any] = msgpack.unpackb(zlib.decompress(data))
+    return content
+
+
+def packed(content: dict[str, Any]) -> bytes:
+    return zlib.compress(msgpack.packb(content))
+
+
 def test_attributes_of_spans_with_the_same_bounds_are_losses() -> None:
     spans = [Span(0, 4, "NAME", attributes=(("x", True),)), Span(0, 4, "DATE")]
     files, losses = write_one("docbin", "Anna", spans)
@@ -42,13 +50,9 @@ def test_attributes_of_spans_with_the_same_bounds_are_losses() -> None:
     assert [span.attributes for span in read_one("docbin", files).spans or []] == [(), ()]
 
 
-def test_spacy_is_not_loaded() -> None:
-    code = """
-import sys
-import annotations.domain.formats
-assert not {"spacy", "srsly", "msgpack", "pyarrow", "datasets"} & set(sys.modules)
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[3])
+def test_spacy_and_others_are_not_loaded() -> None:
+    code = 'import sys, annotations.domain.formats\nassert not {"spacy", "srsly", "msgpack", "pyarrow", "datasets"} & '
+    subprocess.run([sys.executable, "-c", code + "set(sys.modules)"], check=True, cwd=Path(__file__).parents[3])
 
 
 # With spaCy
@@ -84,16 +88,11 @@ def test_numbers_of_strings_are_those_of_spacy(string: str) -> None:
 def test_spacy_reads_the_same(nlp: Any, made: tuple[str, list[Span]]) -> None:
     text, spans = made
     (doc,) = docs(written(OutNote("a", text, sorted(set(spans)))), nlp)
-    assert doc.text == text
-    assert doc.user_data == {"name": "a"}
+    assert (doc.text, doc.user_data) == (text, {"name": "a"})
     found = [(ent.start_char, ent.end_char, ent.label_) for ent in [*doc.ents, *doc.spans.get("sc", [])]]
     assert sorted(found) == [(span.start, span.end, span.label) for span in sorted(set(spans))]
-    longest = [span for span in spans if not any(overlap(span, each) for each in spans if each != span)]
-    assert {(s.start, s.end, s.label) for s in longest} <= {(e.start_char, e.end_char, e.label_) for e in doc.ents}
-
-
-def overlap(a: Span, b: Span) -> bool:
-    return a.start < b.end and b.start < a.end
+    alone = [span for span in spans if not any(overlaps(span, each) for each in spans if each != span)]
+    assert {(s.start, s.end, s.label) for s in alone} <= {(e.start_char, e.end_char, e.label_) for e in doc.ents}
 
 
 @given(made=texts_with_spans())
@@ -120,13 +119,11 @@ def test_documents_without_names_or_spaces(nlp: Any) -> None:
     plain.cats = {"letter": 1.0}
     plain.spans["other"] = [plain[0:1]]
     plain.user_data["key"] = [1]
-    first, second = read_all("docbin", {"x/a.spacy": from_spacy(plain, words, store_user_data=True)})
-    assert isinstance(first, ParsedNote)
-    assert (first.name, first.text, first.spans) == ("x/a-00001", "Anna", [])
-    assert said(first.warnings) == [(None, "not kept")] * 3
-    assert isinstance(second, ParsedNote)
-    assert (second.name, second.text, second.spans) == ("x/a-00002", words.text, [Span(0, 9, "NAME")])
-    assert said(second.warnings) == [(None, "rebuilt")]
+    found = parsed("docbin", {"x/a.spacy": from_spacy(plain, words, store_user_data=True)})
+    assert [(note.name, note.text, note.spans, said(note.warnings)) for note in found] == [
+        ("x/a-00001", "Anna", [], [(None, "not kept")] * 3),
+        ("x/a-00002", words.text, [Span(0, 9, "NAME")], [(None, "rebuilt")]),
+    ]
 
 
 def test_extension_attributes_of_spacy(nlp: Any) -> None:
@@ -146,89 +143,44 @@ def test_extension_attributes_of_spacy(nlp: Any) -> None:
 def test_span_groups_as_older_versions_wrote_them(nlp: Any) -> None:
     doc = nlp("Anna Neri")
     doc.spans["sc"] = [doc.char_span(0, 4, label="NAME")]
-    content = msgpack.unpackb(zlib.decompress(from_spacy(doc)))
-    content["span_groups"] = [msgpack.packb([doc.spans["sc"].to_bytes()])]
-    note = read_one("docbin", {"a.spacy": zlib.compress(msgpack.packb(content))})
-    assert note.spans == [Span(0, 4, "NAME")]
+    content = unpacked(from_spacy(doc)) | {"span_groups": [msgpack.packb([doc.spans["sc"].to_bytes()])]}
+    assert read_one("docbin", {"a.spacy": packed(content)}).spans == [Span(0, 4, "NAME")]
     for key in ("span_groups", "flags"):
         del content[key]
-    note = read_one("docbin", {"a.spacy": zlib.compress(msgpack.packb(content))})
+    note = read_one("docbin", {"a.spacy": packed(content)})
     assert (note.text, note.spans) == ("Anna Neri", [])
-
-
-@pytest.mark.nightly
-def test_spacy_finds_no_fault(nlp: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    debugging = pytest.importorskip("spacy.cli.debug_data")
-    import spacy
-
-    people = ["Anna", "Bo", "Carla", "Dino", "Eva"]
-    notes = [OutNote(f"n{at}", f"Dr. {name} {at} came.", [Span(4, 4 + len(name), "NAME")]) for at, name in
-             enumerate(people * 40)]  # fmt: skip
-    for part, chosen in (("train", notes[:150]), ("dev", notes[150:])):
-        (tmp_path / f"{part}.spacy").write_bytes(written(*chosen))
-    config = spacy.cli.init_config(lang="en", pipeline=["ner"], silent=True)
-    config["paths"] |= {"train": str(tmp_path / "train.spacy"), "dev": str(tmp_path / "dev.spacy")}
-    config.to_disk(tmp_path / "config.cfg")
-    debugging.debug_data(tmp_path / "config.cfg", silent=False, verbose=True, no_format=True)
-    out = capsys.readouterr().out
-    assert "150 training docs" in out
-    assert "Good amount of examples for all labels" in out
-    assert "✘" not in out
 
 
 # Broken files
 
 
-@pytest.mark.parametrize(
-    ("change", "code"),
-    [
-        ({"tokens": b"1234"}, "docbin"),
-        ({"spaces": b""}, "docbin"),
-        ({"lengths": b"\xff\xff\xff\xff"}, "docbin"),
-        ({"lengths": b"1"}, "docbin"),
-        ({"attrs": []}, "docbin"),
-        ({"attrs": "x"}, "docbin"),
-        ({"strings": 5}, "docbin"),
-        ({"strings": [5]}, "docbin"),
-        ({"strings": []}, "docbin"),
-        ({"strings": ["An\0a"]}, "docbin"),
-        ({"user_data": [b"\xc1"]}, "docbin"),
-        ({"user_data": [5]}, "docbin"),
-        ({"user_data": [msgpack.packb({"name": "../x"})]}, "name"),
-        ({"span_groups": [b"\x93"]}, "docbin"),
-        ({"span_groups": [msgpack.packb({b"x": ["sc"]})]}, "docbin"),
-        (
-            {"span_groups": [msgpack.packb([msgpack.packb({"name": "sc", "attrs": {}, "spans": [b"\xff" * 40]})])]},
-            "docbin",
-        ),
-    ],
-)
+GROUP = {"name": "sc", "attrs": {}, "spans": [b"\xff" * 40]}
+
+
+BROKEN_PARTS = [
+    ({"tokens": b"1234"}, "docbin"), ({"spaces": b""}, "docbin"), ({"lengths": b"\xff\xff\xff\xff"}, "docbin"),
+    ({"lengths": b"1"}, "docbin"), ({"attrs": []}, "docbin"), ({"attrs": "x"}, "docbin"), ({"strings": 5}, "docbin"),
+    ({"strings": [5]}, "docbin"), ({"strings": []}, "docbin"), ({"strings": ["An\0a"]}, "docbin"),
+    ({"strings": ["Anna"]}, "label"),  # none for the label
+    ({"user_data": [b"\xc1"]}, "docbin"), ({"user_data": [5]}, "docbin"),
+    ({"user_data": [msgpack.packb({"name": "../x"})]}, "name"), ({"span_groups": [b"\x93"]}, "docbin"),
+    ({"span_groups": [msgpack.packb({b"x": ["sc"]})]}, "docbin"),
+    ({"span_groups": [msgpack.packb([msgpack.packb(GROUP)])]}, "docbin"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "code"), BROKEN_PARTS)
 def test_broken_parts(change: dict[str, Any], code: str) -> None:
-    content = msgpack.unpackb(zlib.decompress(written(OutNote("a", "Anna", [Span(0, 4, "NAME")]))))
-    (problem,) = refused("docbin", {"a.spacy": zlib.compress(msgpack.packb(content | change))})
+    content = unpacked(written(OutNote("a", "Anna", [Span(0, 4, "NAME")])))
+    (problem,) = refused("docbin", {"a.spacy": packed(content | change)})
     assert (problem.file if code != "name" else "a.spacy", problem.code) == ("a.spacy", code)
 
 
-def test_a_label_without_its_string() -> None:
-    content = msgpack.unpackb(zlib.decompress(written(OutNote("a", "Anna", [Span(0, 4, "NAME")]))))
-    content["strings"].remove("NAME")
-    assert said(refused("docbin", {"a.spacy": zlib.compress(msgpack.packb(content))})) == [(None, "label")]
-
-
-def test_a_text_with_nul_and_an_unknown_label() -> None:
-    first, second = read_all(
-        "docbin", {"a.spacy": written(OutNote("a", "An\0a", []), OutNote("b", "Bo", [Span(0, 2, "NAME")]))}, {}
-    )
-    assert isinstance(first, NoteError)
-    assert isinstance(second, NoteError)
-    assert [each.code for each in (*first.problems, *second.problems)] == ["nul", "label"]
-
-
-def test_two_notes_with_one_name() -> None:
-    first, second = read_all("docbin", {"a.spacy": written(OutNote("a", "A", []), OutNote("a", "B", []))})
-    assert isinstance(first, ParsedNote)
-    assert isinstance(second, NoteError)
-    assert second.problems[0].code == "same name"
+def test_notes_that_are_refused_beside_others() -> None:
+    notes = [OutNote("a", "An\0a", []), OutNote("b", "Bo", []), OutNote("b", "B", [])]
+    assert outcomes("docbin", {"a.spacy": written(*notes)}) == [[(None, "nul")], "b", [(None, "same name")]]
+    (problem,) = refused("docbin", {"a.spacy": written(OutNote("b", "Bo", [Span(0, 2, "NAME")]))}, {})
+    assert problem.code == "label"
 
 
 def test_a_file_that_grows_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,28 +188,14 @@ def test_a_file_that_grows_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     assert said(refused("docbin", {"a.spacy": zlib.compress(bytes(1 << 25))})) == [(None, "size")]
 
 
-def test_grouping_detection_and_labels() -> None:
-    files = {"x/train.spacy": written(OutNote("a", TEXT, SPANS)), "b.txt": b"text"}
-    groups, problems = DOCBIN.group(files)
-    assert [(group.name, group.bundle) for group in groups] == [("x/train", ("x/train.spacy",))]
-    assert [(problem.file, problem.code) for problem in problems] == [("b.txt", "unknown file")]
-    assert detected(files, Loaded(files.__getitem__)) == "docbin"
-    assert list(DOCBIN.used_labels(groups[0], Loaded(files.__getitem__))) == [{"NAME": 2, "ID-1": 2, "DATE": 1}]
-    assert list(DOCBIN.used_labels(NoteFiles("x", {}, ("x",)), Loaded(lambda _: b"x"))) == []
-
-
 def test_many_notes_are_written_and_read_at_flat_memory(tmp_path: Path) -> None:
-    import tracemalloc
-
-    text = "Dr. Anna Neri came to Roma. " * 40
     path = tmp_path / "train.spacy"
     tracemalloc.start()
     with path.open("wb") as out, DOCBIN.sink(out, NAMES) as add:
         for at in range(200):
-            add(OutNote(f"n{at}", text, [Span(4, 13, "NAME")]))
-
+            add(OutNote(f"n{at}", "Dr. Anna Neri came to Roma. " * 40, [Span(4, 13, "NAME")]))
     group = NoteFiles("train", {}, ("train.spacy",))
-    assert sum(1 for _ in FORMATS["docbin"].read_many(group, OnDisk(path), NAMES)) == 200
+    assert sum(1 for _ in DOCBIN.read_many(group, OnDisk(path), NAMES)) == 200
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 12_000_000

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from annotations.domain.spans import Span
-from tests.domain.formats.helpers import read_one, refused, said, write_one
+from tests.domain.formats.helpers import facts, read_one, refused, said, write_one
 
 
 def i2b2(text: str, tags: str) -> dict[str, bytes | str]:
@@ -20,18 +20,12 @@ def test_the_label_is_the_type_or_else_the_element() -> None:
         '<ID id="P2" start="11" end="12" text="7" TYPE="ID-1" certainty="low" negated="TRUE" unset="" comment=""/>'
     )
     note = read_one("i2b2", i2b2("<![CDATA[\nAnna 2069 7\n]]>", tags))
-    assert note.text == "\nAnna 2069 7\n"
-    assert note.spans == [Span(1, 5, "NAME"), Span(6, 10, "DATE"), Span(11, 12, "ID-1")]
-    assert note.spans[2].attributes == (("certainty", "low"), ("negated", True))
-    assert note.warnings == []
-
-
-def test_a_file_without_tags_has_no_annotations() -> None:
+    assert (note.text, note.warnings) == ("\nAnna 2069 7\n", [])
+    held = (("certainty", "low"), ("negated", True))
+    assert facts(note.spans) == [(1, 5, "NAME", ()), (6, 10, "DATE", ()), (11, 12, "ID-1", held)]
     note = read_one("i2b2", {"a.xml": "<ROOT><TEXT>Anna &amp; 1</TEXT></ROOT>"})
     assert (note.text, note.spans) == ("Anna & 1", None)
-
-
-def test_tags_of_the_whole_note_and_comments_are_not_kept() -> None:
+    # Tags of the whole note, and comments, are not kept.
     tags = (
         '<OBESE id="DOC0" time="continuing" indicator="mention"/>\n'
         '<FAMILY_HIST id="F0" start="-1" end="-1" text=""/>\n'
@@ -39,13 +33,10 @@ def test_tags_of_the_whole_note_and_comments_are_not_kept() -> None:
     )
     note = read_one("i2b2", i2b2("Anna", tags))
     assert note.spans == [Span(0, 4, "NAME")]
-    assert said(note.warnings) == [(5, "not kept"), (6, "not kept"), (7, "not kept")]
-
-
-@pytest.mark.parametrize(("start", "end"), [(2, 6), (3, 7)])
-def test_offsets_in_code_points_and_in_utf16(start: int, end: int) -> None:
-    tags = f'<NAME id="P0" start="{start}" end="{end}" text="Anna" TYPE="NAME"/>'
-    assert read_one("i2b2", i2b2("😀 Anna", tags)).spans == [Span(2, 6, "NAME")]
+    assert said(note.warnings) == [(line, "not kept") for line in (5, 6, 7)]
+    for start, end in ((2, 6), (3, 7)):  # offsets in code points and in UTF-16
+        tags = f'<NAME id="P0" start="{start}" end="{end}" text="Anna" TYPE="NAME"/>'
+        assert read_one("i2b2", i2b2("😀 Anna", tags)).spans == [Span(2, 6, "NAME")]
 
 
 def test_spans_of_mae_2() -> None:
@@ -68,20 +59,20 @@ def test_all_problems_have_their_lines() -> None:
     assert not any("Ann" in problem.message for problem in problems)
 
 
-@pytest.mark.parametrize(
-    ("whole", "line", "code"),
-    [
-        ("", 1, "xml"),
-        ("<a>\n<TEXT>R&D</TEXT></a>", 2, "xml"),
-        ("<a>\n<TEXT>x</TEXT>", 2, "xml"),
-        ('<!DOCTYPE a [\n<!ENTITY b "c">]><a><TEXT>&b;</TEXT></a>', 2, "xml"),
-        ('<!DOCTYPE a [\n<!ENTITY b SYSTEM "file:///etc/passwd">]><a><TEXT>&b;</TEXT></a>', 2, "xml"),
-        ('<?xml version="1.0" encoding="x-none"?><a><TEXT>x</TEXT></a>', 1, "utf8"),
-        ('<?xml version="1.0" encoding="big5"?><a><TEXT>x</TEXT></a>', 1, "utf8"),
-        ("<a><TEXT>x</TEXT><TEXT>y</TEXT></a>", None, "structure"),
-        ("<a><TAGS/></a>", None, "structure"),
-    ],
-)
+BROKEN_FILES = [
+    ("", 1, "xml"),
+    ("<a>\n<TEXT>R&D</TEXT></a>", 2, "xml"),
+    ("<a>\n<TEXT>x</TEXT>", 2, "xml"),
+    ('<!DOCTYPE a [\n<!ENTITY b "c">]><a><TEXT>&b;</TEXT></a>', 2, "xml"),
+    ('<!DOCTYPE a [\n<!ENTITY b SYSTEM "file:///etc/passwd">]><a><TEXT>&b;</TEXT></a>', 2, "xml"),
+    ('<?xml version="1.0" encoding="x-none"?><a><TEXT>x</TEXT></a>', 1, "utf8"),
+    ('<?xml version="1.0" encoding="big5"?><a><TEXT>x</TEXT></a>', 1, "utf8"),
+    ("<a><TEXT>x</TEXT><TEXT>y</TEXT></a>", None, "structure"),
+    ("<a><TAGS/></a>", None, "structure"),
+]
+
+
+@pytest.mark.parametrize(("whole", "line", "code"), BROKEN_FILES)
 def test_broken_files(whole: str, line: int | None, code: str) -> None:
     assert said(refused("i2b2", {"a.xml": whole})) == [(line, code)]
 
@@ -92,10 +83,8 @@ def test_other_programs_read_the_same() -> None:
     root = ET.fromstring(files["a.xml"])
     assert losses == []
     assert root.findtext("TEXT") == text.replace("\x0c", "\ufffd")
-    assert [(tag.tag, tag.get("TYPE"), tag.get("text")) for tag in root.iter() if tag.get("TYPE")] == [
-        ("OTHER", "NAME", "Anna"),
-        ("DATE", "DATE", "]]>"),
-    ]
+    found = [(tag.tag, tag.get("TYPE"), tag.get("text")) for tag in root.iter() if tag.get("TYPE")]
+    assert found == [("OTHER", "NAME", "Anna"), ("DATE", "DATE", "]]>")]
 
 
 @pytest.mark.parametrize("pairs", ["9=C", "0=C", "1=41", "1=", "x"])

@@ -6,9 +6,8 @@ from defusedxml.ElementTree import fromstring
 
 from annotations.domain.formats.label_studio import LabelStudioFormat
 from annotations.domain.labels import CategoryDef, LabelDef, LabelSetDef
-from annotations.domain.notes import NoteError, ParsedNote
 from annotations.domain.spans import Span
-from tests.domain.formats.helpers import read_all, read_one, refused, said, write_one
+from tests.domain.formats.helpers import facts, outcomes, read_one, refused, said, write_one
 
 STUDIO = LabelStudioFormat()
 TEXT = "😀 Anna\r\nNeri"
@@ -30,9 +29,8 @@ def task(*results: dict[str, Any], **others: Any) -> dict[str, Any]:
 def test_writing() -> None:
     spans = [Span(2, 12, "NAME", attributes=(("role", "x"), ("sure", True))), Span(2, 6, "DATE")]
     files, losses = write_one(STUDIO, TEXT, spans, name="sub/a")
-    assert losses == []
     (found,) = json.loads(files["sub/a.json"])
-    assert found["data"] == {"name": "sub/a", "text": TEXT}
+    assert (losses, found["data"]) == ([], {"name": "sub/a", "text": TEXT})
     common = {"from_name": "label", "to_name": "text", "type": "labels"}
     place = {"start": 2, "end": 12, "text": "Anna\\n\\nNeri"}
     assert found["annotations"][0]["result"] == [
@@ -41,27 +39,19 @@ def test_writing() -> None:
         {"id": "s2", **common, "from_name": "role", "type": "choices", "value": place | {"choices": ["x"]}},
         {"id": "s2", **common, "from_name": "sure", "type": "choices", "value": place | {"choices": ["sure"]}},
     ]
-    note = read_one(STUDIO, files)
-    assert [(span, span.attributes) for span in note.spans or ()] == [(spans[1], ()), (spans[0], spans[0].attributes)]
+    assert facts(read_one(STUDIO, files).spans) == facts(spans)
+    # A choice named like its attribute is a loss.
+    span = Span(2, 6, "NAME", attributes=(("role", "role"),))
+    assert [loss.span for loss in write_one(STUDIO, TEXT, [span])[1]] == [span]
 
 
 def test_spans_of_a_model_are_predictions() -> None:
     files, _ = write_one(STUDIO, TEXT, [Span(2, 6, "NAME", 0.5, "m1"), Span(8, 12, "NAME", 1.0, "m1")])
     (found,) = json.loads(files["a.json"])
-    assert "annotations" not in found
     (prediction,) = found["predictions"]
-    assert (prediction["model_version"], prediction["score"]) == ("m1", 0.75)
-    note = read_one(STUDIO, files)
-    assert [(span, span.confidence) for span in note.spans or ()] == [
-        (Span(2, 6, "NAME"), 0.5),
-        (Span(8, 12, "NAME"), 1.0),
-    ]
-
-
-def test_a_choice_named_like_its_attribute_is_a_loss() -> None:
-    span = Span(2, 6, "NAME", attributes=(("role", "role"),))
-    _, losses = write_one(STUDIO, TEXT, [span])
-    assert [loss.span for loss in losses] == [span]
+    assert ("annotations" in found, prediction["model_version"], prediction["score"]) == (False, "m1", 0.75)
+    rows = [(span.start, span.end, span.confidence) for span in read_one(STUDIO, files).spans or ()]
+    assert rows == [(2, 6, 0.5), (8, 12, 1.0)]
 
 
 @pytest.mark.parametrize("indent", [None, 1])
@@ -77,55 +67,40 @@ def test_an_export(indent: int | None) -> None:
     exported = task(*results, file_upload="1-a.txt", drafts=[], predictions=[], meta={}, total_annotations=1)
     note = read_one(STUDIO, tasks(exported, indent=indent))
     assert (note.name, note.text) == ("all-00001", TEXT)
-    assert [(span, span.attributes) for span in note.spans or ()] == [
-        (Span(2, 6, "NAME"), ()),
-        (Span(8, 12, "DATE"), (("role", "y"),)),
-        (Span(8, 12, "NAME"), (("role", "y"),)),
-    ]
-    assert {problem.code for problem in note.warnings} == {"not kept"}
-    assert len(note.warnings) == 5
+    role = (("role", "y"),)
+    assert facts(note.spans) == [(2, 6, "NAME", ()), (8, 12, "DATE", role), (8, 12, "NAME", role)]
+    assert [problem.code for problem in note.warnings] == ["not kept"] * 5
 
 
-def test_the_ground_truth_or_the_last_annotation_is_taken() -> None:
-    def annotation(label: str, **others: object) -> dict[str, Any]:
-        return {"result": [region(2, 6, label)], "updated_at": "2024-01-02T00:00:00Z"} | others
-
-    one, other = annotation("NAME"), annotation("DATE", updated_at="2024-01-03T00:00:00Z")
-    assert labels_of(task(annotations=[one, other])) == ["DATE"]
-    assert labels_of(task(annotations=[other, one])) == ["DATE"]
-    assert labels_of(task(annotations=[one | {"ground_truth": True}, other])) == ["NAME"]
-    assert labels_of(task(annotations=[one, other | {"was_cancelled": True}])) == ["NAME"]
-    assert labels_of({"data": {"text": TEXT}, "completions": [one]}) == ["NAME"]
-    note = read_one(STUDIO, tasks(task(annotations=[one, other])))
-    assert said(note.warnings) == [(1, "not kept")]
+ONE = {"result": [region(2, 6, "NAME")], "updated_at": "2024-01-02T00:00:00Z"}
+OTHER = {"result": [region(2, 6, "DATE")], "updated_at": "2024-01-03T00:00:00Z"}
+LEFT = [(1, "not kept")]
+PREDICTION = {"model_version": "m", "score": 0.5, "result": [region(2, 6, "NAME", score=0.75), region(8, 12, "DATE")]}
 
 
-def labels_of(found: dict[str, Any]) -> list[str]:
-    return [span.label for span in read_one(STUDIO, tasks(found)).spans or ()]
+TAKEN = [
+    # The ground truth or the last annotation is taken,
+    (task(annotations=[ONE, OTHER]), [("DATE", None)], LEFT),
+    (task(annotations=[OTHER, ONE]), [("DATE", None)], LEFT),
+    (task(annotations=[ONE | {"ground_truth": True}, OTHER]), [("NAME", None)], LEFT),
+    (task(annotations=[ONE, OTHER | {"was_cancelled": True}]), [("NAME", None)], LEFT),
+    ({"data": {"text": TEXT}, "completions": [ONE]}, [("NAME", None)], []),
+    # and predictions where nobody annotated.
+    (task(annotations=[{"was_cancelled": True}], predictions=[PREDICTION]), [("NAME", 0.75), ("DATE", 0.5)], LEFT),
+    (task(region(2, 6, "DATE"), predictions=[PREDICTION]), [("DATE", None)], LEFT),
+    (task(annotations=[], predictions=[7]), None, LEFT),  # with their numbers only
+    ({"data": {"text": TEXT}}, None, []),
+    (task(annotations=[]), None, []),
+    (task(), [], []),
+]
 
 
-def test_predictions_are_taken_where_nobody_annotated() -> None:
-    prediction = {
-        "model_version": "m",
-        "score": 0.5,
-        "result": [region(2, 6, "NAME", score=0.75), region(8, 12, "DATE")],
-    }
-    note = read_one(STUDIO, tasks(task(annotations=[{"was_cancelled": True}], predictions=[prediction])))
-    assert [(span.label, span.confidence) for span in note.spans or ()] == [("NAME", 0.75), ("DATE", 0.5)]
-    note = read_one(STUDIO, tasks(task(region(2, 6, "DATE"), predictions=[prediction])))
-    assert [span.label for span in note.spans or ()] == ["DATE"]
-    assert said(note.warnings) == [(1, "not kept")]
-
-
-def test_an_export_with_the_numbers_of_predictions_only() -> None:
-    note = read_one(STUDIO, tasks(task(annotations=[], predictions=[7])))
-    assert note.spans is None
-    assert said(note.warnings) == [(1, "not kept")]
-
-
-def test_tasks_without_annotations_and_with_an_empty_one() -> None:
-    read = read_all(STUDIO, tasks({"data": {"text": TEXT}}, task(annotations=[]), task()))
-    assert [note.spans for note in read if isinstance(note, ParsedNote)] == [None, None, []]
+@pytest.mark.parametrize(("found", "spans", "warnings"), TAKEN)
+def test_one_annotation_is_taken(found: dict[str, Any], spans: list[tuple[str, float]] | None, warnings: Any) -> None:
+    note = read_one(STUDIO, tasks(found))
+    assert (note.spans is None) == (spans is None)
+    assert [(span.label, span.confidence) for span in note.spans or ()] == (spans or [])
+    assert said(note.warnings) == warnings
 
 
 def test_offsets_of_old_versions_count_utf16() -> None:
@@ -133,11 +108,11 @@ def test_offsets_of_old_versions_count_utf16() -> None:
     assert read_one(STUDIO, tasks(old)).spans == [Span(2, 6, "NAME"), Span(8, 12, "DATE")]
     mixed = task(region(3, 7, "NAME", value={"text": "Anna"}), region(8, 12, "DATE", value={"text": "Neri"}))
     assert said(refused(STUDIO, tasks(mixed))) == [(1, "quote")]
-
-
-@pytest.mark.parametrize("quote", ["Anna\\n\\nNeri", "Anna\r\nNeri", "AnnaNeri", "Anna Neri"])
-def test_quotes_as_the_page_shows_them(quote: str) -> None:
-    assert read_one(STUDIO, tasks(task(region(2, 12, "NAME", value={"text": quote})))).spans == [Span(2, 12, "NAME")]
+    # Quotes as the page shows them
+    for quote in ("Anna\\n\\nNeri", "Anna\r\nNeri", "AnnaNeri", "Anna Neri"):
+        assert read_one(STUDIO, tasks(task(region(2, 12, "NAME", value={"text": quote})))).spans == [
+            Span(2, 12, "NAME")
+        ]
 
 
 def test_plain_text_in_a_hypertext_tag() -> None:
@@ -148,74 +123,38 @@ def test_plain_text_in_a_hypertext_tag() -> None:
     assert said(refused(STUDIO, tasks(task(found, data={"html": "<p>Anna</p>"})))) == [(1, "html")]
 
 
-def test_the_short_form() -> None:
-    found = {
-        "id": 1,
-        "text": TEXT,
-        "label": [{"start": 2, "end": 6, "text": "Anna", "labels": ["NAME"]}],
-        "annotator": 1,
-        "annotation_id": 3,
-    }
-    assert read_one(STUDIO, tasks(found)).spans == [Span(2, 6, "NAME")]
-    del found["label"]
+def test_other_forms() -> None:
+    label = [{"start": 2, "end": 6, "text": "Anna", "labels": ["NAME"]}]
+    found: dict[str, Any] = {"id": 1, "text": TEXT, "annotator": 1, "annotation_id": 3}
+    assert read_one(STUDIO, tasks(found | {"label": label})).spans == [Span(2, 6, "NAME")]
     assert read_one(STUDIO, tasks(found)).spans == []
-
-
-@pytest.mark.parametrize(
-    ("found", "code"),
-    [
-        ({"data": {}}, "no text"),
-        ({"data": {"image": "/data/upload/1/a.png"}}, "no text"),
-        ({"data": {"text": "https://example.org/a.txt"}}, "no text"),
-        ({"data": {"one": "a", "two": "b"}}, "no text"),
-        ({"data": {"text": [{"author": "a"}]}}, "no text"),
-        (task(annotations=[{"result": None}]), "list"),
-        (task({"type": "labels"}), "span"),
-        (task(region(2, 6, "X")), "label"),
-        (task(region(2, 6, 7)), "label"),
-        (task(region(2, 99, "NAME")), "outside"),
-        (task(region(2, None, "NAME")), "offsets"),
-        (task(region(2, 6, "NAME", value={"text": "Neri"})), "quote"),
-    ],
-)
-def test_invalid_tasks(found: dict[str, Any], code: str) -> None:
-    good, bad = read_all(STUDIO, tasks(task(), found))
-    assert isinstance(good, ParsedNote) and isinstance(bad, NoteError)
-    assert said(bad.problems) == [(1, code)]
-
-
-def test_a_field_with_another_name_holds_the_text() -> None:
+    # A field with another name holds the text.
     note = read_one(STUDIO, tasks({"data": {"note": "Anna", "filename": "x/a.txt", "number": 7}}))
     assert (note.name, note.text) == ("x/a", "Anna")
 
 
+INVALID_TASKS = [
+    ({"data": {}}, "no text"), ({"data": {"image": "/data/upload/1/a.png"}}, "no text"),
+    ({"data": {"text": "https://example.org/a.txt"}}, "no text"), ({"data": {"one": "a", "two": "b"}}, "no text"),
+    ({"data": {"text": [{"author": "a"}]}}, "no text"), (task(annotations=[{"result": None}]), "list"),
+    (task({"type": "labels"}), "span"), (task(region(2, 6, "X")), "label"),
+    (task(region(2, 6, "NAME", value={"text": "Neri"})), "quote"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("found", "code"), INVALID_TASKS)
+def test_invalid_tasks(found: dict[str, Any], code: str) -> None:
+    assert outcomes(STUDIO, tasks(task(), found)) == ["all-00001", [(1, code)]]
+
+
 def test_configuration() -> None:
-    labels = LabelSetDef(
-        "x",
-        "X",
-        "",
-        "",
-        (),
-        (
-            CategoryDef(
-                "NAME", "Names", (LabelDef("DOCTOR", "Doctor", "d"), LabelDef("PATIENT", 'The "patient" & co'))
-            ),
-            CategoryDef("AGE", "Age", (LabelDef("AGE", "Age"),)),
-        ),
-    )
-    root = fromstring(STUDIO.extra_files(labels)["label-studio.xml"])
+    names = CategoryDef("NAME", "Names", (LabelDef("DOCTOR", "Doctor", "d"), LabelDef("PATIENT", 'The "patient" & co')))
+    age = CategoryDef("AGE", "Age", (LabelDef("AGE", "Age"),))
+    root = fromstring(STUDIO.extra_files(LabelSetDef("x", "X", "", "", (), (names, age)))["label-studio.xml"])
     found = [label.attrib for label in root.iter("Label")]
-    assert [label["value"] for label in found] == ["DOCTOR", "PATIENT", "AGE"]
-    assert [label.get("hotkey") for label in found] == ["d", None, None]
+    rows = [(label["value"], label.get("hotkey")) for label in found]
+    assert rows == [("DOCTOR", "d"), ("PATIENT", None), ("AGE", None)]
     assert found[1]["hint"] == 'The "patient" & co'
     assert found[0]["background"] == found[1]["background"] != found[2]["background"]
     (text,), (control,) = root.iter("Text"), root.iter("Labels")
     assert (text.attrib["value"], control.attrib["toName"]) == ("$text", text.attrib["name"])
-
-
-def test_claims() -> None:
-    assert STUDIO.claims("a.json", b'[{"data": {"text": "x"}}]')
-    assert STUDIO.claims("a.json", b'[{"id":1,"annotations":[{"result":[]}],"data":{"text":"x"}}]')
-    assert STUDIO.claims("a.json", b'[{"text":"x","label":[{"start":0,"end":1,"labels":["A"]}],"annotation_id":3}]')
-    assert not STUDIO.claims("a.json", b'{"source":"x","documents":[{"passages":[{"annotations":[]}]}]}')
-    assert not STUDIO.claims("a.txt", b'[{"data": {"text": "x"}}]')

@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from annotations.domain.formats import FORMATS
-from annotations.domain.formats.base import OutNote
-from annotations.domain.notes import NoteError, ParsedNote
-from tests.domain.formats.helpers import SPAN_FORMATS, WHOLE, read_all
+from annotations.domain.notes import ParsedNote
+from tests.domain.formats.helpers import parsed
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "meddocan" / "dev"
 XML = SHARED.parent / "dev-i2b2-xml"
@@ -28,24 +26,20 @@ def labels(files: dict[str, bytes]) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def notes(files: dict[str, bytes], labels: dict[str, str]) -> list[ParsedNote]:
-    read = read_all("brat", files, labels)
-    return [note for note in read if not isinstance(note, NoteError)]
+    return parsed("brat", files, labels)
 
 
 def test_the_xml_of_the_corpus_is_read_as_its_brat_files(labels: dict[str, str], notes: list[ParsedNote]) -> None:
-    read = read_all("i2b2", {path.name: path.read_bytes() for path in XML.iterdir()}, labels)
-    assert [(note.name, note.text, note.spans) for note in read if isinstance(note, ParsedNote)] == [
-        (note.name, note.text, note.spans) for note in notes
-    ]
+    assert same(parsed("i2b2", {path.name: path.read_bytes() for path in XML.iterdir()}, labels), notes)
+
+
+def same(some: list[ParsedNote], others: list[ParsedNote]) -> bool:
+    return [(n.name, n.text, n.spans) for n in some] == [(n.name, n.text, n.spans) for n in others]
 
 
 def facts(read: list[ParsedNote]) -> set[tuple[str, str, int, int, str]]:
     """Every span as (note, label, start, end, text)."""
-    return {
-        (note.name, span.label, span.start, span.end, note.text[span.start : span.end])
-        for note in read
-        for span in note.spans or []
-    }
+    return {(n.name, s.label, s.start, s.end, n.text[s.start : s.end]) for n in read for s in n.spans or []}
 
 
 def test_every_note_is_read_exactly(files: dict[str, bytes], notes: list[ParsedNote]) -> None:
@@ -60,21 +54,3 @@ def test_every_note_is_read_exactly(files: dict[str, bytes], notes: list[ParsedN
     assert len(expected) == 5801
     assert facts(notes) == expected
     assert not any(note.warnings for note in notes)
-
-
-@pytest.mark.parametrize("kind", SPAN_FORMATS)
-def test_written_notes_are_read_back_unchanged(
-    kind: str, files: dict[str, bytes], labels: dict[str, str], notes: list[ParsedNote]
-) -> None:
-    written: dict[str, bytes] = {}
-    for note in notes:
-        out, losses = FORMATS[kind].write(OutNote(note.name, note.text, note.spans or []), labels)
-        assert losses == []
-        written |= out
-    if kind not in WHOLE:
-        texts = {name: data for name, data in files.items() if name.endswith(".txt")}
-        assert {name: data for name, data in written.items() if name.endswith(".txt")} == texts
-    back = read_all(kind, written, labels)
-    assert [(n.name, n.text, n.spans) for n in back if isinstance(n, ParsedNote)] == [
-        (n.name, n.text, n.spans) for n in notes
-    ]

@@ -11,25 +11,25 @@ REPAIR = BratFormat(repair=True)
 NAMES = {"NAME": "NAME", "DATE": "DATE"}
 
 
-@pytest.mark.parametrize(
-    ("text", "quote", "expected", "place"),
-    [
-        ("Dr. Anna Neri", "Anna Neri", 2, (4, 13)),  # two too early
-        ("Dr. Anna Neri", "Anna Neri", 40, (4, 13)),  # beyond the end
-        ("Dr. Anna\n  Neri", "Anna Neri", 4, (4, 15)),  # other white space
-        ("Dr. AnnaNeri", "Anna Neri", 4, (4, 12)),  # no white space inside (section 3.1.1)
-        ("flew GambiaHome", "Gambia", 3, (5, 11)),  # attached to the next word
-        ("Annamaria e Anna", "Anna", 0, (12, 16)),  # a whole word comes before a part of one
-        ("Anna  Neri, Anna Neri", "Anna Neri", 3, (12, 21)),  # the exact quote comes before other white space
-        ("Anna e Anna", "Anna", 7, (7, 11)),  # of two places, the one exactly as expected
-        ("Anna e Anna", "Anna", 5, Miss.AMBIGUOUS),
-        ("code 1234", "12", 5, Miss.ABSENT),  # a number is never cut
-        ("x" * (NEAR + 1) + " Anna", "Anna", 0, Miss.ABSENT),  # not nearby
-        ("Dr. Anna Neri", "Bianchi", 4, Miss.ABSENT),
-        ("Dr. Anna Neri", " ", 3, Miss.ABSENT),
-        ("a" * 5000, "a" * 2000, 0, Miss.ABSENT),  # no name is that long
-    ],
-)
+PLACES = [
+    ("Dr. Anna Neri", "Anna Neri", 2, (4, 13)),  # two too early
+    ("Dr. Anna Neri", "Anna Neri", 40, (4, 13)),  # beyond the end
+    ("Dr. Anna\n  Neri", "Anna Neri", 4, (4, 15)),  # other white space
+    ("Dr. AnnaNeri", "Anna Neri", 4, (4, 12)),  # no white space inside (section 3.1.1)
+    ("flew GambiaHome", "Gambia", 3, (5, 11)),  # attached to the next word
+    ("Annamaria e Anna", "Anna", 0, (12, 16)),  # a whole word comes before a part of one
+    ("Anna  Neri, Anna Neri", "Anna Neri", 3, (12, 21)),  # the exact quote comes before other white space
+    ("Anna e Anna", "Anna", 7, (7, 11)),  # of two places, the one exactly as expected
+    ("Anna e Anna", "Anna", 5, Miss.AMBIGUOUS),
+    ("code 1234", "12", 5, Miss.ABSENT),  # a number is never cut
+    ("x" * (NEAR + 1) + " Anna", "Anna", 0, Miss.ABSENT),  # not nearby
+    ("Dr. Anna Neri", "Bianchi", 4, Miss.ABSENT),
+    ("Dr. Anna Neri", " ", 3, Miss.ABSENT),
+    ("a" * 5000, "a" * 2000, 0, Miss.ABSENT),  # no name is that long
+]
+
+
+@pytest.mark.parametrize(("text", "quote", "expected", "place"), PLACES)
 def test_places(text: str, quote: str, expected: int, place: object) -> None:
     assert find_near(text, quote, expected) == place
 
@@ -44,10 +44,9 @@ def test_spans_are_moved_and_listed() -> None:
     assert said(note.warnings) == [(1, "moved"), (3, "moved")]
     assert "5-14" in note.warnings[0].message and "4-13" in note.warnings[0].message
     assert "Anna" not in str(note.warnings) and "Gambia" not in str(note.warnings)
-
-
-def test_without_the_option_the_note_is_refused() -> None:
-    assert said(refused("brat", ann("T1\tNAME 5 14\tAnna Neri\n"), NAMES)) == [(1, "quote")]
+    # A span that is moved onto an equal one is imported once.
+    note = read_one(REPAIR, ann("T1\tNAME 4 13\tAnna Neri\nT2\tNAME 5 14\tAnna Neri\n"), NAMES)
+    assert (note.spans, said(note.warnings)) == ([Span(4, 13, "NAME")], [(2, "moved"), (2, "twice")])
 
 
 def test_a_quote_that_is_not_found_still_refuses_the_note() -> None:
@@ -61,6 +60,10 @@ def test_a_quote_that_is_not_found_still_refuses_the_note() -> None:
 def test_other_faults_are_still_refused() -> None:
     rows = "T1\tPERSON 5 14\tAnna Neri\nT2\tNAME 9 4\tx\nT3\tNAME 4 8;15 20\tAnna 3 May\n"
     assert said(refused(REPAIR, ann(rows), NAMES)) == [(1, "label"), (2, "empty")]
+    assert said(refused("brat", ann("T1\tNAME 5 14\tAnna Neri\n"), NAMES)) == [(1, "quote")]  # without the option
+    # After a span in its place, offsets count as right: 14 - 1 would be the first Anna, but 3 May was in its place.
+    rows = "T1\tNAME 1 5\tRita\nT2\tDATE 6 11\t3 May\nT3\tNAME 14 18\tAnna\n"
+    assert said(refused(REPAIR, ann(rows, "Rita, 3 May. Anna e Anna."), NAMES)) == [(3, "quote")]
 
 
 def test_offsets_that_count_line_breaks_twice() -> None:
@@ -75,19 +78,6 @@ def test_offsets_that_count_line_breaks_twice() -> None:
         wanted += [Span(here, here + 5 + len(str(n)), "DATE"), Span(here + second, here + second + 4, "NAME")]
     note = read_one(REPAIR, ann("".join(reversed(rows)), text), NAMES)
     assert note.spans == wanted
-
-
-def test_after_a_span_in_its_place_offsets_count_as_right() -> None:
-    text = "Rita, 3 May. Anna e Anna."
-    rows = "T1\tNAME 1 5\tRita\nT2\tDATE 6 11\t3 May\nT3\tNAME 14 18\tAnna\n"
-    problems = refused(REPAIR, ann(rows, text), NAMES)
-    assert said(problems) == [(3, "quote")]  # 14 - 1 would be the first Anna, but 3 May was in its place
-
-
-def test_a_span_that_is_moved_onto_an_equal_one_is_imported_once() -> None:
-    note = read_one(REPAIR, ann("T1\tNAME 4 13\tAnna Neri\nT2\tNAME 5 14\tAnna Neri\n"), NAMES)
-    assert note.spans == [Span(4, 13, "NAME")]
-    assert said(note.warnings) == [(2, "moved"), (2, "twice")]
 
 
 def test_right_files_read_the_same_with_the_option() -> None:

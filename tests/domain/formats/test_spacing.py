@@ -9,7 +9,7 @@ from annotations.domain.formats import reader, writer
 from annotations.domain.formats.base import Format
 from annotations.domain.spans import Span
 from annotations.domain.tokens import Token, tokenize
-from tests.domain.formats.helpers import read_all, read_one, refused, said, write_one
+from tests.domain.formats.helpers import outcomes, parsed, read_one, refused, said, write_one
 from tests.domain.strategies import texts_with_apart_spans, texts_with_spans
 
 TEXT = "Flew from GambiaHome on 3May, ok."
@@ -56,13 +56,9 @@ def test_spaces_stand_where_the_tokenizer_needs_them() -> None:
     files, _ = write_one(writer("brat", spaced=True, tokenizer=by_white_space), "(Anna), 47aa", [Span(1, 5, "NAME")])
     assert files["a.txt"] == b"( Anna ), 47aa"
     assert json.loads(files["a.map"])["inserted"] == [1, 6]
-
-
-@both
-def test_a_text_that_needs_no_space_is_written_as_ever(kind: str) -> None:
-    assert write_one(spaced(kind), "Dr. Anna, 54", [Span(4, 8, "NAME")]) == write_one(
-        kind, "Dr. Anna, 54", [Span(4, 8, "NAME")]
-    )
+    # No space is needed by a label that can't be written.
+    files, losses = write_one(spaced("brat"), "GambiaHome", [Span(0, 6, "ETÀ")])
+    assert (files["a.txt"], len(losses)) == (b"GambiaHome", 1)
 
 
 @both
@@ -70,6 +66,12 @@ def test_the_original_comes_back(kind: str) -> None:
     files, _ = write_one(spaced(kind), TEXT, SPANS)
     note = read_one(kind, files)
     assert (note.text, note.spans, note.warnings) == (TEXT, SPANS, [])
+    del files["a.map"]
+    (problem,) = refused(kind, files)
+    assert (problem.code, "a.map" in problem.message) == ("map", True)
+    # A text that needs no space is written as ever.
+    plain = ("Dr. Anna, 54", [Span(4, 8, "NAME")])
+    assert write_one(spaced(kind), *plain) == write_one(kind, *plain)
 
 
 @given(texts_with_spans(12))
@@ -98,43 +100,27 @@ def test_losses_name_the_original_offsets(made: tuple[str, list[Span]]) -> None:
     assert write_one(spaced("brat"), text, spans)[1] == write_one("brat", text, spans)[1]
 
 
+INVALID_MAPS = [
+    *["{", "[]", "{}", '{"inserted": [16.5]}', '{"inserted": [true]}', '{"inserted": [-1]}'],
+    *['{"inserted": [16, 16]}', '{"inserted": [99]}'],
+    '{"inserted": [16]}',  # no hashes
+]
+
+
 @both
-def test_without_its_map_the_note_is_refused(kind: str) -> None:
+@pytest.mark.parametrize("change", INVALID_MAPS)
+def test_a_map_that_does_not_fit_refuses_the_note(kind: str, change: str) -> None:
     files, _ = write_one(spaced(kind), TEXT, SPANS)
-    del files["a.map"]
-    (problem,) = refused(kind, files)
-    assert (problem.code, "a.map" in problem.message) == ("map", True)
+    problems = refused(kind, files | {"a.map": change})
+    assert "map" in [code for _, code in said(problems)] and "Gambia" not in " ".join(map(str, problems))
 
 
 @both
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"a.map": b"{"},
-        {"a.map": b"[]"},
-        {"a.map": b"{}"},
-        {"a.map": b'{"inserted": [16.5]}'},
-        {"a.map": b'{"inserted": [true]}'},
-        {"a.map": b'{"inserted": [-1]}'},
-        {"a.map": b'{"inserted": [16, 16]}'},
-        {"a.map": b'{"inserted": [16]}'},  # no hashes
-        {"a.map": b'{"inserted": [99]}'},
-        {"a.txt": b"Flew from Gambia Home on 4May, ok."},  # changed after the export
-    ],
-)
-def test_a_map_that_does_not_fit_refuses_the_note(kind: str, change: dict[str, bytes]) -> None:
-    files, _ = write_one(spaced(kind), TEXT, [])
-    problems = refused(kind, write_one(spaced(kind), TEXT, SPANS)[0] | change)
-    assert "map" in [code for _, code in said(problems)] or change.keys() == {"a.txt"}
-    assert all("Gambia" not in str(problem) for problem in problems)
-    assert files
-
-
-def test_another_place_for_the_space_is_refused() -> None:
-    files, _ = write_one(spaced("brat"), TEXT, SPANS)
-    content = json.loads(files["a.map"])
-    files["a.map"] = json.dumps(content | {"inserted": [21]}).encode()
-    assert said(refused("brat", files)) == [(None, "map")]
+def test_a_text_or_a_map_that_was_changed_after_the_export_refuses_the_note(kind: str) -> None:
+    files, _ = write_one(spaced(kind), TEXT, SPANS)
+    assert "Gambia" not in str(refused(kind, files | {"a.txt": b"Flew from Gambia Home on 4May, ok."}))
+    other = json.dumps(json.loads(files["a.map"]) | {"inserted": [21]})
+    assert (None, "map") in said(refused(kind, files | {"a.map": other}))
 
 
 @pytest.mark.parametrize("kind", ["brat", "conll", "text"])
@@ -144,16 +130,13 @@ def test_the_text_alone_comes_back_with_its_map(kind: str) -> None:
     assert (note.text, note.spans) == (TEXT, None)
 
 
-def test_spans_that_were_changed_in_brat_get_original_offsets() -> None:
+def test_spans_that_were_changed_after_the_export() -> None:
     files, _ = write_one(spaced("brat"), TEXT, SPANS)
-    files["a.ann"] = b"T1\tNAME 10 21\tGambia Home\n"
-    assert read_one("brat", files).spans == [Span(10, 20, "NAME")]
-
-
-def test_a_span_on_an_inserted_space_is_refused() -> None:
+    changed = files | {"a.ann": b"T1\tNAME 10 21\tGambia Home\n"}
+    assert read_one("brat", changed).spans == [Span(10, 20, "NAME")]
+    # On an inserted space
     files, _ = write_one(spaced("conll"), TEXT, SPANS)
-    files["a.conll"] = b" \t16\t17\tB-NAME\n"
-    (problem,) = refused("conll", files)
+    (problem,) = refused("conll", files | {"a.conll": b" \t16\t17\tB-NAME\n"})
     assert (problem.code, "16" in problem.message) == ("white", True)
 
 
@@ -164,24 +147,10 @@ def test_maps_without_a_text_are_problems() -> None:
         assert [(problem.file, problem.code) for problem in problems] == [("b.map", "no text")]
 
 
-def test_notes_with_inserted_spaces_cannot_be_in_a_file_of_many_notes() -> None:
+def test_notes_with_inserted_spaces_cannot_be_in_a_file_of_many_notes_but_beside() -> None:
     files, _ = write_one(spaced("conll"), TEXT, SPANS)
     many = b"# many notes\n-DOCSTART-\ta\n" + files["a.conll"]
-    problems = [
-        note.problems[0]
-        for note in read_all("conll", {"all.conll": many, "a.txt": files["a.txt"]})
-        if hasattr(note, "problems")
-    ]
-    assert [problem.code for problem in problems] == ["map"]
-
-
-def test_a_bundle_beside_a_note_with_a_map() -> None:
-    files, _ = write_one(spaced("conll"), TEXT, SPANS)
-    other = {"all.conll": b"-DOCSTART-\tb\nab\t0\t2\tB-NAME\n", "b.txt": b"ab"}
-    notes = read_all("conll", files | other)
+    found = outcomes("conll", {"all.conll": many, "a.txt": files["a.txt"]})
+    assert [each[0][1] for each in found if isinstance(each, list)] == ["map"]
+    notes = parsed("conll", files | {"all.conll": b"-DOCSTART-\tb\nab\t0\t2\tB-NAME\n", "b.txt": b"ab"})
     assert [(note.text, note.spans) for note in notes] == [(TEXT, SPANS), ("ab", [Span(0, 2, "NAME")])]
-
-
-def test_labels_that_cannot_be_written_need_no_space() -> None:
-    files, losses = write_one(spaced("brat"), "GambiaHome", [Span(0, 6, "ETÀ")])
-    assert files["a.txt"] == b"GambiaHome" and len(losses) == 1

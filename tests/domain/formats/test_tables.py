@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import tracemalloc
 import warnings
 import zipfile
@@ -9,13 +10,15 @@ import zipfile
 import openpyxl
 import pytest
 
-from annotations.domain.formats.base import Files, Loaded, OutNote
+from annotations.domain.formats.base import OutNote
 from annotations.domain.formats.tables import CsvFormat, XlsxFormat
-from annotations.domain.notes import NoteError, ParsedNote
 from annotations.domain.spans import Span
-from tests.domain.formats.helpers import NAMES, read_all, read_one, refused, said, write_one
+from tests.domain.formats.helpers import NAMES, facts, outcomes, parsed, read_one, refused, said, write_one
 
 TEXT = "😀 Anna\r\nNeri =1+1"
+
+
+HEAD = "note,start,end,label"
 
 
 def table(*rows: str, text: str = TEXT, ending: str = "csv") -> dict[str, bytes | str]:
@@ -25,140 +28,79 @@ def table(*rows: str, text: str = TEXT, ending: str = "csv") -> dict[str, bytes 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_delimiters_and_encodings_are_detected(delimiter: str, encoding: str) -> None:
-    rows = ["note,start,end,label,text,certainty", "a,2,6,NAME,Anna,lów"]
+    rows = [f"{HEAD},text,certainty", "a,2,6,NAME,Anna,lów"]
     data = "\r\n".join(rows).replace(",", delimiter).encode(encoding)
     note = read_one("csv", {"x.csv": data, "a.txt": TEXT})
-    assert (note.text, note.spans) == (TEXT, [Span(2, 6, "NAME")])
-    assert note.spans[0].attributes == (("certainty", "lów"),)
+    assert (note.text, facts(note.spans)) == (TEXT, [(2, 6, "NAME", (("certainty", "lów"),))])
     assert CsvFormat().claims("x.csv", data)
 
 
-def test_columns_of_other_programs() -> None:
-    rows = ["sep=;", "Doc;Begin;Stop;Type;Mention;negated", "a.txt;3;7;NAME;Anna;TRUE"]
-    note = read_one("csv", table(*rows, ending="tsv"))
-    assert note.spans == [Span(2, 6, "NAME")]
-    assert note.spans[0].attributes == (("negated", True),)
-
-
 def test_rows_of_a_note_may_stand_anywhere() -> None:
-    rows = ["note,start,end,label", "a,2,6,NAME", "b,0,1,NAME", "c,,,", ",,,", "a,8,12,NAME"]
-    files = table(*rows) | {"b.txt": "B", "c.txt": "C", "d.txt": "D"}
-    notes = [note for note in read_all("csv", files) if isinstance(note, ParsedNote)]
-    assert [(note.name, note.spans) for note in notes] == [
+    rows = [HEAD, "a,2,6,NAME", "b,0,1,NAME", "c,,,", ",,,", "a,8,12,NAME"]
+    assert [
+        (note.name, note.spans) for note in parsed("csv", table(*rows) | {f"{n}.txt": n.upper() for n in "bcd"})
+    ] == [
         ("b", [Span(0, 1, "NAME")]),
         ("c", []),
         ("a", [Span(2, 6, "NAME"), Span(8, 12, "NAME")]),
         ("d", None),
     ]
+    # Columns of other programs
+    rows = ["sep=;", "Doc;Begin;Stop;Type;Mention;negated", "a.txt;3;7;NAME;Anna;TRUE"]
+    note = read_one("csv", table(*rows, ending="tsv"))
+    assert facts(note.spans) == [(2, 6, "NAME", (("negated", True),))]
 
 
 def test_problems_have_lines() -> None:
-    rows = [
-        "note,start,end,label,text",
-        "a,2,6,NAME,Anne",
-        'a,2,12,NAME,"Anna\r\nNeri"',
-        "a,2,6,PERSON,Anna",
-        "a,2,99,NAME,",
-        "a,2,1e5,NAME,",
-        "b,0,1,NAME,",
-        ",0,1,NAME,",
-    ]
-    one, two, three = read_all("csv", table(*rows))
-    assert isinstance(one, NoteError)
-    assert isinstance(two, NoteError)
-    assert isinstance(three, NoteError)
-    assert said(one.problems) == [(2, "quote"), (5, "label"), (6, "outside"), (7, "offsets")]
-    assert said(two.problems) == [(8, "no text")]
-    assert said(three.problems) == [(9, "no text")]
+    rows = ["a,2,6,NAME,Anne", 'a,2,12,NAME,"Anna\r\nNeri"', "a,2,6,PERSON,Anna", "a,2,99,NAME,", "a,2,1e5,NAME,"]
+    found = outcomes("csv", table(f"{HEAD},text", *rows, "b,0,1,NAME,", ",0,1,NAME,"))
+    assert found == [[(2, "quote"), (5, "label"), (6, "outside"), (7, "offsets")], [(8, "no text")], [(9, "no text")]]
+    (problem,) = refused("csv", {"spans.csv": "File;Begin;Stop;Type\r\nn1.txt;0;4;NAME\r\n"})
+    assert (problem.line, problem.code, "n1.txt" in problem.message) == (2, "no text", True)
+    # Texts are left out if a table can't be read, and a note in two tables is refused.
+    assert outcomes("csv", table("note,start,end", "a,2,6")) == [[(1, "header")]]
+    seen = outcomes("csv", table(HEAD, "a,2,6,NAME") | {"other.csv": f"{HEAD}\na,2,6,NAME"})
+    assert seen == ["a", [(2, "same name")]]
 
 
-@pytest.mark.parametrize(
-    ("whole", "line", "code"),
-    [
-        (b"", 1, "header"),
-        (b"note,start,end\na,0,1\n", 1, "header"),
-        (b"note,start,end,label,x,x\na,0,1,NAME,,\n", 1, "header"),
-        (b"note,start,end,label\n", 1, "no notes"),
-        (b'note,start,end,label\na,0,1,"NAME\n', 2, "csv"),
-        (b"note,start,end,label\na,0,1,N\xfc\n", 2, "utf8"),
-        (b"note,start,end,label\na,0,1,\0\n", 2, "nul"),
-        (b'note,start,end,label\n"' + b"x" * 17_000_000, 2, "csv"),
-    ],
-    ids=["empty", "column", "twice", "rows", "quotation", "utf8", "nul", "long"],
-)
+BROKEN_TABLES = [
+    (b"", 1, "header"), (b"note,start,end\na,0,1\n", 1, "header"),
+    (b"note,start,end,label,x,x\na,0,1,NAME,,\n", 1, "header"), (b"note,start,end,label\n", 1, "no notes"),
+    (b'note,start,end,label\na,0,1,"NAME\n', 2, "csv"), (b"note,start,end,label\na,0,1,N\xfc\n", 2, "utf8"),
+    (b"note,start,end,label\na,0,1,\0\n", 2, "nul"), (b'note,start,end,label\n"' + b"x" * 17_000_000, 2, "csv"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("whole", "line", "code"), BROKEN_TABLES, ids=range(len(BROKEN_TABLES)))
 def test_broken_tables(whole: bytes, line: int | None, code: str) -> None:
     assert said(refused("csv", {"spans.csv": whole})) == [(line, code)]
 
 
-def test_a_note_named_by_its_file_that_is_missing() -> None:
-    (problem,) = refused("csv", {"spans.csv": "File;Begin;Stop;Type\r\nn1.txt;0;4;NAME\r\n"})
-    assert (problem.file, problem.line, problem.code) == ("spans.csv", 2, "no text")
-    assert "n1.txt" in problem.message
-
-
-def test_texts_are_left_out_if_a_table_can_not_be_read() -> None:
-    (error,) = read_all("csv", table("note,start,end", "a,2,6"))
-    assert isinstance(error, NoteError)
-    assert said(error.problems) == [(1, "header")]
-
-
-def test_the_same_note_in_two_tables_is_refused() -> None:
-    rows = ["note,start,end,label", "a,2,6,NAME"]
-    files = table(*rows) | {"other.csv": "\n".join(rows)}
-    one, two = read_all("csv", files)
-    assert isinstance(one, ParsedNote)
-    assert isinstance(two, NoteError)
-    assert said(two.problems) == [(2, "same name")]
-
-
-SPREADSHEET = [
-    "=1+1",
-    "-5",
-    "'-5",
-    "'=1",
-    "+39 06",
-    "@x",
-    "a;=b",
-    "_x0041_",
-    "x_x000D_y",
-    "#N/A",
-    "1\r\n2",
-    "\x0c1\x0c2",
-    "\uffff",
-    '"q"',
-]
+SPREADSHEET = ["=1+1", "-5", "'-5", "'=1", "+39 06", "@x", "a;=b", "_x0041_", "x_x000D_y", "#N/A", "1\r\n2",
+               "\x0c1\x0c2", "\uffff", '"q"']  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])
 def test_texts_that_a_spreadsheet_could_take_for_something_else(kind: str) -> None:
-    text = "|".join(SPREADSHEET)
-    spans, at = [], 0
-    for word in SPREADSHEET:
-        white = len(word) - len(word.lstrip())
-        spans.append(Span(at + white, at + len(word), "-A", attributes=(("=kind", "=1+1"), ("-neg", True))))
-        at += len(word) + 1
+    text, spans = "|".join(SPREADSHEET), []
+    for word in re.finditer("[^|]+", text):
+        start = word.end() - len(word[0].lstrip())
+        spans.append(Span(start, word.end(), "-A", attributes=(("-neg", True), ("=kind", "=1+1"))))
     files, losses = write_one(kind, text, spans, {"-A": "-A"})
-    assert losses == []
     note = read_one(kind, files, {"-A": "-A"})
-    assert note.text == text
-    assert [(span, span.attributes) for span in note.spans or []] == [
-        (span, (("-neg", True), ("=kind", "=1+1"))) for span in spans
-    ]
+    assert (losses, note.text, facts(note.spans)) == ([], text, facts(spans))
+    # A span that no cell holds
+    files, losses = write_one(kind, "x" * 40_000, [Span(0, 40_000, "NAME")])
+    assert (losses, read_one(kind, files).spans) == ([], [Span(0, 40_000, "NAME")])
 
 
-def test_a_csv_has_a_mark_and_no_formula_for_other_programs() -> None:
-    files, _ = write_one("csv", TEXT, [Span(13, 17, "NAME"), Span(2, 6, "NAME", attributes=(("certainty", "low"),))])
-    assert files["a.txt"] == TEXT.encode()
-    assert list(csv.reader(io.StringIO(files["a.csv"].decode("utf-8-sig"), newline=""))) == [
-        ["note", "start", "end", "label", "text", "certainty"],
-        ["a", "2", "6", "NAME", "Anna", "low"],
-        ["a", "13", "17", "NAME", "'=1+1", ""],
-    ]
-
-
-def test_a_workbook_has_texts_for_other_programs() -> None:
-    files, _ = write_one("xlsx", TEXT, [Span(13, 17, "NAME"), Span(2, 6, "NAME", attributes=(("certainty", "low"),))])
-    (sheet,) = openpyxl.load_workbook(io.BytesIO(files["a.xlsx"])).worksheets
+def test_other_programs_see_texts_and_no_formula() -> None:
+    spans = [Span(13, 17, "NAME"), Span(2, 6, "NAME", attributes=(("certainty", "low"),))]
+    files = {kind: write_one(kind, TEXT, spans)[0] for kind in ("csv", "xlsx")}
+    assert files["csv"]["a.txt"] == TEXT.encode()
+    rows = csv.reader(io.StringIO(files["csv"]["a.csv"].decode("utf-8-sig"), newline=""))
+    assert [",".join(row) for row in rows] == [f"{HEAD},text,certainty", "a,2,6,NAME,Anna,low", "a,13,17,NAME,'=1+1,"]
+    (sheet,) = openpyxl.load_workbook(io.BytesIO(files["xlsx"]["a.xlsx"])).worksheets
     assert list(sheet.values) == [
         ("note", "start", "end", "label", "text", "certainty"),
         ("a", 2, 6, "NAME", "Anna", "low"),
@@ -181,15 +123,14 @@ def workbook(*sheets: list[list[object]]) -> bytes:
 
 def test_workbooks_of_other_programs() -> None:
     rows: list[list[object]] = [
-        ["note", "start", "end", "label", "text", "negated", "grade"],
+        [*HEAD.split(","), "text", "negated", "grade"],
         ["7", 0.0, 4, "NAME", 2069, True, 3],
         [7, "5", "9", "DATE", "Anna", False, None],
-        [None, None, None, None, None, None, None],
+        [None] * 7,
     ]
     files = {"x.xlsx": workbook(rows, [["other"], ["x"]], rows[:1]), "7.txt": b"2069 Anna"}
-    note = read_one("xlsx", files)
-    assert note.spans == [Span(0, 4, "NAME"), Span(5, 9, "DATE")]
-    assert [span.attributes for span in note.spans] == [(("grade", "3"), ("negated", True)), ()]
+    held = (("grade", "3"), ("negated", True))
+    assert facts(read_one("xlsx", files).spans) == [(0, 4, "NAME", held), (5, 9, "DATE", ())]
     assert XlsxFormat().claims("x.xlsx", files["x.xlsx"])
 
 
@@ -230,16 +171,7 @@ def test_more_rows_than_a_sheet_holds_go_to_further_sheets() -> None:
         for at in range(5):
             add(OutNote(f"n{at}", "Anna", [Span(0, 4, "NAME", attributes=(("a", str(at)),))]))
     assert [sheet.max_row for sheet in openpyxl.load_workbook(io.BytesIO(out.getvalue())).worksheets] == [3, 3, 2]
-    stored: dict[str, bytes] = {"spans.xlsx": out.getvalue()} | {f"n{at}.txt": b"Anna" for at in range(5)}
-    files: Files = Loaded(stored.__getitem__)
-    (group,), _ = format.group(stored)
-    notes = [note for note in format.read_many(group, files, NAMES) if isinstance(note, ParsedNote)]
-    assert [(note.name, note.spans) for note in notes] == [(f"n{at}", [Span(0, 4, "NAME")]) for at in range(5)]
-    assert [span.attributes for note in notes for span in note.spans or []] == [(("a", str(at)),) for at in range(5)]
-
-
-def test_a_span_that_no_cell_holds_is_kept() -> None:
-    text = "x" * 40_000
-    files, losses = write_one("xlsx", text, [Span(0, 40_000, "NAME")])
-    assert losses == []
-    assert read_one("xlsx", files).spans == [Span(0, 40_000, "NAME")]
+    notes = parsed(format, {"spans.xlsx": out.getvalue()} | {f"n{at}.txt": b"Anna" for at in range(5)})
+    assert [(note.name, facts(note.spans)) for note in notes] == [
+        (f"n{at}", [(0, 4, "NAME", (("a", str(at)),))]) for at in range(5)
+    ]

@@ -1,12 +1,16 @@
 """The one rule by which readers take a span."""
 
 import pytest
+from hypothesis import given
 
+from annotations.domain.formats.aligning import align, blank, rebuilt
 from annotations.domain.formats.base import LabelFinder
 from annotations.domain.formats.taking import SpanTaker
 from annotations.domain.notes import NoteError
 from annotations.domain.spans import Span
+from annotations.domain.tokens import Token, tokenize
 from tests.domain.formats.helpers import NAMES, said
+from tests.domain.strategies import texts
 
 TEXT = "😀 Anna Neri\r\nVia Roma"
 
@@ -26,18 +30,19 @@ def test_spans_are_taken_in_text_order_with_their_extras() -> None:
     assert (note.spans[0].confidence, note.spans[0].source) == (0.5, "m")
 
 
-@pytest.mark.parametrize(("start", "end"), [(3, 12), ("3", "12"), (3.0, 12.0)])
-def test_utf16_code_units(start: object, end: object) -> None:
-    found = taker(utf16=True)
-    found.take("NAME", start, end, quote="Anna Neri")
-    assert found.note("a").spans == [Span(2, 11, "NAME")]
-
-
-@pytest.mark.parametrize("quote", ["Neri\r\nVia", "Neri\nVia", "Neri Via"])
-def test_line_breaks_of_a_quote_may_differ(quote: str) -> None:
-    found = taker()
-    found.take("NAME", 7, 16, quote=quote)
-    assert found.note("a").spans == [Span(7, 16, "NAME")]
+def test_utf16_code_units_and_line_breaks_of_quotes() -> None:
+    for start, end in ((3, 12), ("3", "12"), (3.0, 12.0)):
+        found = taker(utf16=True)
+        found.take("NAME", start, end, quote="Anna Neri")
+        assert found.note("a").spans == [Span(2, 11, "NAME")]
+    for start, end, code in ((0, 1, "offsets"), (1, 4, "offsets"), (3, 23, "outside")):
+        found = taker(utf16=True)
+        found.take("NAME", start, end)
+        assert said(found.problems) == [(None, code)]
+    for quote in ("Neri\r\nVia", "Neri\nVia", "Neri Via"):
+        found = taker()
+        found.take("NAME", 7, 16, quote=quote)
+        assert found.note("a").spans == [Span(7, 16, "NAME")]
 
 
 def test_white_ends_duplicates_and_what_is_not_kept_are_warnings() -> None:
@@ -51,29 +56,18 @@ def test_white_ends_duplicates_and_what_is_not_kept_are_warnings() -> None:
     assert said(note.warnings) == [(1, "trimmed"), (2, "twice"), (3, "not kept")]
 
 
-@pytest.mark.parametrize(
-    ("label", "start", "end", "quote", "codes"),
-    [
-        ("PERSON", 2, 6, None, ["label"]),
-        (None, 2, 6, None, ["label"]),
-        (["NAME"], 2, 99, None, ["label", "outside"]),
-        ("NAME", 2, 6, "Anne", ["quote"]),
-        ("NAME", 2, 6, "", ["quote"]),
-        ("NAME", 6, 2, None, ["empty"]),
-        ("NAME", 2, 2, None, ["empty"]),
-        ("NAME", -1, 2, None, ["outside"]),
-        ("NAME", 2, 10**9, None, ["outside"]),
-        pytest.param("NAME", 2, 10**5000, None, ["offsets"], id="huge"),
-        ("NAME", True, 6, None, ["offsets"]),
-        ("NAME", None, 6, None, ["offsets"]),
-        ("NAME", 2.5, 6, None, ["offsets"]),
-        ("NAME", float("nan"), 6, None, ["offsets"]),
-        ("NAME", 2, float("inf"), None, ["offsets"]),
-        ("NAME", "٢", "6", None, ["offsets"]),
-        ("NAME", [2], {}, None, ["offsets"]),
-        ("NAME", 11, 13, None, ["white"]),
-    ],
-)
+PROBLEMS = [
+    ("PERSON", 2, 6, None, ["label"]), (None, 2, 6, None, ["label"]), (["NAME"], 2, 99, None, ["label", "outside"]),
+    ("NAME", 2, 6, "Anne", ["quote"]), ("NAME", 2, 6, "", ["quote"]), ("NAME", 6, 2, None, ["empty"]),
+    ("NAME", 2, 2, None, ["empty"]), ("NAME", -1, 2, None, ["outside"]), ("NAME", 2, 10**9, None, ["outside"]),
+    pytest.param("NAME", 2, 10**5000, None, ["offsets"], id="huge"), ("NAME", True, 6, None, ["offsets"]),
+    ("NAME", None, 6, None, ["offsets"]), ("NAME", 2.5, 6, None, ["offsets"]),
+    ("NAME", float("nan"), 6, None, ["offsets"]), ("NAME", 2, float("inf"), None, ["offsets"]),
+    ("NAME", "٢", "6", None, ["offsets"]), ("NAME", [2], {}, None, ["offsets"]), ("NAME", 11, 13, None, ["white"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("label", "start", "end", "quote", "codes"), PROBLEMS)
 def test_problems(label: object, start: object, end: object, quote: str | None, codes: list[str]) -> None:
     found = taker()
     found.take(label, start, end, line=7, quote=quote)
@@ -83,9 +77,42 @@ def test_problems(label: object, start: object, end: object, quote: str | None, 
     assert all(problem.file == "a.json" and "Ann" not in problem.message for problem in raised.value.problems)
 
 
-@pytest.mark.parametrize(("start", "end", "code"), [(0, 1, "offsets"), (1, 4, "offsets"), (3, 23, "outside")])
-def test_problems_in_utf16(start: int, end: int, code: str) -> None:
-    found = taker(utf16=True)
-    found.take("NAME", start, end)
-    assert said(found.problems) == [(None, code)]
-    assert "UTF-16" in found.problems[0].message
+# ── Aligning ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@given(texts())
+def test_tokens_are_found_where_they_were(text: str) -> None:
+    tokens = tokenize(text)
+    found = align(text, [text[token.start : token.end] for token in tokens])
+    assert (found.tokens, found.missing, found.changed) == (tokens, None, [])
+    assert blank(text, found.at)
+
+
+REWRITTEN_TOKENS = [
+    ("(A)", "-LRB-A-RRB-", 3), ("[A]", "-lsb-A-rsb-", 3), ("“A”", "``A''", 3), ('"A"', "``A''", 3), ("''A", "``A", 3),
+    ("it’s", "it's", 4), ("1/2", "1\\/2", 3), ("a…", "a...", 2), ("a–b", "a--b", 3), ("New\n York", "New York", 9),
+    ("NewYork", "New York", 7), ("-LRB-", "-LRB-", 5),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "word", "end"), REWRITTEN_TOKENS)
+def test_tokens_written_in_another_way(text: str, word: str, end: int) -> None:
+    found = align(text + " b", [word, "b"])
+    assert found.missing is None
+    assert found.tokens == [Token(0, end), Token(end + 1, end + 2)]
+
+
+def test_the_first_word_that_does_not_follow() -> None:
+    found = align("a b c", ["a", "c", "b"])
+    assert (found.tokens, found.missing, found.at) == ([Token(0, 1)], 1, 1)
+    assert not blank("a b c", found.at)
+
+
+def test_characters_that_nobody_sees_are_free() -> None:
+    assert align("\ufeffa\x01\u200db", ["a", "b"]).tokens == [Token(1, 2), Token(4, 5)]
+    assert align("a\x01b", ["a", "\x01", "b"]).tokens == [Token(0, 1), Token(1, 2), Token(2, 3)]
+
+
+def test_a_text_of_tokens() -> None:
+    assert rebuilt([["Dr.", "Neri"], ["Via"]]) == ("Dr. Neri\nVia", [Token(0, 3), Token(4, 8), Token(9, 12)])
+    assert rebuilt([]) == ("", [])

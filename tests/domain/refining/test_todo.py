@@ -20,9 +20,9 @@ def todo():
 
 def test_a_new_list_is_open_and_in_order(todo):
     assert [(item.number, item.span) for item in todo.items] == [(1, ROSSI), (2, PARKINSON), (3, TORINO)]
-    assert len(todo.open()) == 3 and todo.done() == []
+    assert (len(todo.open()), todo.done(), todo.items[0].span.confidence) == (3, [], 0.9)
     assert todo.results() == [ROSSI, PARKINSON, TORINO]
-    assert todo.items[0].span.confidence == 0.9
+    assert len(todo.keep(1, "x" * 9000).items[0].decision.reason) == LONGEST_REASON
 
 
 def test_each_decision(todo):
@@ -45,26 +45,17 @@ def test_a_change_that_changes_nothing_keeps_and_white_space_is_left_out(todo):
     assert todo.update(1, "", start=3).items[0].result == ROSSI
 
 
-@pytest.mark.parametrize(
-    ("number", "change", "said"),
-    [
-        (4, {}, "4.*3"),
-        (0, {}, "0"),
-        (1, {"label": "TOWN"}, "“TOWN”.*CITY, DOCTOR, PATIENT"),
-        (1, {"start": 15}, "15-14"),
-        (3, {"end": 42}, "42"),
-        (1, {"start": 27, "end": 30}, "4-14"),
-        (1, {"end": 20}, "2"),
-        (2, {"start": 15, "end": 16}, "16-25|white"),
-    ],
-)
+REFUSED = [
+    (4, {}, "4.*3"), (0, {}, "0"), (1, {"label": "TOWN"}, "“TOWN”.*CITY, DOCTOR, PATIENT"),
+    (1, {"start": 15}, "15-14"), (3, {"end": 42}, "42"), (1, {"start": 27, "end": 30}, "4-14"), (1, {"end": 20}, "2"),
+    (2, {"start": 15, "end": 16}, "16-25|white"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("number", "change", "said"), REFUSED)
 def test_what_is_refused(todo, number, change, said):
     with pytest.raises(Refused, match=said):
         todo.update(number, "", **change)
-
-
-def test_long_reasons_are_cut(todo):
-    assert len(todo.keep(1, "x" * 9000).items[0].decision.reason) == LONGEST_REASON
 
 
 def test_the_last_check_and_what_settles_it(todo):

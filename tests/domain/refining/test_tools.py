@@ -33,23 +33,17 @@ def call(state, name, /, **arguments):
     return tools.call(state, name, arguments)
 
 
-def test_the_list_with_states(state):
+def test_the_list_with_states_and_pages(state):
     state, answer = call(state, "list_annotations")
     assert [row["text"] for row in answer["annotations"]] == ["Anna Rossi", "Parkinson", "Torino", "Rossi"]
     assert answer["open"] == answer["total"] == 4 and answer["labels"] == sorted(LABELS)
     state, _ = call(state, "keep", reason="A person.")
-    _, done = call(state, "list_annotations", state="done")
-    assert done["annotations"] == [
-        {"number": 1, "start": 4, "end": 14, "text": "Anna Rossi", "label": "PATIENT", "state": "done",
-         "decision": {"action": "keep", "reason": "A person."}}
-    ]  # fmt: skip
+    (done,) = call(state, "list_annotations", state="done")[1]["annotations"]
+    assert done.pop("decision") == {"action": "keep", "reason": "A person."}
+    assert done == {"number": 1, "start": 4, "end": 14, "text": "Anna Rossi", "label": "PATIENT", "state": "done"}
     _, left = call(state, "list_annotations", state="open", first=3)
     assert [row["number"] for row in left["annotations"]] == [3, 4]
-
-
-def test_a_long_list_comes_in_pages():
-    text = "a " * 250
-    long = State.of(Todo.of(text, [Span(2 * n, 2 * n + 1, "CITY") for n in range(250)], LABELS))
+    long = State.of(Todo.of("a " * 250, [Span(2 * n, 2 * n + 1, "CITY") for n in range(250)], LABELS))
     seen, first = [], 1
     while first:
         _, answer = call(long, "list_annotations", first=first)
@@ -80,13 +74,7 @@ def test_validate_and_skills(state):
 def test_a_class_and_ends_changed_one_after_the_other(state):
     state, _ = call(state, "change_ends", number=1, text="Dr. Anna Rossi", reason="The title.")
     state, answer = call(state, "change_class", number=1, label="DOCTOR", reason="After “Dr.”")
-    assert answer["decision"] | {"reason": ""} == {
-        "action": "update",
-        "reason": "",
-        "start": 0,
-        "end": 14,
-        "label": "DOCTOR",
-    }
+    assert [answer["decision"][key] for key in ("action", "start", "end", "label")] == ["update", 0, 14, "DOCTOR"]
     state, answer = call(state, "change_ends", number=1, start=9, end=14, reason="The surname.")
     assert state.todo.results()[0] == Span(9, 14, "DOCTOR") and answer["next"] == state.current == 2
     state, _ = call(state, "remove", reason="A disease.")
@@ -95,12 +83,9 @@ def test_a_class_and_ends_changed_one_after_the_other(state):
 
 def test_memory_of_the_same_string_and_label(state):
     state, _ = call(state, "change_ends", number=1, text="Rossi", reason="The surname.")
-    _, answer = call(state, "recall", number=4)
-    assert answer["earlier_decisions"] == []  # “Anna Rossi” is another string
-    twice = State.of(
-        Todo.of("Rossi y ROSSI y Rossi", [Span(0, 5, "PATIENT"), Span(8, 13, "PATIENT"), Span(16, 21, "CITY")], LABELS)
-    )
-    twice, _ = call(twice, "remove", number=1, reason="A soup.")
+    assert call(state, "recall", number=4)[1]["earlier_decisions"] == []  # “Anna Rossi” is another string
+    spans = [Span(0, 5, "PATIENT"), Span(8, 13, "PATIENT"), Span(16, 21, "CITY")]
+    twice, _ = call(State.of(Todo.of("Rossi y ROSSI y Rossi", spans, LABELS)), "remove", number=1, reason="A soup.")
     expected = [{"number": 1, "action": "remove", "label": "PATIENT", "reason": "A soup."}]
     assert call(twice, "recall")[1]["earlier_decisions"] == expected
     assert call(twice, "show_context")[1]["earlier_decisions"] == expected
@@ -118,54 +103,45 @@ def test_finishing_needs_every_decision_and_no_fault(state):
     assert not call(state, "remove", number=1, reason="No.")[0].finished
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "words"),
-    [
-        ("delete_all", {}, "“delete_all”"),
-        ("keep", {}, "“reason”"),
-        ("keep", {"reason": " "}, "“reason”"),
-        ("keep", {"reason": 3}, "“reason”"),
-        ("keep", {"reason": "x", "number": True}, "“number”"),
-        ("keep", {"reason": "x", "number": 0}, "“number” 1"),
-        ("keep", {"reason": "x", "number": 9}, "9 4"),
-        ("keep", {"reason": "x", "path": "/etc"}, "“path” number reason"),
-        ("keep", ["x"], "JSON"),
-        ("show_context", {"before": 401}, "“before” 0 400"),
-        ("list_annotations", {"state": "late"}, "“state” all open done"),
-        ("change_class", {"reason": "x", "label": "KING"}, "“KING”"),
-        ("change_ends", {"reason": "x"}, "“text” “start” “end”"),
-        ("change_ends", {"reason": "x", "text": "Torino"}, "1"),
-        ("change_ends", {"reason": "x", "text": "Rossi", "start": 1}, "“text” “start” “end”"),
-        ("change_ends", {"reason": "x", "start": 44, "end": 50}, "44-50 4-14"),
-        ("change_ends", {"reason": "x", "end": 30}, "4-30 2"),
-        ("load_skill", {"name": "n" * 2001}, "“name” 2000"),
-    ],
-)  # fmt: skip
+REFUSALS = [
+    ("delete_all", {}, "“delete_all”"),
+    ("keep", {}, "“reason”"),
+    ("keep", {"reason": " "}, "“reason”"),
+    ("keep", {"reason": 3}, "“reason”"),
+    ("keep", {"reason": "x", "number": True}, "“number”"),
+    ("keep", {"reason": "x", "number": 0}, "“number” 1"),
+    ("keep", {"reason": "x", "number": 9}, "9 4"),
+    ("keep", {"reason": "x", "path": "/etc"}, "“path” number reason"),
+    ("keep", ["x"], "JSON"),
+    ("show_context", {"before": 401}, "“before” 0 400"),
+    ("list_annotations", {"state": "late"}, "“state” all open done"),
+    ("change_class", {"reason": "x", "label": "KING"}, "“KING”"),
+    ("change_ends", {"reason": "x"}, "“text” “start” “end”"),
+    ("change_ends", {"reason": "x", "text": "Torino"}, "1"),
+    ("change_ends", {"reason": "x", "text": "Rossi", "start": 1}, "“text” “start” “end”"),
+    ("change_ends", {"reason": "x", "start": 44, "end": 50}, "44-50 4-14"),
+    ("change_ends", {"reason": "x", "end": 30}, "4-30 2"),
+    ("load_skill", {"name": "n" * 2001}, "“name” 2000"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "arguments", "words"), REFUSALS)
 def test_refusals(state, name, arguments, words):
     after, answer = tools.call(state, name, arguments)
     assert list(answer) == ["refused"] and all(word in answer["refused"] for word in words.split())
     assert after.todo == state.todo and after.history[-1].refused == answer["refused"]
 
 
-@pytest.mark.parametrize(
-    ("component", "missing"),
-    [
-        ("skills", "load_skill"),
-        ("validators", "validate"),
-        ("memory", "recall"),
-        ("todo", "list_annotations"),
-        ("context", "show_context"),
-    ],
-)
-def test_a_component_switched_off_has_no_tool(state, component, missing):
-    bare = State.of(state.todo, components=ALL - {Component(component)})
-    assert missing not in [tool.name for tool in tools.tools(bare.components)]
-    assert call(bare, missing)[1]["refused"].count(f"“{missing}”")
-
-
-def test_without_memory_context_tells_no_decisions(state):
-    bare = State.of(state.todo, components=ALL - {Component.MEMORY})
-    assert "earlier_decisions" not in call(bare, "show_context")[1]
+def test_a_component_switched_off_has_no_tool(state):
+    tool_of = {"skills": "load_skill", "validators": "validate", "memory": "recall", "todo": "list_annotations"}
+    for component, missing in (tool_of | {"context": "show_context"}).items():
+        bare = State.of(state.todo, components=ALL - {Component(component)})
+        assert missing not in [tool.name for tool in tools.tools(bare.components)]
+        assert call(bare, missing)[1]["refused"].count(f"“{missing}”")
+        assert component != "memory" or "earlier_decisions" not in call(bare, "show_context")[1]
+    for tool in tools.TOOLS:
+        schema = json.loads(json.dumps(tool.schema()))
+        assert schema["additionalProperties"] is False and set(schema["required"]) <= set(schema["properties"])
 
 
 def test_without_a_list_or_last_check_nothing_holds_the_agent_back(state):
@@ -174,12 +150,6 @@ def test_without_a_list_or_last_check_nothing_holds_the_agent_back(state):
     same = same.keep(1, "").update(2, "", start=4, end=14)
     assert len(call(State.of(same), "finish")[1]["problems"]) == 2
     assert call(State.of(same, components=ALL - {Component.FINAL_VALIDATION}), "finish")[1]["finished"]
-
-
-def test_schemas_are_json(state):
-    for tool in tools.TOOLS:
-        schema = json.loads(json.dumps(tool.schema()))
-        assert schema["additionalProperties"] is False and set(schema["required"]) <= set(schema["properties"])
 
 
 NUMBERS = st.integers(-1, 6)

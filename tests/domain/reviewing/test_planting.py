@@ -6,19 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotations.domain.reviewing import planting
 from annotations.domain.reviewing.aliases import Aliases
-from annotations.domain.reviewing.planting import (
-    Candidate,
-    Found,
-    Marked,
-    Missed,
-    Page,
-    choose,
-    is_drawn,
-    left_over,
-    nearest,
-    outcome,
-)
+from annotations.domain.reviewing.planting import Candidate, Found, Marked, Missed, Page
 from annotations.domain.reviewing.precision import Rate
 
 TEXT = "Mario Rossi, 54 anni, a Torino dal dott. Bianchi. Rossi torna a Torino Nord."
@@ -36,7 +26,7 @@ MANY = [Candidate(n, 10 * n, 10 * n + 5, "runs") for n in range(1, 9)]
 
 
 def planted(note, candidates=MANY, key=KEY, run=1, share=20):
-    return choose(key, run, note, candidates) if is_drawn(key, run, note, share) else []
+    return planting.choose(key, run, note, candidates) if planting.is_drawn(key, run, note, share) else []
 
 
 def test_a_draw_can_be_repeated_and_depends_on_key_and_run():
@@ -44,6 +34,12 @@ def test_a_draw_can_be_repeated_and_depends_on_key_and_run():
     assert drawn == {note: planted(note, list(reversed(MANY))) for note in range(300)}
     assert drawn != {note: planted(note, key=b"another") for note in range(300)}
     assert drawn != {note: planted(note, run=2) for note in range(300)}
+    assert not any(planted(note, []) for note in range(100))
+    assert not any(planted(note, share=0) for note in range(1_000))
+    # Likely identifiers are planted only where none is known.
+    likely = [Candidate(n, 10 * n, 10 * n + 5, "string") for n in range(20, 24)]
+    assert {one.known for note in range(100) for one in planting.choose(KEY, 1, note, [*likely, *MANY])} == {"runs"}
+    assert all(planting.choose(KEY, 1, note, likely) for note in range(100))
 
 
 def test_about_the_share_of_notes_has_one_or_two():
@@ -54,17 +50,6 @@ def test_about_the_share_of_notes_has_one_or_two():
     assert [bool(n) for n in few] == [bool(n) for n in counts] and max(few) == 1, "two only where there is room"
     chosen = [one.pk for note in range(2_000) for one in planted(note)]
     assert all(45 < chosen.count(one.pk) < 110 for one in MANY), "all about equally often"
-
-
-def test_without_candidates_or_with_a_share_of_0_nothing_is_planted():
-    assert not any(planted(note, []) for note in range(100))
-    assert not any(planted(note, share=0) for note in range(1_000))
-
-
-def test_likely_identifiers_are_planted_only_where_none_is_known():
-    likely = [Candidate(n, 10 * n, 10 * n + 5, "string") for n in range(20, 24)]
-    assert {one.known for note in range(100) for one in choose(KEY, 1, note, [*likely, *MANY])} == {"runs"}
-    assert all(choose(KEY, 1, note, likely) for note in range(100))
 
 
 def eligible(suggestions, gold):
@@ -84,60 +69,53 @@ def test_only_suggestions_that_nothing_on_the_page_gives_away():
     assert eligible([age, doctor], [there]) == [age], "gold overlaps it"
     assert eligible([name], [Marked(again.start, again.end)]) == [], "gold elsewhere has some of its words"
     tried = []
-    chosen = choose(KEY, 1, 1, [age, doctor], lambda one: tried.append(one) or one is doctor)
+    chosen = planting.choose(KEY, 1, 1, [age, doctor], lambda one: tried.append(one) or one is doctor)
     assert chosen == [doctor] and len(tried) <= 2
 
 
 # ── Found and missed ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
-    ("marked", "result", "whole"),
-    [
-        ([], Found.MISSED, False),
-        ([("54 anni", True)], Found.MISSED, False),
-        ([("Mario Rossi", True)], Found.FOUND, True),
-        ([("Mario Rossi,", True)], Found.FOUND, True),
-        ([("Mario", True), ("Rossi", True)], Found.FOUND, True),
-        (
-            [("Mari", True), ("Rossi", True)],
-            Found.FOUND,
-            True,
-        ),  # a part of a word is enough
-        ([("Rossi", True)], Found.PARTLY, False),
-        ([(", ", True)], Found.MISSED, False),  # touching is not overlapping
-        ([("Mario Rossi", False)], Found.ELSEWHERE, True),
-        ([("Rossi", False)], Found.ELSEWHERE, False),
-        ([("Mario", True), ("Rossi", False)], Found.FOUND, True),
-    ],
-)
+RESULTS = [
+    ([], Found.MISSED, False), ([("54 anni", True)], Found.MISSED, False),
+    ([("Mario Rossi", True)], Found.FOUND, True), ([("Mario Rossi,", True)], Found.FOUND, True),
+    ([("Mario", True), ("Rossi", True)], Found.FOUND, True),
+    ([("Mari", True), ("Rossi", True)], Found.FOUND, True),  # a part of a word is enough
+    ([("Rossi", True)], Found.PARTLY, False),
+    ([(", ", True)], Found.MISSED, False),  # touching is not overlapping
+    ([("Mario Rossi", False)], Found.ELSEWHERE, True), ([("Rossi", False)], Found.ELSEWHERE, False),
+    ([("Mario", True), ("Rossi", False)], Found.FOUND, True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("marked", "result", "whole"), RESULTS)
 def test_the_result_of_a_review(marked, result, whole):
     spans = [Marked(TEXT.index(w), TEXT.index(w) + len(w), 1, own) for w, own in marked]
-    assert outcome(TEXT, at("Mario Rossi"), spans) == (result, whole)
+    assert planting.outcome(TEXT, at("Mario Rossi"), spans) == (result, whole)
 
 
 def test_the_nearest_span_shares_the_most_characters():
     short, wide = Marked(6, 11, 1), Marked(0, 20, 2)
-    assert nearest(at("Mario Rossi"), [short, wide]) == wide
-    assert nearest(at("Rossi"), [short, wide]) == short, "of two spans that contain it, the shorter one"
-    assert nearest(at("54 anni"), [short]) is None
+    assert planting.nearest(at("Mario Rossi"), [short, wide]) == wide
+    assert planting.nearest(at("Rossi"), [short, wide]) == short, "of two spans that contain it, the shorter one"
+    assert planting.nearest(at("54 anni"), [short]) is None
 
 
 # ── Estimates ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_missed_share_counts_partly_found_leaks_as_not_missed():
-    assert Missed(found=16, partly=1, missed=3).rate == Rate(3, 20)
+# ── Estimates ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_the_estimate_of_missed_identifiers():
-    left = left_over(85, Rate(15, 100))
+    assert Missed(found=16, partly=1, missed=3).rate == Rate(3, 20)
+    left = planting.left_over(85, Rate(15, 100))
     assert left is not None and left.expected == pytest.approx(15.0)
-    assert left.least == pytest.approx(85 * 0.0931 / 0.9069, rel=0.01)  # Wilson: 9.31% to 23.28%
-    assert left.most == pytest.approx(85 * 0.2328 / 0.7672, rel=0.01)
-    assert left_over(85, Rate(3, 19)) is None, "too few"
-    assert left_over(0, Rate(20, 20)) is None
-    none = left_over(10, Rate(0, 40))
+    # Wilson: 9.31% to 23.28%
+    assert (left.least, left.most) == pytest.approx((85 * 0.0931 / 0.9069, 85 * 0.2328 / 0.7672), rel=0.01)
+    assert planting.left_over(85, Rate(3, 19)) is None, "too few"
+    assert planting.left_over(0, Rate(20, 20)) is None
+    none = planting.left_over(10, Rate(0, 40))
     assert none is not None and none.expected == 0 and none.most > 0
 
 

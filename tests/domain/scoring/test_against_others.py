@@ -74,71 +74,54 @@ def micro(table: ScoreTable, unit: str, granularity: Granularity) -> Rates:
     return sum(table.level(unit, granularity).classes.values(), Rates(0, 0, 0, 0))
 
 
+def rates_of(scores) -> list[tuple]:
+    """The precision, recall, F1 and support of each label, as seqeval and scikit-learn give them."""
+    return [pytest.approx(each) for each in zip(*scores, strict=True)]
+
+
 def test_spans_are_counted_like_in_seqeval() -> None:
     notes = random_notes(1)
     level = scored(notes).level("entity", Granularity.SUBCATEGORY)
-    gold, predicted = tags(notes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        p, r, f, support = seqeval_scores(gold, predicted, scheme=IOB2, average=None)
-        micro_p, micro_r, micro_f, _ = seqeval_scores(gold, predicted, scheme=IOB2, average="micro")
-        macro_p, macro_r, _, _ = seqeval_scores(gold, predicted, scheme=IOB2, average="macro")
-        by_gold_p, by_gold_r, _, _ = seqeval_scores(gold, predicted, scheme=IOB2, average="weighted")
-    for at, label in enumerate(LABELS):
-        rates = level.classes[label]
-        assert (rates.precision, rates.recall, rates.f1, rates.gold) == pytest.approx(
-            (p[at], r[at], f[at], support[at])
-        )
+        theirs = {how: seqeval_scores(*tags(notes), scheme=IOB2, average=how)
+                  for how in (None, "micro", "macro", "weighted")}  # fmt: skip
+    classes = [level.classes[label] for label in LABELS]
+    assert [(one.precision, one.recall, one.f1, one.gold) for one in classes] == rates_of(theirs[None])
     shown = level.as_dict()
-    assert (shown["micro"]["precision"], shown["micro"]["recall"]) == pytest.approx((micro_p, micro_r))
-    assert shown["micro"]["f1"] == pytest.approx(micro_f)
-    assert (shown["macro"]["precision"], shown["macro"]["recall"]) == pytest.approx((macro_p, macro_r))
-    assert (shown["weighted"]["precision"], shown["weighted"]["recall"]) == pytest.approx((by_gold_p, by_gold_r))
+    assert shown["micro"]["f1"] == pytest.approx(theirs["micro"][2])
+    for average in ("micro", "macro", "weighted"):
+        assert (shown[average]["precision"], shown[average]["recall"]) == pytest.approx(theirs[average][:2])
 
 
 def test_tokens_are_counted_like_in_scikit_learn() -> None:
     notes = random_notes(1)
     table = scored(notes)
     gold, predicted = ([tag[2:] or "O" for note in side for tag in note] for side in tags(notes))
-    p, r, f, support = precision_recall_fscore_support(gold, predicted, labels=LABELS, average=None)
-    for at, label in enumerate(LABELS):
-        rates = table.level("token", Granularity.SUBCATEGORY).classes[label]
-        assert (rates.precision, rates.recall, rates.f1, rates.gold) == pytest.approx(
-            (p[at], r[at], f[at], support[at])
-        )
-    found = micro(table, "token", Granularity.SUBCATEGORY)
-    micro_p, micro_r, micro_f, _ = precision_recall_fscore_support(gold, predicted, labels=LABELS, average="micro")
-    assert (found.precision, found.recall, found.f1) == pytest.approx((micro_p, micro_r, micro_f))
+    classes = [table.level("token", Granularity.SUBCATEGORY).classes[label] for label in LABELS]
+    theirs = precision_recall_fscore_support(gold, predicted, labels=LABELS, average=None)
+    assert [(one.precision, one.recall, one.f1, one.gold) for one in classes] == rates_of(theirs)
+    binary = [[mark != "O" for mark in side] for side in (gold, predicted)]
+    for granularity, theirs in (
+        (Granularity.SUBCATEGORY, precision_recall_fscore_support(gold, predicted, labels=LABELS, average="micro")),
+        (Granularity.BINARY, precision_recall_fscore_support(*binary, average="binary")),
+    ):
+        found = micro(table, "token", granularity)
+        assert (found.precision, found.recall, found.f1) == pytest.approx(theirs[:3])
     matrix = confusion_matrix(gold, predicted, labels=[*LABELS, "O"]).tolist()
     matrix[-1][-1] = 0  # unmarked tokens don't count in the confusion matrix
     assert table.token_confusion.rows == matrix
-    binary = [[mark != "O" for mark in side] for side in (gold, predicted)]
-    binary_p, binary_r, binary_f, _ = precision_recall_fscore_support(*binary, average="binary")
-    found = micro(table, "token", Granularity.BINARY)
-    assert (found.precision, found.recall, found.f1) == pytest.approx((binary_p, binary_r, binary_f))
-
-
-def nervaluated(notes: list[Note]) -> dict:
-    sides = [
-        [[{"label": s.label, "start": s.start, "end": s.end} for s in note[side]] for note in notes] for side in (1, 2)
-    ]
-    return Evaluator(*sides, tags=LABELS, loader="dict").evaluate()["overall"]
 
 
 def test_spans_that_don_t_touch_are_counted_like_in_nervaluate() -> None:
     notes = random_notes(1, gap=2)
-    table = scored(notes)
-    theirs = nervaluated(notes)
+    sides = [
+        [[{"label": s.label, "start": s.start, "end": s.end} for s in note[side]] for note in notes] for side in (1, 2)
+    ]
+    theirs = Evaluator(*sides, tags=LABELS, loader="dict").evaluate()["overall"]
     for scheme, granularity in (("strict", Granularity.SUBCATEGORY), ("exact", Granularity.BINARY)):
-        found = micro(table, "entity", granularity)
-        assert (found.right, found.predicted, found.gold) == (
-            theirs[scheme].correct,
-            theirs[scheme].actual,
-            theirs[scheme].possible,
-        )
-
-
-def test_touching_spans_are_not_paired_unlike_in_nervaluate() -> None:
-    """nervaluate pairs these two spans (`ent_type`: one correct, nothing missed)."""
-    note = ("parola12", [Span(0, 6, "A")], [Span(6, 8, "A")])
-    assert scored([note]).kinds == {"missed": 1, "spurious": 1, "label": 0, "boundary": 0, "both": 0}
+        found, other = micro(scored(notes), "entity", granularity), theirs[scheme]
+        assert (found.right, found.predicted, found.gold) == (other.correct, other.actual, other.possible)
+    # nervaluate pairs these two spans (`ent_type`: one correct, nothing missed), and deidreview doesn't.
+    touching = ("parola12", [Span(0, 6, "A")], [Span(6, 8, "A")])
+    assert scored([touching]).kinds == {"missed": 1, "spurious": 1, "label": 0, "boundary": 0, "both": 0}

@@ -11,7 +11,7 @@ from annotations.domain.scoring import Rates, Scorer, ScoreTable
 from annotations.domain.scoring.errors import Kind
 from annotations.domain.scoring.tally import Criterion
 from annotations.domain.spans import Span, SpanError
-from annotations.domain.tokens import Token, split_at, tokenize
+from annotations.domain.tokens import split_at, tokenize
 from tests.domain.strategies import spans_of, texts
 
 LABELS = ("PATIENT", "DOCTOR", "CITY", "DATE")
@@ -48,15 +48,26 @@ PREDICTED = spans((0, 5, "PATIENT"), (14, 20, "CITY"), (38, 45, "PATIENT"), (46,
 
 def test_the_six_levels_by_hand() -> None:
     table = score((TEXT, GOLD, PREDICTED))
-    assert micro(table, "entity", SUB) == (4, 1, 4)
-    assert micro(table, "entity", CAT) == (4, 2, 4)
-    assert micro(table, "entity", BIN) == (4, 2, 4)
+    entity = [micro(table, "entity", granularity) for granularity in (SUB, CAT, BIN)]
+    assert entity == [(4, 1, 4), (4, 2, 4), (4, 2, 4)]
     # Tokens. Gold: Mario Rossi | Torino | 3 / 4 | Bianchi = 7; predicted: Mario | Torino | Bianchi | Anna = 4.
-    assert micro(table, "token", SUB) == (4, 2, 7)
-    assert micro(table, "token", CAT) == (4, 3, 7)
-    assert micro(table, "token", BIN) == (4, 3, 7)
+    token = [micro(table, "token", granularity) for granularity in (SUB, CAT, BIN)]
+    assert token == [(4, 2, 7), (4, 3, 7), (4, 3, 7)]
     # 14 tokens: Mario Rossi a Torino il 3 / 4 dal dott . Bianchi Anna . Wrong: Rossi, 3, /, 4, Bianchi and Anna.
     assert (table.tokens, table.accuracy) == (14, 8 / 14)
+    # Tokens are split at gold and predicted spans.
+    table = score(("GambiaHome", spans((0, 6, "CITY")), spans((0, 10, "CITY"))))
+    assert (table.tokens, micro(table, "token", SUB)) == (2, (2, 1, 1))
+    # Two labels with equal bounds are one span at coarser granularities.
+    table = score((TEXT, spans((0, 11, "PATIENT"), (0, 11, "DOCTOR")), spans((0, 11, "PATIENT"))))
+    assert micro(table, "entity", SUB) == (1, 1, 2)
+    assert micro(table, "entity", CAT) == micro(table, "entity", BIN) == (1, 1, 1)
+    assert table.strict == Rates.paired(1, 1, 1)
+    # Two halves cover a name.
+    table = score((TEXT, spans((0, 11, "PATIENT")), spans((0, 5, "DOCTOR"), (6, 11, "CITY"))))
+    assert table.all_found == dict.fromkeys(Criterion, 0) | {Criterion.COVERED: 1}
+    assert table.notes_with_miss == 0
+    assert (micro(table, "token", BIN), micro(table, "entity", BIN)) == ((2, 2, 2), (2, 0, 1))
 
 
 def test_averages_by_hand() -> None:
@@ -77,32 +88,15 @@ def test_averages_by_hand() -> None:
 def test_error_kinds_by_hand() -> None:
     table = score((TEXT, GOLD, PREDICTED))
     assert table.kinds == {"missed": 1, "spurious": 1, "label": 1, "boundary": 1, "both": 0}
-    labels = table.spans.labels
-    assert labels == ["PATIENT", "DOCTOR", "CITY", "DATE", ""]
-    cells = {
-        (gold, predicted): n
-        for gold, row in zip(labels, table.spans.rows, strict=True)
-        for predicted, n in zip(labels, row, strict=True)
-        if n
-    }
-    assert set(cells.values()) == {1}
-    assert set(cells) == {
-        ("PATIENT", "PATIENT"),
-        ("DOCTOR", "PATIENT"),
-        ("CITY", "CITY"),
-        ("DATE", ""),
-        ("", "CITY"),
-    }
+    # Rows: gold; columns: predicted.
+    assert table.spans.labels == ["PATIENT", "DOCTOR", "CITY", "DATE", ""]
+    assert table.spans.rows == [[1, 0, 0, 0, 0], [1, 0, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 0, 1], [0, 0, 1, 0, 0]]
 
 
 def test_errors_are_in_text_order_with_gold_and_prediction() -> None:
     errors = Scorer(LABELS, CATEGORY).add(TEXT, GOLD, PREDICTED)
-    assert [(error.kind, error.start, error.end) for error in errors] == [
-        (Kind.BOUNDARY, 0, 11),
-        (Kind.MISSED, 24, 27),
-        (Kind.LABEL, 38, 45),
-        (Kind.SPURIOUS, 46, 50),
-    ]
+    found = [(error.kind, error.start, error.end) for error in errors]
+    assert found == [(Kind.BOUNDARY, 0, 11), (Kind.MISSED, 24, 27), (Kind.LABEL, 38, 45), (Kind.SPURIOUS, 46, 50)]
     assert errors[2].gold == (38, 45, "DOCTOR") and errors[2].predicted == (38, 45, "PATIENT")
     (both,) = Scorer(LABELS, CATEGORY).add(TEXT, spans((0, 11, "PATIENT")), spans((6, 13, "DOCTOR")))
     assert both.kind is Kind.BOTH
@@ -124,14 +118,6 @@ def test_found_covered_and_tolerant_by_hand() -> None:
     assert (residual["low"], residual["high"]) == pytest.approx((0.0615, 0.7923), abs=1e-4)  # Wilson, 1 of 3
 
 
-def test_two_halves_cover_a_name() -> None:
-    table = score((TEXT, spans((0, 11, "PATIENT")), spans((0, 5, "DOCTOR"), (6, 11, "CITY"))))
-    assert table.all_found == dict.fromkeys(Criterion, 0) | {Criterion.COVERED: 1}
-    assert table.notes_with_miss == 0
-    assert micro(table, "token", BIN) == (2, 2, 2)
-    assert micro(table, "entity", BIN) == (2, 0, 1)
-
-
 def test_overlap_binary_by_hand() -> None:
     """Xu et al. 2026, section 4: a span that overlaps gold of any class is right, with all its tokens."""
     table = score((TEXT, GOLD, PREDICTED))
@@ -140,15 +126,15 @@ def test_overlap_binary_by_hand() -> None:
     assert table.overlap_spans == Rates(predicted=4, right=3, gold=4, found=3)
 
 
-@pytest.mark.parametrize(
-    "gold, predicted, any_label, same_label",
-    [
-        ((0, 11, "PATIENT"), (0, 7, "PATIENT"), 1, 1),  # 7/11 = 0.636
-        ((0, 11, "PATIENT"), (0, 6, "PATIENT"), 0, 0),  # 6/11 = 0.545
-        ((0, 11, "PATIENT"), (1, 11, "DOCTOR"), 1, 0),
-        ((0, 5, "PATIENT"), (6, 11, "PATIENT"), 0, 0),  # they don't overlap
-    ],
-)
+TOLERANT = [
+    ((0, 11, "PATIENT"), (0, 7, "PATIENT"), 1, 1),  # 7/11 = 0.636
+    ((0, 11, "PATIENT"), (0, 6, "PATIENT"), 0, 0),  # 6/11 = 0.545
+    ((0, 11, "PATIENT"), (1, 11, "DOCTOR"), 1, 0),
+    ((0, 5, "PATIENT"), (6, 11, "PATIENT"), 0, 0),  # they don't overlap
+]
+
+
+@pytest.mark.parametrize("gold, predicted, any_label, same_label", TOLERANT)
 def test_text_and_position_with_tolerance(gold, predicted, any_label, same_label) -> None:
     table = score((TEXT, spans(gold), spans(predicted)))
     assert (table.tolerant.right, table.tolerant_label.right) == (any_label, same_label)
@@ -162,21 +148,6 @@ def test_matching_is_optimal_not_greedy() -> None:
     assert table.kinds == {"missed": 0, "spurious": 0, "label": 0, "boundary": 2, "both": 0}
 
 
-def test_two_labels_with_equal_bounds_are_one_span_at_coarser_granularities() -> None:
-    gold = spans((0, 11, "PATIENT"), (0, 11, "DOCTOR"))
-    table = score((TEXT, gold, spans((0, 11, "PATIENT"))))
-    assert micro(table, "entity", SUB) == (1, 1, 2)
-    assert micro(table, "entity", CAT) == micro(table, "entity", BIN) == (1, 1, 1)
-    assert table.strict == Rates.paired(1, 1, 1)
-
-
-def test_tokens_are_split_at_gold_and_predicted_spans() -> None:
-    text = "GambiaHome"
-    table = score((text, spans((0, 6, "CITY")), spans((0, 10, "CITY"))))
-    assert table.tokens == 2
-    assert micro(table, "token", SUB) == (2, 1, 1)
-
-
 def test_tokens_per_span_depend_on_gold_only() -> None:
     # The prediction ends inside the second word, but that doesn't add a token to the gold span.
     table = score((TEXT, spans((0, 11, "PATIENT")), spans((0, 8, "PATIENT"))))
@@ -187,36 +158,30 @@ def test_tokens_per_span_depend_on_gold_only() -> None:
 def test_undefined_is_none() -> None:
     nothing = score((TEXT, [], []))
     assert nothing.as_dict()["levels"][0]["micro"]["f1"] is None
-    assert nothing.leak == 0.0 and nothing.labels == []
+    assert (nothing.leak, nothing.labels, score().leak, score().accuracy) == (0.0, [], None, None)
     assert score().as_dict()["residual"] == {"notes": 0, "with_miss": 0, "share": None, "low": None, "high": None}
-    assert score().leak is None and score().accuracy is None
     only_predicted = score((TEXT, [], spans((0, 5, "CITY")))).labels[0]
-    assert (only_predicted.entity.precision, only_predicted.entity.recall, only_predicted.entity.f1) == (0.0, None, 0.0)
-    assert only_predicted.tokens_per_span is None
     only_gold = score((TEXT, spans((0, 5, "CITY")), [])).labels[0]
-    assert (only_gold.entity.precision, only_gold.entity.recall, only_gold.entity.f1) == (None, 0.0, 0.0)
+    rates = [(one.entity.precision, one.entity.recall, one.entity.f1) for one in (only_predicted, only_gold)]
+    assert rates == [(0.0, None, 0.0), (None, 0.0, 0.0)]
+    assert only_predicted.tokens_per_span is None
 
 
 def test_unknown_labels_and_bad_spans_are_refused() -> None:
     with pytest.raises(KeyError, match="NOBODY"):
         score((TEXT, spans((0, 5, "NOBODY")), []))
-    with pytest.raises(SpanError):
-        score((TEXT, [], spans((0, 500, "CITY"))))
-    with pytest.raises(SpanError):
-        score((TEXT, [], spans((5, 5, "CITY"))))
+    for bad in ((0, 500, "CITY"), (5, 5, "CITY")):
+        with pytest.raises(SpanError):
+            score((TEXT, [], spans(bad)))
 
 
 def test_another_tokenizer() -> None:
-    def tokenizer(text: str) -> list[Token]:
-        return split_at(tokenize(text), [2])
-
     scorer = Scorer(LABELS, CATEGORY)
     predicted = spans((0, 5, "PATIENT"), (8, 11, "CITY"))
-    scorer.add("Mario Rossi", spans((0, 11, "PATIENT")), predicted, tokenizer=tokenizer)
-    table = scorer.table()
+    halves = lambda text: split_at(tokenize(text), [2])  # noqa: E731
+    scorer.add("Mario Rossi", spans((0, 11, "PATIENT")), predicted, tokenizer=halves)
     # Ma rio Ro ssi: the prediction splits Rossi, the tokenizer splits Mario.
-    assert micro(table, "token", SUB) == (3, 2, 4)
-    assert table.tokens == 4
+    assert (micro(scorer.table(), "token", SUB), scorer.table().tokens) == ((3, 2, 4), 4)
 
 
 @st.composite
@@ -235,18 +200,14 @@ def test_a_perfect_prediction_scores_one_everywhere(given_notes) -> None:
     table = score(*((text, gold, gold) for text, gold, _ in given_notes))
     for unit, granularity in LEVELS:
         level = table.level(unit, granularity)
-        for rates in level.classes.values():
-            assert rates.f1 in (None, 1.0)
-        for average in ("micro", "macro", "weighted"):
-            assert level.as_dict()[average]["f1"] in (None, pytest.approx(1.0))
+        averages = [level.as_dict()[average]["f1"] for average in ("micro", "macro", "weighted")]
+        assert all(f1 in (None, pytest.approx(1.0)) for f1 in (*averages, *(one.f1 for one in level.classes.values())))
     assert not any(table.kinds.values())
     assert table.notes_with_miss == 0
-    for criterion in Criterion:
-        assert table.all_found[criterion] == table.notes_with_gold
+    assert table.all_found == dict.fromkeys(Criterion, table.notes_with_gold)
     for rates in (table.overlap_spans, table.overlap_tokens, table.tolerant, table.tolerant_label, table.merged):
         assert rates.spurious == rates.missed == 0
-    assert table.accuracy in (None, 1.0)
-    assert table.leak in (None, 0.0)
+    assert table.accuracy in (None, 1.0) and table.leak in (None, 0.0)
 
 
 def swapped(rates: Rates) -> Rates:
@@ -276,10 +237,10 @@ def test_the_counts_are_those_of_a_direct_computation(note) -> None:
     """
     text, gold, predicted = note
     table = score(note)
-    both_sets = [{(s.start, s.end, s.label) for s in given} for given in (predicted, gold)]
-    assert micro(table, "entity", SUB) == (len(both_sets[0]), len(both_sets[0] & both_sets[1]), len(both_sets[1]))
-    bare = [{bounds[:2] for bounds in found} for found in both_sets]
-    assert micro(table, "entity", BIN) == (len(bare[0]), len(bare[0] & bare[1]), len(bare[1]))
+    ours, theirs = ({(s.start, s.end, s.label) for s in given} for given in (predicted, gold))
+    assert micro(table, "entity", SUB) == (len(ours), len(ours & theirs), len(theirs))
+    bare, wanted = ({bounds[:2] for bounds in found} for found in (ours, theirs))
+    assert micro(table, "entity", BIN) == (len(bare), len(bare & wanted), len(wanted))
     tokens = split_at(tokenize(text), [edge for s in (*gold, *predicted) for edge in (s.start, s.end)])
     assert table.tokens == len(tokens)
 
@@ -287,17 +248,9 @@ def test_the_counts_are_those_of_a_direct_computation(note) -> None:
         return [any(s.start <= t.start and t.end <= s.end for s in given) for t in tokens]
 
     both = list(zip(marks(predicted), marks(gold), strict=True))
-    assert micro(table, "token", BIN) == (
-        sum(p for p, _ in both),
-        sum(p and g for p, g in both),
-        sum(g for _, g in both),
-    )
-    covered = all(
-        p
-        for t, p in zip(tokens, marks(predicted), strict=True)
-        if any(s.start <= t.start and t.end <= s.end for s in gold)
-    )
-    assert table.notes_with_miss == (not covered)
+    right = sum(p and g for p, g in both)
+    assert micro(table, "token", BIN) == (sum(p for p, _ in both), right, sum(g for _, g in both))
+    assert table.notes_with_miss == any(g and not p for p, g in both)
     spans_in_cells = sum(map(sum, table.spans.rows))
-    paired = len(both_sets[0]) + len(both_sets[1]) - spans_in_cells
+    paired = len(ours) + len(theirs) - spans_in_cells
     assert paired == spans_in_cells - table.kinds["missed"] - table.kinds["spurious"]

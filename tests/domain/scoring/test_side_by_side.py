@@ -15,15 +15,10 @@ LABELS = {"PER": "NAME", "AGE": "AGE", "LOC": "LOC"}
 def test_who_found_what():
     both = SideBySide(["a", "b"], list(LABELS), LABELS)
     found = both.add(
-        TEXT,
-        [ROSSI, AGE, CITY, DOCTOR],
-        {"a": [ROSSI, AGE, Span(30, 33, "LOC")], "b": [ROSSI, Span(29, 36, "LOC")]},
+        TEXT, [ROSSI, AGE, CITY, DOCTOR], {"a": [ROSSI, AGE, Span(30, 33, "LOC")], "b": [ROSSI, Span(29, 36, "LOC")]}
     )
-    assert [(one.kind, one.gold[:2], one.near and one.near[:2]) for one in found] == [
-        ("only:a", (13, 15), (13, 15)),
-        (MISSED, (30, 36), (29, 36)),
-        (UNTOUCHED, (47, 54), None),
-    ]
+    rows = [(one.kind, one.gold[:2], one.near and one.near[:2]) for one in found]
+    assert rows == [("only:a", (13, 15), (13, 15)), (MISSED, (30, 36), (29, 36)), (UNTOUCHED, (47, 54), None)]
     figures = both.figures()
     assert (figures["missed_by_all"], figures["untouched"], figures["only"]) == (2, 1, {"a": 1, "b": 0})
     assert figures["authors"]["b"]["characters"]["found"] == 11 + 6

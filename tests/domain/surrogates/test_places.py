@@ -6,6 +6,7 @@ import re
 import pytest
 
 from annotations.domain.redaction.kinds import Kind
+from annotations.domain.surrogates.gazetteers import Chain
 from annotations.domain.surrogates.places import areas, areas_in, capital, of_country, zip_in
 from annotations.domain.surrogates.templates import acronym_of, distinctive, slots
 
@@ -15,34 +16,29 @@ def test_every_area_has_places_and_zip_codes(country: str, count: int) -> None:
     found = of_country(country)
     assert len(found) == count
     for area in found:
-        assert area.names
-        assert area.regions
+        assert area.names and area.regions
         for city in (capital(area), list(area.cities)[-1]):
             code = zip_in(random.Random(1), area, city, "AB1 2CD" if country == "gb" else "12345")
             assert area.key in areas_in(code, country), (area.key, city, code)
+    # Italian particles are small.
+    assert country != "it" or not [
+        city for area in found for city in area.cities if re.search(r" (Di|Del|Della) ", city)
+    ]
+    assert "Reggio Emilia" in areas()["it:RE"].names
 
 
 TEXTS = [
-    ("28015 Madrid", "es", {"es:28"}),
-    ("Cataluña", "es", {"es:08", "es:17", "es:25", "es:43"}),
+    ("28015 Madrid", "es", {"es:28"}), ("Cataluña", "es", {"es:08", "es:17", "es:25", "es:43"}),
     ("Santiago de Compostela", "es", {"es:15"}),  # the longest name counts
-    ("20121 Milano", "it", {"it:MI"}),
-    ("Boston", "us", {"us:MA", "gb:Lincolnshire"}),
+    ("20121 Milano", "it", {"it:MI"}), ("Boston", "us", {"us:MA", "gb:Lincolnshire"}),
     ("SW1A 1AA", "us", set()),  # of no listed place
-    ("OX1 2JD", "us", {"gb:Oxfordshire"}),
-    ("carpintero", "es", set()),
-]
+    ("OX1 2JD", "us", {"gb:Oxfordshire"}), ("carpintero", "es", set()),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "country", "found"), TEXTS)
 def test_areas_in_a_text(text: str, country: str, found: set[str]) -> None:
     assert areas_in(text, country) == found
-
-
-def test_italian_particles_are_small() -> None:
-    names = [city for area in of_country("it") for city in area.cities]
-    assert not [name for name in names if re.search(r" (Di|Del|Della) ", name)]
-    assert "Reggio Emilia" in areas()["it:RE"].names
 
 
 SLOTS = [
@@ -67,3 +63,21 @@ def test_what_is_replaced(language: str, kind: Kind, text: str, replaced: list[s
 def test_what_tells_institutions_apart() -> None:
     assert distinctive("Hospital Universitario Miguel Servet", "es") == distinctive("Hospital Miguel Servet", "es")
     assert acronym_of("Hospital Universitario de la Princesa") == "HUP"
+
+
+# ── Made-up names ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+WORDS = ("Marino", "Martino", "Marchetti", "Mariani", "Moretti", "Monti", "Montanari", "Ferrari", "Ferri", "Fontana")
+
+
+def test_made_up_words_stay_the_same() -> None:
+    """Otherwise a project's surrogates would change."""
+    source, chain = random.Random(18), Chain(WORDS)
+    assert [chain.coin(source, "Marino") for _ in range(4)] == ["Montana", "Montana", "Fonti", "Montana"]
+
+
+def test_a_made_up_word_is_none_of_the_list() -> None:
+    chain, source = Chain(WORDS), random.Random(7)
+    made = {chain.coin(source, "Marino") for _ in range(200)}
+    assert len(made) > 2 and not {word.lower() for word in made} & {word.lower() for word in WORDS}

@@ -1,7 +1,5 @@
 """Groups that a provider pushes: roles in projects follow at once."""
 
-import json
-
 import pytest
 from django.contrib.auth import get_user
 
@@ -24,8 +22,7 @@ def project(pusher):
 
 
 def role_of(user: str) -> str | None:
-    account = ProvisionedUser.objects.get(pk=user).account
-    found = Membership.objects.filter(user=account.user_id, active=True)
+    found = Membership.objects.filter(user__provider_accounts=ProvisionedUser.objects.get(pk=user).account, active=True)
     return found.values_list("role", flat=True).first()
 
 
@@ -47,28 +44,24 @@ def test_roles_follow_the_groups_at_once_and_at_sign_in(client, pusher, project)
     sign_in(client, id="assertion-2")
     assert role_of(ada) == Role.MANAGER and get_user(client).is_authenticated
     pusher.patch(f"Groups/{heads}", {"op": "Remove", "path": f'members[value eq "{ada}"]'})
-    assert role_of(ada) == Role.ANNOTATOR
-    assert pusher.send("DELETE", f"Groups/{readers}").status_code == 204
+    assert role_of(ada) == Role.ANNOTATOR and pusher.send("DELETE", f"Groups/{readers}").status_code == 204
     assert role_of(ada) is None and client.get(page).status_code == 404
 
 
-@pytest.mark.parametrize(
-    "operation",
-    [
-        {"op": "Remove", "path": 'members[value eq "{user}"]'},
-        {"op": "Remove", "path": "members", "value": [{"value": "{user}"}]},  # Entra ID
+def test_each_spelling_takes_the_role(pusher, project):
+    ada = pusher.push_user()
+    for operation in (
+        {"op": "Remove", "path": f'members[value eq "{ada}"]'},
+        {"op": "Remove", "path": "members", "value": [{"value": ada}]},  # Entra ID
         {"op": "remove", "path": "members"},
         {"op": "replace", "path": "members", "value": []},
         {"op": "replace", "value": {"members": []}},
         {"op": "replace", "path": "displayName", "value": "others"},
-    ],
-)
-def test_each_spelling_takes_the_role(pusher, project, operation):
-    ada = pusher.push_user()
-    readers = pusher.push_group("readers", ada)
-    text = json.dumps(operation).replace("{user}", ada)
-    answer = pusher.patch(f"Groups/{readers}", json.loads(text))
-    assert answer.status_code == 200 and role_of(ada) is None
+    ):
+        group = f"Groups/{pusher.push_group('readers', ada)}"
+        assert role_of(ada) == Role.ANNOTATOR
+        assert pusher.patch(group, operation).status_code == 200 and role_of(ada) is None
+        pusher.send("DELETE", group)
 
 
 def test_put_replaces_name_and_members(pusher, project):
@@ -88,8 +81,7 @@ def test_who_returns_gets_the_roles_of_groups_that_changed_meanwhile(pusher, pro
     pusher.send("DELETE", f"Groups/{readers}")
     assert not User.objects.get(provider_accounts__subject="n-1").is_active
     pusher.set_active(ada, True)
-    assert role_of(ada) == Role.MANAGER
-    assert pusher.send("DELETE", f"Users/{ada}").status_code == 204
+    assert role_of(ada) == Role.MANAGER and pusher.send("DELETE", f"Users/{ada}").status_code == 204
     again = pusher.push_user()
     assert role_of(again) is None, "a user who was deleted and comes back is in no group yet"
 
@@ -127,10 +119,8 @@ def test_groups_are_refused_with_a_reason(pusher):
         assert answer.status_code == 400 and answer.json()["scimType"] == "invalidValue"
     answer = pusher.send("POST", "Groups", {"schemas": [GROUP], "displayName": "readers"})
     assert answer.status_code == 409 and answer.json()["scimType"] == "uniqueness"
-    other = pusher.push_group("others")
-    assert (
-        pusher.patch(f"Groups/{other}", {"op": "replace", "path": "displayName", "value": "readers"}).status_code == 409
-    )
+    renamed = {"op": "replace", "path": "displayName", "value": "readers"}
+    assert pusher.patch(f"Groups/{pusher.push_group('others')}", renamed).status_code == 409
     assert ProvisionedGroup.objects.count() == 2
 
 

@@ -1,108 +1,93 @@
 """Users that a provider pushes: their accounts, and who is out at once."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from threading import Barrier
 
 import pytest
 from django.contrib.auth import get_user
-from django.db import connection
 from django.test import Client
 
-from annotations.api.services.tokens import create_token
-from annotations.models import (
-    Event,
-    GroupRole,
-    Membership,
-    ProviderAccount,
-    ProviderSession,
-    ProvisionedUser,
-    Role,
-    User,
-)
+from annotations.models import Event, GroupRole, Membership, ProviderAccount, ProviderSession, ProvisionedUser, User
 from annotations.providers.services import checking, signing_in
 from annotations.providers.services.signing_in import UNASKABLE, link_account
-from tests.factories import make_member, make_project, make_user
+from tests.factories import PASSWORD, make_member, make_project, make_user
 from tests.providers.test_oidc import sign_in as oidc_sign_in
 from tests.providers.test_saml import sign_in
 from tests.worlds import saml_provider
+from tests.worlds.programs import Program
 from tests.worlds.scim_provider import HASH, USER, Pusher
 
 pytestmark = pytest.mark.django_db
+BODY = {"schemas": [USER], "userName": "ada@hospital.example", "externalId": "n-1"}
+
+
+@pytest.fixture
+def ada(pusher) -> str:
+    return pusher.push_user()
 
 
 def is_in(client: Client) -> bool:
     return client.get("/help/").status_code == 200
 
 
-def sign_in_again(client: Client, number: int = 2):
-    return sign_in(client, id=f"assertion-{number}")
+def again(client: Client, number: int = 2, **more) -> int:
+    """Sign in once more. Return the status."""
+    return sign_in(client, id=f"assertion-{number}", **more).status_code
 
 
-def test_who_is_deactivated_is_out_with_the_next_request_and_returns(client, pusher):
-    ada = pusher.push_user()
+def replacing(path: str, value: object) -> dict[str, object]:
+    return {"op": "Replace", "path": path, "value": value}
+
+
+def test_who_is_deactivated_is_out_with_the_next_request_and_returns(client, pusher, ada):
     sign_in(client)
-    user = get_user(client)
-    project = make_project()
-    make_member(project, Role.ANNOTATOR, user)
-    _row, secret = create_token(user=user, name="script", scope="read", days=1, actor=user)
-    program = {"Authorization": f"Bearer {secret}"}
-    assert is_in(client) and client.get("/api/v1/projects", headers=program).status_code == 200
+    user, project = get_user(client), make_project()
+    make_member(project, "annotator", user)
+    program = Program(user, "read")
+    assert is_in(client) and program.get("/projects").status_code == 200
 
     answer = pusher.set_active(ada, False)
     assert answer.status_code == 200 and answer.json()["active"] is False
     assert not is_in(client) and not ProviderSession.objects.exists()
-    assert Client().get("/api/v1/projects", headers=program).status_code == 401
-    assert sign_in_again(client).status_code == 403
+    assert program.get("/projects").status_code == 401 and again(client) == 403
     assert Event.objects.filter(verb="account.left", project_id=project.pk).exists()
 
     assert pusher.set_active(ada, True).json()["active"] is True
     assert not is_in(client), "the session that has ended does not come back"
-    assert Client().get("/api/v1/projects", headers=program).status_code == 200
-    assert sign_in_again(client, 3).status_code == 302
+    assert program.get("/projects").status_code == 200 and again(client, 3) == 302
     assert is_in(client) and get_user(client) == user
     assert Event.objects.filter(verb="account.restored", project_id=project.pk).exists()
 
 
-@pytest.mark.parametrize(
-    "operation",
-    [
-        {"op": "Replace", "path": "active", "value": "False"},  # Entra ID
+def test_each_spelling_deactivates(pusher, ada):
+    spellings = [
+        replacing("active", "False"),  # Entra ID
         {"op": "replace", "value": {"active": False}},  # Okta
-        {"op": "add", "path": "urn:ietf:params:scim:schemas:core:2.0:User:active", "value": False},
-        {"op": "replace", "value": {"urn:ietf:params:scim:schemas:core:2.0:User:active": "false"}},
-    ],
-)
-def test_each_spelling_deactivates(client, pusher, operation):
-    ada = pusher.push_user()
+        {"op": "add", "path": f"{USER}:active", "value": False},
+        {"op": "replace", "value": {f"{USER}:active": "false"}},
+    ]
+    for number, operation in enumerate(spellings):
+        pusher.set_active(ada, True)
+        browser = Client()
+        again(browser, number)
+        assert is_in(browser) and pusher.patch(f"Users/{ada}", operation).status_code == 200
+        assert not is_in(browser), operation
+
+
+def test_put_deactivates_and_without_active_leaves_as_it_is(client, pusher, ada):
     sign_in(client)
-    assert pusher.patch(f"Users/{ada}", operation).status_code == 200
-    assert not is_in(client)
+    for more, active in (({}, True), ({"active": False}, False), ({}, False)):
+        assert pusher.send("PUT", f"Users/{ada}", BODY | more).json()["active"] is active
+        assert is_in(client) == User.objects.get().is_active == active
 
 
-def test_put_deactivates_and_without_active_leaves_as_it_is(client, pusher):
-    ada = pusher.push_user()
-    sign_in(client)
-    body = {"schemas": [USER], "userName": "ada@hospital.example", "externalId": "n-1"}
-    assert pusher.send("PUT", f"Users/{ada}", body).json()["active"] is True
-    assert is_in(client)
-    assert pusher.send("PUT", f"Users/{ada}", {**body, "active": False}).json()["active"] is False
-    assert not is_in(client)
-    assert pusher.send("PUT", f"Users/{ada}", body).json()["active"] is False
-    assert not User.objects.get().is_active
-
-
-def test_who_is_deleted_is_out_and_the_same_account_returns(client, pusher):
-    ada = pusher.push_user()
+def test_who_is_deleted_is_out_and_the_same_account_returns(client, pusher, ada):
     sign_in(client)
     user = get_user(client)
     answer = pusher.send("DELETE", f"Users/{ada}")
-    assert (answer.status_code, answer.content) == (204, b"")
-    assert not is_in(client) and sign_in_again(client).status_code == 403
-    assert pusher.get(f"Users/{ada}").status_code == 404 and pusher.send("DELETE", f"Users/{ada}").status_code == 404
-    again = pusher.push_user("ada.lovelace@hospital.example")
-    assert again != ada and not is_in(client)
-    sign_in_again(client, 3)
+    assert (answer.status_code, answer.content) == (204, b"") and not is_in(client) and again(client) == 403
+    assert pusher.get(f"Users/{ada}").status_code == pusher.send("DELETE", f"Users/{ada}").status_code == 404
+    assert pusher.push_user("ada.lovelace@hospital.example") != ada and not is_in(client)
+    again(client, 3)
     assert get_user(client) == user and User.objects.count() == 1
 
 
@@ -128,22 +113,19 @@ def test_the_subject_can_be_the_user_name(client, configure, pusher):
     sign_in(client)
     assert User.objects.get().username == "n-1" and is_in(client)
     pusher.push_user("n-2", "e-2")
-    assert pusher.patch(f"Users/{ada}", {"op": "replace", "path": "userName", "value": "N-2"}).status_code == 409
-    pusher.patch(f"Users/{ada}", {"op": "replace", "path": "userName", "value": "n-3"})
-    assert sign_in(Client(), id="assertion-2", name="n-3").status_code == 302
+    assert pusher.patch(f"Users/{ada}", replacing("userName", "N-2")).status_code == 409
+    pusher.patch(f"Users/{ada}", replacing("userName", "n-3"))
+    assert again(Client(), name="n-3") == 302
     assert ProviderAccount.objects.get(subject="n-3").user.username == "n-1"
-
-
-def test_people_from_before_another_subject_in_the_settings_can_still_be_removed(client, configure, pusher):
-    configure(scim_subject="userName")
-    ada = pusher.push_user("n-1", "")
+    # People from before another subject in the settings can still be removed.
+    ada = pusher.push_user("n-9", "")
     configure(scim_subject="externalId")
-    sign_in(client)
-    assert is_in(client)
-    assert pusher.set_active(ada, False).status_code == 200 and not is_in(client)
+    browser = Client()
+    again(browser, 3, name="n-9")
+    assert is_in(browser) and pusher.set_active(ada, False).status_code == 200 and not is_in(browser)
 
 
-def test_a_taken_user_name_is_never_taken_over(client, pusher):
+def test_a_taken_user_name_is_never_taken_over(pusher):
     other = make_user("ada@hospital.example", is_superuser=True)
     ada = pusher.push_user()
     made = ProvisionedUser.objects.get(pk=ada).account.user
@@ -153,61 +135,42 @@ def test_a_taken_user_name_is_never_taken_over(client, pusher):
     assert other.is_active
 
 
-def test_a_provider_sees_and_changes_only_its_own_people(configure, pusher, settings):
+def test_a_provider_sees_and_changes_only_its_own_people(pusher, settings, ada):
     (mine,) = settings.SIGN_IN
     settings.SIGN_IN = (mine, saml_provider.settings(mine.metadata, id="other", scim_token_hashes=(HASH,)))
     other = Pusher("other")
     theirs = other.push_user()
-    mine = pusher.push_user()
-    assert [one["id"] for one in pusher.get("Users").json()["Resources"]] == [mine]
+    assert [one["id"] for one in pusher.get("Users").json()["Resources"]] == [ada]
     for method in ("GET", "PUT", "PATCH", "DELETE"):
-        body = {"schemas": [USER], "userName": "x", "externalId": "x", "Operations": []}
-        assert pusher.send(method, f"Users/{theirs}", body).status_code in (400, 404)
-    answer = pusher.patch(f"Users/{theirs}", {"op": "replace", "path": "active", "value": False})
-    assert answer.status_code == 404 and ProvisionedUser.objects.get(pk=theirs).active
+        assert pusher.send(method, f"Users/{theirs}", BODY | {"Operations": []}).status_code in (400, 404)
+    assert pusher.set_active(theirs, False).status_code == 404 and ProvisionedUser.objects.get(pk=theirs).active
     assert other.get("Groups").status_code == 404, "this provider pushes no groups"
 
 
-def test_two_simultaneous_requests_make_one_account(transactional_db, configure):
-    together = Barrier(2)
-
-    def push(_number: int) -> int:
-        try:
-            together.wait()
-            body = {"schemas": [USER], "userName": "ada@hospital.example", "externalId": "n-1"}
-            return Pusher().send("POST", "Users", body).status_code
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(2) as pool:
-        assert sorted(pool.map(push, range(2))) == [201, 409]
+@pytest.mark.django_db(transaction=True)
+def test_two_simultaneous_requests_make_one_account(configure, at_once):
+    assert sorted(at_once(*[lambda: Pusher().send("POST", "Users", BODY).status_code] * 2)) == [201, 409]
     assert User.objects.count() == ProvisionedUser.objects.count() == 1
 
 
-def test_the_same_person_or_name_is_a_conflict(pusher):
-    pusher.push_user()
+def test_the_same_person_or_name_is_a_conflict(pusher, ada):
     for name, key in (("ADA@hospital.example", "n-2"), ("grace@hospital.example", "n-1")):
-        answer = pusher.send("POST", "Users", {"schemas": [USER], "userName": name, "externalId": key})
+        answer = pusher.send("POST", "Users", BODY | {"userName": name, "externalId": key})
         assert answer.status_code == 409 and answer.json()["scimType"] == "uniqueness"
     grace = pusher.push_user("grace@hospital.example", "n-2")
     for path, value in (("userName", "Ada@hospital.example"), ("externalId", "n-1")):
-        assert pusher.patch(f"Users/{grace}", {"op": "replace", "path": path, "value": value}).status_code == 409
+        assert pusher.patch(f"Users/{grace}", replacing(path, value)).status_code == 409
     assert User.objects.count() == 2
 
 
-def test_a_user_can_be_pushed_as_inactive(client, pusher):
+def test_a_user_can_be_pushed_as_inactive_but_not_reactivated_against_a_deactivation_here(client, pusher):
     ada = pusher.push_user(active=False)
     assert not User.objects.get().is_active and sign_in(client).status_code == 403
     pusher.set_active(ada, True)
-    assert sign_in_again(client).status_code == 302
-
-
-def test_a_deactivation_here_stays(client, pusher):
-    """An administrator here deactivated the account; the provider can't undo that."""
-    ada = pusher.push_user()
-    User.objects.update(is_active=False)
-    pusher.set_active(ada, False)
-    pusher.set_active(ada, True)
+    assert again(client) == 302
+    User.objects.update(is_active=False)  # by an administrator here
+    for active in (False, True):
+        pusher.set_active(ada, active)
     assert not User.objects.get().is_active
 
 
@@ -220,26 +183,24 @@ def test_an_administrator_who_is_named_keeps_the_password(client, pusher, settin
     assert is_in(client)
     pusher.set_active(ada, False)
     root.refresh_from_db()
-    assert root.is_active and not is_in(client) and sign_in_again(client).status_code == 403
-    client.post("/accounts/login/", {"login": "root", "password": "correct horse battery"})
+    assert root.is_active and not is_in(client) and again(client) == 403
+    client.post("/accounts/login/", {"login": "root", "password": PASSWORD})
     assert is_in(client)
 
 
 def test_what_the_provider_says_is_kept_and_shown(pusher):
-    ada = pusher.push_user(
-        name={"givenName": "Ada", "familyName": "Lovelace"}, emails=[{"value": "ada@x.example", "type": "work"}]
-    )
+    emails = [{"value": "ada@x.example", "type": "work"}]
+    ada = pusher.push_user(name={"givenName": "Ada", "familyName": "Lovelace"}, emails=emails)
     user = User.objects.get()
     assert (user.first_name, user.last_name, user.email) == ("Ada", "Lovelace", "")
-    answer = pusher.patch(
+    shown = pusher.patch(
         f"Users/{ada}",
-        {"op": "Replace", "path": "name.familyName", "value": "King"},
-        {"op": "Replace", "path": 'emails[type eq "work"].value', "value": "king@x.example"},
+        replacing("name.familyName", "King"),
+        replacing('emails[type eq "work"].value', "king@x.example"),
         {"op": "Add", "path": 'emails[type eq "home"].value', "value": "home@x.example"},
         {"op": "Add", "path": "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:department", "value": "7"},
-        {"op": "Replace", "path": "externalId", "value": "n-9"},
-    )
-    shown = answer.json()
+        replacing("externalId", "n-9"),
+    ).json()
     assert shown["name"]["familyName"] == "King" and shown["externalId"] == "n-9"
     assert {one["value"] for one in shown["emails"]} == {"king@x.example", "home@x.example"}
     assert pusher.get(f"Users/{ada}").json() == shown
@@ -248,23 +209,19 @@ def test_what_the_provider_says_is_kept_and_shown(pusher):
     assert user.last_name == "King" and ProviderAccount.objects.get().subject == "n-9"
 
 
-def test_an_account_that_is_pushed_does_not_rest_without_sign_ins(client, pusher, clock):
-    ada = pusher.push_user()
+def test_an_account_that_is_pushed_does_not_rest_without_sign_ins(client, ada, clock):
     sign_in(client)
     account = ProviderAccount.objects.get()
-    clock.forward(minutes=UNASKABLE.total_seconds() / 60 + 1)
-    assert checking.due() == [account.pk]
-    checking.check(account.pk)
-    assert checking.due() == [] and User.objects.get().is_active
-    clock.forward(minutes=UNASKABLE.total_seconds() / 60 + 1)
-    ProvisionedUser.objects.filter(pk=ada).delete()
-    checking.check(account.pk)
-    assert not User.objects.get().is_active
+    for active in (True, False):
+        clock.forward(minutes=UNASKABLE.total_seconds() / 60 + 1)
+        assert checking.due() == [account.pk]
+        checking.check(account.pk)
+        assert checking.due() == [] and User.objects.get().is_active == active
+        ProvisionedUser.objects.filter(pk=ada).delete()
 
 
-def test_a_deactivation_during_a_sign_in_leaves_no_session(client, pusher, monkeypatch):
+def test_a_deactivation_during_a_sign_in_leaves_no_session(client, pusher, ada, monkeypatch):
     """The provider deactivates the person after the check of the account, and reactivates them later."""
-    ada = pusher.push_user()
     login = signing_in.perform_login
 
     def deactivated_meanwhile(request, user, **more):
@@ -281,18 +238,16 @@ def test_a_deactivation_during_a_sign_in_leaves_no_session(client, pusher, monke
 def test_a_provider_of_openid_connect_pushes_too(client, idp, settings):
     """The relay goes on asking; roles follow the groups of SCIM, not those of the claim."""
     settings.SIGN_IN = (replace(*settings.SIGN_IN, scim_token_hashes=(HASH,), scim_groups=True),)
-    project = make_project()
-    for group in ("pushed", "claimed"):
-        role = Role.ANNOTATOR if group == "pushed" else Role.MANAGER
+    project, pusher = make_project(), Pusher()
+    for group, role in (("pushed", "annotator"), ("claimed", "manager")):
         GroupRole.objects.create(project=project, provider="idp", group=group, role=role)
     idp.person["groups"] = ["claimed"]
     assert oidc_sign_in(client, idp).status_code == 403
-    pusher = Pusher()
     ada = pusher.push_user(key="s-1")
     pusher.push_group("pushed", ada)
     oidc_sign_in(client, idp)
     checking.check(ProviderAccount.objects.get().pk)
-    assert is_in(client) and Membership.objects.get().role == Role.ANNOTATOR
+    assert is_in(client) and Membership.objects.get().role == "annotator"
     idp.removed = True
     checking.check(ProviderAccount.objects.get().pk)
     assert not is_in(client)

@@ -1,0 +1,235 @@
+"""Starting jobs: their numbers in the project, and the limits on one person's jobs, for every way to start a job."""
+
+import io
+import json
+from datetime import timedelta
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+from django.urls import reverse
+
+from annotations.core.errors import LimitReached
+from annotations.jobs.services import allowance
+from annotations.jobs.services.queue import cancel, enqueue, retry
+from annotations.jobs.services.starting import once
+from annotations.models import Import, Job
+from annotations.transfer.services.staged import pack, stage_import
+from annotations.transfer.services.starting import start_import
+from models_runtime.models import Run
+from tests import factories as make
+from tests.worlds.checks import check_page
+
+pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("no_redis", "probes")]
+JOBS, IMPORTS = "/projects/covid/jobs/", "/projects/covid/import/"
+
+
+@pytest.fixture
+def project():
+    return make.make_project("covid")
+
+
+@pytest.fixture
+def mia(project, client):
+    mia = make.make_member(project, "manager", "mia")
+    client.force_login(mia)
+    return mia
+
+
+def start(project, key="k", actor=None):
+    return enqueue(kind="export", project=project, params={}, key=key, actor=actor)
+
+
+def staged(project, actor, text=b"Mario Rossi, 54 anni."):
+    return stage_import(
+        project=project, name="notes.zip", content=pack([("a.txt", text)]), format="text", written_as="", language="",
+        take_duplicates=False, actor=actor,
+    )  # fmt: skip
+
+
+# ── Pages ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_number_leads_to_the_job_of_this_project_only(project, mia, client, make_job):
+    other = make.make_project("other")
+    theirs, _ = make_job(project=other), make_job(project=other)
+    ours = make_job(project=project)
+    assert ours.pk != ours.number == theirs.number == 1
+    page = check_page(client.get(f"{JOBS}1/"))
+    assert "<h1>Count, job 1</h1>" in page and "<title>Count, job 1 · " in page
+    assert f'<a href="{JOBS}1/">Count, job 1</a>' in check_page(client.get(JOBS))
+    for address in (f"{JOBS}2/", "/projects/other/jobs/1/"):
+        assert client.get(address).status_code == 404
+    assert client.post(f"{JOBS}1/cancel").url == f"{JOBS}1/"
+    states = [Job.objects.get(pk=job.pk).state for job in (ours, theirs)]
+    assert states == [Job.State.CANCELED, Job.State.QUEUED]
+
+
+def test_an_import_has_the_number_of_its_job(project, mia, client, make_job):
+    for _ in range(2):
+        staged(make.make_project(), None)
+        make_job(project=project)
+    row = staged(project, mia)
+    preview, report = (reverse(name, args=["covid", row.pk]) for name in ("import_preview", "import_report"))
+
+    def shown():
+        assert f'<a href="{preview}">' in check_page(client.get(IMPORTS))
+        file = client.get(report)["Content-Disposition"].partition("filename=")[2]
+        return check_page(client.get(preview)).partition("<h1>")[2].partition("</h1>")[0], file
+
+    assert "<h1>Import preview</h1>" in check_page(client.get(preview))
+    job_url = client.post(reverse("job_start_import", args=["covid", row.pk])).url
+    assert job_url == f"{JOBS}3/" and "<h1>Import, job 3</h1>" in check_page(client.get(job_url))
+    assert shown() == ("Import 3", '"covid-import-3.csv"')
+    row = Import.objects.create(project=project, format="text", state=Import.State.CANCELED)
+    preview, report = (reverse(name, args=["covid", row.pk]) for name in ("import_preview", "import_report"))
+    assert shown() == ("Import", '"covid-import.csv"')
+
+
+# ── Numbers are dense, unique and never given twice ──────────────────────────────────────────────────────────────────
+def test_a_repeated_or_failed_start_takes_no_number(project, mia, monkeypatch):
+    assert [start(project, "a", mia).number, start(project, "a", mia).number] == [1, 1]
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        start(project, "b")
+        1 / 0  # noqa: B018
+    with pytest.raises(IntegrityError):
+        start(make.make_project("other"), "a")
+    monkeypatch.setattr(allowance, "MOST_LIVE", 1)
+    with pytest.raises(LimitReached):
+        start(project, "c", mia)
+    assert start(project, "d").number == 2
+
+
+def test_a_number_is_never_given_again(project):
+    job = start(project, "a")
+    job.error = "It fell over."
+    job.save()
+    job.refresh_from_db()
+    project.save()  # an outdated copy
+    assert (job.number, start(project, "b").number) == (1, 2)
+    start(project, "c").delete()
+    assert start(project, "d").number == 4
+    with pytest.raises(IntegrityError):
+        Job.objects.bulk_create([Job(project=project, kind="count", key="e", number=1)])
+    Job.objects.bulk_create([Job(project=make.make_project(), kind="count", key="e", number=1)])
+
+
+# ── At the same time ─────────────────────────────────────────────────────────────────────────────────────────────────
+def test_simultaneous_starts_get_different_numbers(project, at_once):
+    people = [make.make_member(project, "manager", name) for name in ("ann", "ben", "cleo")]
+    started = at_once(*(lambda who=who: once("count", project, {}, who, "t").number for who in people))
+    assert sorted(started) == [1, 2, 3]
+
+
+def test_one_persons_simultaneous_starts_of_several_types_all_succeed(project, mia, at_once):
+    """A start locks the project before the person, however it begins; otherwise two of them could block each other."""
+    for attempt in range(5):
+        row = staged(project, mia, text=f"Visit {attempt}".encode())
+        at_once(
+            lambda row=row: start_import(project=project, import_id=row.pk, actor=mia),
+            lambda n=attempt: once("count", project, {"n": n}, mia, "a"),
+            lambda n=attempt: start(project, f"k{n}", mia),
+        )
+    assert sorted(Job.objects.filter(project=project).values_list("number", flat=True)) == list(range(1, 16))
+
+
+# ── Limits ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.fixture
+def note(project, monkeypatch):
+    """A note of the project, in which a person may have two jobs."""
+    monkeypatch.setattr(allowance, "MOST_LIVE", 2)
+    return make.make_note(project, "Mario Rossi")
+
+
+@pytest.fixture
+def full(project, mia, note):
+    """The person has as many jobs as allowed."""
+    return [start(project, f"job-{number}", mia) for number in range(2)]
+
+
+def test_a_page_gives_the_number_of_jobs_and_creates_nothing(full, client):
+    url, run = reverse("run_start", args=["covid"]), {"backend": "rules", "token": "a"}
+    page = client.post(url, run)
+    assert (page.status_code, page.headers["Retry-After"]) == (429, "60")
+    fragment = client.post(url, run, headers={"HX-Request": "true"})
+    assert fragment.status_code == 429 and "You have 2 waiting" in fragment.text
+    assert fragment.text in page.text and reverse("jobs", args=["covid"]) in page.text
+    script = client.post(url, run, headers={"Accept": "application/json"})
+    assert (script.status_code, script.json()) == (429, {"error": "jobs", "message": fragment.text})
+    assert not Run.objects.exists() and Job.objects.count() == 2
+    # After one job has ended, another one can start.
+    cancel(Job.objects.first())
+    assert client.post(url, run).status_code == 302 and Run.objects.count() == 1
+
+
+def test_exports_are_limited_and_the_same_form_twice_counts_once(project, mia, client, note):
+    gold = make.make_author(project, kind="gold", name="gold")
+    make.make_set(note, gold, [(0, 5, "PATIENT")], submitted=True)
+    form, url = {"set": "gold", "format": "brat", "token": "a"}, reverse("job_start_export", args=["covid"])
+    assert [client.post(url, form).status_code for _ in range(4)] == [302] * 4 and Job.objects.count() == 1
+    assert client.post(url, form | {"format": "conll"}).status_code == 302
+    assert client.post(url, form).status_code == 302  # accepted despite the limit, since this job exists already
+    assert client.post(url, form | {"format": "text"}).status_code == 429
+
+
+def test_the_limit_is_per_person_and_project_and_not_for_commands_without_a_user(project, mia, full):
+    row = Import.objects.create(project=project, format="text", state=Import.State.STAGED, created_by=mia)
+    with pytest.raises(LimitReached):
+        start(project, "one more", mia)
+    with pytest.raises(LimitReached):
+        start_import(project=project, import_id=row.pk, actor=mia)
+    row.refresh_from_db()
+    assert row.state == Import.State.STAGED
+    start(project, "of another person", make.make_member(project, "manager", "max"))
+    start(make.make_project("other"), "in another project", mia)
+    for number in range(5):
+        start(project, f"of nobody {number}", None)
+
+
+def test_paused_and_restarted_jobs_count(project, mia, full):
+    Job.objects.update(state=Job.State.PAUSED)
+    with pytest.raises(LimitReached):
+        start(project, "one more", mia)
+    first = Job.objects.order_by("pk").first()
+    Job.objects.filter(pk=first.pk).update(state=Job.State.FAILED)
+    start(project, "in its place", mia)
+    first.refresh_from_db()
+    with pytest.raises(LimitReached):
+        retry(first)
+    first.refresh_from_db()
+    assert first.state == Job.State.FAILED
+
+
+def test_the_number_of_jobs_per_hour_is_limited(project, mia, monkeypatch):
+    monkeypatch.setattr(allowance, "MOST_AN_HOUR", 3)
+    for number in range(3):
+        start(project, f"job-{number}", mia)
+        Job.objects.update(state=Job.State.DONE)
+    with pytest.raises(LimitReached, match="3 jobs in this project within an hour"):
+        start(project, "one more", mia)
+    Job.objects.filter(key="job-0").update(created_at=Now() - timedelta(hours=2))
+    start(project, "one more", mia)
+
+
+def test_a_command_with_a_user_fails_with_the_message(full):
+    out = io.StringIO()
+    with pytest.raises(CommandError, match="You have 2 waiting"):
+        call_command("run_model", "covid", "rules", by="mia", json=True, stdout=out)
+    assert json.loads(out.getvalue())["code"] == "jobs"
+    out = io.StringIO()
+    call_command("run_model", "covid", "rules", stdout=out, stderr=io.StringIO())
+    assert "(job 3: Waiting for a worker)" in out.getvalue() and Run.objects.count() == 1
+
+
+def test_two_simultaneous_requests_do_not_both_pass_the_limit(project, mia, note, at_once):
+    start(project, "one", mia)
+
+    def one_more(key: str) -> str:
+        try:
+            with transaction.atomic():
+                start(project, key, mia)
+        except LimitReached:
+            return "refused"
+        return "made"
+
+    assert sorted(at_once(lambda: one_more("a"), lambda: one_more("b"))) == ["made", "refused"]
+    assert Job.objects.count() == 2

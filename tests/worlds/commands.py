@@ -1,0 +1,23 @@
+"""Commands run by tests: what they print as JSON, or the code of their error."""
+
+import io
+import json
+from typing import Any
+
+from django.core.management import CommandError, call_command
+
+
+def printed(name: str, *words: object) -> str:
+    out = io.StringIO()
+    call_command(name, *map(str, words), stdout=out)
+    return out.getvalue()
+
+
+def answered(name: str, *words: object) -> Any:
+    """Run the command with --json. Return its result, or the code of its error."""
+    out = io.StringIO()
+    try:
+        call_command(name, *map(str, words), "--json", stdout=out)
+    except CommandError:
+        return json.loads(out.getvalue())["code"]
+    return json.loads(out.getvalue())
