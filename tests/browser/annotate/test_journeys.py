@@ -32,6 +32,7 @@ def covid(transactional_db: None) -> SimpleNamespace:
     return SimpleNamespace(ann=ann, notes=notes)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("hand_of", [Keys, Mouse])
 def test_from_signing_in_to_reopening(covid: SimpleNamespace, page_of: Any, live: Any, hand_of: Any) -> None:
     page: Page = page_of()
