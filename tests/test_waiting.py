@@ -99,6 +99,7 @@ def fixed_limits(source):
     return sorted(lines)
 
 
+@pytest.mark.nightly
 def test_no_test_gives_up_after_a_fixed_time():
     """Use `wait_for`, `ended`, `in_browser` or HANGS, and MOMENT for checks that nothing happens."""
     here = Path(__file__).parent

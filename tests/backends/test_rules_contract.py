@@ -94,7 +94,7 @@ REPEATED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("share", [2, pytest.param(1, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("share", [4, pytest.param(1, marks=pytest.mark.nightly)])
 def test_hostile_repetition_is_linear(share: int) -> None:
     """10,000 characters of a piece, then a mismatch that would make ambiguous patterns backtrack.
 

@@ -1,7 +1,7 @@
 """axe-core on every page, light on a wide screen and dark on a phone, where nothing is wider than the screen.
 
-The pages are those of the access table. What opens only after an act of a person is checked in the second half, or in
-the test that reaches it.
+The pages are those of the access table; by day those to which the navigation leads, and the working screens. What opens
+only after an act of a person is checked in the second half, or in the test that reaches it.
 """
 
 import re
@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from annotations.core import navigation
 from annotations.models import Comment, Job, Label
 from models_runtime.core import external
 from tests import factories as make
@@ -32,6 +33,11 @@ NO_PAGES = {
 }  # fmt: skip
 # Forms of one template.
 ALIKE = {"run_tagger", "run_flair", "run_zero_shot", "run_remote", "injected_errors", "category_edit", "release_policy"}
+# Pages on which people work, and long forms, to which the navigation does not lead.
+WORKING = {
+    "projects", "project_new", "note", "annotate", "review", "review_string", "adjudicate", "import_preview",
+    "release_new", "release_findings", "release_note", "audit_read", "score_errors", "model", "run",
+}  # fmt: skip
 # A page in another theme and width has the same elements: only rules on colors and sizes can find more.
 LOOKS = {"runOnly": ["color-contrast", "scrollable-region-focusable", "link-in-text-block"]}
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
@@ -110,6 +116,9 @@ def test_every_page(
     page = page_of(full.people.get(persona))
     every = pytestconfig.getoption("--nightly")
     names = pages(persona)
+    if not every:
+        by_day = {entry.page for _group, entries in navigation.groups() for entry in entries} | WORKING
+        names = [name for name in names if name in by_day or name.startswith("account_")]
     if persona == "annotator":  # what differs for those who can do less
         names = ["projects", "project", "notes", "annotate", "search_results"]
     if persona == "anonymous":

@@ -137,6 +137,7 @@ PAGES = [
 OUTSIDE = {"projects", "project_new", "account_change_password", "mfa_index"}
 
 
+@pytest.mark.nightly
 def test_every_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     page = opened(page_of, world.boss)
     found: dict[str, list[str]] = {}

@@ -78,7 +78,6 @@ def changing(names: list[str]) -> list[str]:
     return [name for name in names if api().operations[name].methods != ["GET"]]
 
 
-@pytest.mark.both_databases
 def test_access(world, nightly):
     """Every route as the personas of its row. Only differences from the table are shown."""
     askers = PERSONAS if connection.vendor == "sqlite" else ON_POSTGRESQL

@@ -113,6 +113,7 @@ sys.exit(web.main(["--greeting-fd", str(os.open(os.devnull, os.O_WRONLY)), "--",
 """
 
 
+@pytest.mark.nightly
 def test_a_stop_while_a_module_is_imported_prints_nothing():
     environ = {**os.environ, "DJANGO_SETTINGS_MODULE": "deidreview.settings", "DEIDREVIEW_SECRET_KEY": "k" * 50}
     command = [sys.executable, "-c", STOPPED_IN_A_CALLBACK]

@@ -87,6 +87,7 @@ def world(monkeypatch):
     return World()
 
 
+@pytest.mark.nightly
 def test_orders_stay_right_while_suggestions_are_decided(world):
     world.check()
     for step in range(6):

@@ -95,6 +95,7 @@ def makes_it_whole(folder):
     assert {file.name for file in (folder / ".venv/stamps").iterdir()} == {"venv", "base"}
 
 
+@pytest.mark.nightly
 @pytest.mark.processes
 def test_killed_while_packages_are_installed(checkout):
     stamps = checkout / ".venv/stamps"

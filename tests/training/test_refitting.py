@@ -198,6 +198,7 @@ def test_a_refit_whose_worker_is_killed_gives_the_same_model(world, trained, man
     assert "Refit with" in page_of(manager, model)
 
 
+@pytest.mark.nightly
 def test_a_canceled_refit_leaves_no_model_and_starts_again(manager, trained, monkeypatch, network):
     at_step(monkeypatch, 1, lambda: queue.cancel(Job.objects.get(kind="train")), refit=True)
     model, job = trained(**network)

@@ -190,6 +190,7 @@ def started(world, key="a", **options):
     return start_training(project=world.project, gold=1, actor=None, key=key, **options)
 
 
+@pytest.mark.nightly
 def test_a_spacy_model_from_the_form_to_a_run(world, manager):
     shown = manager.get(page("models")).content.decode()
     assert 'value="crf:lbfgs" required checked' in shown and 'value="spacy:cnn"' in shown

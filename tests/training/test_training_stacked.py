@@ -126,6 +126,7 @@ def test_a_repeated_start_of_a_group_gives_the_same_models_and_a_failed_one_none
     assert TrainedModel.objects.count() == 3
 
 
+@pytest.mark.nightly
 def test_an_ablation_by_command(world, manager, vectors):
     words = ["--gold", "1", "--iterations", "1", "--set", "embeddings=small.vec", "--set", "hidden=16"]
     found = json.loads(command("ablation", "ward", *words, "--json"))["variants"]

@@ -88,6 +88,7 @@ def test_from_the_form_to_a_model_a_run_and_the_next_model(manager, home):
     assert second.card["base"] == model.name and second.hold_out[0] > 0.9
 
 
+@pytest.mark.nightly
 def test_a_bilstm_with_pre_training(manager):
     asked = {"gold": 1, "algorithm": "bilstm:quick", "grouping": "", "adapt": "2", "token": "t"}
     there = manager.post(page("model_train"), asked).url
@@ -222,6 +223,7 @@ def test_from_the_form_to_figures_of_each_epoch_and_their_models(world, manager,
     assert manager.get(page("model_file", kept[1].pk)).status_code == 200
 
 
+@pytest.mark.nightly
 def test_a_name_of_an_epoch_that_exists_gets_a_number_and_a_failed_training_keeps_nothing(world, home, monkeypatch):
     taken = TrainedModel.objects.create(project=world.project, name=f"{'x' * 67}-epoch-1")
     told = train(*FRESH, name="x" * 80)

@@ -143,7 +143,7 @@ def environ(tmp_path: Path) -> Iterator[dict[str, str]]:
 
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], None]:
-    """`prepared(folder)`: copy the data folder of a product that was started once, so that a start need not migrate.
+    """`prepared(folder)`: copy a data folder that `manage.py prepare` made once, so that a start need not migrate.
 
     It does nothing on PostgreSQL, where the database is not in the data folder.
     """
@@ -153,14 +153,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], None]
         if connection.vendor != "sqlite" or folder.exists():
             return
         if not (made / "data").exists():
-            product = Product(made / "data", clean_environ(made / "data"), made / "output")
-            try:
-                product.wait_ready()
-                assert product.stop() == 0
-            except BaseException:  # The next test starts anew, not from the sockets of a product that is gone.
-                product.kill_all()
-                shutil.rmtree(made / "data")
-                raise
+            done = warm.run(["prepare"], clean_environ(made / "data"))
+            assert done.returncode == 0, done.stderr
         shutil.copytree(made / "data", folder)
 
     return copy

@@ -201,6 +201,7 @@ def test_the_text_shows_the_decided_spans(world: SimpleNamespace, page_of: Any, 
 # ── By keys alone, on a phone, together ──────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.nightly
 def test_own_spans_by_keys_undo_without_limit_and_a_second_look(
     world: SimpleNamespace, page_of: Any, live: Any
 ) -> None:
@@ -243,6 +244,7 @@ def test_own_spans_by_keys_undo_without_limit_and_a_second_look(
     page.wait_for_selector("#workbench[data-state=finished]")
 
 
+@pytest.mark.nightly
 def test_two_adjudicators_and_anonymous_annotators(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     read_by_three(world)
     Project.objects.update(anonymous_adjudication=True)
