@@ -10,8 +10,7 @@ from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from annotations.accounts.services.second_factor import has_app
-from annotations.core.access import SecondFactorMissing
+from annotations.core.access import SecondFactorMissing, has_app
 from annotations.core.archived import ProjectArchived
 from annotations.core.requests import wants_fragment, wants_json
 from annotations.models import User

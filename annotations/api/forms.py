@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from annotations.api.services.tokens import MOST_DAYS
 from annotations.core.fields import WholeField
 from annotations.core.offering import offer_rows
-from annotations.models import ApiToken, Project
+from annotations.models import ApiToken, Project, User
 
 SCOPES = [
     (ApiToken.Scope.READ, _("Read: everything that you may see")),
@@ -41,6 +41,22 @@ class TokenForm(forms.Form):
         widget=forms.NumberInput(attrs={"class": "short", "inputmode": "numeric"}),
     )
 
-    def __init__(self, *args: Any, projects: "QuerySet[Project]", **kwargs: Any) -> None:
+    password = forms.CharField(
+        label=_("Your password"),
+        strip=False,
+        help_text=_("So that nobody else makes a token in your session. A new password ends all tokens."),
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
+
+    def __init__(self, *args: Any, user: User, projects: "QuerySet[Project]", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         offer_rows(self, "project", projects)
+        self._user = user
+        if not user.has_usable_password():  # A provider signs this person in.
+            del self.fields["password"]
+
+    def clean_password(self) -> str:
+        password: str = self.cleaned_data["password"]
+        if not self._user.check_password(password):
+            raise forms.ValidationError(_("This is not your password."))
+        return password

@@ -20,11 +20,13 @@ class CertificatesConfig(AppConfig):
     def ready(self) -> None:
         from annotations.api import registry
         from annotations.certificates.services.erasing import remember_erased
+        from annotations.certificates.services.keys import sign_files
         from annotations.core import navigation, offers
         from annotations.core.hooks import patient_erased
-        from annotations.release.services.certifying import CERTIFIERS
+        from annotations.release.services.certifying import CERTIFIERS, FILE_SIGNERS
 
         CERTIFIERS.append(certify_release)
+        FILE_SIGNERS.append(sign_files)
         registry.register("annotations.certificates.api.router")
         patient_erased.add(remember_erased)
         navigation.extend("releases", "certificate_sign")

@@ -165,8 +165,13 @@ def lacks_second_factor(user: User, *, wanted: bool = False) -> bool:
         return False
     if user.shown_second_factor is not None:
         return not user.shown_second_factor
-    apps = Authenticator.objects.filter(user_id=user.pk, type=Authenticator.Type.TOTP)
-    return not (apps.exists() or ProviderAccount.objects.filter(user_id=user.pk, second_factor=True).exists())
+    return not (has_app(user) or ProviderAccount.objects.filter(user_id=user.pk, second_factor=True).exists())
+
+
+def has_app(user: User) -> bool:
+    """Whether the account has an authenticator app, so that a code is enough to go on."""
+    found: bool = Authenticator.objects.filter(user_id=user.pk, type=Authenticator.Type.TOTP).exists()
+    return found
 
 
 def require(access: Access, right: Can) -> None:

@@ -11,7 +11,9 @@ from typing import Final
 
 from annotations.domain.segments import BREAK
 
-_END: Final = re.compile(r"""[.!?…。！？]+["'”’»)\]]*(?=\s)""")
+# A match can only begin where a run of these signs does: from within a run, a long one would be read again and again.
+_END: Final = re.compile(r"""(?<![.!?…。！？])[.!?…。！？]+["'”’»)\]]*(?=\s)""")
+_VISIBLE: Final = re.compile(r"\S")
 _BREAKS: Final = re.compile(r"[\r\n]+")
 _WORD_BEFORE: Final = re.compile(r"(\w+)$")
 _ABBREVIATIONS: Final = frozenset([
@@ -62,7 +64,7 @@ def _ends(text: str, match: "re.Match[str]", start: int, end: int) -> bool:
     if word is None:
         return True
     if word[1].isdecimal():
-        return bool(text[start : word.start()].strip())
+        return _VISIBLE.search(text, start, word.start()) is not None
     return (len(word[1]) > 1 or not word[1].isalpha()) and word[1].lower() not in _ABBREVIATIONS
 
 

@@ -58,6 +58,12 @@ class Release(models.Model):
     surrogate_maker = models.JSONField(
         default=dict, help_text="The language model that makes surrogates (surrogates.services.makers); empty: rules."
     )
+    searched_runs = models.JSONField(
+        default=list, help_text="Runs whose suggestions the leak gate also looks for, as specifications: run:NAME."
+    )
+    keep_names = models.BooleanField(
+        default=False, help_text="Released notes keep the names of the notes, which can hold dates and identifiers."
+    )
     state = models.CharField(max_length=10, choices=State, default=State.PREPARING)
     job = models.ForeignKey(Job, models.SET_NULL, null=True, related_name="+")
     purpose = models.CharField(max_length=300, blank=True)
@@ -95,7 +101,8 @@ class ReleasedNote(models.Model):
     The rows of one patient follow each other by id. `spans`: [start, end, label code] in the released text, and
     with attributes a fourth item, a choice or true by name. `pieces`: [start, end, released start, released end, label
     code, action] of every replaced stretch, which maps the original to the released text and back. `name` is the
-    name in the release. `first_year` and `last_year` are those of the note's dates, before the release changed them.
+    name in the release: neutral, unless the release keeps names. `first_year` and `last_year` are those of the note's
+    dates, before the release changed them.
     """
 
     class State(models.TextChoices):
@@ -150,6 +157,8 @@ class LeakFinding(models.Model):
         KNOWN = "known", _("Known identifier of the patient")
         DENIED = "denied", _("On the deny list")
         SHAPE = "shape", _("Looks like an identifier")
+        RULES = "rules", _("Found by the rules")
+        RUN = "run", _("Suggested by a run")
         AUDIT = "audit", _("Marked in the audit")
 
     class Answer(models.TextChoices):

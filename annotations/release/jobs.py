@@ -11,6 +11,7 @@ from annotations.release.selectors.releases import leak_counts, note_counts
 from annotations.release.services.batches import MEANWHILE, next_batch, pending, prepare_rows, preparer_of
 from annotations.release.services.exporting import run_release_export
 from annotations.release.services.measuring import surrogate_measures
+from annotations.release.services.searching import searched_in
 from annotations.release.services.settling import settle
 from annotations.transfer.services.export_labels import ExportLabels
 
@@ -56,7 +57,9 @@ def _finish(claim: Claim, release: Release) -> dict[str, Any]:
         preparing = Release.objects.select_for_update(of=("self",)).filter(pk=release.pk)
         before = preparing.get().figures.get("surrogates") or {}
         preparing.filter(state=Release.State.PREPARING).update(
-            state=Release.State.PREPARED, figures={"surrogates": measures | _dropped(before)}, content_hash=""
+            state=Release.State.PREPARED,
+            figures={"surrogates": measures | _dropped(before), "searched": searched_in(release)},
+            content_hash="",
         )
     while True:
         try:

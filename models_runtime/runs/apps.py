@@ -71,6 +71,10 @@ class RunsConfig(AppConfig):
 
         for module in ("starting", "rewritten", "runs"):
             registry.register(f"models_runtime.runs.api.{module}.router")
+        from annotations.release.services.searching import SEARCHES
+        from models_runtime.runs.services.searching import RulesSearch
+
+        SEARCHES.append(RulesSearch())
         notes_without_answer.add(failed_notes)
         notes_learned_from.add(notes_learned)
         models_of.add(models_of_author)

@@ -5,15 +5,16 @@ from datetime import timedelta
 from io import StringIO
 
 import pytest
+from allauth.mfa.totp.internal.auth import TOTP
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotations.api.services.tokens import MOST_TOKENS, create_token, revoke_token
+from annotations.api.services.tokens import MOST_TOKENS, create_token, revoke_token, valid_tokens
 from annotations.core.errors import ServiceError
 from annotations.models import ApiToken, Event, Membership, User
-from tests.factories import make_project, make_user
+from tests.factories import PASSWORD, make_project, make_user
 from tests.worlds.programs import Program
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +29,7 @@ def client(world) -> Client:
 
 
 def test_a_token_is_shown_once_and_stored_as_a_hash(world, client):
-    answer = client.post(PAGE, {"name": "Nightly import", "scope": "write", "days": "30"})
+    answer = client.post(PAGE, {"name": "Nightly import", "scope": "write", "days": "30", "password": PASSWORD})
     row = ApiToken.objects.get(name="Nightly import")
     secret = answer.context["secret"]
     assert secret in answer.text and secret.startswith(row.prefix)
@@ -39,9 +40,30 @@ def test_a_token_is_shown_once_and_stored_as_a_hash(world, client):
     assert event.data == {"token": row.pk, "user": "mia", "scope": "write"}
 
 
+def test_a_token_asks_for_the_password_and_ends_with_it(client, world):
+    mia = world.manager
+    mia.set_password("correct horse battery")
+    mia.save()
+    assert not ApiToken.objects.filter(user=mia, revoked_at=None).exists(), "a new password ends all tokens"
+    client.force_login(mia)
+    new = {"name": "Import", "scope": "read", "days": "30"}
+    for password in ("", "wrong"):
+        assert client.post(PAGE, new | {"password": password}).status_code == 422
+    assert client.post(PAGE, new | {"password": "correct horse battery"}).status_code == 200
+    token = ApiToken.objects.get(user=mia, revoked_at=None)
+    mia.save()
+    assert valid_tokens(mia).get() == token, "what sets no password ends no token"
+
+
+def test_a_session_from_before_the_app_was_set_up_makes_no_token(client, world):
+    TOTP.activate(world.manager, "JBSWY3DPEHPK3PXP")
+    answer = client.post(PAGE, {"name": "Import", "scope": "read", "days": "30"})
+    assert answer.status_code == 403 and not ApiToken.objects.filter(name="Import").exists()
+
+
 def test_the_page_names_what_is_wrong_and_revokes_only_own_tokens(world, client):
     other, theirs = make_project("other"), Program(make_user("other")).token
-    answer = client.post(PAGE, {"name": " ", "scope": "all", "days": "0", "project": other.pk})
+    answer = client.post(PAGE, {"name": " ", "scope": "all", "days": "0", "project": other.pk, "password": PASSWORD})
     assert answer.status_code == 422
     assert set(answer.context["form"].errors) == {"name", "scope", "days", "project"}
     assert client.post(reverse("api_token_revoke", args=[theirs.pk])).status_code == 404

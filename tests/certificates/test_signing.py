@@ -52,20 +52,20 @@ def test_signing_stores_json_pdf_and_the_state(released):
     certificate = signed(released)
     release = Release.objects.get(pk=released.release.pk)
     assert (release.state, release.signed_by, release.purpose) == ("signed", released.mia, "Teaching")
-    assert [risk["by"] for risk in release.risks] == ["mia", "mia"]
+    assert [risk["by"] for risk in release.risks] == ["mia"] * 3
     opened = open_certificate(bytes(certificate.pdf))
     assert opened.json == bytes(certificate.json) and opened.fingerprint == fingerprint_of(bytes(newest_key().public))
     assert signed_pdf(render(bytes(certificate.json)), signer().private) == bytes(certificate.pdf)
     event = Event.objects.get(verb=RELEASE_SIGNED)
     digest = hashlib.sha256(opened.json).hexdigest()
-    assert event.data == {"release": 1, "certificate": 1, "sha256": digest, "notes": 3, "risks": 2}
+    assert event.data == {"release": 1, "certificate": 1, "sha256": digest, "notes": 3, "risks": 3}
     again = signed(released)
     assert (again.pk, bytes(again.json)) == (certificate.pk, bytes(certificate.json))
     assert Event.objects.filter(verb=RELEASE_SIGNED).count() == 1
     second = signed(released, Terms("Research", "University of Milan", YEAR))
     assert second.number == 2 and content_of(second)["supersedes"] == 1
     # The risks were accepted before, and their acceptance stays.
-    assert len(content_of(second)["governance"]["risks"]) == 2
+    assert len(content_of(second)["governance"]["risks"]) == 3
 
 
 def test_the_content_is_that_of_the_release(released):

@@ -48,6 +48,7 @@ def prepared(world, action, **about):
     release = start_release(
         project=world.project,
         set_spec="gold:1",
+        keep_names=True,
         policy=policy(world.project, f"all-{action}", action),
         actor=world.mia,
         **about,

@@ -53,7 +53,7 @@ def test_an_export_can_be_downloaded_and_verified(clinic, sign_in):
     answer = mia.get(f"/projects/covid/files/{clinic.export.result['file_id']}")
     assert answer.status_code == 200
     names = zipfile.ZipFile(io.BytesIO(b"".join(answer.streaming_content))).namelist()
-    assert "release.json" in names and len(names) == 4
+    assert "release.json" in names and len(names) == 5
     assert ">Download<" in mia.get(f"/projects/covid/jobs/{clinic.export.number}/").content.decode()
     assert verify_certificate(bytes(clinic.certificate.json)).verified
 

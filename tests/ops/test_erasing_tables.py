@@ -71,7 +71,8 @@ STAYS = {
     "annotations.ProjectKey": {"sealed": "random; without the patient's rows, nothing follows from it"},
     "annotations.ReleasePolicy": {"slug": "listed with the name", "name": "listed", "rules": "codes of labels"},
     "annotations.Release": {
-        "set_spec": "listed as a run, or a member, not a patient", "surrogate_maker": "of the settings",
+        "set_spec": "listed as a run, or a member, not a patient", "searched_runs": "listed as a run, not a patient",
+        "surrogate_maker": "of the settings",
         "purpose": "listed", "recipient": "listed", "risks": "listed", "figures": "counts, labels, years",
         "content_hash": "a hash of all notes, from which no single note follows",
     },

@@ -67,10 +67,10 @@ def new_project(slug: str = "ward", label_set: str = "i2b2-2014") -> Project:
     return create_project(name=slug.title(), slug=slug, label_set_key=label_set)
 
 
-def release_command(*arguments: object) -> dict:
+def release_command(*arguments: object, keep_names: bool = True) -> dict:
     """Run the command `release` and return its result."""
     out = io.StringIO()
-    call_command("release", *map(str, arguments), "--json", stdout=out)
+    call_command("release", *map(str, arguments), *(["--keep-names"] if keep_names else []), "--json", stdout=out)
     return json.loads(out.getvalue())
 
 

@@ -65,7 +65,7 @@ def test_moved_offsets_can_be_read_back(ward, release, tmp_path, format):
     out = tmp_path / "out"
     names = [path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()]
     reader, files = FORMATS[format], Loaded(lambda name: (out / name).read_bytes())
-    groups, _problems = reader.group(name for name in names if name != "release.json")
+    groups, _problems = reader.group(name for name in names if not name.startswith("release.json"))
     notes = [note for group in groups for note in reader.read_many(group, files, LABELS)]
     assert len(notes) == 4
     for note in notes:
@@ -89,7 +89,12 @@ def test_json_lines_and_csv(ward, release, tmp_path):
         hashed.append((row["name"], text_sha256(row["text"]), spans))
     assert gold_hash(hashed) == models.Release.objects.get().content_hash
     release("tables", "--format", "csv")
-    assert {path.name for path in (tmp_path / "tables").iterdir()} == {"notes.csv", "spans.csv", "release.json"}
+    assert {path.name for path in (tmp_path / "tables").iterdir()} == {
+        "notes.csv",
+        "spans.csv",
+        "release.json",
+        "release.json.sig",
+    }
     assert '"en-2","[PATIENT] came back on' in (tmp_path / "tables" / "notes.csv").read_text("utf-8-sig")
 
 
@@ -99,7 +104,9 @@ def test_the_manifest_lists_every_file_and_nothing_of_the_originals(ward, releas
     manifest = json.loads((out / "release.json").read_bytes())
     assert manifest["content_hash"] == result["content_hash"]
     assert (manifest["release"], manifest["notes"], manifest["policy"]) == (1, 4, {"slug": "mask", "version": 1})
-    files = {path.relative_to(out).as_posix(): path for path in out.rglob("*") if path.name != "release.json"}
+    files = {
+        path.relative_to(out).as_posix(): path for path in out.rglob("*") if not path.name.startswith("release.json")
+    }
     assert {row["name"] for row in manifest["files"]} == set(files)
     for row in manifest["files"]:
         data = files[row["name"]].read_bytes()

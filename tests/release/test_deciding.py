@@ -23,7 +23,9 @@ TEXTS = {
 
 
 def prepared(project, policy="mask"):
-    release = start_release(project=project, set_spec="gold", policy=policy_named(project, policy), actor=None)
+    release = start_release(
+        project=project, set_spec="gold", policy=policy_named(project, policy), actor=None, keep_names=True
+    )
     work(release.job_id)
     release.refresh_from_db()
     return release

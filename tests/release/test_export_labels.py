@@ -98,7 +98,7 @@ def mapping(ward):
 @pytest.fixture
 def release(ward):
     policy = policy_named(ward.project, "mask")
-    made = start_release(project=ward.project, set_spec="gold", policy=policy, actor=ward.manager)
+    made = start_release(project=ward.project, set_spec="gold", policy=policy, actor=ward.manager, keep_names=True)
     work(made.job_id)
     made.refresh_from_db()
     return made

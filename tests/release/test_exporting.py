@@ -29,7 +29,9 @@ def make_held():
     ward = make_ward()
     add_note(ward.project, "en-3", "«Nora Quimby|PATIENT» is well. Quimby slept.\n", language="en")
     policy = policy_named(ward.project, "mask")
-    ward.release = start_release(project=ward.project, set_spec="gold", policy=policy, actor=ward.manager)
+    ward.release = start_release(
+        project=ward.project, set_spec="gold", policy=policy, actor=ward.manager, keep_names=True
+    )
     work(ward.release.job_id)
     ward.release.refresh_from_db()
     return ward
@@ -80,7 +82,10 @@ def test_the_file_expires_and_names_nothing_of_the_project(release, ward, format
     assert (stored.kind, stored.name) == ("release", f"release-1-{format}.zip") and stored.expires_at
     with zipfile.ZipFile(io.BytesIO(open_stored(stored).read())) as archive:
         manifest = json.loads(archive.read("release.json"))
-        assert {row["name"] for row in manifest["files"]} == set(archive.namelist()) - {"release.json"}
+        assert {row["name"] for row in manifest["files"]} == set(archive.namelist()) - {
+            "release.json",
+            "release.json.sig",
+        }
         assert b"Quimby" not in b"".join(map(archive.read, archive.namelist()))
     event = Event.objects.get(verb="release.exported")
     assert (event.actor, event.data["format"], event.data["notes"]) == (ward.manager, format, 4)
@@ -135,7 +140,7 @@ def test_withdrawing_deletes_exports_and_keeps_the_texts(release, ward, sign_in)
 
 def test_a_release_that_is_withdrawn_while_it_is_prepared(ward):
     policy = policy_named(ward.project, "mask")
-    release = start_release(project=ward.project, set_spec="gold", policy=policy, actor=ward.manager)
+    release = start_release(project=ward.project, set_spec="gold", policy=policy, actor=ward.manager, keep_names=True)
     withdraw(release=release, actor=ward.manager)
     work(release.job_id)
     release.refresh_from_db()

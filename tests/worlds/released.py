@@ -48,7 +48,8 @@ def make_clinic() -> SimpleNamespace:
 
 
 def make_release(project: Project, actor: User | None = None, policy: str = "mask", **about: Any) -> Release:
-    """A release of the project's gold, prepared."""
+    """A release of the project's gold, prepared. Its notes keep their names."""
+    about.setdefault("keep_names", True)
     release = start_release(
         project=project, set_spec="gold", policy=policy_named(project, policy, actor=actor), actor=actor, **about
     )

@@ -7,7 +7,6 @@ the same browser.
 from typing import Any
 
 from allauth.account.signals import authentication_step_completed
-from allauth.mfa.models import Authenticator
 from allauth.mfa.signals import authenticator_added, authenticator_removed
 from django.dispatch import receiver
 from django.http import HttpRequest
@@ -25,12 +24,6 @@ def show(request: HttpRequest, user: User) -> None:
 def shown(request: HttpRequest, user: User) -> bool:
     """Whether this session showed a second factor of this account."""
     return bool(request.session.get(_SHOWN_BY) == user.pk)
-
-
-def has_app(user: User) -> bool:
-    """Whether the account has an authenticator app, so that a code is enough to go on."""
-    found: bool = Authenticator.objects.filter(user_id=user.pk, type=Authenticator.Type.TOTP).exists()
-    return found
 
 
 @receiver(authentication_step_completed)

@@ -9,7 +9,8 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from annotations.accounts.services.second_factor import has_app, shown
+from annotations.accounts.services.second_factor import shown
+from annotations.core.access import has_app
 from annotations.core.requests import Request
 
 

@@ -3,10 +3,12 @@
 import hashlib
 import secrets
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.db.models.signals import post_save
+from django.dispatch import receiver
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -69,6 +71,16 @@ def revoke_token(*, token: ApiToken, actor: User | None) -> None:
         if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now()):
             # Without a project: a token can also be revoked while its project is archived.
             TOKEN_REVOKED.record(actor=actor, data=_data(token))
+
+
+@receiver(post_save, sender=User)
+def _revoke_all(instance: User, created: bool, **_: Any) -> None:
+    """Revoke all tokens of a person who gets a new password, whoever set it."""
+    # Django keeps the new password in this attribute until the account is saved (AbstractBaseUser.set_password).
+    if created or getattr(instance, "_password", None) is None:
+        return
+    for token in valid_tokens(instance):
+        revoke_token(token=token, actor=None)
 
 
 def valid_tokens(user: User) -> "QuerySet[ApiToken]":

@@ -26,12 +26,14 @@ from annotations.domain.certifying.content import (
     PolicyPart,
     Risk,
     RuleRow,
+    Searched,
     Surrogates,
     Utility,
 )
-from annotations.domain.certifying.hipaa import identifier_of
+from annotations.domain.certifying.hipaa import OF_KIND, identifier_of
 from annotations.domain.certifying.signatures import FORMAT
 from annotations.domain.certifying.statements import identifier_rows, statements
+from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.policy import Action, Policy
 from annotations.models import Author, Label, Project, Release
 from annotations.projects.selectors.label_maps import mappings
@@ -68,7 +70,7 @@ def draft(
     rows = rows or rows_of(release)
     audit = audit_result(release)
     rules = rule_rows(release, rows)
-    identifiers = identifier_rows(rules)
+    identifiers = identifier_rows(rules, looked_for(release))
     leaks = leak_counts(release, audited=False)
     surrogate = [rule["label"] for rule in rules if rule["action"] == Action.SURROGATE]
     content = Content(
@@ -100,6 +102,7 @@ def draft(
                 open=leaks["open"],
                 by=allowed_by(release) if leaks["allowed"] else [],
                 exceptions=release.figures.get("exceptions") or {},
+                searched=_searched(release),
             ),
             audit=audit_part(audit),
             scores=measures.scores,
@@ -132,6 +135,22 @@ def rule_rows(release: Release, rows: Rows) -> list[RuleRow]:
         )
         for code, rule in policy.rules.items()
     ]
+
+
+def looked_for(release: Release) -> set[str]:
+    """The codes of the HIPAA identifiers that the leak gate looked for in all notes, whether labeled or not."""
+    kinds = {Kind.PHONE, Kind.FAX, Kind.EMAIL, Kind.URL}
+    searched = release.figures.get("searched") or {}
+    if searched and not searched["unread"]:
+        kinds |= {Kind(one) for one in searched["kinds"]}
+    return {code for kind in kinds if (code := OF_KIND[kind])}
+
+
+def _searched(release: Release) -> Searched | None:
+    found = release.figures.get("searched")
+    if not found:
+        return None
+    return Searched(rules=found["rules"], runs=release.searched_runs, unread=found["unread"])
 
 
 def mapping_of(project: Project) -> dict[str, str | None]:

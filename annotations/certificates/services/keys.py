@@ -6,7 +6,7 @@ from django.db import transaction
 
 from annotations.core.label_lock import advisory_lock
 from annotations.core.sealing import instance_fernet, opened_by_instance
-from annotations.domain.certifying.signatures import new_private_key, public_of
+from annotations.domain.certifying.signatures import new_private_key, public_of, signed_files
 from annotations.models import SigningKey
 
 _PURPOSE = "signing key"
@@ -29,6 +29,11 @@ def signer() -> Signer:
     """
     row = newest_key()
     return Signer(row, opened_by_instance(_PURPOSE, bytes(row.sealed)))
+
+
+def sign_files(sha256: bytes) -> bytes:
+    """Sign the list of an export's files, which has this SHA-256. Return the file of the signature."""
+    return signed_files(sha256, signer().private)
 
 
 def newest_key() -> SigningKey:

@@ -92,7 +92,8 @@ class PolicyPart(TypedDict):
 class IdentifierRow(TypedDict):
     """One of the eighteen identifiers of Safe Harbor: the labels that are mapped to it, and the actions on them.
 
-    `status`: removed (replaced in every label), kept (kept or partly kept in at least one), none (no label).
+    `status`: removed (labels cover all of it, and each is replaced), kept (kept or partly kept in at least one label),
+    partly (labels cover a part), none (no label), searched (partly or none, but the leak gate looked for it).
     """
 
     letter: str
@@ -104,10 +105,22 @@ class IdentifierRow(TypedDict):
     status: str
 
 
+class Searched(TypedDict):
+    """The revisions of the rules and the names of the runs that the leak gate used.
+
+    `unread`: the number of notes in each language that the rules don't know.
+    """
+
+    rules: list[str]
+    runs: list[str]
+    unread: dict[str, int]
+
+
 class Gate(TypedDict):
     """What the leak gate found in the released notes, and what people decided about it.
 
-    `by`: who allowed findings. `exceptions`: how often each named exception let a string stay.
+    `by`: who allowed findings. `exceptions`: how often each named exception let a string stay. `searched`: what it
+    looked for that nobody labeled; None if only the shapes of contacts.
     """
 
     found: int
@@ -116,6 +129,7 @@ class Gate(TypedDict):
     open: int
     by: list[str]
     exceptions: dict[str, int]
+    searched: Searched | None
 
 
 class Training(TypedDict):

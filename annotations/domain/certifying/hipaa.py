@@ -1,6 +1,6 @@
 """The eighteen identifiers of HIPAA's Safe Harbor method (45 CFR 164.514(b)(2)(i), (A) to (R)), and their labels."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -72,6 +72,30 @@ OF_KIND: Final[Mapping[Kind, str | None]] = {
     Kind.OTHER: "OTHER_ID",
 }
 """The identifier of each kind; None for a kind that is none of the eighteen."""
+
+
+_PARTS: Final[Mapping[str, Sequence[frozenset[Kind]]]] = {
+    "NAMES": (frozenset({Kind.NAME}),),
+    "GEOGRAPHIC": tuple(frozenset({Kind.LOCATION, one}) for one in (Kind.STREET, Kind.ZIP, Kind.CITY)),
+    "DATES": (frozenset({Kind.DATE}), frozenset({Kind.AGE})),
+}
+# Labels of the set redactor-33 for some dates only.
+_SOME_DATES: Final = frozenset({"BIRTH_DATE_TIME", "DEATH_DATE_TIME"})
+_ADDRESSES: Final = frozenset({"ADDRESS"})  # its streets come with town and ZIP code
+
+
+def covers_all(identifier: str, labels: Iterable[tuple[str, Kind]]) -> bool:
+    """Whether labels, given by code and kind, cover all of an identifier: each of its parts has one of them.
+
+    The labels of hipaa-18 are the identifiers themselves. An identifier that is not listed in parts needs one label.
+    """
+    found = [(code, kind) for code, kind in labels if code not in _SOME_DATES]
+    if any(code == identifier for code, _kind in found):
+        return True
+    kinds = {kind for _code, kind in found}
+    if any(code in _ADDRESSES for code, _kind in found):
+        kinds |= {Kind.ZIP, Kind.CITY}
+    return bool(found) and all(kinds & part for part in _PARTS.get(identifier, ()))
 
 
 def identifier_of(label: str, kind: Kind, mapped: Mapping[str, str | None]) -> str | None:

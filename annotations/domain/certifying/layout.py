@@ -177,6 +177,7 @@ def _identifiability(content: Content) -> Section:
                     if gate
                     else NOT_MEASURED,
                 ),
+                ("Looked for without labels", _searched(gate)),
                 ("Exceptions of the leak gate", _exceptions(gate)),
                 ("Utility", _utility(content)),
                 ("Agreement", _agreement(content)),
@@ -188,6 +189,21 @@ def _identifiability(content: Content) -> Section:
     blocks.append(_models(content))
     blocks += _surrogates(content)
     return Section("Identifiability", "Identifiability assessment and mitigation, clause 8", blocks)
+
+
+def _searched(gate: Gate | None) -> str:
+    if not gate:
+        return NOT_MEASURED
+    text = "Telephone numbers, e-mail and web addresses by their shape"
+    searched = gate.get("searched")  # Certificates of earlier versions don't have it.
+    if not searched:
+        return f"{text}; nothing else"
+    if searched["rules"]:
+        text += f"; identifiers by rules (revision {', '.join(searched['rules'])})"
+    if searched["runs"]:
+        text += f"; what these runs suggested: {', '.join(searched['runs'])}"
+    unread = ", ".join(f"{code or 'unknown'}: {_count(n)}" for code, n in searched["unread"].items())
+    return f"{text}. Notes in languages that the rules do not know, by language: {unread}" if unread else text
 
 
 def _exceptions(gate: Gate | None) -> str:

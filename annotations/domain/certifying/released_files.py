@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from annotations.domain.certifying.signatures import CertificateError, open_certificate
 from annotations.domain.files import csv_reading
 from annotations.domain.files.csv_lines import unquoted
 from annotations.domain.formats import FORMATS, detected
@@ -14,9 +15,11 @@ from annotations.domain.hashing import gold_hash, text_sha256
 from annotations.domain.notes import NoteError
 
 MANIFEST: Final = "release.json"
+SIGNATURE: Final = "release.json.sig"
 BESIDE: Final = frozenset(
     {
         MANIFEST,
+        SIGNATURE,
         LOSSES,
         "certificate.json",
         "certificate.pdf",
@@ -26,7 +29,7 @@ BESIDE: Final = frozenset(
         "kb_shortcuts.conf",
     }
 )
-"""Files of an export that are not notes. A certificate does not cover them."""
+"""Files of an export that are not notes. The signed list of files covers them."""
 
 NOTES_JSONL: Final = "notes.jsonl"
 NOTES_CSV: Final = "notes.csv"
@@ -64,6 +67,19 @@ class Read:
 def texts_hash(notes: Iterator[tuple[str, str]] | Sequence[tuple[str, str]]) -> str:
     """A hash of names and text hashes, for formats that have no spans: `gold_hash` of the notes without spans."""
     return gold_hash((name, sha256, ()) for name, sha256 in notes)
+
+
+def certificates_among(names: Collection[str], load: Load, json: bytes) -> list[str]:
+    """The files that are this certificate, as JSON or as an intact PDF with it."""
+    found = []
+    for name in names:
+        if name.endswith((".json", ".pdf")) and name != MANIFEST:
+            try:
+                if open_certificate(load(name)).json == json:
+                    found.append(name)
+            except (CertificateError, NoteError):
+                continue
+    return found
 
 
 def read_released(names: Collection[str], load: Load, labels: Collection[str]) -> Read:

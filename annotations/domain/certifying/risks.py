@@ -5,7 +5,7 @@ from collections import Counter
 from typing import Final
 
 from annotations.domain.certifying.content import Content
-from annotations.domain.certifying.statements import KEPT, NONE
+from annotations.domain.certifying.statements import KEPT, NONE, PARTLY
 
 LONGEST: Final = 300
 
@@ -61,14 +61,20 @@ def _notes(number: int) -> str:
 
 def _of_the_policy(content: Content) -> list[str]:
     rows = content["identifiability"]["identifiers"]
-    kept = [f"({row['letter']}) {row['name']}" for row in rows if row["status"] == KEPT]
-    # Notes are text, so that there are no photographs.
-    without = [f"({row['letter']}) {row['name']}" for row in rows if row["status"] == NONE and row["letter"] != "Q"]
     found = []
-    if kept:
-        found.append(f"The policy keeps, shifts or codes these identifiers of HIPAA: {'; '.join(kept)}.")
-    if without:
-        found.append(f"The project has no label for these identifiers of HIPAA: {'; '.join(without)}.")
+    for status, words in (
+        (KEPT, "The policy keeps, shifts or codes these identifiers of HIPAA"),
+        (PARTLY, "The project has labels for only a part of these identifiers of HIPAA"),
+        (NONE, "The project has no label for these identifiers of HIPAA"),
+    ):
+        # Notes are text, so that there are no photographs.
+        named = [f"({row['letter']}) {row['name']}" for row in rows if row["status"] == status and row["letter"] != "Q"]
+        if named:
+            found.append(f"{words}: {'; '.join(named)}.")
+    gate = content["identifiability"]["gate"]
+    searched = gate.get("searched") if gate else None  # Certificates of earlier versions don't have it.
+    if searched and searched["unread"]:
+        found.append(f"{_notes(sum(searched['unread'].values()))} in a language that the rules do not know.")
     return found
 
 

@@ -23,6 +23,7 @@ ALGORITHM: Final = "Ed25519"
 FORMAT: Final = "deidreview certificate 1"
 _OF_CONTENT: Final = f"{FORMAT}\n".encode()
 _OF_PDF: Final = b"deidreview certificate 1 as PDF\n"
+_OF_FILES: Final = b"deidreview release files 1\n"
 _COMMENT: Final = b"%deidreview "
 # An object of the PDF that holds a file without compression. JSON has no line breaks, so none can look like one.
 _ATTACHMENT: Final = re.compile(
@@ -91,6 +92,32 @@ def signed_pdf(pdf: bytes, private: bytes) -> bytes:
     """The PDF with its signature at the end."""
     value = Ed25519PrivateKey.from_private_bytes(private).sign(_OF_PDF + pdf)
     return pdf + _COMMENT + b64encode(value) + b"\n"
+
+
+def signed_files(sha256: bytes, private: bytes) -> bytes:
+    """The signature of an export's list of files (`release.json`), by the SHA-256 of the list."""
+    public = public_of(private)
+    value = Ed25519PrivateKey.from_private_bytes(private).sign(_OF_FILES + sha256)
+    return canonical(
+        {
+            "algorithm": ALGORITHM,
+            "fingerprint": fingerprint_of(public),
+            "public_key": b64encode(public).decode(),
+            "value": b64encode(value).decode(),
+        }
+    )
+
+
+def check_files_signature(data: bytes, listed: bytes) -> str:
+    """Return the fingerprint of the key that signed the list of files `listed`. Raises CertificateError `signature`."""
+    try:
+        found = read_object(data)
+    except JsonError:
+        raise CertificateError("signature", "The signature of the list of files can't be read.") from None
+    public, value = _decoded(found.get("public_key"), 32), _decoded(found.get("value"), 64)
+    message = _OF_FILES + hashlib.sha256(listed).digest()
+    _check(public, value, message, "The list of files was changed after signing.")
+    return fingerprint_of(public)
 
 
 def open_certificate(data: bytes) -> Opened:

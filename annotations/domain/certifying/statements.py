@@ -3,15 +3,18 @@
 Sources: 45 CFR 164.514(b); HHS 2012, sections 2 and 3.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from annotations.domain.certifying.content import IdentifierRow, RuleRow, Statement
-from annotations.domain.certifying.hipaa import IDENTIFIERS
+from annotations.domain.certifying.hipaa import IDENTIFIERS, covers_all
+from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.policy import Action
 
 REMOVED: Final = "removed"
 KEPT: Final = "kept"
+PARTLY: Final = "partly"
+SEARCHED: Final = "searched"
 NONE: Final = "none"
 
 # A shifted date is still a full date, and a code that is derived from the value is not allowed by 164.514(c).
@@ -22,16 +25,20 @@ _GENERALIZABLE: Final = frozenset({"DATES", "GEOGRAPHIC"})
 STATUS: Final[Mapping[str, str]] = {
     REMOVED: "Removed or replaced",
     KEPT: "Kept, shifted or coded",
+    SEARCHED: "Removed where labeled; the leak gate looked for the rest",
+    PARTLY: "Only a part has a label",
     NONE: "No label: not looked for",
 }
 
 
-def identifier_rows(rules: Sequence[RuleRow]) -> list[IdentifierRow]:
-    """The eighteen identifiers, each with the labels that are mapped to it and what the policy does with them."""
+def identifier_rows(rules: Sequence[RuleRow], looked_for: Collection[str] = ()) -> list[IdentifierRow]:
+    """The eighteen identifiers, each with the labels that are mapped to it and what the policy does with them.
+
+    `looked_for`: the codes of the identifiers that the leak gate looked for in all notes, whether labeled or not.
+    """
     rows = []
     for identifier in IDENTIFIERS:
         mapped = [rule for rule in rules if rule["identifier"] == identifier.code]
-        keeps = any(_keeps(rule, identifier.code) for rule in mapped)
         rows.append(
             IdentifierRow(
                 letter=identifier.letter,
@@ -40,10 +47,20 @@ def identifier_rows(rules: Sequence[RuleRow]) -> list[IdentifierRow]:
                 labels=[rule["label"] for rule in mapped],
                 actions=sorted({rule["action"] for rule in mapped}),
                 spans=sum(rule["spans"] for rule in mapped),
-                status=(KEPT if keeps else REMOVED) if mapped else NONE,
+                status=_status(identifier.code, mapped, looked_for),
             )
         )
     return rows
+
+
+def _status(identifier: str, mapped: Sequence[RuleRow], looked_for: Collection[str]) -> str:
+    if any(_keeps(rule, identifier) for rule in mapped):
+        return KEPT
+    if covers_all(identifier, [(rule["label"], Kind(rule["kind"])) for rule in mapped]):
+        return REMOVED
+    if identifier in looked_for:
+        return SEARCHED
+    return PARTLY if mapped else NONE
 
 
 def _keeps(rule: RuleRow, identifier: str) -> bool:
@@ -80,23 +97,30 @@ def statements(rows: Sequence[IdentifierRow], *, audited: bool) -> list[Statemen
 
 
 def _safe_harbor(rows: Sequence[IdentifierRow]) -> str:
-    kept = [row["letter"] for row in rows if row["status"] == KEPT]
-    missing = [row["letter"] for row in rows if row["status"] == NONE]
     # Notes are plain text, so that there are no images.
-    missing = [letter for letter in missing if letter != "Q"]
-    if kept:
-        return f"The policy does not remove all eighteen identifiers. Kept, shifted or coded: {_listed(kept)}." + (
-            f" Without a label: {_listed(missing)}." if missing else ""
+    found = {
+        status: [row["letter"] for row in rows if row["status"] == status and row["letter"] != "Q"] for status in STATUS
+    }
+    lacking = [
+        f"{words}: {_listed(found[status])}."
+        for status, words in (
+            (KEPT, "Kept, shifted or coded"),
+            (PARTLY, "With labels for a part only"),
+            (NONE, "Without a label, and not looked for"),
         )
-    if missing:
-        return (
-            "The policy removes or replaces every identifier that the project labels. These of the eighteen have no "
-            f"label, so they were not looked for: {_listed(missing)}."
-        )
-    return (
+        if found[status]
+    ]
+    if lacking:
+        return " ".join(["Not met. The release does not remove all eighteen identifiers.", *lacking])
+    text = (
         "The policy removes or replaces the labeled spans of all eighteen identifiers; notes are text without images. "
-        "Identifiers that nobody labeled may remain."
     )
+    if found[SEARCHED]:
+        text += (
+            f"For {_listed(found[SEARCHED])} there is no label, or one for a part only. The leak gate looked for them, "
+            "and what it found was replaced, or allowed by a person. "
+        )
+    return f"{text}Identifiers that nobody labeled and the leak gate did not find may remain."
 
 
 def _listed(letters: Sequence[str]) -> str:

@@ -7,8 +7,22 @@ from datetime import date
 from enum import StrEnum
 from typing import Any, Final
 
-from annotations.domain.certifying.released_files import Load, Read, manifest_of, read_released
-from annotations.domain.certifying.signatures import CertificateError, Opened, open_certificate
+from annotations.domain.certifying.released_files import (
+    MANIFEST,
+    SIGNATURE,
+    Load,
+    Read,
+    certificates_among,
+    manifest_of,
+    read_released,
+)
+from annotations.domain.certifying.signatures import (
+    CertificateError,
+    Opened,
+    check_files_signature,
+    open_certificate,
+)
+from annotations.domain.notes import NoteError
 
 LISTED: Final = 20
 """The most names that a check lists."""
@@ -96,9 +110,9 @@ def check_certificate(opened: Opened, known: Known, verdict: Verdict, words: Wor
     if known.keys is None:
         verdict.add(
             "key",
-            State.NOT_CHECKED,
+            State.FAILED,
             f"The certificate is signed by a key that this instance doesn't know: {short}. Compare this fingerprint "
-            f"with the one that the issuer publishes, or {words.trust}.",
+            f"with the one that the issuer publishes, and {words.trust}.",
         )
     elif opened.fingerprint in known.keys:
         verdict.add("key", State.PASSED, f"The certificate is signed by a trusted key: {short}.")
@@ -146,8 +160,15 @@ def _check_expiry(content: Mapping[str, Any], today: date, verdict: Verdict) -> 
         verdict.add("expiry", State.PASSED, f"The certificate is valid until {last.isoformat()}.")
 
 
-def check_files(content: Mapping[str, Any], names: Collection[str], load: Load, verdict: Verdict, words: Words) -> None:
-    """Check that files are exactly the certified notes: names, texts, and spans where the format has them."""
+def check_files(opened: Opened, given: Collection[str], load: Load, verdict: Verdict, words: Words) -> None:
+    """Check that files are exactly the certified notes, and that the issuer signed the list of all other files.
+
+    Compared are names, texts, and spans where the format has them. The certificate itself may lie among the files.
+    """
+    content = opened.content
+    own = certificates_among(given, load, opened.json)
+    names = [name for name in given if name not in own]
+    _check_signed(opened.fingerprint, names, load, verdict, words)
     data = _within(content, "data")
     hashes, notes = _within(data, "hashes"), data.get("notes")
     rules = _within(_within(content, "identifiability"), "policy").get("rules", [])
@@ -175,9 +196,41 @@ def check_files(content: Mapping[str, Any], names: Collection[str], load: Load, 
             "texts", State.FAILED, "Names or texts of notes differ from the certified ones.", _differing(names, load)
         )
     _check_spans(found, hashes, names, verdict)
-    beside = [name for name in found.beside if not name.startswith("certificate.")]
-    if beside:
-        verdict.add("beside", State.NOT_CHECKED, "The certificate does not cover these files of the export.", beside)
+
+
+def _check_signed(fingerprint: str, names: Collection[str], load: Load, verdict: Verdict, words: Words) -> None:
+    """Check that the key of the certificate signed the list of files, and that these files are those of the list."""
+    if not {MANIFEST, SIGNATURE} <= set(names):
+        verdict.add(
+            "files",
+            State.FAILED,
+            f"The {words.files} has no signed list of its files ({MANIFEST} and {SIGNATURE}), so that anything but the "
+            "certified notes could have been changed. Export the release again.",
+        )
+        return
+    try:
+        signer = check_files_signature(load(SIGNATURE), load(MANIFEST))
+    except (CertificateError, NoteError) as error:
+        verdict.add("files", State.FAILED, str(error))
+        return
+    listed = manifest_of(names, load)
+    others = set(names) - {MANIFEST, SIGNATURE}
+    wrong = {name for name in others & set(listed) if _sha256(name, load) != listed[name]} | (others ^ set(listed))
+    if signer != fingerprint:
+        message = f"Another key than that of the certificate signed the list of files: {signer}."
+        verdict.add("files", State.FAILED, message)
+    elif wrong:
+        message = "These files are not as the issuer signed them: changed, missing or added."
+        verdict.add("files", State.FAILED, message, wrong)
+    else:
+        verdict.add("files", State.PASSED, "All files are as the issuer signed them.")
+
+
+def _sha256(name: str, load: Load) -> str:
+    try:
+        return hashlib.sha256(load(name)).hexdigest()
+    except NoteError:
+        return ""
 
 
 def _check_spans(found: Read, hashes: Mapping[str, Any], names: Collection[str], verdict: Verdict) -> None:
@@ -229,5 +282,5 @@ def verify(
     if files is None:
         verdict.add("notes", State.NOT_CHECKED, "No released files were given, so the notes were not compared.")
     else:
-        check_files(opened.content, *files, verdict, words)
+        check_files(opened, *files, verdict, words)
     return verdict

@@ -1,4 +1,4 @@
-"""Telephone numbers that nobody labeled, by their shape.
+"""Telephone numbers and full dates that nobody labeled, by their shape.
 
 A number counts as one after a word such as "Tel.", with the prefix of a country, or where its digits are grouped as
 telephone numbers of Spain, Italy or the United States are. Values, dates and doses have none of these shapes.
@@ -30,6 +30,18 @@ _NUMBER: Final = re.compile(
     r"|0[1-9]\d{0,2}[ /\-]\d{6,8}|3\d{2}[ ./\-]\d{6,7}"
     r")(?![\w/]|[.,\-]\d)"
 )
+
+
+# Day, month and year, or year, month and day, in figures with the same separator.
+_DATE: Final = re.compile(
+    r"(?<![\w.,/\-])(?:(?:0?[1-9]|[12]\d|3[01])(?P<apart>[/.\-])(?:0?[1-9]|[12]\d|3[01])(?P=apart)(?:19|20)\d{2}"
+    r"|(?:19|20)\d{2}(?P<between>[/.\-])(?:0[1-9]|1[0-2])(?P=between)(?:0[1-9]|[12]\d|3[01]))(?![\w/\-]|[.,]\d)"
+)
+
+
+def full_dates(text: str) -> Iterator[Bounds]:
+    """The bounds of dates with day, month and a year of four figures, in code points, end-exclusive."""
+    return (found.span() for found in _DATE.finditer(text))
 
 
 def _may_have_number(text: str) -> bool:

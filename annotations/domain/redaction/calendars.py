@@ -1,9 +1,12 @@
 """Names of months and weekdays in English, Spanish and Italian, and how a date moves by a number of days."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
+
+from annotations.domain.spans import Bounds
 
 LANGUAGES: Final = ("en", "es", "it")
 _YEAR_DAYS: Final = 365
@@ -82,6 +85,23 @@ def _either(names: dict[str, list[Name]]) -> str:
 
 MONTH: Final = rf"(?:{_either(_MONTH_NAMES)})(?![^\W\d_])"
 WEEKDAY: Final = rf"(?:{_either(_WEEKDAY_NAMES)})(?![^\W\d_])"
+
+
+_LONG_WEEKDAY: Final = "|".join(sorted(word for word, forms in _WEEKDAY_NAMES.items() if not forms[0].short))
+_BEFORE: Final = re.compile(
+    rf"(?<![^\W\d_]){WEEKDAY}\.?,?[ \t]{{1,2}}(?:(?:the|día|dia|el|il|giorno)[ \t])?$", re.IGNORECASE
+)
+# "Sat 98%" after a date is no Saturday, so only long names count there.
+_AFTER: Final = re.compile(rf"[ \t]?[,(]?[ \t]?(?:{_LONG_WEEKDAY})(?![^\W\d_])\)?", re.IGNORECASE)
+_REACH: Final = 24
+
+
+def with_weekday(text: str, start: int, end: int) -> Bounds:
+    """The bounds of a date with the weekday that stands beside it: `Friday, 03/12/2021`, `12/03/2021 (viernes)`."""
+    low = max(0, start - _REACH)
+    before = _BEFORE.search(text[low:start])
+    after = _AFTER.match(text, end)
+    return low + before.start() if before else start, after.end() if after else end
 
 
 def month_number(word: str) -> int:

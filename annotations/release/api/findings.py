@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 
 from annotations.api.paging import Page, Paging, paged
-from annotations.api.problems import invalid
+from annotations.api.problems import invalid, named
 from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Can
@@ -31,8 +31,8 @@ class FindingItem(Schema):
     """An identifier that the leak gate found, in its sentence: `before`, `marked`, `after`.
 
     `string` is the same for all findings of one string. `start` and `end` are code points, end-exclusive, of the
-    released text or, with `where` name, of the note's name. `origin` is note, patient, known, denied, shape or audit;
-    `part`: only a part of the labeled string. `decision` is empty, replace or allow.
+    released text or, with `where` name, of the note's name. `origin` is note, patient, known, denied, shape, rules,
+    run or audit; `part`: only a part of the labeled string. `decision` is empty, replace or allow.
     """
 
     id: int
@@ -67,13 +67,15 @@ class FindingItem(Schema):
 class Decision(Body):
     """An answer to findings, to all findings of one string, or (`all`) to all. Name one of the three.
 
-    `replace` treats the place as the policy says, `allow` leaves it, `undo` opens the findings again.
+    `replace` treats the place as the policy says, `allow` leaves it, `undo` opens the findings again. `label`: the code
+    of the label whose placeholder replaces findings without a label.
     """
 
     answer: Literal["replace", "allow", "undo"]
     findings: list[int] = Field([], max_length=10_000)
     string: str = Field("", pattern=f"^$|{KEY}")
     all: bool = False
+    label: str = Field("", max_length=60)
 
 
 class Decided(Schema):
@@ -122,10 +124,11 @@ def decide_findings(request: ApiRequest, slug: str, release: int, body: Decision
         raise invalid(("findings", _("Name findings, or a string, or set “all”: exactly one of the three.")))
     if any(not 0 < one <= MAX_ID for one in body.findings):
         raise invalid(("findings", _("These are not ids of findings.")))
-    changed = answer_chosen(
-        release=found, answer=body.answer, findings=body.findings, string_key=int(body.string) if body.string else None,
-        actor=access.user,
-    )  # fmt: skip
+    with named({"label": "label"}):
+        changed = answer_chosen(
+            release=found, answer=body.answer, findings=body.findings,
+            string_key=int(body.string) if body.string else None, actor=access.user, label=body.label,
+        )  # fmt: skip
     return _decided(found, changed)
 
 

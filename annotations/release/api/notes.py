@@ -23,16 +23,19 @@ PATH = "/projects/{slug:slug}/releases/{int:release}/notes"
 
 
 class ReleasedItem(Schema):
-    """A note of a release: `note` is the id of the original. `state` is pending, done or held."""
+    """A note of a release: `note` and `original_name` are those of the original. `state` is pending, done or held."""
 
     note: int
+    original_name: str
     name: str
     state: str
     spans: int
 
     @classmethod
     def of(cls, one: ReleasedNote) -> Self:
-        return cls(note=one.document_id, name=one.name, state=one.state, spans=one.span_count)
+        return cls(
+            note=one.document_id, original_name=one.document.name, name=one.name, state=one.state, spans=one.span_count
+        )
 
 
 class ReleasedSpan(Schema):

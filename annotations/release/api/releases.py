@@ -51,6 +51,8 @@ class ReleaseItem(Schema):
     number: int
     state: str
     sets: list[str]
+    searched_runs: list[str]
+    keep_names: bool
     policy: str
     purpose: str
     recipient: str
@@ -69,7 +71,8 @@ class ReleaseItem(Schema):
     @classmethod
     def of(cls, one: Release, open_findings: int) -> Self:
         return cls(
-            number=one.number, state=one.state, sets=specs_of(one.set_spec),
+            number=one.number, state=one.state, sets=specs_of(one.set_spec), searched_runs=one.searched_runs,
+            keep_names=one.keep_names,
             policy=f"{one.policy.slug}:{one.policy.version}", purpose=one.purpose, recipient=one.recipient,
             expires_on=one.expires_on, notes=one.note_count, spans=one.span_count, erased=one.erased_count,
             open_findings=open_findings, content_hash=one.content_hash, job=one.job.number if one.job else None,
@@ -115,13 +118,16 @@ class NewRelease(Body):
     """What to release. `policy` is a short name (the newest version) or name and version, as in `mask:2`.
 
     `maker` is a language model that makes surrogates, by default rules do. `may_leave`: the notes may be sent to the
-    model's machine.
+    model's machine. The leak gate also looks for what `searched_runs` suggested (specifications such as run:rules-1).
+    `keep_names`: the released notes keep the names of the notes; by default they get neutral ones.
     """
 
     sets: list[str] = Field(min_length=1, max_length=50)
     policy: str = Field(max_length=60)
     maker: str = Field("", max_length=200)
     may_leave: bool = False
+    searched_runs: list[str] = Field([], max_length=50)
+    keep_names: bool = False
     purpose: str = ""
     recipient: str = ""
     expires_on: date | None = None
@@ -255,7 +261,8 @@ def new_release(request: ApiRequest, response: HttpResponse, slug: str, body: Ne
     with named({**REFUSED_AT, "maker": "maker", "long": "purpose"}):
         release = start_chosen(
             project=access.project, sets=wanted["sets"], policy=parsed_policy(wanted["policy"]), maker=wanted["maker"],
-            may_leave=wanted["may_leave"], actor=access.user, purpose=wanted["purpose"],
+            may_leave=wanted["may_leave"], actor=access.user, runs=wanted["searched_runs"],
+            keep_names=wanted["keep_names"], purpose=wanted["purpose"],
             recipient=wanted["recipient"], expires_on=wanted["expires_on"],
         )  # fmt: skip
     return _begun(response, release)

@@ -27,10 +27,17 @@ def about_formats() -> dict[str, About]:
     return {name: own[name] if name in own else ABOUT[name] for name in RELEASE_FORMATS}
 
 
+RUNS = ("run:", "refined:")
 REFUSED_AT = {
     "unmapped": "policy", "policy": "policy", "set": "sets", "version": "sets", "empty": "sets", "leaves": "may_leave",
+    "runs": "searched_runs",
 }  # fmt: skip
 """Codes of the errors of `start_chosen`, and the fields where they can be corrected."""
+
+
+def runs_among(sets: Sequence[SetChoice]) -> list[SetChoice]:
+    """The runs among annotation sets."""
+    return [one for one in sets if one.spec.startswith(RUNS)]
 
 
 class ReleaseForm(forms.Form):
@@ -54,6 +61,17 @@ class ReleaseForm(forms.Form):
     )
     may_leave = forms.BooleanField(
         label=gettext_lazy("The notes of this project may be sent to these machines"), required=False, widget=Agreed()
+    )
+    searched_runs = forms.MultipleChoiceField(
+        label=gettext_lazy("Runs to compare with"),
+        required=False,
+        help_text=gettext_lazy("The leak gate finds what these runs suggested and the release does not replace."),
+        widget=forms.CheckboxSelectMultiple,
+    )
+    keep_names = forms.BooleanField(
+        label=gettext_lazy("Keep the names of the notes"),
+        required=False,
+        help_text=gettext_lazy("Names often hold dates and numbers. Otherwise each note gets a neutral name."),
     )
     purpose = forms.CharField(
         label=gettext_lazy("Purpose"),
@@ -88,6 +106,7 @@ class ReleaseForm(forms.Form):
         super().__init__(*args, **kwargs)
         grouped = groupby(sets, key=lambda choice: choice.group)
         offer(self, "sets", [(group, [(choice.spec, choice.name) for choice in found]) for group, found in grouped])
+        offer(self, "searched_runs", [(one.spec, one.name) for one in runs_among(sets)])
         offer(self, "policy", [(name, name) for name in policies])
         offer(self, "maker", [("", _("Rules on this machine")), *((one.value, one.title) for one in makers)])
 

@@ -56,7 +56,9 @@ def steps_of(access: Access, release: Release, open_findings: int) -> list[Step]
     elif prepared:
         leaks = _("No finding is open.")
     else:
-        leaks = _("The leak gate looks for labeled strings and known identifiers in every released note.")
+        leaks = _(
+            "The leak gate looks for labeled strings, known identifiers and what the rules find in every released note."
+        )
     exported = Event.objects.filter(
         project_id=release.project_id, verb=RELEASE_EXPORTED, data__release=release.number
     ).exists()
@@ -196,8 +198,8 @@ def _figures(rows: Sequence[tuple[str, int, LabelLook | None]]) -> list[Figure]:
 
 def released_notes(release: Release) -> QuerySet[ReleasedNote]:
     """The notes of a release, without their texts, in the order of the release."""
-    rows = ReleasedNote.objects.filter(release=release).defer("text", "spans", "pieces", "extra")
-    return rows.order_by("pk")
+    rows = ReleasedNote.objects.filter(release=release).select_related("document")
+    return rows.defer("text", "spans", "pieces", "extra", "document__text").order_by("pk")
 
 
 def around_note(note: ReleasedNote) -> tuple[int | None, int | None]:

@@ -6,6 +6,7 @@ Between the replaced stretches both texts are equal. So a line break outside of 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from annotations.domain.redaction.offsets import span_to_released
 from annotations.domain.redaction.policy import Action
 from annotations.domain.redaction.released import Piece
 from annotations.domain.segments import BREAK
@@ -56,13 +57,16 @@ def stored_pieces(rows: Iterable[Sequence[int | str]]) -> list[Piece]:
     ]
 
 
-def stored_findings(findings: Iterable[LeakFinding]) -> list[Marked]:
-    """Findings in the text, for display."""
-    return [
-        Marked(finding.start, finding.end, finding.pk, finding.decision)
-        for finding in findings
-        if finding.where == LeakFinding.Where.TEXT
-    ]
+def stored_findings(findings: Iterable[LeakFinding], pieces: Sequence[Piece]) -> list[Marked]:
+    """Findings in the released text with these pieces, for display: what was replaced is marked in its new form."""
+    marks = []
+    for finding in findings:
+        start, end = finding.start, finding.end
+        if finding.decision == LeakFinding.Answer.REPLACE:
+            start, end = span_to_released(pieces, finding.original_start, finding.original_end)
+        if finding.where == LeakFinding.Where.TEXT and start < end:
+            marks.append(Marked(start, end, finding.pk, finding.decision))
+    return sorted(marks, key=lambda mark: (mark.start, mark.end))
 
 
 def beside(

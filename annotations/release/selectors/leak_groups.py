@@ -148,7 +148,7 @@ def _shown(finding: LeakFinding, sources: dict[int, tuple[str, str]]) -> Shown:
     return Shown(
         pk=finding.pk,
         note=note.document_id,
-        name=note.name,
+        name=note.document.name,
         language=note.document.language,
         in_name=in_name,
         before=text[low:start],

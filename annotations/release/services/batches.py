@@ -52,7 +52,12 @@ def next_batch(release: Release, held: Held = ()) -> list[int]:
 def preparer_of(release: Release) -> Preparer:
     policy = read_policy(release.policy.rules)
     return Preparer(
-        release.project, policy, source_of_release(release), maker=paid_by(release, release.surrogate_maker)
+        release.project,
+        policy,
+        source_of_release(release),
+        runs=release.searched_runs,
+        keep_names=release.keep_names,
+        maker=paid_by(release, release.surrogate_maker),
     )
 
 

@@ -13,6 +13,9 @@ Certify = Callable[[Release, User | None], tuple[bytes, bytes]]
 CERTIFIERS: list[Certify] = []
 """The feature that makes certificates registers here in AppConfig.ready()."""
 
+FILE_SIGNERS: list[Callable[[bytes], bytes]] = []
+"""Signs the list of an export's files by its SHA-256, and returns the signature's file. Registered likewise."""
+
 
 def check_certifier() -> None:
     """Raise ServiceError `certificate` where no feature makes certificates."""

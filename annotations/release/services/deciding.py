@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 
 from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
-from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.policy import Action
 from annotations.jobs.services.starting import key_of
 from annotations.models import LeakFinding, Project, Release, ReleasedNote, User
@@ -31,30 +30,32 @@ SETTLED_AT_ONCE = 2000
 """Figures and hash of a release of up to this many notes are computed again at once."""
 
 
-def decide(*, release: Release, findings: Collection[int], answer: str, actor: User | None) -> int:
+def decide(*, release: Release, findings: Collection[int], answer: str, actor: User | None, label: str = "") -> int:
     """Answer open findings by their ids: replace the places, or allow them. Return how many were answered.
+
+    `label` is the code of the label whose placeholder replaces what has no label of its kind.
 
     Findings that somebody else has answered meanwhile keep that answer. Where places are replaced, their notes are
     prepared again: at once, or by a job if there are many. Raises ServiceError `state` unless the release is prepared
-    and neither signed nor withdrawn, and `answer` for an unknown answer.
+    and neither signed nor withdrawn, `answer` for an unknown answer, and `label` if a label is needed, or unknown.
     """
     if answer not in Answer.values:
         raise ServiceError(_("Choose whether to replace or to allow."), code="answer")
-    return _act(release, {"pk__in": list(findings), "decision": ""}, answer, actor)
+    return _act(release, {"pk__in": list(findings), "decision": ""}, answer, actor, label)
 
 
-def decide_equal(*, release: Release, string_key: int, answer: str, actor: User | None) -> int:
+def decide_equal(*, release: Release, string_key: int, answer: str, actor: User | None, label: str = "") -> int:
     """Answer all open findings of one string, as `decide` does."""
     if answer not in Answer.values:
         raise ServiceError(_("Choose whether to replace or to allow."), code="answer")
-    return _act(release, {"string_key": string_key, "decision": ""}, answer, actor)
+    return _act(release, {"string_key": string_key, "decision": ""}, answer, actor, label)
 
 
-def decide_all(*, release: Release, answer: str, actor: User | None) -> int:
+def decide_all(*, release: Release, answer: str, actor: User | None, label: str = "") -> int:
     """Answer all open findings, as `decide` does."""
     if answer not in Answer.values:
         raise ServiceError(_("Choose whether to replace or to allow."), code="answer")
-    return _act(release, {"decision": ""}, answer, actor)
+    return _act(release, {"decision": ""}, answer, actor, label)
 
 
 def undecide(*, release: Release, findings: Collection[int], actor: User | None) -> int:
@@ -63,7 +64,13 @@ def undecide(*, release: Release, findings: Collection[int], actor: User | None)
 
 
 def answer_chosen(
-    *, release: Release, answer: str, findings: Collection[int] = (), string_key: int | None = None, actor: User | None
+    *,
+    release: Release,
+    answer: str,
+    findings: Collection[int] = (),
+    string_key: int | None = None,
+    actor: User | None,
+    label: str = "",
 ) -> int:
     """Answer findings by their ids, or without ids all of one string, or all. Return how many changed.
 
@@ -78,18 +85,19 @@ def answer_chosen(
         own = list(rows.exclude(decision="").values_list("pk", flat=True))
         return undecide(release=release, findings=own, actor=actor)
     if findings:
-        return decide(release=release, findings=list(rows.values_list("pk", flat=True)), answer=answer, actor=actor)
+        chosen = list(rows.values_list("pk", flat=True))
+        return decide(release=release, findings=chosen, answer=answer, actor=actor, label=label)
     if string_key is not None:
-        return decide_equal(release=release, string_key=string_key, answer=answer, actor=actor)
-    return decide_all(release=release, answer=answer, actor=actor)
+        return decide_equal(release=release, string_key=string_key, answer=answer, actor=actor, label=label)
+    return decide_all(release=release, answer=answer, actor=actor, label=label)
 
 
-def _act(release: Release, which: dict[str, object], answer: str, actor: User | None) -> int:
+def _act(release: Release, which: dict[str, object], answer: str, actor: User | None, label: str = "") -> int:
     """Answer the chosen findings in one transaction, with one event."""
     for _try in again():
         begun = erasures_of(release.project_id)
         try:
-            prepared, seen = _prepared_first(release, which, answer)
+            prepared, seen = _prepared_first(release, which, answer, label)
             with transaction.atomic():
                 unerased(release.project_id, begun)
                 locked = _locked(release)
@@ -98,7 +106,7 @@ def _act(release: Release, which: dict[str, object], answer: str, actor: User | 
                     return 0
                 if prepared is not None and (locked.revision, [one.pk for one in chosen]) != seen:
                     continue  # Somebody else has decided meanwhile.
-                _answer(locked, chosen, prepared, answer, actor)
+                _answer(locked, chosen, prepared, answer, actor, label)
         except MEANWHILE:
             continue
         break
@@ -117,18 +125,36 @@ Seen = tuple[int, list[int]]
 """The release's revision and the ids of the chosen findings, when notes were prepared."""
 
 
-def _prepared_first(release: Release, which: dict[str, object], answer: str) -> tuple[list[Prepared] | None, Seen]:
+def _check_label(release: Release, chosen: Sequence[LeakFinding], answer: str, label: str) -> None:
+    """Raise ServiceError `label` if a label is needed for what is replaced, or is none of the policy's."""
+    rules = release.policy.rules
+    if label and label not in rules:
+        raise ServiceError(
+            _("The policy has no label “%(label)s”. Choose one of its labels.") % {"label": label}, code="label"
+        )
+    unlabeled = any(one.where == Where.TEXT and one.label not in rules for one in chosen)
+    if answer == Answer.REPLACE and unlabeled and not label:
+        raise ServiceError(
+            _("Some findings have no label of their kind. Choose the label whose placeholder replaces them."),
+            code="label",
+        )
+
+
+def _prepared_first(
+    release: Release, which: dict[str, object], answer: str, label: str
+) -> tuple[list[Prepared] | None, Seen]:
     """Prepare the notes whose text changes, before the transaction that stores them. None if a job must do it."""
     release.refresh_from_db()
     chosen = list(LeakFinding.objects.filter(note__release=release, **which).order_by("note", "id"))
     seen = (release.revision, [one.pk for one in chosen])
+    _check_label(release, chosen, answer, label)
     ids = _changing(chosen, answer)
     # Language models are called by workers only.
     by_job = len(ids) > AT_ONCE or bool(release.surrogate_maker)
     if not ids or by_job or release.state != Release.State.PREPARED:
         return None, seen
     rows, siblings = rows_and_siblings(release, ids)
-    extras = _extras(release, rows, chosen, answer)
+    extras = _extras(release, rows, chosen, answer, label)
     preparer = preparer_of(release)
     notes = [(row.document, extras[row.pk]) for row in rows] + [(row.document, extras_of(row)) for row in siblings]
     originals = preparer.originals(notes)
@@ -160,6 +186,7 @@ def _answer(
     prepared: Sequence[Prepared] | None,
     answer: str,
     actor: User | None,
+    label: str,
 ) -> None:
     notes = sorted({one.note_id for one in chosen})
     changing = _changing(chosen, answer)
@@ -170,13 +197,13 @@ def _answer(
         )
     if prepared is not None:
         rows = list(ReleasedNote.objects.filter(pk__in=changing).select_related("document").order_by("id"))
-        _add_extras(release, rows, chosen, answer)
+        _add_extras(release, rows, chosen, answer, label)
         store_prepared(release, rows, prepared)
     elif changing:
         for at in range(0, len(changing), AT_ONCE):
             some = ReleasedNote.objects.filter(pk__in=changing[at : at + AT_ONCE]).order_by("id")
             rows = list(some.only("extra", "pieces", "release"))
-            _add_extras(release, rows, chosen, answer)
+            _add_extras(release, rows, chosen, answer, label)
             for row in rows:
                 row.state = State.PENDING
             ReleasedNote.objects.bulk_update(rows, ["extra", "state"])
@@ -195,9 +222,11 @@ def _answer(
     )
 
 
-def _add_extras(release: Release, rows: Sequence[ReleasedNote], chosen: Sequence[LeakFinding], answer: str) -> None:
+def _add_extras(
+    release: Release, rows: Sequence[ReleasedNote], chosen: Sequence[LeakFinding], answer: str, label: str
+) -> None:
     ids = {row.pk for row in rows}
-    extras = _extras(release, rows, [one for one in chosen if one.note_id in ids], answer)
+    extras = _extras(release, rows, [one for one in chosen if one.note_id in ids], answer, label)
     for row in rows:
         row.extra = [list(extra) for extra in extras[row.pk]]
 
@@ -212,12 +241,13 @@ def _hold_back(notes: Sequence[int]) -> None:
 
 
 def _extras(
-    release: Release, rows: Sequence[ReleasedNote], chosen: Sequence[LeakFinding], answer: str
+    release: Release, rows: Sequence[ReleasedNote], chosen: Sequence[LeakFinding], answer: str, given: str
 ) -> dict[int, list[Extra]]:
-    """The stretches that decisions add to each of these notes, after this decision."""
+    """The stretches that decisions add to each of these notes, after this decision.
+
+    What has no label of its kind gets the placeholder of the label that was `given`.
+    """
     rules = release.policy.rules
-    # For what has no label: one whose placeholder says little.
-    fallback = min(rules, key=lambda code: (rules[code]["kind"] not in (Kind.ID, Kind.OTHER), code))
     by_note: dict[int, list[LeakFinding]] = defaultdict(list)
     for finding in chosen:
         if finding.where == Where.TEXT:
@@ -238,9 +268,9 @@ def _extras(
             if (row.pk, *bounds) not in kept:
                 extras = [extra for extra in extras if extra[:2] != bounds]
             if answer == Answer.REPLACE:
-                label = finding.label if finding.label in rules else fallback
+                label = finding.label if finding.label in rules else given
                 masked = (
-                    not finding.label
+                    label != finding.label
                     or rules[label]["action"] == Action.KEEP
                     or any(
                         piece[0] < bounds[1] and bounds[0] < piece[1] and piece[5] != Action.KEEP

@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from typing import IO, Any, Final
 
 from annotations.core.attributes import pairs_of
+from annotations.domain.certifying.released_files import MANIFEST, SIGNATURE
 from annotations.domain.files.csv_lines import csv_line
 from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import LOSSES, Loss, OutNote
 from annotations.domain.labels import LabelSetDef
 from annotations.domain.spans import Span
+from annotations.release.services.certifying import FILE_SIGNERS
 from annotations.transfer.services.archives import Content
 from annotations.transfer.services.note_files import NoteFilesWriter
 
-MANIFEST: Final = "release.json"
 NOTES_JSONL: Final = "notes.jsonl"
 NOTES_CSV: Final = "notes.csv"
 SPANS_CSV: Final = "spans.csv"
@@ -46,10 +47,10 @@ def release_files(
     about: Mapping[str, Any],
     at_end: Callable[[], Mapping[str, Any]],
 ) -> Iterator[tuple[str, Content]]:
-    """Yield every file of a release as (relative name, content); the last one is the manifest.
+    """Yield every file of a release as (relative name, content); the last ones are the manifest and its signature.
 
     `notes` come with the losses that they have already. The manifest has what `about` says, the size and SHA-256 of
-    every other file, and what `at_end` says after the last note.
+    every file before it, and what `at_end` says after the last note.
     """
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as manifest:
         manifest.write(_opening(about))
@@ -63,8 +64,10 @@ def release_files(
         for name, value in at_end().items():
             manifest.write(f",\n {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}".encode())
         manifest.write(b"}\n")
-        manifest.seek(0)
+        sha256 = bytes.fromhex(_measured(manifest)["sha256"])
         yield MANIFEST, manifest
+    for sign in FILE_SIGNERS:
+        yield SIGNATURE, sign(sha256)
 
 
 def _opening(about: Mapping[str, Any]) -> bytes:

@@ -1,15 +1,16 @@
-"""Identifiers that no label covers: the patient's known ones in every spelling, and what looks like an identifier."""
+"""Identifiers that no label covers: known ones in every spelling, what rules and runs find, and what looks like one."""
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
-from annotations.domain.knowing.mention import Mention
+from annotations.domain.folding import words
 from annotations.domain.leaks.gate import KEPT, Gate, Leak
-from annotations.domain.leaks.needles import Needle
-from annotations.domain.leaks.shapes import telephones
+from annotations.domain.leaks.needles import PART_LETTERS, Needle
+from annotations.domain.leaks.shapes import full_dates, telephones
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.offsets import span_to_released
 from annotations.domain.redaction.policy import Action
@@ -17,78 +18,105 @@ from annotations.domain.redaction.released import Piece, Released
 from annotations.domain.spans import Bounds
 from annotations.domain.surrogates.checking import unreserved
 from annotations.models import LeakFinding
+from annotations.release.services.searching import Sighting
 
 Origin = LeakFinding.Origin
 _BARRIER: Final = "\0"
+# Six digits or more, also in groups: 20210312, 2021-03-12, 12.03.21, 8812345.
+_NUMBER_IN_NAME: Final = re.compile(r"\d(?:[-_. /]?\d){5,}")
+_DATE_IN_NAME: Final = re.compile(
+    r"(?:19|20)\d\d[-_. /]?\d{1,2}[-_. /]?\d{1,2}|\d{1,2}[-_. /]\d{1,2}[-_. /](?:19|20)?\d\d|\d{4}(?:19|20)\d\d"
+)
 
 
-def known_leaks(
+def sighted_leaks(
     text: str,
-    mentions: Iterable[Mention],
+    sightings: Iterable[Sighting],
+    origin: LeakFinding.Origin,
     released: Released,
     gate: Gate,
-    labels: Mapping[Kind, str],
     kept: frozenset[str],
     exceptions: Counter[str],
 ) -> list[Leak]:
-    """The mentions of known identifiers in the original `text` that the release doesn't replace, or their rest.
+    """The sightings in the original `text`, in order, that the release doesn't replace, or their rest.
 
-    `labels`: the label of each kind; `kept`: the labels that the policy keeps. What stays of a mention is a leak unless
-    an exception lets it stay, which is counted.
+    `kept`: the labels that the policy keeps. What stays of a sighting is a leak unless an exception lets it stay, which
+    is counted. What the policy keeps is no exception for a known identifier; of what rules or runs say, people decided
+    otherwise when they gave it a kept label.
     """
     leaks = []
-    replaced = [piece for piece in released.pieces if piece.action is not Action.KEEP]
+    known = origin is Origin.KNOWN
+    covering = [piece for piece in released.pieces if not known or piece.action is not Action.KEEP]
     first = 0
-    for mention in mentions:
-        while first < len(replaced) and replaced[first].end <= mention.start:
+    for sighting in sightings:
+        while first < len(covering) and covering[first].end <= sighting.start:
             first += 1
-        label = labels.get(mention.kind, "")
-        for start, end in _uncovered(text, mention, replaced, first):
-            needle = Needle(text[start:end], label, mention.kind, Origin.KNOWN)
-            exception = KEPT if label and label in kept else gate.exception_of(needle)
+        for start, end in _uncovered(text, sighting, covering, first):
+            if not known and (start, end) != (sighting.start, sighting.end) and not _says_enough(text[start:end]):
+                continue  # Rules and people draw the bounds of the same string differently.
+            needle = Needle(text[start:end], sighting.label, sighting.kind, origin)
+            exception = KEPT if sighting.label in kept else gate.exception_of(needle)
             if exception:
                 exceptions[exception] += 1
             else:
-                part = (start, end) != (mention.start, mention.end)
+                part = (start, end) != (sighting.start, sighting.end)
                 leaks.append(Leak(*span_to_released(released.pieces, start, end), needle, part))
     return leaks
 
 
-def _uncovered(text: str, mention: Mention, replaced: Sequence[Piece], first: int) -> Iterable[Bounds]:
-    """What no piece, from number `first` on, replaces of a mention. It begins and ends with letters, digits, or as the
-    mention does.
+def _says_enough(rest: str) -> bool:
+    """Whether what is left of a string could say who it is about: a word or number of four characters."""
+    return any(len(word) >= PART_LETTERS for word in words(rest))
+
+
+def _uncovered(text: str, sighting: Sighting, pieces: Sequence[Piece], first: int) -> Iterable[Bounds]:
+    """What no piece, from number `first` on, covers of a sighting. It begins and ends with letters, digits, or as the
+    sighting does.
     """
-    cuts = [mention.start]
-    for at in range(first, len(replaced)):
-        piece = replaced[at]
-        if piece.start >= mention.end:
+    cuts = [sighting.start]
+    for at in range(first, len(pieces)):
+        piece = pieces[at]
+        if piece.start >= sighting.end:
             break
-        cuts += (max(piece.start, mention.start), min(piece.end, mention.end))
-    cuts.append(mention.end)
+        cuts += (max(piece.start, sighting.start), min(piece.end, sighting.end))
+    cuts.append(sighting.end)
     for start, end in zip(cuts[::2], cuts[1::2], strict=True):
-        while mention.start < start < end and not text[start].isalnum():
+        while sighting.start < start < end and not text[start].isalnum():
             start += 1
-        while start < end < mention.end and not text[end - 1].isalnum():
+        while start < end < sighting.end and not text[end - 1].isalnum():
             end -= 1
         if start < end:
             yield start, end
 
 
-def shape_leaks(released: Released, gate: Gate, labels: Mapping[Kind, str], exceptions: Counter[str]) -> list[Leak]:
-    """E-mail addresses, web addresses and telephone numbers in the released text outside of its pieces."""
+def shape_leaks(
+    released: Released, gate: Gate, labels: Mapping[Kind, str], kept: frozenset[str], exceptions: Counter[str]
+) -> list[Leak]:
+    """E-mail and web addresses, telephone numbers and full dates in the released text outside of its pieces."""
     text = _outside(released)
     found = [(bounds, Kind.PHONE) for bounds in telephones(text)]
+    found += [(bounds, Kind.DATE) for bounds in full_dates(text)]
     if _has_address(text):
         found += ((place, Kind.EMAIL if "@" in text[slice(*place)] else Kind.URL) for place in unreserved(text))
     leaks: list[Leak] = []
     for (start, end), kind in sorted(found, key=lambda one: (one[0][0], -one[0][1])):
         needle = Needle(text[start:end], labels.get(kind, ""), kind, Origin.SHAPE)
-        exception = gate.exception_of(needle)
+        exception = KEPT if kind is Kind.DATE and needle.label in kept else gate.exception_of(needle)
         if exception:
             exceptions[exception] += 1
         elif not leaks or start >= leaks[-1].end:
             leaks.append(Leak(start, end, needle, part=False))
     return leaks
+
+
+def numbers_in_name(name: str, labels: Mapping[Kind, str]) -> list[Leak]:
+    """Dates and long numbers in the name of a note or file, whether or not somebody labeled them."""
+    found = []
+    for match in _NUMBER_IN_NAME.finditer(name):
+        kind = Kind.DATE if _DATE_IN_NAME.fullmatch(match[0]) else Kind.ID
+        needle = Needle(match[0], labels.get(kind, ""), kind, Origin.SHAPE)
+        found.append(Leak(*match.span(), needle, part=False))
+    return found
 
 
 def _has_address(text: str) -> bool:

@@ -5,7 +5,7 @@ Nothing here writes; `writing.py` stores the result. The text of a note never ch
 
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from itertools import islice
 
@@ -14,10 +14,10 @@ from annotations.core.sealing import Key, project_key
 from annotations.domain.attributes import Attributes
 from annotations.domain.folding import words
 from annotations.domain.hashing import text_sha256
-from annotations.domain.knowing.mention import Mention as KnownMention
 from annotations.domain.leaks.gate import GENERIC, Gate, Leak
 from annotations.domain.leaks.needles import Needle, needles_of
 from annotations.domain.leaks.prepared import Prepared as Sought
+from annotations.domain.redaction.calendars import with_weekday
 from annotations.domain.redaction.dates import years
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.offsets import piece_around, span_to_original
@@ -30,7 +30,7 @@ from annotations.domain.surrogates.writing import staying
 from annotations.known.selectors.finding import Finder
 from annotations.known.selectors.identifiers import allowed_terms, denied_terms, identifiers_of
 from annotations.models import Document, Label, LeakFinding, Project, Release
-from annotations.release.services.leftovers import known_leaks, merged, shape_leaks, with_longer
+from annotations.release.services.leftovers import merged, numbers_in_name, shape_leaks, sighted_leaks, with_longer
 from annotations.release.services.naming import covered_notes
 from annotations.release.services.replacing import (
     MASKED,
@@ -42,6 +42,7 @@ from annotations.release.services.replacing import (
     unmarked,
     with_masks,
 )
+from annotations.release.services.searching import Seeking, Sighting
 from annotations.release.services.sources import Source, source_of
 from annotations.surrogates.services.makers import Params
 from annotations.surrogates.services.making import NoteMentions, surrogates_for
@@ -51,6 +52,7 @@ Origin, Where = LeakFinding.Origin, LeakFinding.Where
 SHORTEST_PATIENT_ID = 4
 """A shorter patient id is looked for in names only: in a text, most equal strings would mean something else."""
 COINCIDENCE = "coincidence"
+_MOVING = frozenset({Action.SHIFT, Action.SURROGATE})
 READ_AT_ONCE = 500
 
 
@@ -98,8 +100,23 @@ def source_of_release(release: Release) -> Source:
 class Preparer:
     """Prepares notes under one policy. Keep it no longer than the work, since it holds the project's key."""
 
-    def __init__(self, project: Project, policy: Policy, source: Source, *, maker: Params | None = None) -> None:
+    def __init__(
+        self,
+        project: Project,
+        policy: Policy,
+        source: Source,
+        *,
+        runs: Sequence[str] = (),
+        keep_names: bool = False,
+        maker: Params | None = None,
+    ) -> None:
+        """`runs`: specifications of runs whose suggestions the leak gate also looks for.
+
+        `keep_names`: the release keeps the names of its notes, so the leak gate reads them too.
+        """
         self.project = project
+        self._keep_names = keep_names
+        self._runs = runs
         self._maker = maker or {}
         self._avoided: Container[str] = ()
         self.source = source
@@ -122,6 +139,10 @@ class Preparer:
     @cached_property
     def _finder(self) -> Finder:
         return Finder(self.project, denied=False)
+
+    @cached_property
+    def _seeking(self) -> Seeking:
+        return Seeking(self.project, self._policy, self._label_of, self._runs)
 
     @cached_property
     def _kept(self) -> frozenset[str]:
@@ -187,14 +208,24 @@ class Preparer:
         needles = self._needles(everything)
         sought: dict[tuple[object, str], Sought] = {}
         known = self._finder.find([(note.patient, note.text) for note in notes])
+        suggested = self._seeking.by_runs([note.pk for note in notes])
         prepared = []
         for note, mentions in zip(notes, known, strict=True):
+            sightings = _once(
+                {
+                    Origin.KNOWN: [
+                        Sighting(one.start, one.end, one.kind, self._label_of.get(one.kind, "")) for one in mentions
+                    ],
+                    Origin.RULES: self._seeking.by_search(note.text, note.language),
+                    Origin.RUN: suggested[note.pk],
+                }
+            )
             replacing = NoteReplacing(self._key, note, partial(self._planned, note, spans[note.pk]), surrogates)
             released = release_text(note.text, spans[note.pk], self._masking, self._placeholder_of, replacing)
             whose = (_whose(note), note.language)
             if whose not in sought:
                 sought[whose] = self._gate(note.language).prepared(needles[_whose(note)])
-            prepared.append(self._prepared(note, unmarked(released), sought[whose], mentions))
+            prepared.append(self._prepared(note, unmarked(released), sought[whose], sightings))
         return prepared
 
     def _require(self, codes: Iterable[str]) -> None:
@@ -207,9 +238,18 @@ class Preparer:
         """The spans to release. Those that a decision masks have a marked label."""
         forced = [extra for extra in note.extras if extra.masked]
         spans = [*note.spans, *(Span(*extra[:3]) for extra in note.extras if not extra.masked)]
+        spans = [self._with_weekday(note.text, span) for span in spans]
         if forced:
             spans = [self._marked(span, forced) for span in spans]
         return [*spans, *(Span(extra.start, extra.end, extra.label + MASKED) for extra in forced)]
+
+    def _with_weekday(self, text: str, span: Span) -> Span:
+        """A date that moves, with the weekday beside it: the weekday of the old date would tell the days modulo 7."""
+        rule = self._policy.rules[span.label]
+        if rule.kind is not Kind.DATE or rule.action not in _MOVING:
+            return span
+        start, end = with_weekday(text, span.start, span.end)
+        return span if (start, end) == (span.start, span.end) else replace(span, start=start, end=end)
 
     def _marked(self, span: Span, forced: Sequence[Extra]) -> Span:
         if self._policy.rules[span.label].action == Action.KEEP:
@@ -265,19 +305,31 @@ class Preparer:
         label = self._label_of.get(Kind.RECORD) or self._label_of.get(Kind.ID, "")
         return Needle(patient, label, Kind.ID, Origin.KNOWN)
 
-    def _prepared(self, note: Original, released: Released, needles: Sought, known: Sequence[KnownMention]) -> Prepared:
+    def _prepared(
+        self,
+        note: Original,
+        released: Released,
+        needles: Sought,
+        sightings: Mapping[LeakFinding.Origin, Sequence[Sighting]],
+    ) -> Prepared:
         gate, exceptions = self._gate(note.language), Counter[str]()
         found = []
         leaks = self._leaks(note, released.text, needles, released.pieces, exceptions)
-        spelled = known_leaks(note.text, known, released, gate, self._label_of, self._kept, exceptions)
-        leaks = with_longer(leaks, merged(spelled, shape_leaks(released, gate, self._label_of, exceptions)))
+        known, rules, runs = (
+            sighted_leaks(note.text, some, origin, released, gate, self._kept, exceptions)
+            for origin, some in sightings.items()
+        )
+        leaks = with_longer(leaks, merged(known, shape_leaks(released, gate, self._label_of, self._kept, exceptions)))
+        leaks = merged(merged(leaks, rules), runs)
         for leak in leaks:
             bounds = span_to_original(released.pieces, leak.start, leak.end)
             found.append(self._found(note, Where.TEXT, released.text, bounds, leak))
-        leaks = self._leaks(note, note.name, needles, None, exceptions)
-        if note.patient:
-            leaks = merged(leaks, gate.find_in_name(note.name, [self._patient_id(note.patient)]))
-        found += [self._found(note, Where.NAME, note.name, (leak.start, leak.end), leak) for leak in leaks]
+        if self._keep_names:
+            leaks = self._leaks(note, note.name, needles, None, exceptions)
+            if note.patient:
+                leaks = merged(leaks, gate.find_in_name(note.name, [self._patient_id(note.patient)]))
+            leaks = merged(leaks, numbers_in_name(note.name, self._label_of))
+            found += [self._found(note, Where.NAME, note.name, (leak.start, leak.end), leak) for leak in leaks]
         # Several leaks may lie in one replaced stretch: each string is one finding there.
         distinct = {(one.where, one.original_start, one.original_end, one.string_key): one for one in reversed(found)}
         replaced = sum([piece.end - piece.start for piece in released.pieces if piece.action is not Action.KEEP])
@@ -365,6 +417,16 @@ class _WhenNeeded(Container[str]):
 
     def __contains__(self, text: object) -> bool:
         return text in self._found
+
+
+def _once(sightings: Mapping[LeakFinding.Origin, Sequence[Sighting]]) -> dict[LeakFinding.Origin, list[Sighting]]:
+    """Leave out what an earlier search saw at the same place, so that an exception counts once."""
+    seen: set[Bounds] = set()
+    found = {}
+    for origin, some in sightings.items():
+        found[origin] = [one for one in some if (one.start, one.end) not in seen]
+        seen |= {(one.start, one.end) for one in found[origin]}
+    return found
 
 
 def _in_surrogate(leak: Leak, note: Original, text: str, pieces: Sequence[Piece]) -> str:

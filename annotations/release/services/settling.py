@@ -29,7 +29,7 @@ def settle(*, release: Release) -> Release:
     seen = release.revision
     figures = _figures(release)
     whole = gold_hash(_hashed(release, with_spans=True))
-    figures["surrogates"] = release.figures.get("surrogates", {})
+    figures |= {name: release.figures.get(name, {}) for name in ("surrogates", "searched")}
     figures["text_hash"] = gold_hash(_hashed(release, with_spans=False))
     with transaction.atomic():
         unerased(release.project_id, begun)

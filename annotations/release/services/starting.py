@@ -13,7 +13,7 @@ from annotations.core.label_lock import keep_labels
 from annotations.core.names import good_name
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
-from annotations.models import Document, Job, Project, Release, ReleasedNote, ReleasePolicy, User
+from annotations.models import Author, Document, Job, Project, Release, ReleasedNote, ReleasePolicy, User
 from annotations.release.events import RELEASE_STARTED
 from annotations.release.services.policies import policy_named, read_policy, require_total
 from annotations.release.services.sources import Source, source_of, union_of
@@ -33,9 +33,14 @@ def start_release(
     recipient: str = "",
     expires_on: date | None = None,
     surrogate_maker: Params | None = None,
+    searched_runs: Sequence[str] = (),
+    keep_names: bool = False,
     token: str = "",
 ) -> Release:
     """Start a release of all notes with the chosen annotations. The same `token` (one per form) gives the same release.
+
+    `searched_runs`: runs, as run:NAME, whose suggestions the leak gate also looks for. `keep_names`: released notes
+    keep the names of the notes; by default they get neutral ones.
 
     `surrogate_maker`: the parameters of a language model that makes surrogates, from
     `surrogates.services.makers.checked_maker`; without, rules make them. Raises ServiceError: `set` or `version` for
@@ -54,6 +59,7 @@ def start_release(
             raise ServiceError(_("This policy is not one of the project's. Choose one of its policies."), code="policy")
         require_total(project, read_policy(policy.rules))
         source = source_of(project, set_spec)
+        runs = _runs(project, searched_runs)
         release = Release.objects.create(
             project=project,
             number=(Release.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0) + 1,
@@ -65,6 +71,8 @@ def start_release(
             recipient=recipient,
             expires_on=expires_on,
             surrogate_maker=dict(surrogate_maker or {}),
+            searched_runs=runs,
+            keep_names=keep_names,
             created_by=actor,
         )
         release.note_count = _make_rows(release, source)
@@ -98,6 +106,8 @@ def start_chosen(
     maker: str,
     may_leave: bool,
     actor: User | None,
+    runs: Sequence[str] = (),
+    keep_names: bool = False,
     purpose: str = "",
     recipient: str = "",
     expires_on: date | None = None,
@@ -118,6 +128,8 @@ def start_chosen(
         recipient=recipient,
         expires_on=expires_on,
         surrogate_maker=checked_maker(project, maker, may_leave=may_leave),
+        searched_runs=runs,
+        keep_names=keep_names,
         token=token,
     )
 
@@ -140,6 +152,19 @@ def _checked(purpose: str, recipient: str, set_spec: str) -> tuple[str, str]:
     if len(set_spec) > LONGEST_SPEC:
         raise ServiceError(_("These are too many annotation sets for one release. Choose fewer."), code="long")
     return purpose, recipient
+
+
+def _runs(project: Project, specs: Sequence[str]) -> list[str]:
+    """Runs of the project, each once. Raises ServiceError `runs` for anything else."""
+    found = []
+    for spec in dict.fromkeys(specs):
+        source = source_of(project, spec)
+        if source.author is None or source.author.kind not in Author.MODELS:
+            raise ServiceError(
+                _("“%(spec)s” is no run. Name runs of the project, as in run:rules-1.") % {"spec": spec}, code="runs"
+            )
+        found.append(spec)
+    return found
 
 
 def _kind(spec: str) -> str:

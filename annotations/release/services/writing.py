@@ -130,8 +130,8 @@ def _fill(row: ReleasedNote, one: Prepared) -> None:
 
 
 def _name(release: Release, rows: Iterable[ReleasedNote], renamed: Collection[int]) -> None:
-    """Give each note its own name, or a neutral one where a decision says so."""
-    neutral = [row for row in rows if row.pk in renamed]
+    """Give each note a neutral name. If the release keeps names, only where a decision says so."""
+    neutral = [row for row in rows if row.pk in renamed or not release.keep_names]
     names = neutral_names(release, neutral)
     for row in rows:
         row.name = names.get(row.pk, row.document.name)
@@ -146,14 +146,20 @@ def neutral_names(release: Release, rows: Sequence[ReleasedNote]) -> dict[int, s
         return {}
     key = project_key(release.project_id)
     names: dict[int, str] = {}
-    for row in rows:
-        attempt = 0
-        while True:
-            number = key.number("name of a note", str(row.document_id), str(attempt)) % 10**DIGITS
-            name = f"note-{number:0{DIGITS}}"
-            others = ReleasedNote.objects.filter(release=release, name=name).exclude(pk=row.pk)
-            if not others.exists() and not Document.objects.filter(project=release.project_id, name=name).exists():
-                break
-            attempt += 1
-        names[row.pk] = name
+    waiting, attempt = list(rows), 0
+    while waiting:
+        made = {
+            row.pk: f"note-{key.number('name of a note', str(row.document_id), str(attempt)) % 10**DIGITS:0{DIGITS}}"
+            for row in waiting
+        }
+        others = ReleasedNote.objects.filter(release=release, name__in=made.values()).exclude(pk__in=made)
+        taken = {*names.values(), *others.values_list("name", flat=True)}
+        taken |= {
+            *Document.objects.filter(project=release.project_id, name__in=made.values()).values_list("name", flat=True)
+        }
+        for row in waiting:
+            if made[row.pk] not in taken:
+                names[row.pk] = made[row.pk]
+                taken.add(made[row.pk])
+        waiting, attempt = [row for row in waiting if row.pk not in names], attempt + 1
     return names

@@ -47,6 +47,7 @@ def findings(request: Request, slug: str, number: int) -> HttpResponse:
         "filters": [(name, FILTER_NAMES[name], counts[name]) for name in FILTERS],
         "counts": counts,
         "decidable": found.state == Release.State.PREPARED,
+        "labels": sorted(found.policy.rules),
     }
     if "string" in request.GET:
         key = _key(request.GET["string"])
@@ -94,7 +95,14 @@ def release_decide(request: Request, slug: str, number: int) -> HttpResponse:
         messages.error(request, _("This answer is not possible. Nothing was changed. Reload the page."))
         return _back(request, found, key)
     try:
-        done = answer_chosen(release=found, answer=answer, findings=chosen, string_key=key, actor=access.user)
+        done = answer_chosen(
+            release=found,
+            answer=answer,
+            findings=chosen,
+            string_key=key,
+            actor=access.user,
+            label=request.POST.get("label", ""),
+        )
     except ServiceError as error:
         messages.error(request, str(error))
     else:
@@ -109,6 +117,7 @@ def release_decide(request: Request, slug: str, number: int) -> HttpResponse:
             "counts": finding_counts(found),
             "chosen": request.POST.get("state", ""),
             "decidable": found.state == Release.State.PREPARED,
+            "labels": sorted(found.policy.rules),
             "one": None,
         }
         return render(request, "release/finding_answer.html", context)

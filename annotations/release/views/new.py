@@ -19,7 +19,7 @@ from annotations.jobs.tokens import form_token
 from annotations.models import Document
 from annotations.notes.selectors.in_context import label_looks
 from annotations.release.forms.policies import OfferedPolicy, offered_policies
-from annotations.release.forms.releases import REFUSED_AT, ReleaseForm
+from annotations.release.forms.releases import REFUSED_AT, ReleaseForm, runs_among
 from annotations.release.selectors.beside import Marked, Row, beside
 from annotations.release.services.previewing import preview_placed
 from annotations.release.services.sources import union_of
@@ -66,6 +66,7 @@ def release_new(request: Request, slug: str) -> HttpResponse:
         "form": form,
         "sets": sets,
         "groups": _grouped(sets),
+        "runs": runs_among(sets),
         "policies": offered,
         "makers": makers,
         "leaving": [one for one in makers if one.host],
@@ -97,6 +98,8 @@ def _form(
     initial = {
         "sets": wanted or ([] if request.method == "POST" else specs[:1]),
         "policy": policy or next((one.value for one in offered if not one.missing), offered[0].value),
+        "searched_runs": request.POST.getlist("searched_runs"),
+        "keep_names": "keep_names" in request.POST,
         "token": request.POST.get("token") or uuid.uuid4(),
         **{name: request.POST.get(name, "") for name in ("maker", "purpose", "recipient", "expires_on")},
     }
@@ -114,6 +117,8 @@ def _start(request: Request, access: Access, form: ReleaseForm, offered: list[Of
             policy=(policy.row.slug, policy.row.version or 1),
             maker=data["maker"] if policy.has_surrogates else "",
             may_leave=data["may_leave"],
+            runs=data["searched_runs"],
+            keep_names=data["keep_names"],
             actor=access.user,
             purpose=data["purpose"],
             recipient=data["recipient"],

@@ -33,7 +33,7 @@ def release_note(request: Request, slug: str, number: int, pk: int) -> HttpRespo
     NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=pk, data={"what": "released note"})
     findings = list(note.findings.all())
     previous, following = around_note(note)
-    waiting = note.state == ReleasedNote.State.PENDING
+    waiting, pieces = note.state == ReleasedNote.State.PENDING, stored_pieces(note.pieces)
     context = {
         "access": access,
         "release": release,
@@ -43,8 +43,8 @@ def release_note(request: Request, slug: str, number: int, pk: int) -> HttpRespo
         else beside(
             note.document.text,
             note.text,
-            stored_pieces(note.pieces),
-            stored_findings(findings),
+            pieces,
+            stored_findings(findings, pieces),
             looks=label_looks(access.project),
         ),
         "findings": findings,

@@ -8,7 +8,8 @@ import { expressionsOf, matches } from "./expand.js";
 
 /** @typedef {import("./expand.js").Candidate} Candidate */
 
-// A long line is searched in parts of about this many UTF-16 units, so that no key press waits for 20,000 characters.
+// A long line is searched in parts of about this many UTF-16 units, so that no key press waits for 20,000 characters. A part ends at
+// a space, but has at most twice as many: the time of a search grows with the square of its length.
 const PART = 1500;
 const MEASURE = /^\s?(?:%|‰|°|º|[mµμcdk]?[glLm][/.\s\d]|mg|ml|mL|dl|cm|mm|kg|Kg|UI|U\/|mmHg|lpm|ng|pg|mcg|µg|mEq|mmol|cc\b|x\s?\d|veces|volte|times|ore\b|horas\b)/u;
 const TITLE = /^(?:Dra?s?|Dott(?:\.?ssa)?|Prof(?:\.?ssa)?|Sig(?:\.?ra)?|Sra?|Mrs?|Ms)\.?$/u;
@@ -94,7 +95,7 @@ export function candidatesIn(line, isName = () => false) {
 function partFrom(text, from) {
   let end = from;
   while (end < text.length && text[end] !== "\n" && text[end] !== "\r") {
-    if (end - from > PART && text[end] === " ") break;
+    if (end - from > PART && (text[end] === " " || end - from > 2 * PART)) break;
     end += 1;
   }
   let next = end;

@@ -1,4 +1,4 @@
-"""Twenty ways to tamper with a certificate or with released files, each of which must be refused."""
+"""Thirty ways to tamper with a certificate or with released files, each of which must be refused."""
 
 import base64
 import hashlib
@@ -18,6 +18,7 @@ from annotations.domain.certifying.signatures import (
     fingerprint_of,
     open_certificate,
     public_of,
+    signed_files,
     signed_json,
     signed_pdf,
 )
@@ -41,9 +42,17 @@ def files(format="text"):
     return written
 
 
+def signed(found, private=PRIVATE):
+    """The files with a signed list of them."""
+    rows = [{"name": name, "sha256": hashlib.sha256(data).hexdigest()} for name, data in found.items()]
+    listed = json.dumps({"files": rows}).encode()
+    return found | {"release.json": listed, "release.json.sig": signed_files(hashlib.sha256(listed).digest(), private)}
+
+
 def checked(data=JSON, found=None, known=TRUSTED):
-    found = files() if found is None else found
-    return verify(data, known, (sorted(found), found.__getitem__))
+    """Check files with a signed list of them as they are."""
+    found = signed(files() if found is None else found)
+    return verify(data, known, (list(found), found.__getitem__))
 
 
 def failed(verdict):
@@ -194,12 +203,9 @@ def test_the_spans_of_released_files_are_counted():
     assert read_released(found, found.__getitem__, ["NAME", "DATE"]).spans == 3
 
 
-def test_a_machine_without_keys_says_that_it_does_not_know_the_key():
+def test_a_key_that_nobody_vouches_for_is_not_verified():
     verdict = verify(JSON, Known(TODAY), None)
-    states = {check.code: check.state for check in verdict.checks}
-    assert verdict.verified
-    unknown = dict.fromkeys(("key", "superseded", "notes"), State.NOT_CHECKED)
-    assert states == unknown | {"signature": State.PASSED, "expiry": State.PASSED}
+    assert failed(verdict) == {"key"} and not verdict.verified
     [message] = [check.message for check in verdict.checks if check.code == "key"]
     assert KEY in message
 
@@ -209,15 +215,36 @@ def test_superseded_and_withdrawn_certificates_fail():
     assert failed(checked(known=known)) == {"superseded", "withdrawn"}
 
 
-def test_other_files_of_an_export_are_named_as_not_covered():
-    verdict = checked(found=files() | {"release.json": b"{}", "certificate.pdf": PDF})
-    assert verdict.verified
-    [check] = [check for check in verdict.checks if check.code == "beside"]
-    assert (check.names, check.state) == (["release.json"], State.NOT_CHECKED)
-    # A changed file is named with the help of the manifest.
-    listed = [{"name": name, "sha256": hashlib.sha256(data).hexdigest()} for name, data in files().items()]
-    changed = files() | {"c.txt": b"x", "release.json": json.dumps({"files": listed}).encode()}
-    [check] = [check for check in checked(found=changed).checks if check.code == "texts"]
+WHOLE = signed(files("brat") | {"tools.conf": b"[options]\n"})
+HIDDEN = [
+    WHOLE | {"tools.conf": b"# Mario Rossi\n"},
+    WHOLE | {"c.ann": b"#1\tAnnotatorNotes T1\tMario Rossi\n"},
+    WHOLE | {"losses.csv": b""},
+    WHOLE | {"certificate.pdf": b"%PDF-1.4 Mario Rossi\n"},
+    WHOLE | {"certificate.json": b"{}"},
+    {name: data for name, data in WHOLE.items() if name != "tools.conf"},
+    {name: data for name, data in WHOLE.items() if name != "release.json.sig"},
+    WHOLE | {"release.json": WHOLE["release.json"] + b" "},
+    WHOLE | {"release.json.sig": b"{}"},
+    signed(files("brat"), OTHER),
+]
+
+
+@pytest.mark.parametrize("found", HIDDEN)
+def test_only_what_the_issuer_signed_is_verified(found):
+    """Names can hide in files that are no notes, and in what a format writes beside texts and spans."""
+    verdict = verify(JSON, TRUSTED, (list(found), found.__getitem__))
+    assert "files" in failed(verdict)
+
+
+def test_the_certificate_may_lie_among_its_files():
+    found = WHOLE | {"certificate.json": JSON, "certificate.pdf": PDF, "signed.json": JSON}
+    assert verify(JSON, TRUSTED, (list(found), found.__getitem__)).verified
+    # A changed text is named with the help of the list.
+    found = signed(files()) | {"c.txt": b"x"}
+    [check] = [
+        check for check in verify(JSON, TRUSTED, (list(found), found.__getitem__)).checks if check.code == "texts"
+    ]
     assert check.names == ["c.txt"]
 
 

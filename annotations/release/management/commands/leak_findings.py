@@ -51,6 +51,12 @@ class Command(JourneyCommand):
         parser.add_argument(
             "--decide", choices=answers, help="Replace the places as the policy says, allow them, or undo decisions."
         )
+        parser.add_argument(
+            "--label",
+            default="",
+            metavar="CODE",
+            help="The label whose placeholder replaces what has no label of its kind.",
+        )
         which = parser.add_mutually_exclusive_group()
         which.add_argument("--finding", type=int, nargs="+", default=[], metavar="ID", help="Decide these findings.")
         which.add_argument("--string", type=int, metavar="KEY", help="Decide all findings of one string.")
@@ -71,7 +77,12 @@ class Command(JourneyCommand):
         if any(not 0 < pk <= MAX_ID for pk in options["finding"]) or (string and abs(string) > MAX_ID):
             raise ServiceError("These are not IDs of findings or keys of strings.", code="decide")
         changed = answer_chosen(
-            release=release, answer=options["decide"], findings=options["finding"], string_key=string, actor=actor
+            release=release,
+            answer=options["decide"],
+            findings=options["finding"],
+            string_key=string,
+            actor=actor,
+            label=options["label"],
         )
         wait_until_prepared(release, tell=None if options["json"] else self.stderr)
         release.refresh_from_db()

@@ -46,6 +46,14 @@ class Command(JourneyCommand):
             "--surrogates-by", default="", metavar="MODEL",
             help="The language model that makes surrogates, as SERVER/MODEL. Without it, rules make them.",
         )  # fmt: skip
+        parser.add_argument(
+            "--search-run", action="append", default=[], metavar="run:NAME",
+            help="The leak gate also looks for what this run suggested. Repeatable.",
+        )  # fmt: skip
+        parser.add_argument(
+            "--keep-names", action="store_true",
+            help="Keep the names of the notes. Without it, each note gets a neutral name such as note-048213377150.",
+        )  # fmt: skip
         parser.add_argument("--may-leave", action="store_true", help="The notes may be sent to another machine.")
         parser.add_argument("--out", required=True, type=Path, help="New or empty folder, or a .zip to create.")
         parser.add_argument("--format", default="text", choices=RELEASE_FORMATS)
@@ -62,6 +70,10 @@ class Command(JourneyCommand):
         parser.add_argument(
             "--decide", choices=[str(answer) for answer in LeakFinding.Answer],
             help="Replace or allow everything that the leak gate finds. Without it, notes with findings are held back.",
+        )  # fmt: skip
+        parser.add_argument(
+            "--decide-label", default="", metavar="CODE",
+            help="With --decide replace: the label whose placeholder replaces what has no label of its kind.",
         )  # fmt: skip
         parser.add_argument("--purpose", default="", help="For what the text is released.")
         parser.add_argument("--recipient", default="", help="Who receives the text.")
@@ -89,6 +101,8 @@ class Command(JourneyCommand):
             policy=parsed_policy(options["policy"]),
             maker=options["surrogates_by"],
             may_leave=options["may_leave"],
+            runs=options["search_run"],
+            keep_names=options["keep_names"],
             actor=actor,
             purpose=options["purpose"],
             recipient=options["recipient"],
@@ -96,14 +110,15 @@ class Command(JourneyCommand):
         )
         self._prepare(release)
         if options["decide"]:
-            self._decide(release, options["decide"], actor)
+            self._decide(release, options["decide"], options["decide_label"], actor)
         if certificate is not None:
             as_json, as_pdf = certify(release, actor)
-            certificate.write_bytes(as_pdf if certificate.suffix.lower() == ".pdf" else as_json)
             release.refresh_from_db()
         exported = export_release_to_path(
             release=release, out=out, format=options["format"], leave_out=True, actor=actor, labels=labels
         )
+        if certificate is not None:  # It may lie among the files that it covers, whose folder must be new or empty.
+            certificate.write_bytes(as_pdf if certificate.suffix.lower() == ".pdf" else as_json)
         leaks = leak_counts(release)
         return {
             "notes": exported["notes"],
@@ -131,9 +146,9 @@ class Command(JourneyCommand):
             )
         release.refresh_from_db()
 
-    def _decide(self, release: Release, answer: str, actor: User | None) -> None:
+    def _decide(self, release: Release, answer: str, label: str, actor: User | None) -> None:
         for _round in range(ROUNDS):
-            if not decide_all(release=release, answer=answer, actor=actor):
+            if not decide_all(release=release, answer=answer, actor=actor, label=label):
                 return
             if release.state == Release.State.PREPARING:
                 self._prepare(release)

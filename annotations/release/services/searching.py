@@ -1,0 +1,127 @@
+"""What else the leak gate looks for in a note: identifiers that the rules find, and what chosen runs suggested.
+
+The rules belong to a higher feature, which puts its search into SEARCHES.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol
+
+from django.db.models import Count
+
+from annotations.domain.redaction.dates import names_day
+from annotations.domain.redaction.kinds import Kind
+from annotations.domain.redaction.policy import Policy
+from annotations.domain.spans import Span
+from annotations.models import LeakFinding, Project, Release, ReleasedNote
+from annotations.release.services.sources import Source, source_of
+
+Origin = LeakFinding.Origin
+
+
+class Sighting(NamedTuple):
+    """`text[start:end]` of a note is an identifier, in code points, end-exclusive.
+
+    `label` is the label of the project for it; empty if there is none of its kind.
+    """
+
+    start: int
+    end: int
+    kind: Kind
+    label: str
+
+
+class Search(Protocol):
+    """Finds identifiers in texts of the languages that it knows, without a label."""
+
+    @property
+    def revision(self) -> str:
+        """A string that changes whenever what it finds can change."""
+
+    @property
+    def kinds(self) -> frozenset[Kind]:
+        """All that it can find."""
+
+    def knows(self, language: str) -> bool:
+        """Whether it can read this language; empty for an unknown one."""
+
+    def find(self, text: str, language: str) -> Iterable[tuple[int, int, Kind]]:
+        """Bounds in code points, end-exclusive, and kinds."""
+
+
+SEARCHES: list[Search] = []
+
+# What says who a person is only together with more. Without a label for it, a release lets it stay.
+_WEAK: Final = frozenset(
+    {Kind.AGE, Kind.PROFESSION, Kind.SEX, Kind.FAMILY, Kind.ETHNICITY, Kind.COUNTRY, Kind.REGION, Kind.OTHER}
+)
+# Kinds that a label set may have in place of a finer one, the nearest first.
+_COARSER: Final[Mapping[Kind, Sequence[Kind]]] = {
+    Kind.NAME: (Kind.STAFF,),
+    Kind.STAFF: (Kind.NAME,),
+    Kind.HOSPITAL: (Kind.ORGANIZATION, Kind.LOCATION),
+    Kind.ORGANIZATION: (Kind.HOSPITAL, Kind.LOCATION),
+    Kind.STREET: (Kind.LOCATION,),
+    Kind.ZIP: (Kind.LOCATION,),
+    Kind.CITY: (Kind.LOCATION,),
+    Kind.FAX: (Kind.PHONE,),
+    Kind.USERNAME: (Kind.ID,),
+    **dict.fromkeys(
+        (Kind.NATIONAL_ID, Kind.RECORD, Kind.HEALTH_PLAN, Kind.ACCOUNT, Kind.LICENSE, Kind.VEHICLE, Kind.DEVICE),
+        (Kind.ID, Kind.OTHER),
+    ),
+}
+
+
+def searched_in(release: Release) -> dict[str, Any]:
+    """What the searches looked for in a release, for its figures: revisions, kinds, and notes by unknown language."""
+    rows = ReleasedNote.objects.filter(release=release).order_by().values_list("document__language")
+    notes = Counter[str]()
+    for code, number in rows.annotate(number=Count("pk")):
+        notes[code or release.project.language] += number
+    return {
+        "rules": [search.revision for search in SEARCHES],
+        "kinds": sorted({str(kind) for search in SEARCHES for kind in search.kinds}),
+        "unread": {code: n for code, n in sorted(notes.items()) if not any(one.knows(code) for one in SEARCHES)},
+    }
+
+
+class Seeking:
+    """What a release looks for besides the labeled strings and the known identifiers."""
+
+    def __init__(self, project: Project, policy: Policy, labels: Mapping[Kind, str], runs: Sequence[str] = ()) -> None:
+        """`labels`: the label of each kind; `runs`: specifications of runs. Raises ServiceError as `source_of`."""
+        self._policy = policy
+        self._labels = labels
+        self._runs: list[Source] = [source_of(project, spec) for spec in runs]
+
+    def by_search(self, text: str, language: str) -> list[Sighting]:
+        """What the searches find in a note, in order."""
+        found = [one for search in SEARCHES if search.knows(language) for one in search.find(text, language)]
+        sightings = []
+        for start, end, kind in sorted(found):
+            label = self.label_of(kind)
+            if (label or kind not in _WEAK) and _tells(text[start:end], kind, language):
+                sightings.append(Sighting(start, end, kind, label))
+        return sightings
+
+    def by_runs(self, notes: Sequence[int]) -> dict[int, list[Sighting]]:
+        """What the runs suggested in each of these notes, in order."""
+        found: dict[int, set[Sighting]] = {pk: set() for pk in notes}
+        for run in self._runs:
+            for pk, spans in run.spans(notes).items():
+                found[pk] |= {self._suggested(span) for span in spans}
+        return {pk: sorted(sightings) for pk, sightings in found.items()}
+
+    def label_of(self, kind: Kind) -> str:
+        """The label of a kind, or of the nearest coarser kind that has one."""
+        return next((self._labels[one] for one in (kind, *_COARSER.get(kind, ())) if one in self._labels), "")
+
+    def _suggested(self, span: Span) -> Sighting:
+        rule = self._policy.rules.get(span.label)
+        return Sighting(span.start, span.end, rule.kind if rule else Kind.OTHER, span.label if rule else "")
+
+
+def _tells(text: str, kind: Kind, language: str) -> bool:
+    """Whether a string says more than a year, a month or a weekday, if it is a date."""
+    return kind is not Kind.DATE or names_day(text, language)

@@ -1,0 +1,40 @@
+"""What the rules find in a note, for the leak gate of a release. The rules are loaded when a note is searched."""
+
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING
+
+from annotations.domain.redaction.kinds import Kind, kinds_of
+
+if TYPE_CHECKING:
+    from models_runtime.backends.rules.backend import RulesBackend
+
+
+class RulesSearch:
+    """The rules for a note's language; those for all languages where it is unknown."""
+
+    @property
+    def revision(self) -> str:
+        return _rules("").revision
+
+    @property
+    def kinds(self) -> frozenset[Kind]:
+        rules = _rules("")
+        return frozenset(kinds_of(rules.label_set)[label] for label in rules.labels)
+
+    def knows(self, language: str) -> bool:
+        from models_runtime.backends.rules.backend import LANGUAGES
+
+        return not language or language in LANGUAGES
+
+    def find(self, text: str, language: str) -> Iterable[tuple[int, int, Kind]]:
+        rules = _rules(language)
+        kind_of = kinds_of(rules.label_set)
+        return [(span.start, span.end, kind_of[span.label]) for span in rules.predict([text])[0]]
+
+
+@cache
+def _rules(language: str) -> "RulesBackend":
+    from models_runtime.backends.rules.backend import LANGUAGES, RulesBackend
+
+    return RulesBackend(languages=[language] if language else LANGUAGES)

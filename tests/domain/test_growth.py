@@ -1,0 +1,64 @@
+"""Twice as much hostile text costs at most 2.6 times the time, for every pattern that meets the text of notes."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from annotations.domain.leaks.gate import Gate
+from annotations.domain.leaks.needles import Needle
+from annotations.domain.leaks.shapes import full_dates, telephones
+from annotations.domain.redaction.dates import read_dates
+from annotations.domain.redaction.kinds import Kind
+from annotations.domain.sentences import sentences
+from annotations.domain.surrogates.checking import unreserved
+from models_runtime.backends.rules.backend import RulesBackend
+
+MOST, TRIES = 2.6, 5
+LENGTH = 8_000
+"""Characters of the shorter text: enough that what grows with the square shows."""
+# Signs and tokens of every kind, each repeated without end.
+TOKENS = [
+    ".", "..", "!", "?", ",", ";", ":", "-", "–", "_", "/", "\\", "(", ")", "[", "'", '"', "«", "*", "#", "@", "+", "=",
+    "\t", " ", "\n", "1", "1.", "1/", "1-", "1 ", "1.1", "12:", "a", "A", "a.", "A.", "a-", "Aa ", "Aa-", "A. ", "a@",
+    "a.a@", "www.",
+    "http://", "://a", "dr. ", "Mr. ", "de ", "calle ", "tel ", "+3", "00", "n. ", "é", "ß", "\u0301", "漢", "٣", "🙂",
+]  # fmt: skip
+
+
+def _gate(text: str) -> object:
+    needles = [Needle("Mario Rossi", "PATIENT", Kind.NAME), Needle("915 123 456", "PHONE", Kind.PHONE)]
+    return Gate((), ["es"], ()).find(text, needles, exceptions=Counter())
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "sentences": sentences,
+    "telephones": lambda text: list(telephones(text)),
+    "dates by shape": lambda text: list(full_dates(text)),
+    "addresses by shape": lambda text: list(unreserved(text)),
+    "a date": lambda text: read_dates(text, "es"),
+    "gate": _gate,
+    "rules": lambda text: RulesBackend().predict([text]),
+}
+
+
+def seconds(reader: Callable[[str], object], text: str) -> float:
+    began = time.process_time()
+    reader(text)
+    return time.process_time() - began
+
+
+@pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
+def test_time_grows_with_the_text(reader):
+    slow = {}
+    for token in TOKENS:
+        text = (token * LENGTH)[:LENGTH]
+        short = long = 0.0
+        for _try in range(TRIES):
+            short, long = seconds(reader, text), seconds(reader, text + text)
+            if long <= max(MOST * short, 0.01):  # What takes less than 10 ms for 16,000 characters is quick enough.
+                break
+        else:
+            slow[token] = (round(short, 3), round(long, 3))
+    assert slow == {}

@@ -1,0 +1,118 @@
+"""What rules and runs find in notes whose labels are incomplete is a finding, before a release can be signed."""
+
+import json
+
+import pytest
+
+from annotations.certificates.services.drafting import looked_for
+from annotations.core.errors import ServiceError
+from annotations.core.sealing import project_key
+from annotations.models import LeakFinding, ListedTerm
+from annotations.release.services.deciding import decide_all, decide_equal
+from annotations.release.services.policies import policy_named
+from annotations.release.services.starting import start_release
+from tests import factories as make
+from tests.release.conftest import add_note, new_project, release_command, texts_in
+from tests.worlds.released import make_release
+
+pytestmark = pytest.mark.django_db
+STAY = (
+    "Patient: «Adam Wilson|PATIENT», born 03/16/1954, lives at 12 Oak Street, Millbrook. Admitted to Fairview Hospital "
+    "on 03/14/2019 with 120/80 mmHg, hemoglobin 12.3 since 2017.\n"
+)
+LEFT = ["03/16/1954", "12 Oak Street", "Millbrook", "Fairview Hospital", "03/14/2019"]
+
+
+@pytest.fixture
+def ward(db, no_redis):
+    """A project with one note, in which only the name is labeled."""
+    project = new_project()
+    add_note(project, "en-1", STAY, language="en", patient_id="P-00417")
+    return project
+
+
+def strings_of(release, **which):
+    """The strings of findings with their labels and origins, in order."""
+    rows = LeakFinding.objects.filter(note__release=release, **which).select_related("note").order_by("note", "start")
+    return [(row.note.text[row.start : row.end], row.label, row.origin) for row in rows]
+
+
+def test_what_nobody_labeled_is_found_and_replaced_by_the_rule_of_its_label(ward):
+    release = make_release(ward)
+    assert [text for text, _label, _origin in strings_of(release)] == LEFT
+    assert {label for _text, label, _origin in strings_of(release)} == {"DATE", "STREET", "CITY", "HOSPITAL"}
+    assert release.notes.get().state == "held"
+    assert decide_all(release=release, answer="replace", actor=None) == len(LEFT)
+    note = release.notes.get()
+    assert note.state == "done" and not any(text in note.text for text in LEFT)
+    assert "120/80 mmHg, hemoglobin 12.3 since 2017" in note.text, "values and a year are no findings"
+
+
+def test_one_string_is_decided_once_and_an_allowed_term_is_no_finding(ward):
+    add_note(ward, "en-2", "Lives at 3 Elm Street, Millbrook. Millbrook.\n", language="en", patient_id="P-00418")
+    sealed = project_key(ward).seal("Fairview Hospital")
+    ListedTerm.objects.create(project=ward, kind="allow", sealed=sealed, digest="d")
+    release = make_release(ward)
+    found = strings_of(release)
+    assert "Fairview Hospital" not in {text for text, *_about in found}
+    key = LeakFinding.objects.filter(note__release=release, label="CITY").values_list("string_key", flat=True)
+    assert len(key) == 2 and len(set(key)) == 1
+    assert decide_equal(release=release, string_key=key[0], answer="allow", actor=None) == 2
+
+
+def test_what_the_policy_keeps_is_no_finding(ward):
+    release = make_release(ward, policy="limited")  # keeps dates, towns and ages
+    assert {label for _text, label, _origin in strings_of(release)} == {"STREET", "HOSPITAL"}
+
+
+def test_the_rest_of_a_name_is_found_and_a_small_difference_in_bounds_is_not(db, no_redis):
+    project = new_project()
+    add_note(project, "a", "Seen by Dr. Helen «Marsh|DOCTOR» on «03/14/2019|DATE».\n", language="en")
+    assert strings_of(make_release(project)) == [("Helen", "DOCTOR", "rules")]
+
+
+def test_suggestions_of_chosen_runs_are_found(ward):
+    run = make.make_author(ward, kind="run", name="crf-1")
+    note = ward.documents.get()
+    at = note.text.index("hemoglobin")
+    make.make_set(note, run, [(at, at + len("hemoglobin"), "PROFESSION"), (9, 20, "PATIENT")], submitted=True)
+    release = make_release(ward, searched_runs=["run:crf-1"])
+    assert ("hemoglobin", "PROFESSION", "run") in strings_of(release)
+    assert ("hemoglobin", "PROFESSION", "run") not in strings_of(make_release(ward))
+    for wrong in ("gold", "run:none"):
+        with pytest.raises(ServiceError):
+            start_release(
+                project=ward, set_spec="gold", policy=policy_named(ward, "mask"), actor=None, searched_runs=[wrong]
+            )
+
+
+def test_a_language_that_the_rules_do_not_know_is_counted_and_full_dates_are_found_by_their_shape(ward):
+    add_note(ward, "fr-1", "Vu le 14/03/2019 par Claude Durand.\n", language="fr")
+    release = make_release(ward)
+    assert ("14/03/2019", "DATE", "shape") in strings_of(release, note__name="fr-1")
+    assert release.figures["searched"]["unread"] == {"fr": 1}
+    assert looked_for(release) == {"PHONE", "FAX", "EMAIL", "URL"}, "not of what only the rules find"
+
+
+def test_the_certificate_says_what_was_looked_for(ward, tmp_path):
+    made = release_command(
+        "ward", "--set", "gold", "--policy", "mask", "--out", tmp_path / "out", "--decide", "replace",
+        "--certificate", tmp_path / "c.json",
+    )  # fmt: skip
+    assert not any(text in texts_in(tmp_path / "out")["en-1"] for text in LEFT)
+    part = json.loads((tmp_path / "c.json").read_text())["certificate"]["identifiability"]
+    assert part["gate"]["searched"] == {
+        "rules": made["figures"]["searched"]["rules"],
+        "runs": [],
+        "unread": {},
+    }
+    assert {row["letter"]: row["status"] for row in part["identifiers"]}["C"] == "removed"
+
+
+def test_dates_of_birth_are_not_all_dates(db, no_redis):
+    """redactor-33 has labels for dates of birth and death only; the gate finds the others."""
+    project = new_project("shop", "redactor-33")
+    add_note(project, "a", "«Ada Lund|PERSON», born «03/16/1954|BIRTH_DATE_TIME», seen on 03/16/2025.\n", language="en")
+    release = make_release(project, policy="safe-harbor")
+    assert [text for text, *_about in strings_of(release)] == ["03/16/2025"]
+    assert "DATES" in looked_for(release)
