@@ -24,6 +24,8 @@ def test_a_token_is_made_tried_and_revoked_by_keyboard(transactional_db: None, p
     page.goto(live("api_tokens"))
     page.get_by_label("Name").focus()
     page.keyboard.type("Nightly import of the ward")
+    page.get_by_label("Your password").focus()
+    page.keyboard.type(make.PASSWORD)
     page.keyboard.press("Enter")
     token = page.locator("#token")
     expect(token).to_contain_text("deid_")

@@ -143,3 +143,21 @@ test("a name at the start of a sentence is a candidate if the note has it elsewh
   assert.deepEqual(stops("Rossi riferisce dolore."), [], "nothing says that it is one");
   assert.deepEqual(stops("Il Sig. Paziente. Paziente stabile; il paziente dorme."), [], "written small elsewhere");
 });
+
+test("twice as much hostile text costs at most 2.6 times the time", () => {
+  const seconds = (text) => {
+    const began = process.cpuUsage();
+    for (const _found of candidates(new TextIndex(text)));
+    return process.cpuUsage(began).user / 1e6;
+  };
+  for (const token of ["1/", "1 ", "1.", ".", "a@", "A. ", "Aa ", "calle ", "-", "(", "1-1/"]) {
+    const text = token.repeat(20_000 / token.length);
+    let short = 0;
+    let long = 0;
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      [short, long] = [seconds(text), seconds(text + text)];
+      if (long <= Math.max(2.6 * short, 0.05)) break;
+    }
+    assert.ok(long <= Math.max(2.6 * short, 0.05), `${token}: ${short} and ${long} s`);
+  }
+});
