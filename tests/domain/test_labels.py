@@ -20,6 +20,8 @@ from annotations.domain.labels import (
     ascii_code,
     parse_label_set,
 )
+from annotations.domain.likely_labels import likely_labels
+from annotations.domain.redaction.kinds import kinds_of
 from annotations.domain.spans import Span
 from annotations.domain.written_labels import rewritten, written_set
 
@@ -268,3 +270,23 @@ def test_the_attributes_of_brats_configuration() -> None:
     labels = (LabelDef("A", "A", attributes=(FAMILY, STATUS)), LabelDef("B", "B", attributes=(STATUS,)))
     found = annotation_conf(LabelSetDef("k", "K", "", "", (), (CategoryDef("C", "C", labels),)))
     assert found.endswith("[attributes]\nFamily\tArg:A\nStatus\tArg:A|B, Value:current|past\n")
+
+
+MEANT = [
+    ("PER", "i2b2-2014", "PATIENT"),  # once a place: LOCATION_OTHER has “per” in no word, but nearly all of its letters
+    ("TEL", "i2b2-2014", "PHONE"),
+    ("LOC", "i2b2-2014", "LOCATION_OTHER"),
+    ("E-mail", "i2b2-2014", "EMAIL"),
+    ("CITYY", "i2b2-2014", "CITY"),  # a slip of the pen
+    ("Médico", "meddocan", "NOMBRE_PERSONAL_SANITARIO"),
+    ("phones", "meddocan", "NUMERO_TELEFONO"),
+    ("Person", "hipaa-18", "NAMES"),
+    ("ORG", "hipaa-18", None),
+    ("xyz", "i2b2-2014", None),
+]
+
+
+@pytest.mark.parametrize(("name", "label_set", "code"), MEANT)
+def test_the_label_that_a_name_probably_means(name, label_set, code):
+    found = likely_labels(name, {one: one for one in kinds_of(label_set)})
+    assert (found or [None])[0] == code
