@@ -1,4 +1,4 @@
-"""The labels that an unknown label of a file probably means: by usual names of the same identifier, then by spelling."""
+"""The labels that an unknown label of a file probably means: by usual names of an identifier, then by spelling."""
 
 import re
 from collections.abc import Mapping
