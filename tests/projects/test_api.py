@@ -4,6 +4,7 @@ import pytest
 
 from annotations.core.events import sentences
 from annotations.models import Assignment, Label, LabelSet, Project, Span
+from annotations.projects.services.projects import SETTINGS
 from tests.factories import label_of, make_member, make_note, make_project, make_set
 from tests.worlds.programs import Program
 
@@ -33,6 +34,13 @@ def test_a_project_gets_the_short_name_that_is_asked_for(program):
     assert program.post("/projects", new).json()["slug"] == "ward-of-march"
     assert "w-03" in errors_of(program.post("/projects", new | {"slug": "w-03"}))["slug"]
     assert list(errors_of(program.post("/projects", new | {"slug": "Not/this"}))) == ["slug"]
+
+
+def test_every_setting_is_read_and_changed(program, project):
+    assert set(program.get(f"{WARD}/settings").json()) == SETTINGS
+    assert program.patch(f"{WARD}/settings", {"second_factor": True}).json()["second_factor"] is True
+    project.refresh_from_db()
+    assert project.second_factor
 
 
 # ── Labels ───────────────────────────────────────────────────────────────────────────────────────────────────────────

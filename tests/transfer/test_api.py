@@ -73,6 +73,17 @@ def test_fields_of_an_export_that_are_not_valid_are_named(program):
     assert error["field"] == "format" and "auto, brat, conll" in error["reason"]
 
 
+def test_clean_up_rules_are_left_out_by_both_routes(program):
+    def text_of(name, path):
+        page = SimpleUploadedFile(f"{name}.html", f"<p>{name} of&shy;fice</p>".encode())
+        found = program.upload(f"{WARD}/{path}", {"files": page, "no_cleanup": ["soft-hyphens"]})
+        worked(found if path == "imports" else program.post(f"{WARD}/imports/{found.json()['id']}/start"))
+        return Document.objects.get(name=name).text
+
+    for name, path in (("a", "imports"), ("b", "imports/staged")):
+        assert "\u00ad" in text_of(name, path)
+
+
 def test_an_import_in_steps(program):
     files = [
         SimpleUploadedFile("visit-2.txt", b"Rosa Neri, Brandizzo."),

@@ -52,7 +52,10 @@ class NewProject(Body):
 
 
 class ProjectSettings(Schema):
-    """The settings of a project. `seed_from` is the id of the run whose spans annotators begin from."""
+    """The settings of a project. `seed_from` is the id of the run whose spans annotators begin from.
+
+    `second_factor`: people must show a second factor to open the project.
+    """
 
     name: str
     language: str
@@ -66,6 +69,7 @@ class ProjectSettings(Schema):
     show_outcome: bool
     second_review: str
     planted_share: int
+    second_factor: bool
     mcp_clients: bool
 
     @classmethod
@@ -88,6 +92,7 @@ class ChangedSettings(Body):
     show_outcome: bool = False
     second_review: str = ""
     planted_share: int = 0
+    second_factor: bool = False
     mcp_clients: bool = False
 
 

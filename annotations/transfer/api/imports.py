@@ -44,7 +44,10 @@ class NewNotes(Body):
 
 
 class FileOptions(Schema):
-    """How files are read, as on the import page. `annotations`: none, gold, annotator or run."""
+    """How files are read, as on the import page. `annotations`: none, gold, annotator or run.
+
+    `no_cleanup`: the clean-up rules to leave out.
+    """
 
     format: str = DETECT
     annotations: str = "none"
@@ -55,6 +58,7 @@ class FileOptions(Schema):
     repair_offsets: bool = False
     all_or_nothing: bool = False
     encoding: str = ""
+    no_cleanup: list[str] = []
 
 
 @router.post("/projects/{slug:slug}/notes", response={202: JobItem})
@@ -92,7 +96,7 @@ def stage_files(request: ApiRequest, access: Access, options: FileOptions) -> Im
         access, name=name, content=content, format=wanted["format"], written_as=form.written_as,
         language=wanted["language"], take_duplicates=wanted["take_duplicates"],
         repair_offsets=wanted["repair_offsets"], all_or_nothing=wanted["all_or_nothing"],
-        encoding=wanted["encoding"],
+        encoding=wanted["encoding"], no_cleanup=wanted["no_cleanup"],
     )  # fmt: skip
 
 

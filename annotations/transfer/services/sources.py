@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, NamedTuple, Protocol
+from typing import IO, Final, NamedTuple, Protocol
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -127,18 +127,23 @@ def _unreadable(name: str, error: OSError) -> NoteError:
     return NoteError([Problem(name, None, "unreadable", f"The file can't be read: {error.strerror}.")])
 
 
+# The files of a note that have its name, by the ending of the one that somebody names: a text and its annotations.
+_TOGETHER: Final = {".txt": {".ann", ".conll"}, ".ann": {".txt"}, ".conll": {".txt"}}
+
+
 class FileSource(FolderSource):
-    """One note, with the files of the same name in its folder, or a document `alone`."""
+    """A file, with the text or the annotations of the same name in its folder, or a document `alone`."""
 
     def __init__(self, path: Path, *, alone: bool = False) -> None:
         super().__init__(path.parent)
-        self.stem = path.stem
+        self.stem, self.endings = path.stem, {path.suffix, *_TOGETHER.get(path.suffix.lower(), ())}
         self.alone = path.name if alone else ""
 
     def names(self) -> list[str]:
         if self.alone:
             return [self.alone]
-        return sorted(path.name for path in self.root.iterdir() if path.is_file() and path.stem == self.stem)
+        files = (path for path in self.root.iterdir() if path.stem == self.stem and path.suffix in self.endings)
+        return sorted(path.name for path in files if path.is_file())
 
 
 class MemorySource:
