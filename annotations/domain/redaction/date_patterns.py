@@ -33,6 +33,10 @@ COMPACT: Final = _compiled(r"(?P<y>[12][0-9]{3})(?P<m>[0-9]{2})(?P<d>[0-9]{2})(?
 FIGURES: Final = _compiled(
     rf"(?P<a>[0-9]{{1,2}})[ ]?(?P<s>[/.\-–]){{1,2}}[ ]?(?P<b>[0-9]{{1,2}})[ ]?(?P=s){{1,2}}[ ]?{_YEAR}(?!(?P=s)[0-9])"
 )
+# A date in figures within a longer text, without its year where that has another separator.
+FIGURES_ANYWHERE: Final = re.compile(
+    r"(?<![0-9./\-])(?P<a>[0-9]{1,2})(?P<s>[/.\-])(?P<b>[0-9]{1,2})(?:(?P=s)[0-9]{2,4})?(?![0-9]|(?P=s)[0-9])"
+)
 DAYS_FIRST: Final = _compiled(rf"{_SEVERAL_DAYS}(?P<s>[/.])(?P<m>[0-9]{{1,2}})(?:(?P=s){_YEAR})?(?![/.]?[0-9])")
 DAYS_SECOND: Final = _compiled(rf"(?P<m>[0-9]{{1,2}})(?P<s>/){_SEVERAL_DAYS}/{_LONG_YEAR}")
 MONTH_YEAR: Final = _compiled(rf"(?P<m>[0-9]{{1,2}})[/.\-–]{_LONG_YEAR}")

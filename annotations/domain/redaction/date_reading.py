@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from itertools import groupby, pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from annotations.domain.redaction import date_patterns as patterns
 from annotations.domain.redaction.calendars import (
@@ -56,13 +56,45 @@ def _like_year(year: int, written: str) -> str:
     return written[: len(written) - len(digits)] + (str(year) if len(digits) == 4 else f"{year % 100:02d}")
 
 
-def read_dates(text: str, language: str) -> DateText | None:
-    """The dates of a text; None if it is not understood completely."""
-    return _read(text, language) if len(text) <= _LONGEST else None
+class Writing(NamedTuple):
+    """How dates are written: the language of their names, and whether months come first in figures."""
+
+    language: str
+    month_first: bool
+
+
+def read_dates(text: str, language: str, month_first: bool | None = None) -> DateText | None:
+    """The dates of a text; None if it is not understood completely.
+
+    `month_first`: whether 3/4 is the fourth of March; by default it is in English. An order that is impossible gives
+    way to the other one.
+    """
+    if len(text) > _LONGEST:
+        return None
+    return _read(text, Writing(language, language == "en" if month_first is None else month_first))
+
+
+def order_of(text: str) -> bool | None:
+    """Whether the dates in figures of a text have the month first; None if both orders are possible or there are none.
+
+    A text with dates of both orders tells nothing.
+    """
+    found = set()
+    for match in patterns.FIGURES_ANYWHERE.finditer(text):
+        a, b = int(match["a"]), int(match["b"])
+        if (a > 12) != (b > 12) and max(a, b) <= 31:
+            found.add(b > 12)
+    return found.pop() if len(found) == 1 else None
+
+
+def is_ambiguous(text: str) -> bool:
+    """Whether the text has a date in figures of which both orders are possible, and are different days."""
+    pairs = [(int(match["a"]), int(match["b"])) for match in patterns.FIGURES_ANYWHERE.finditer(text)]
+    return any(1 <= a <= 12 and 1 <= b <= 12 and a != b for a, b in pairs)
 
 
 @lru_cache(maxsize=1 << 10)
-def _read(text: str, language: str) -> DateText | None:
+def _read(text: str, writing: Writing) -> DateText | None:
     dates: list[Found] = []
     finer = False
     at = 0
@@ -71,7 +103,7 @@ def _read(text: str, language: str) -> DateText | None:
             dates and dates[-1].has_day and patterns.TIME_AFTER_DATE.match(text, at)
         ):
             finer, at = True, time.end()
-        elif found := _date_at(text, at, language):
+        elif found := _date_at(text, at, writing):
             dates.append(found)
             at = found.end
         elif between := patterns.BETWEEN.match(text, at):
@@ -84,14 +116,14 @@ def _read(text: str, language: str) -> DateText | None:
     return DateText(dates, finer) if dates else None
 
 
-def _date_at(text: str, at: int, language: str) -> Found | None:
+def _date_at(text: str, at: int, writing: Writing) -> Found | None:
     if not (text[at].isalnum() or text[at] in "'’") or (at and text[at - 1].isdigit() and text[at].isdigit()):
         return None
     for pattern, read in _READERS:
         match = pattern.match(text, at)
         if match is not None:
             with suppress(ValueError):
-                found = read(match, language)
+                found = read(match, writing)
                 if found is not None:
                     return found
     return None
@@ -139,28 +171,28 @@ def _exact(match: re.Match[str], day: str, month: str, year: str | None) -> Foun
     return Found(match.start(), match.end(), edits, [year_written] if year_written else [], has_day=True)
 
 
-def _iso(match: re.Match[str], _language: str) -> Found:
+def _iso(match: re.Match[str], _writing: Writing) -> Found:
     return _exact(match, "d", "m", "y")
 
 
-def _figures(match: re.Match[str], language: str) -> Found:
-    return _exact(match, *_order(match, language, year_number(match["y"])), "y")
+def _figures(match: re.Match[str], writing: Writing) -> Found:
+    return _exact(match, *_order(match, writing, year_number(match["y"])), "y")
 
 
-def _order(match: re.Match[str], language: str, year: int | None) -> tuple[str, str]:
+def _order(match: re.Match[str], writing: Writing, year: int | None) -> tuple[str, str]:
     """The groups of the day and the month."""
-    orders = [("b", "a"), ("a", "b")] if language == "en" else [("a", "b"), ("b", "a")]
+    orders = [("b", "a"), ("a", "b")] if writing.month_first else [("a", "b"), ("b", "a")]
     return next((order for order in orders if _exists(year, int(match[order[1]]), int(match[order[0]]))), orders[0])
 
 
-def _day_month(match: re.Match[str], language: str) -> Found | None:
+def _day_month(match: re.Match[str], writing: Writing) -> Found | None:
     a, b = int(match["a"]), int(match["b"])
     if b > 31 and 1 <= a <= 12:  # "5/99"
         return _month_and_year(match, "a", "b")
-    return _exact(match, *_order(match, language, None), None)
+    return _exact(match, *_order(match, writing, None), None)
 
 
-def _month_year(match: re.Match[str], _language: str) -> Found:
+def _month_year(match: re.Match[str], _writing: Writing) -> Found:
     return _month_and_year(match, "m", "y")
 
 
@@ -191,11 +223,11 @@ def _only_year(match: re.Match[str], *groups: str) -> Found:
     return Found(match.start(), match.end(), edits, [match[group] for group in groups], only_year=True)
 
 
-def _year_alone(match: re.Match[str], _language: str) -> Found:
+def _year_alone(match: re.Match[str], _writing: Writing) -> Found:
     return _only_year(match, "y")
 
 
-def _year_to_year(match: re.Match[str], _language: str) -> Found:
+def _year_to_year(match: re.Match[str], _writing: Writing) -> Found:
     return _only_year(match, "y", "z")
 
 
@@ -280,21 +312,21 @@ def _listed(
     return Found(match.start(), match.end(), edits, years, has_day=True)
 
 
-def _days_in_figures(match: re.Match[str], _language: str) -> Found:
+def _days_in_figures(match: re.Match[str], _writing: Writing) -> Found:
     padded = _padded(match["m"], *(day.number for day in _days(match)))
     month = int(match["m"])
     return _listed(match, month, lambda new: _figure(new, padded), month_group="m", padded=padded)
 
 
-def _named(match: re.Match[str], language: str) -> Found:
+def _named(match: re.Match[str], writing: Writing) -> Found:
     padded = any(day.number[0] == "0" for day in _days(match))
     word = match["month"]
-    if language != "en" and match["y"] is None and match.start("month") == match.start():
+    if writing.language != "en" and match["y"] is None and match.start("month") == match.start():
         raise ValueError("In “marzo 12” the number may be a day or a year.")
     return _listed(
         match,
         month_number(word),
-        lambda new: month_like(word, new, language),
+        lambda new: month_like(word, new, writing.language),
         month_group="month",
         padded=padded,
     )
@@ -303,19 +335,20 @@ def _named(match: re.Match[str], language: str) -> Found:
 _MONTH_WORD: Final = re.compile(MONTH, re.IGNORECASE)
 
 
-def _months(match: re.Match[str], language: str) -> Found | None:
+def _months(match: re.Match[str], writing: Writing) -> Found | None:
     """Months with names, with one year after them or none."""
     found = list(_MONTH_WORD.finditer(match.string, *match.span("months")))
     year = year_number(match["y"]) if match["y"] else None
     # "marzo 12" may be a day or a year, and so may "Mar-12" in English.
-    beside = match["y"] is not None and (language == "en" or not match["to_year"].strip(" .,"))
+    beside = match["y"] is not None and (writing.language == "en" or not match["to_year"].strip(" .,"))
     if beside and len(match["y"]) == 2 and int(match["y"]) <= 31:
         raise ValueError("The two digits may be a day or a year.")
 
     def edits(move: Move) -> list[Edit]:
         moved = [move.month(year, month_number(word[0])) for word in found]
         done: list[Edit] = [
-            (*word.span(), month_like(word[0], new.month, language)) for word, new in zip(found, moved, strict=True)
+            (*word.span(), month_like(word[0], new.month, writing.language))
+            for word, new in zip(found, moved, strict=True)
         ]
         if match["y"]:
             done.append((*match.span("y"), _like_year(moved[-1].year, match["y"])))
@@ -327,14 +360,14 @@ def _months(match: re.Match[str], language: str) -> Found | None:
     return Found(match.start(), match.end(), edits, [match["y"]] if match["y"] else [])
 
 
-def _weekday(match: re.Match[str], language: str) -> Found:
+def _weekday(match: re.Match[str], writing: Writing) -> Found:
     def edits(move: Move) -> list[Edit]:
-        return [(*match.span("weekday"), weekday_like(match["weekday"], move.days, language))]
+        return [(*match.span("weekday"), weekday_like(match["weekday"], move.days, writing.language))]
 
     return Found(match.start(), match.end(), edits)
 
 
-_READERS: Final[Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], str], Found | None]]]] = (
+_READERS: Final[Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], Writing], Found | None]]]] = (
     (patterns.ISO, _iso),
     (patterns.COMPACT, _iso),
     (patterns.FIGURES, _figures),

@@ -1,8 +1,9 @@
 """Dates as people write them in English, Spanish and Italian: shifted in their own format, or reduced to the year.
 
 A text is a date only if it is understood completely: dates, times and the small words between them. Everything else is
-undecipherable, and the caller masks it. Days come before months, except in English, where 3/12 is 12 March; an order
-that is impossible gives way to the other one. Offsets are code points, end-exclusive.
+undecipherable, and the caller masks it. Days come before months, except in English, where 3/12 is 12 March, unless the
+caller knows another order; an order that is impossible gives way to the other one. Offsets are code points,
+end-exclusive.
 """
 
 import re
@@ -15,13 +16,16 @@ from annotations.domain.redaction.calendars import (
 from annotations.domain.redaction.date_reading import Edit, Found, read_dates, year_number
 
 
-def shifted(text: str, days: int, language: str, year: int | None = None) -> str | None:
+def shifted(
+    text: str, days: int, language: str, year: int | None = None, month_first: bool | None = None
+) -> str | None:
     """The text with every date moved by `days`, in its own format and precision; None if it is undecipherable.
 
-    `year` is the year of dates that name none ("3/12"), if the note tells it. A year in the text itself goes first. See
+    `month_first`: the order of dates in figures, if the note tells it. `year` is the year of dates that name none
+    ("3/12"), if the note tells it. A year in the text itself goes first. See
     `calendars.Move` for dates that name only a month or a year. Weekdays move as well; times stay.
     """
-    understood = read_dates(text, language)
+    understood = read_dates(text, language, month_first)
     if understood is None:
         return None
     edits: list[Edit] = []

@@ -51,6 +51,10 @@ class Replacing(Protocol):
     def days(self) -> int:
         """The secret offset of this patient's dates, in days; never 0."""
 
+    @property
+    def month_first(self) -> bool | None:
+        """Whether dates in figures have the month first, as other dates tell; None if nothing tells it."""
+
     def hashed(self, mention: Mention) -> str:
         """A keyed hash of the mention in a few hexadecimal digits, without the label.
 

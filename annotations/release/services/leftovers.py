@@ -11,6 +11,7 @@ from annotations.domain.folding import words
 from annotations.domain.leaks.gate import KEPT, Gate, Leak
 from annotations.domain.leaks.needles import PART_LETTERS, Needle
 from annotations.domain.leaks.shapes import full_dates, telephones
+from annotations.domain.redaction.date_reading import is_ambiguous
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.offsets import span_to_released
 from annotations.domain.redaction.policy import Action
@@ -107,6 +108,18 @@ def shape_leaks(
         elif not leaks or start >= leaks[-1].end:
             leaks.append(Leak(start, end, needle, part=False))
     return leaks
+
+
+def ambiguous_dates(text: str, pieces: Iterable[Piece]) -> list[Leak]:
+    """Dates that were shifted although nothing tells whether the day or the month comes first.
+
+    A day too early or too late would change what happened when, and each is a finding that holds its note back.
+    """
+    return [
+        Leak(piece.new_start, piece.new_end, Needle(written, piece.label, Kind.DATE, Origin.SHAPE), part=False)
+        for piece in pieces
+        if piece.action is Action.SHIFT and is_ambiguous(written := text[piece.start : piece.end])
+    ]
 
 
 def numbers_in_name(name: str, labels: Mapping[Kind, str]) -> list[Leak]:

@@ -18,6 +18,7 @@ from annotations.domain.leaks.gate import GENERIC, Gate, Leak
 from annotations.domain.leaks.needles import Needle, needles_of
 from annotations.domain.leaks.prepared import Prepared as Sought
 from annotations.domain.redaction.calendars import with_weekday
+from annotations.domain.redaction.date_reading import order_of
 from annotations.domain.redaction.dates import years
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.offsets import piece_around, span_to_original
@@ -30,7 +31,14 @@ from annotations.domain.surrogates.writing import staying
 from annotations.known.selectors.finding import Finder
 from annotations.known.selectors.identifiers import allowed_terms, denied_terms, identifiers_of
 from annotations.models import Document, Label, LeakFinding, Project, Release
-from annotations.release.services.leftovers import merged, numbers_in_name, shape_leaks, sighted_leaks, with_longer
+from annotations.release.services.leftovers import (
+    ambiguous_dates,
+    merged,
+    numbers_in_name,
+    shape_leaks,
+    sighted_leaks,
+    with_longer,
+)
 from annotations.release.services.naming import covered_notes
 from annotations.release.services.replacing import (
     MASKED,
@@ -52,6 +60,8 @@ Origin, Where = LeakFinding.Origin, LeakFinding.Where
 SHORTEST_PATIENT_ID = 4
 """A shorter patient id is looked for in names only: in a text, most equal strings would mean something else."""
 COINCIDENCE = "coincidence"
+DAY_FIRST = ("es", "it")
+"""Languages in which the day always comes before the month."""
 _MOVING = frozenset({Action.SHIFT, Action.SURROGATE})
 READ_AT_ONCE = 500
 
@@ -220,12 +230,14 @@ class Preparer:
                     Origin.RUN: suggested[note.pk],
                 }
             )
-            replacing = NoteReplacing(self._key, note, partial(self._planned, note, spans[note.pk]), surrogates)
+            order = self._month_first(note, everything)
+            plan = partial(self._planned, note, spans[note.pk])
+            replacing = NoteReplacing(self._key, note, plan, surrogates, order)
             released = release_text(note.text, spans[note.pk], self._masking, self._placeholder_of, replacing)
             whose = (_whose(note), note.language)
             if whose not in sought:
                 sought[whose] = self._gate(note.language).prepared(needles[_whose(note)])
-            prepared.append(self._prepared(note, unmarked(released), sought[whose], sightings))
+            prepared.append(self._prepared(note, unmarked(released), sought[whose], sightings, order))
         return prepared
 
     def _require(self, codes: Iterable[str]) -> None:
@@ -305,12 +317,38 @@ class Preparer:
         label = self._label_of.get(Kind.RECORD) or self._label_of.get(Kind.ID, "")
         return Needle(patient, label, Kind.ID, Origin.KNOWN)
 
+    def _month_first(self, note: Original, notes: Sequence[Original]) -> bool | None:
+        """The order of dates in figures that others tell: of the note, else of the patient, else of the project."""
+        order = self._order_in([note])
+        if order is None and note.patient:
+            order = self._order_in([one for one in notes if one.patient == note.patient])
+        return self._order_of_project if order is None and note.language not in DAY_FIRST else order
+
+    def _order_in(self, notes: Iterable[Original]) -> bool | None:
+        found = {
+            order
+            for note in notes
+            for span in note.spans
+            if self._kind_of(span.label) is Kind.DATE
+            and (order := order_of(note.text[span.start : span.end])) is not None
+        }
+        return found.pop() if len(found) == 1 else None
+
+    @cached_property
+    def _order_of_project(self) -> bool | None:
+        """The order in the first notes of the release."""
+        if not self.source.wanted:
+            return None
+        notes = covered_notes(self.project, self.source).defer(None)[:READ_AT_ONCE]
+        return self._order_in(self.originals([(note, ()) for note in notes]))
+
     def _prepared(
         self,
         note: Original,
         released: Released,
         needles: Sought,
         sightings: Mapping[LeakFinding.Origin, Sequence[Sighting]],
+        month_first: bool | None,
     ) -> Prepared:
         gate, exceptions = self._gate(note.language), Counter[str]()
         found = []
@@ -321,6 +359,8 @@ class Preparer:
         )
         leaks = with_longer(leaks, merged(known, shape_leaks(released, gate, self._label_of, self._kept, exceptions)))
         leaks = merged(merged(leaks, rules), runs)
+        if month_first is None and note.language not in DAY_FIRST:
+            leaks = merged(leaks, ambiguous_dates(note.text, released.pieces))
         for leak in leaks:
             bounds = span_to_original(released.pieces, leak.start, leak.end)
             found.append(self._found(note, Where.TEXT, released.text, bounds, leak))

@@ -59,8 +59,10 @@ class NoteReplacing:
         note: Original,
         plans: Callable[[], Sequence[Planned]],
         surrogates: Surrogates,
+        month_first: bool | None = None,
     ) -> None:
         self._key = key
+        self.month_first = month_first
         self._note = note
         self._plans = plans
         self._surrogates = surrogates

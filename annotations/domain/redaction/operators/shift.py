@@ -6,4 +6,6 @@ from annotations.domain.redaction.released import Mention
 
 
 def shift(mention: Mention, note: InNote) -> str | None:
-    return shifted(mention.text, note.replacing.days, note.language, note.year_near(mention))
+    return shifted(
+        mention.text, note.replacing.days, note.language, note.year_near(mention), note.replacing.month_first
+    )
