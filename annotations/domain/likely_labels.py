@@ -11,6 +11,8 @@ from annotations.domain.folding import folded
 SHOWN: Final = 3
 # Below this likeness (0 to 100) two names differ by more than a slip of the pen.
 ALIKE: Final = 80
+# From this likeness on, only what is written so is meant.
+THE_SAME: Final = 90
 
 # Words that label sets use for one kind of identifier, in English, Spanish and Italian, a kind on each line. A word may
 # belong to several kinds: a doctor is a person, too.
@@ -60,21 +62,21 @@ def likely_labels(name: str, labels: Mapping[str, str]) -> list[str]:
     kinds = _kinds(wanted)
     ranked: list[tuple[int, int, str]] = []
     for known, code in labels.items():
-        plain = _plain(known)
-        if plain == wanted:
-            ranked.append((-100, 0, code))
-        elif shared := kinds & (found := _kinds(plain)):
+        if shared := kinds & (found := _kinds(_plain(known))):
             ranked.append((-len(shared), len(found | kinds), code))
     spelled = process.extract(
         wanted, {known: _plain(known) for known in labels}, scorer=fuzz.ratio, score_cutoff=ALIKE, limit=None
     )
+    if same := [labels[known] for _text, score, known in spelled if score >= THE_SAME]:
+        return list(dict.fromkeys(same))[:SHOWN]
     codes = [code for _shared, _all, code in sorted(ranked, key=lambda one: one[:2])]
     return list(dict.fromkeys([*codes, *(labels[known] for _text, _score, known in spelled)]))[:SHOWN]
 
 
 def _kinds(plain: str) -> set[int]:
     """The kinds of identifiers that the words of a name stand for."""
-    return {kind for word in plain.split() for kind in _KINDS_OF.get(word) or _KINDS_OF.get(word.removesuffix("s"), ())}
+    forms = (form for word in plain.split() for form in (word, word.removesuffix("s")))
+    return {kind for form in forms for kind in _KINDS_OF.get(form, ())}
 
 
 def _plain(name: str) -> str:
