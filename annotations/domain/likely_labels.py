@@ -1,12 +1,11 @@
 """The labels that an unknown label of a file probably means: by usual names of an identifier, then by spelling."""
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from typing import Final
 
 from rapidfuzz import fuzz, process
-
-from annotations.domain.folding import folded
 
 SHOWN: Final = 3
 # Below this likeness (0 to 100) two names differ by more than a slip of the pen.
@@ -80,4 +79,6 @@ def _kinds(plain: str) -> set[int]:
 
 
 def _plain(name: str) -> str:
-    return re.sub(r"[\W_]+", " ", folded(name)).strip()
+    """The words of a name in lower case, without accents."""
+    bare = "".join(one for one in unicodedata.normalize("NFKD", name) if not unicodedata.combining(one))
+    return re.sub(r"[\W_]+", " ", bare).casefold().strip()
