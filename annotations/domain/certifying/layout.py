@@ -198,6 +198,7 @@ def _searched(gate: Gate | None) -> str:
     searched = gate.get("searched")  # Certificates of earlier versions don't have it.
     if not searched:
         return f"{text}; nothing else"
+    text += "; full dates in figures"
     if searched["rules"]:
         text += f"; identifiers by rules (revision {', '.join(searched['rules'])})"
     if searched["runs"]:
