@@ -69,7 +69,9 @@ RUNNING = {"queue", "product"}
 # Marks of tests that run on PostgreSQL in `make test`. Tests with threads do so without a mark.
 SECOND = {"both_databases", "postgresql"}
 # The parts of a run. The second ones use PostgreSQL; `make test` runs only what is marked there, as one part.
-PARTS = ("plain", "first", "first-browser", "first-running", "second", "second-browser", "second-running")
+PARTS = ("plain", "first", "first-rest", "first-browser", "first-running", "second", "second-browser", "second-running")
+# From this folder on, tests on SQLite are the part "first-rest": half of them by processor time.
+REST = "h"
 HERE = Path(__file__).parent
 FILES = pytest.StashKey[set[Path]]()
 # Calls that a test can make at the same time.
@@ -81,8 +83,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--part",
         choices=["all", *PARTS],
         default="all",
-        help="plain: tests without a database; first: on SQLite; second: on PostgreSQL; -browser and -running: those "
-        "in a browser and those that run processes",
+        help="plain: tests without a database; first: on SQLite, in two halves; second: on PostgreSQL; -browser and "
+        "-running: those in a browser and those that run processes",
     )
     parser.addoption("--plan", type=Path, help="the file that says which files each part needs; made if there is none")
     parser.addoption("--nightly", action="store_true", help="run all that `make test-all` runs")
@@ -154,11 +156,12 @@ def _parts_of(item: pytest.Item, nightly: bool) -> set[str]:
         return set()
     if not _touches_database(item, marks):
         return {"plain"}
-    folders = set(item.path.relative_to(HERE).parts)
+    folders = item.path.relative_to(HERE).parts
     kind = "-running" if marks & RUNNING else ""
     # Playwright's event loop stays in the thread, where other tests could not run one of their own.
-    kind = "-browser" if folders & BROWSER or "playwright" in _fixtures(item) else kind
-    parts = set() if "postgresql" in marks else {f"first{kind}"}
+    kind = "-browser" if BROWSER & set(folders) or "playwright" in _fixtures(item) else kind
+    rest = "-rest" if not kind and folders[0] >= REST else ""
+    parts = set() if "postgresql" in marks else {f"first{kind or rest}"}
     if nightly:
         parts.add(f"second{kind}")
     elif marks & SECOND or "at_once" in _fixtures(item):

@@ -51,12 +51,13 @@ NO_TESTS = 5
 # so that both cores have work until the end. See `pytest --help`.
 PARTS = {
     "no database": "plain",
-    "SQLite": "first",
+    "SQLite, a to g": "first",
     "processes": "first-running",
+    "SQLite, h to z": "first-rest",
     "browser": "first-browser",
     "PostgreSQL": "second",
 }
-# With all five at once on two cores, tests take a fifth more processor time: they take the caches from each other.
+# With all at once on two cores, tests take a fifth more processor time: they take the caches from each other.
 AT_A_TIME = 3
 NIGHTLY = {"browser, PostgreSQL": "second-browser", "processes, PostgreSQL": "second-running"}
 # The part that loads all files; the others wait until it has, and then load only those that they need.

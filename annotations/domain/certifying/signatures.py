@@ -77,15 +77,7 @@ def pem_of(public: bytes) -> bytes:
 
 def signed_json(content: Mapping[str, Any], private: bytes) -> bytes:
     """The file of a certificate. The same content and key give the same bytes."""
-    public = public_of(private)
-    value = Ed25519PrivateKey.from_private_bytes(private).sign(_OF_CONTENT + canonical(content))
-    signature = {
-        "algorithm": ALGORITHM,
-        "fingerprint": fingerprint_of(public),
-        "public_key": b64encode(public).decode(),
-        "value": b64encode(value).decode(),
-    }
-    return canonical({"certificate": content, "signature": signature})
+    return canonical({"certificate": content, "signature": _signature(_OF_CONTENT + canonical(content), private)})
 
 
 def signed_pdf(pdf: bytes, private: bytes) -> bytes:
@@ -96,16 +88,17 @@ def signed_pdf(pdf: bytes, private: bytes) -> bytes:
 
 def signed_files(sha256: bytes, private: bytes) -> bytes:
     """The signature of an export's list of files (`release.json`), by the SHA-256 of the list."""
+    return canonical(_signature(_OF_FILES + sha256, private))
+
+
+def _signature(message: bytes, private: bytes) -> dict[str, str]:
     public = public_of(private)
-    value = Ed25519PrivateKey.from_private_bytes(private).sign(_OF_FILES + sha256)
-    return canonical(
-        {
-            "algorithm": ALGORITHM,
-            "fingerprint": fingerprint_of(public),
-            "public_key": b64encode(public).decode(),
-            "value": b64encode(value).decode(),
-        }
-    )
+    return {
+        "algorithm": ALGORITHM,
+        "fingerprint": fingerprint_of(public),
+        "public_key": b64encode(public).decode(),
+        "value": b64encode(Ed25519PrivateKey.from_private_bytes(private).sign(message)).decode(),
+    }
 
 
 def check_files_signature(data: bytes, listed: bytes) -> str:
