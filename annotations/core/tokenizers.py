@@ -5,6 +5,7 @@ Higher layers register them. Their code is imported on first use, so that the we
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
@@ -26,6 +27,9 @@ class TokenizerKind:
 
 
 KINDS: dict[str, TokenizerKind] = {}
+TOKENIZER_HELP: Final = (
+    "Tokenizer for the language of each note, for the figures on tokens. Without it, the default rule."
+)
 
 
 def check_tokenizer(name: str) -> None:

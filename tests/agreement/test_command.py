@@ -2,7 +2,8 @@
 
 import pytest
 
-from annotations.models import Role, User
+from annotations.domain.agreement.coefficients import NEITHER_MARKED, NOTHING_MARKED
+from annotations.models import Role, Span, User
 from tests.factories import make_member, make_note, make_project, make_set
 from tests.held import made_once
 from tests.worlds.commands import answered
@@ -61,6 +62,16 @@ def test_drafts_are_missing_and_sets_that_were_not_blind_or_seeded_are_left_out_
     make_set(note, make_member(project), [(0, 11, "PATIENT")], submitted=True, seeded=True)
     result = run("p")
     assert (result["notes"], result["drafts"], result["not_blind"], result["seeded"]) == (1, 1, 1, 1)
+
+
+@pytest.mark.parametrize("unit", ["marked", "entity"])
+def test_two_empty_submitted_sets_are_no_missing_notes(project, unit):
+    for name in ("anna", "bruno", "carla"):
+        Span.objects.filter(annotation_set__author__name=name).delete()
+    result = run("p", "--unit", unit, "--per", "pair", "--per", "note")
+    assert (result["notes"], result["observed"], result["units"]) == (1, None, 0)
+    assert result["undefined"] == result["fleiss"]["why"] == result["per_note"][0]["why"] == NOTHING_MARKED
+    assert {row["kappa"]["why"] for row in result["per_pair"]} == {NEITHER_MARKED}
 
 
 def test_undefined_says_why():

@@ -14,6 +14,7 @@ from annotations.scores.services.scoring import kept_score, score, score_request
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered, printed
+from tests.worlds.programs import Program
 
 TEXT = "Rossi, 47aa, 12.02.2020"
 
@@ -36,7 +37,7 @@ def by_white_space(language):
 def scored(world, monkeypatch):
     """Gold marks a name and a date, the run only the date."""
     monkeypatch.setitem(KINDS, "white", TokenizerKind("By white space", f"{__name__}.by_white_space", "white"))
-    note = make.make_note(world.project, TEXT, "nota", language="it")
+    world.note = note = make.make_note(world.project, TEXT, "nota", language="it")
     gold = [(0, 5, "PATIENT"), (13, 23, "DATE")]
     make.make_set(note, make.make_author(world.project, kind="gold", name="gold"), gold, submitted=True)
     world.run = make.make_author(world.project, kind="run", name="run")
@@ -93,6 +94,19 @@ def test_errors_that_were_deleted_are_not_computed_by_the_page(scored, sign_in):
     html = response.content.decode()
     assert "The errors were deleted to save space" in html and "Not computed yet" in html
     assert kept_score(wanted) is None
+
+
+def test_the_agreement_follows_the_tokenizer(scored):
+    """Catelli 2021, table 3.4: a span such as COVID-19 is one token of another tokenizer, and three of the rule."""
+    for name in ("anna", "bruno"):
+        make.make_set(scored.note, make.make_member(scored.project, user=name), [(13, 23, "DATE")], submitted=True)
+    units = {name: answered("agreement", "covid", "--unit", "marked", *option)["units"]
+             for name, option in {"rule": (), "white": ("--tokenizer", "white"), "again": ()}.items()}  # fmt: skip
+    assert units == {"rule": 5, "white": 1, "again": 5}
+    asked = Program(scored.rev)
+    assert asked.get("/projects/covid/agreement?unit=marked&tokenizer=white").json()["units"] == 1
+    assert asked.get("/projects/covid/agreement?tokenizer=white").status_code == 409
+    assert asked.get("/projects/covid/agreement?tokenizer=none").status_code == 422
 
 
 def test_a_language_without_tokenizer_fails_the_command(scored):

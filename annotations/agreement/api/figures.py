@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils.translation import gettext as _
-from ninja import Query, Router, Schema
+from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
 from annotations.agreement.selectors.figures import left_out, round_beginnings
@@ -16,13 +16,14 @@ from annotations.agreement.services.figures import KeptFigures, figures_of, kept
 from annotations.agreement.services.starting import start_agreement
 from annotations.api.describing import sends
 from annotations.api.paging import Page, Paging, paged
-from annotations.api.problems import Problem, invalid
+from annotations.api.problems import Problem, invalid, named
 from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
 from annotations.core.answers import csv_answer
 from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
+from annotations.core.tokenizers import check_tokenizer
 from annotations.domain.agreement import Granularity, Matching, NoteFigures, Unit, granularities, in_words
 from annotations.jobs.api import JobItem, started
 from annotations.models import Document, Project
@@ -197,14 +198,21 @@ class AgreementChoice(Schema):
     granularity: Granularity = Granularity.SUBCATEGORY
 
 
+class AgreementFiguresChoice(AgreementChoice):
+    """What is compared, how finely, and the tokenizer; empty for the default rule. Others need a job first."""
+
+    tokenizer: str = Field("", max_length=40)
+
+
 class AgreementUnit(Body):
-    """The unit to compute, at every granularity."""
+    """The unit to compute, at every granularity, with a tokenizer; empty for the default rule."""
 
     unit: Unit = Unit.TOKEN
+    tokenizer: str = Field("", max_length=40)
 
 
 @router.get(PATH, response=Agreement)
-def read_agreement(request: ApiRequest, slug: str, wanted: Query[AgreementChoice]) -> Agreement:
+def read_agreement(request: ApiRequest, slug: str, wanted: Query[AgreementFiguresChoice]) -> Agreement:
     """Read the figures of agreement. Those of a large project are computed by a job first (404 until then)."""
     access = enter(request, slug, Can.READ_NOTES)
     return Agreement.of(access, _figures(access.project, wanted), wanted.granularity)
@@ -212,7 +220,7 @@ def read_agreement(request: ApiRequest, slug: str, wanted: Query[AgreementChoice
 
 @router.get(f"{PATH}/notes", response=Page[AgreementOfNote])
 def list_agreement_of_notes(
-    request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[AgreementChoice]
+    request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[AgreementFiguresChoice]
 ) -> dict[str, Any] | HttpResponseBase:
     """List the figures by note, by id."""
     access = enter(request, slug, Can.READ_NOTES)
@@ -232,7 +240,8 @@ def list_agreement_of_notes(
 def compute_agreement(request: ApiRequest, response: HttpResponse, slug: str, body: AgreementUnit) -> Status[JobItem]:
     """Compute the figures of a unit in a job. The same annotations again give the same job."""
     access = enter(request, slug, Can.READ_NOTES)
-    job = start_agreement(project=access.project, unit=body.unit, actor=access.user)
+    with named({"tokenizer": "tokenizer"}):
+        job = start_agreement(project=access.project, unit=body.unit, tokenizer=body.tokenizer, actor=access.user)
     return started(response, slug, job)
 
 
@@ -251,13 +260,15 @@ def _check(wanted: AgreementChoice) -> None:
         raise invalid(("granularity", _("BIO tags need the unit “token” or “marked”.")))
 
 
-def _figures(project: Project, wanted: AgreementChoice) -> KeptFigures:
+def _figures(project: Project, wanted: AgreementFiguresChoice) -> KeptFigures:
     """Return the figures of the current annotations. Raises Problem: 409 before a job did, or 503."""
     _check(wanted)
-    found = kept_figures(project, wanted.unit)
+    with named({"tokenizer": "tokenizer"}):
+        check_tokenizer(wanted.tokenizer)
+    found = kept_figures(project, wanted.unit, wanted.tokenizer)
     if found is not None:
         return found
-    if takes_long(project):
+    if wanted.tokenizer or takes_long(project):
         raise Problem(
             409,
             "not-computed",

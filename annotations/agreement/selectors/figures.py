@@ -10,6 +10,7 @@ from datetime import datetime
 
 from django.db.models import Count, QuerySet, Sum
 
+from annotations.core.tokenizers import Tokenizers
 from annotations.domain.agreement import VERSION, NoteAnnotationSets, Setup, Unit
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import Amendment, AnnotationSet, Author, Document, Figures, Label, Project, Span
@@ -85,7 +86,7 @@ def round_beginnings(project: Project) -> list[datetime]:
     return sorted(Amendment.objects.filter(project=project).values_list("at", flat=True))
 
 
-def content_key(project: Project, unit: Unit) -> str:
+def content_key(project: Project, unit: Unit, tokenizer: str = "") -> str:
     """A hash of the content that the figures of a unit are computed from, made without reading spans.
 
     An annotation set's version rises with every change of its spans, including merged labels. Notes never change.
@@ -94,7 +95,7 @@ def content_key(project: Project, unit: Unit) -> str:
     for pair in counted_sets(project).order_by("pk").values_list("pk", "version").iterator(chunk_size=10_000):
         versions.extend(pair)
     rounds = [time.isoformat() for time in round_beginnings(project)]
-    digest = hashlib.sha256(json.dumps([VERSION, str(unit), _labels(project), rounds]).encode())
+    digest = hashlib.sha256(json.dumps([VERSION, str(unit), tokenizer, _labels(project), rounds]).encode())
     digest.update(versions.tobytes())
     return digest.hexdigest()
 
@@ -120,19 +121,23 @@ def shared_notes(project: Project) -> list[int]:
     return sorted(_shared(project))
 
 
-def shared_annotation_sets(project: Project, notes: list[int]) -> Iterator[list[NoteAnnotationSets]]:
+def shared_annotation_sets(
+    project: Project, notes: list[int], tokenizer: str = ""
+) -> Iterator[list[NoteAnnotationSets]]:
     """The notes with texts, rounds and the sets that count (by author id), BATCH notes at a time.
 
-    A note belongs to the round in which the last of these sets was submitted.
+    A note belongs to the round in which the last of these sets was submitted. `tokenizer`: its name, empty for the
+    default rule. Raises ServiceError `tokenizer` if it can't be had for the language of a note.
     """
+    tokenizers = Tokenizers(tokenizer)
     beginnings = round_beginnings(project)
     labels = dict(Label.objects.filter(label_set__project=project).values_list("pk", "code"))
     for first in range(0, len(notes), BATCH):
-        yield _batch(project, notes[first : first + BATCH], beginnings, labels)
+        yield _batch(project, notes[first : first + BATCH], beginnings, labels, tokenizers)
 
 
 def _batch(
-    project: Project, notes: list[int], beginnings: list[datetime], labels: dict[int, str]
+    project: Project, notes: list[int], beginnings: list[datetime], labels: dict[int, str], tokenizers: Tokenizers
 ) -> list[NoteAnnotationSets]:
     annotation_sets: dict[int, dict[str, list[DomainSpan]]] = {}
     rounds: dict[int, set[int]] = {}
@@ -145,11 +150,12 @@ def _batch(
     spans = Span.objects.filter(annotation_set__in=list(home)).order_by("start", "end")
     for pk, start, end, label in spans.values_list("annotation_set_id", "start", "end", "label_id"):
         home[pk].append(DomainSpan(start, end, labels[label]))
-    texts = dict(Document.objects.filter(pk__in=list(annotation_sets)).values_list("pk", "text"))
+    rows = Document.objects.filter(pk__in=list(annotation_sets)).values_list("pk", "text", "language")
+    texts = {pk: (text, tokenizers(language or project.language)) for pk, text, language in rows}
     return [
-        NoteAnnotationSets(texts[note], by_author, note, max(rounds[note]), len(rounds[note]) > 1)
+        NoteAnnotationSets(text, by_author, note, max(rounds[note]), len(rounds[note]) > 1, tokenizer)
         for note, by_author in annotation_sets.items()
-        if note in texts
+        for text, tokenizer in ([texts[note]] if note in texts else [])
     ]
 
 

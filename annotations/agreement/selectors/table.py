@@ -11,13 +11,15 @@ from annotations.domain.files.csv_lines import csv_line
 from annotations.models import Document, Project
 
 
-def table_lines(project: Project, unit: Unit, granularity: Granularity, *, hidden: bool = False) -> Iterator[str]:
+def table_lines(
+    project: Project, unit: Unit, granularity: Granularity, *, hidden: bool = False, tokenizer: str = ""
+) -> Iterator[str]:
     """CSV by RFC 4180 with a header row.
 
     Offsets are code points, end-exclusive. A value is `O` where the annotator marked nothing, and empty where they did
     not submit the note. A row of characters stands for `end` - `start` units. The table holds no text. If names are
     hidden, columns are numbers, and each note counts its annotators anew, so that nobody can be followed from note to
-    note; alpha is the same.
+    note; alpha is the same. `tokenizer` as for `shared_annotation_sets`.
     """
     setup = setup_of(project)
     names = annotator_names(project)
@@ -26,7 +28,7 @@ def table_lines(project: Project, unit: Unit, granularity: Granularity, *, hidde
         for number, author in enumerate(setup.annotators, start=1)
     ]
     yield csv_line(["note", "start", "end", *columns])
-    for batch in shared_annotation_sets(project, shared_notes(project)):
+    for batch in shared_annotation_sets(project, shared_notes(project), tokenizer):
         called = dict(Document.objects.filter(pk__in=[note.note for note in batch]).values_list("pk", "name"))
         rows = table(
             batch,

@@ -38,9 +38,10 @@ Cell = int | float | str | None
 
 
 class KeptFigures(AgreementFigures):
-    """Figures with the key of the content from which they were computed."""
+    """Figures with the key of the content from which they were computed, and the tokenizer's name or an empty one."""
 
     key: str
+    tokenizer: str
 
 
 class KeptTable(TypedDict):
@@ -63,18 +64,18 @@ class NoteTable:
         return [cast(NoteFigures, dict(zip(self.columns, row, strict=True))) for row in rows]
 
 
-def kept_figures(project: Project, unit: Unit) -> KeptFigures | None:
+def kept_figures(project: Project, unit: Unit, tokenizer: str = "") -> KeptFigures | None:
     """The stored figures of the current annotations, without those by note; None if they aren't computed yet."""
-    row = kept(project, _kind(unit), content_key(project, unit))
+    row = kept(project, _kind(unit, tokenizer), content_key(project, unit, tokenizer))
     if row is None:
         return None
     value: AgreementFigures = row.value
-    return {**value, "key": row.key}
+    return {**value, "key": row.key, "tokenizer": tokenizer}
 
 
 def notes_of(project: Project, found: KeptFigures, granularity: Granularity) -> NoteTable:
     """The figures by note that belong to `found`; without rows where newer figures have replaced them."""
-    row = kept(project, _kind_of_notes(Unit(found["unit"]), granularity), found["key"])
+    row = kept(project, _kind_of_notes(Unit(found["unit"]), granularity, found["tokenizer"]), found["key"])
     return NoteTable(row.value["columns"], row.value["rows"]) if row else NoteTable([], [])
 
 
@@ -84,13 +85,17 @@ def takes_long(project: Project) -> bool:
     return size.annotation_sets > AT_ONCE_ANNOTATION_SETS or size.characters > AT_ONCE_CHARACTERS
 
 
-def figures_of(*, project: Project, unit: Unit, progress: Progress = silent) -> KeptFigures:
-    """The stored figures, or new ones, which are then stored. Raises ServiceError while annotations keep changing."""
-    found = kept_figures(project, unit)
+def figures_of(*, project: Project, unit: Unit, tokenizer: str = "", progress: Progress = silent) -> KeptFigures:
+    """The stored figures, or new ones, which are then stored.
+
+    Only workers and commands may name a tokenizer. Raises ServiceError `tokenizer`, and `changing` while annotations
+    keep changing.
+    """
+    found = kept_figures(project, unit, tokenizer)
     for _ in range(TRIES):
         if found is not None:
             return found
-        found = _compute(project, unit, progress)
+        found = _compute(project, unit, tokenizer, progress)
     if found is None:
         raise ServiceError(
             gettext("Annotations changed while the figures were computed. Try again later."), code="changing"
@@ -98,13 +103,13 @@ def figures_of(*, project: Project, unit: Unit, progress: Progress = silent) -> 
     return found
 
 
-def _compute(project: Project, unit: Unit, progress: Progress) -> KeptFigures | None:
+def _compute(project: Project, unit: Unit, tokenizer: str, progress: Progress) -> KeptFigures | None:
     """Compute and store the figures; None where annotations changed meanwhile, so that the figures mix two states."""
     begun = erasures_of(project.pk)
-    key = content_key(project, unit)
+    key = content_key(project, unit, tokenizer)
     notes = shared_notes(project)
     value = figures(
-        _reported(project, notes, progress),
+        _reported(project, notes, tokenizer, progress),
         setup_of(project),
         unit,
         # Intervals are computed after the last note: reporting progress lets the job be canceled then too.
@@ -113,22 +118,22 @@ def _compute(project: Project, unit: Unit, progress: Progress) -> KeptFigures | 
     tables = {granularity: found.pop("per_note") for granularity, found in value["granularities"].items()}
     with transaction.atomic():
         unerased(project.pk, begun)
-        if content_key(project, unit) != key:
+        if content_key(project, unit, tokenizer) != key:
             return None
-        _keep(project, _kind(unit), key, value)
+        _keep(project, _kind(unit, tokenizer), key, value)
         for granularity, rows in tables.items():
             columns = list(rows[0]) if rows else []
             # To mypy, the values of a TypedDict are objects.
             cells = [cast(list[Cell], list(row.values())) for row in rows]
             table: KeptTable = {"columns": columns, "rows": cells}
-            _keep(project, _kind_of_notes(unit, granularity), key, table)
-    return {**value, "key": key}
+            _keep(project, _kind_of_notes(unit, granularity, tokenizer), key, table)
+    return {**value, "key": key, "tokenizer": tokenizer}
 
 
-def _reported(project: Project, notes: list[int], progress: Progress) -> Iterator[NoteAnnotationSets]:
+def _reported(project: Project, notes: list[int], tokenizer: str, progress: Progress) -> Iterator[NoteAnnotationSets]:
     done = 0
     progress(0, len(notes))
-    for batch in shared_annotation_sets(project, notes):
+    for batch in shared_annotation_sets(project, notes, tokenizer):
         yield from batch
         done += len(batch)
         progress(min(done, len(notes)), len(notes))
@@ -139,12 +144,12 @@ def _keep(project: Project, kind: str, key: str, value: AgreementFigures | KeptT
     Figures.objects.update_or_create(project=project, kind=kind, key=key, defaults={"value": value})
 
 
-def _kind(unit: Unit) -> str:
-    return f"agreement:{unit}"
+def _kind(unit: Unit, tokenizer: str) -> str:
+    return ":".join(filter(None, ("agreement", unit, tokenizer)))
 
 
-def _kind_of_notes(unit: Unit, granularity: Granularity | str) -> str:
-    return f"notes:{unit}:{granularity}"
+def _kind_of_notes(unit: Unit, granularity: Granularity | str, tokenizer: str) -> str:
+    return ":".join(filter(None, ("notes", unit, granularity, tokenizer)))
 
 
 def granularity_of(unit: Unit, asked: str, otherwise: Granularity = Granularity.SUBCATEGORY) -> Granularity:

@@ -14,6 +14,7 @@ from annotations.domain.bio import OUTSIDE
 NO_UNITS = "No note has been submitted by two annotators."
 NOTHING_MARKED = "Nobody marked anything."
 NOT_IN_COMMON = "The two annotators have no note in common."
+NEITHER_MARKED = "Neither annotator marked anything in their common notes."
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,10 @@ def facts_of(pattern: Pattern) -> Facts | None:
 
 @dataclass(slots=True)
 class Sums:
-    """Sums over all units, and over the unmarked ones (on which all annotators agree)."""
+    """Sums over all units, and over the unmarked ones (on which all annotators agree).
+
+    `empty`: the reason why figures over no units are undefined.
+    """
 
     units: int = 0
     agreeing: float = 0.0
@@ -72,6 +76,7 @@ class Sums:
     unmarked: int = 0
     unmarked_values: int = 0
     totals: dict[str, int] = field(default_factory=dict)
+    empty: str = NO_UNITS
 
     def add(self, facts: Facts, times: int) -> None:
         self.units += times
@@ -97,11 +102,12 @@ class Sums:
             full=self.full - self.unmarked,
             majority=self.majority - self.unmarked,
             totals=totals | ({OUTSIDE: outside} if outside else {}),
+            empty=NOTHING_MARKED,
         )
 
     def share(self, amount: float) -> Value:
         """An amount as a share of the units."""
-        return Value(amount / self.units) if self.units else Value(None, NO_UNITS)
+        return Value(amount / self.units) if self.units else Value(None, self.empty)
 
     def observed(self) -> Value:
         """Observed agreement: the share of annotator pairs that agree, as the mean over units."""
@@ -113,7 +119,7 @@ class Sums:
         Tests compare it with the `krippendorff` package. Counting patterns needs no matrix of units by values.
         """
         if not self.units:
-            return Value(None, NO_UNITS)
+            return Value(None, self.empty)
         n = sum(self.totals.values())
         expected = n * n - sum(count * count for count in self.totals.values())
         if not expected:
@@ -166,16 +172,17 @@ def annotators_of(counted: Iterable[Pattern]) -> set[int]:
     return found
 
 
-def fleiss(counted: Mapping[Pattern, int]) -> tuple[Value, int]:
+def fleiss(counted: Mapping[Pattern, int], empty: str = NO_UNITS) -> tuple[Value, int]:
     """Fleiss' kappa over the units that have a value from every annotator, and the number of these units.
 
     (P - Pe) / (1 - Pe), where P is the mean over units of the share of pairs that agree, and Pe the sum of the squared
     shares of the values (Fleiss 1971). Undefined without such units, and if all values are the same.
+    `empty`: the reason if there are no units at all.
     """
     complete = {pattern: times for pattern, times in counted.items() if len(pattern) > 1 and None not in pattern}
     sums = sums_of(complete)
     if not sums.units:
-        return Value(None, "No note has been submitted by all annotators." if counted else NO_UNITS), 0
+        return Value(None, "No note has been submitted by all annotators." if counted else empty), 0
     n = sum(sums.totals.values())
     expected = sum((count / n) ** 2 for count in sums.totals.values())
     if len(sums.totals) == 1:
@@ -192,11 +199,11 @@ class Cohen:
     kappa: Value
 
 
-def cohen(counted: Mapping[Pattern, int], a: int, b: int) -> Cohen:
+def cohen(counted: Mapping[Pattern, int], a: int, b: int, empty: str = NOT_IN_COMMON) -> Cohen:
     """Cohen's kappa of the annotators with the indexes `a` and `b` (Cohen 1960).
 
     (Po - Pe) / (1 - Pe), with Pe from each annotator's own shares of the values. Undefined without common units, and if
-    all values of both are the same.
+    all values of both are the same. `empty`: the reason without common units.
     """
     units = agreed = 0
     ours: Counter[str] = Counter()
@@ -210,7 +217,7 @@ def cohen(counted: Mapping[Pattern, int], a: int, b: int) -> Cohen:
         ours[one] += times
         theirs[other] += times
     if not units:
-        nothing = Value(None, NOT_IN_COMMON)
+        nothing = Value(None, empty)
         return Cohen(0, nothing, nothing)
     expected = sum(times * theirs[value] for value, times in ours.items())
     observed = agreed / units

@@ -11,10 +11,12 @@ from annotations.domain.agreement import bootstrap
 from annotations.domain.agreement.bootstrap import NO_INTERVALS, Between, Interval, Intervals, intervals, nothing
 from annotations.domain.agreement.capture import Captures
 from annotations.domain.agreement.coefficients import (
+    NEITHER_MARKED,
+    NO_UNITS,
+    NOT_IN_COMMON,
     NOTHING_MARKED,
     Facts,
     Sums,
-    Value,
     cohen,
     facts_of,
     fleiss,
@@ -44,9 +46,8 @@ from annotations.domain.agreement.units import (
     valuer,
 )
 from annotations.domain.bio import OUTSIDE
-from annotations.domain.tokens import Tokenizer, tokenize
 
-VERSION: Final = 4
+VERSION: Final = 5
 """The version of this computation; stored figures with another version are computed again."""
 
 
@@ -73,8 +74,9 @@ class _Note:
 class Tally:
     """One pass over the annotation sets: patterns of tags by note, spans shared by pairs, and who found which span."""
 
-    def __init__(self, notes: Iterable[NoteAnnotationSets], setup: Setup, unit: Unit, wanted: Sequence[Granularity],
-                 tokenizer: Tokenizer = tokenize) -> None:  # fmt: skip
+    def __init__(
+        self, notes: Iterable[NoteAnnotationSets], setup: Setup, unit: Unit, wanted: Sequence[Granularity]
+    ) -> None:
         self.setup, self.unit = setup, unit
         self.patterns: list[Pattern] = []
         self.notes: list[_Note] = []
@@ -82,7 +84,7 @@ class Tally:
         self._values = {granularity: _Values(granularity, setup.category_of) for granularity in self.shared}
         self.captures = Captures()
         self._known: dict[Pattern, int] = {}
-        counted = tagged_by_note(notes, setup.annotators, unit=unit, label_order=setup.labels, tokenizer=tokenizer)
+        counted = tagged_by_note(notes, setup.annotators, unit=unit, label_order=setup.labels)
         for note, found in counted:
             self._add(note, found)
 
@@ -134,7 +136,6 @@ def figures(
     *,
     wanted: Sequence[Granularity] | None = None,
     samples: int = bootstrap.SAMPLES,
-    tokenizer: Tokenizer = tokenize,
     between: Between = nothing,
 ) -> AgreementFigures:
     """All figures for one unit, at all its granularities (or those in `wanted`), ready for JSON.
@@ -148,7 +149,7 @@ def figures(
         raise ValueError(NO_BIO)
     if len(set(setup.annotators)) != len(setup.annotators):
         raise ValueError(NAMED_TWICE)
-    tally = Tally(notes, setup, unit, wanted, tokenizer)
+    tally = Tally(notes, setup, unit, wanted)
     return {
         "version": VERSION,
         "unit": str(unit),
@@ -186,7 +187,7 @@ class _Report:
     def all(self) -> Report:
         counted, sums = self._over(self.tally.notes)
         found = self._intervals(self.tally.notes)
-        kappa, complete = fleiss(counted)
+        kappa, complete = fleiss(counted, sums.empty)
         marked = sums.without_unmarked()
         return {
             "units": sums.units,
@@ -195,8 +196,8 @@ class _Report:
             "alpha": shown(sums.alpha(), found.alpha),
             "marked": {
                 "units": marked.units,
-                "observed": shown(_unless_empty(marked, marked.observed()), found.observed_marked),
-                "alpha": shown(_unless_empty(marked, marked.alpha()), found.alpha_marked),
+                "observed": shown(marked.observed(), found.observed_marked),
+                "alpha": shown(marked.alpha(), found.alpha_marked),
             },
             "fleiss": {**shown(kappa), "units": complete},
             "full": shown(sums.share(sums.full), found.full),
@@ -207,12 +208,12 @@ class _Report:
             "per_note": self._per_note(),
         }
 
-    def _over(self, notes: Iterable[_Note]) -> tuple[Counter[Pattern], Sums]:
+    def _over(self, notes: Sequence[_Note]) -> tuple[Counter[Pattern], Sums]:
         totals = [0] * len(self.facts)
         for note in notes:
             for pattern, times in note.entries:
                 totals[self.index_of[pattern]] += times
-        sums = Sums()
+        sums = Sums(empty=NOTHING_MARKED if notes else NO_UNITS)
         for facts, times in zip(self.facts, totals, strict=True):
             if times:
                 sums.add(facts, times)
@@ -249,8 +250,8 @@ class _Report:
         shared = self.tally.shared[_span_granularity(self.granularity)].pairs
         rows: list[PairFigures] = []
         for a, b in combinations(range(len(names)), 2):
-            both = cohen(counted, a, b)
             spans = shared[names[a], names[b]]
+            both = cohen(counted, a, b, NEITHER_MARKED if spans.notes else NOT_IN_COMMON)
             rows.append(
                 {
                     "a": names[a],
@@ -284,7 +285,7 @@ class _Report:
                     "units": sums.units,
                     "observed": shown(sums.observed(), found.observed),
                     "alpha": shown(sums.alpha(), found.alpha),
-                    "alpha_marked": shown(_unless_empty(marked, marked.alpha()), found.alpha_marked),
+                    "alpha_marked": shown(marked.alpha(), found.alpha_marked),
                 }
             )
         return rows
@@ -293,7 +294,7 @@ class _Report:
         """The figures of each note: lowest alpha first, notes without an alpha last."""
         rows: list[tuple[tuple[bool, float, int, int], NoteFigures]] = []
         for note in self.tally.notes:
-            sums = Sums()
+            sums = Sums(empty=NOTHING_MARKED)
             for pattern, times in note.entries:
                 sums.add(self.facts[self.index_of[pattern]], times)
             alpha = sums.alpha()
@@ -311,7 +312,3 @@ class _Report:
             }
             rows.append((order, row))
         return [row for _, row in sorted(rows, key=itemgetter(0))]
-
-
-def _unless_empty(sums: Sums, value: Value) -> Value:
-    return value if sums.units else Value(None, NOTHING_MARKED)

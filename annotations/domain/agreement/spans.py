@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from annotations.domain.agreement.coefficients import NOT_IN_COMMON, Value
+from annotations.domain.agreement.coefficients import NEITHER_MARKED, NOT_IN_COMMON, Value
 from annotations.domain.matching import match
 from annotations.domain.spans import Span
 
@@ -29,7 +29,7 @@ class Shared:
         if not self.notes:
             return Value(None, NOT_IN_COMMON)
         if not spans:
-            return Value(None, "Neither annotator marked anything in their common notes.")
+            return Value(None, NEITHER_MARKED)
         return Value(2 * matched / spans)
 
 

@@ -50,7 +50,7 @@ class NoteAnnotationSets:
     """A note with its submitted annotation sets, by annotator.
 
     `note` identifies the note in figures by note. `round` is its guideline round; `mixed` is True if its annotation
-    sets are from several rounds.
+    sets are from several rounds. `tokenizer` makes the tokens of the note.
     """
 
     text: str
@@ -58,6 +58,7 @@ class NoteAnnotationSets:
     note: int = 0
     round: int = 1
     mixed: bool = False
+    tokenizer: Tokenizer = tokenize
 
 
 def patterns(
@@ -68,7 +69,6 @@ def patterns(
     granularity: Granularity = Granularity.SUBCATEGORY,
     category_of: Mapping[str, str] | None = None,
     label_order: Sequence[str] = (),
-    tokenizer: Tokenizer = tokenize,
 ) -> Counter[Pattern]:
     """How often each pattern of values occurs. Tokens are split at the start and end of every compared span.
 
@@ -83,7 +83,6 @@ def patterns(
         granularity=granularity,
         category_of=category_of,
         label_order=label_order,
-        tokenizer=tokenizer,
     ):
         counted.update(found)
     return counted
@@ -97,14 +96,13 @@ def by_note(
     granularity: Granularity = Granularity.SUBCATEGORY,
     category_of: Mapping[str, str] | None = None,
     label_order: Sequence[str] = (),
-    tokenizer: Tokenizer = tokenize,
 ) -> Iterator[tuple[NoteAnnotationSets, dict[Pattern, int]]]:
     """Do what `patterns` does for each note separately; notes with fewer than two annotators are left out."""
     if len(set(annotators)) != len(annotators):
         raise ValueError(NAMED_TWICE)
     if granularity not in granularities(unit):
         raise ValueError(NO_BIO)
-    yield from _counted(notes, annotators, unit, valuer(granularity, category_of or {}), label_order, tokenizer)
+    yield from _counted(notes, annotators, unit, valuer(granularity, category_of or {}), label_order)
 
 
 def tagged_by_note(
@@ -113,11 +111,10 @@ def tagged_by_note(
     *,
     unit: Unit,
     label_order: Sequence[str] = (),
-    tokenizer: Tokenizer = tokenize,
 ) -> Iterator[tuple[NoteAnnotationSets, dict[Pattern, int]]]:
     """Do what `by_note` does, with BIO tags for every unit (only `B-` for units other than tokens), for `coarser`."""
     value = (lambda tag: tag) if Granularity.BIO in granularities(unit) else beginning
-    return _counted(notes, annotators, unit, value, label_order, tokenizer)
+    return _counted(notes, annotators, unit, value, label_order)
 
 
 def _counted(
@@ -126,7 +123,6 @@ def _counted(
     unit: Unit,
     value: Callable[[str], str],
     label_order: Sequence[str],
-    tokenizer: Tokenizer,
 ) -> Iterator[tuple[NoteAnnotationSets, dict[Pattern, int]]]:
     wanted = is_marked if unit is Unit.MARKED else bool
     for note in notes:
@@ -139,7 +135,7 @@ def _counted(
             for (start, end), pattern in _stretches(note, annotators, value, label_order):
                 counted[pattern] += end - start
         else:
-            _count_tokens(counted, note, annotators, value, label_order, tokenizer)
+            _count_tokens(counted, note, annotators, value, label_order)
         yield note, {pattern: times for pattern, times in counted.items() if times and wanted(pattern)}
 
 
@@ -151,7 +147,6 @@ def table(
     granularity: Granularity = Granularity.SUBCATEGORY,
     category_of: Mapping[str, str] | None = None,
     label_order: Sequence[str] = (),
-    tokenizer: Tokenizer = tokenize,
 ) -> Iterator[tuple[NoteAnnotationSets, Bounds, Pattern]]:
     """The units that `patterns` counts, one by one, with their bounds.
 
@@ -172,7 +167,7 @@ def table(
         elif unit is Unit.CHARACTER:
             found = _stretches(note, annotators, value, label_order)
         else:
-            tokens = split_at(tokenizer(note.text), list(_edges(note, annotators)))
+            tokens = split_at(note.tokenizer(note.text), list(_edges(note, annotators)))
             values = _aligned(note, annotators, tokens, value, label_order)
             rows = (((token.start, token.end), pattern) for token, pattern in zip(tokens, values, strict=True))
             found = (row for row in rows if unit is Unit.TOKEN or is_marked(row[1]))
@@ -244,24 +239,21 @@ def _count_tokens(
     annotators: Sequence[str],
     value: Callable[[str], str],
     label_order: Sequence[str],
-    tokenizer: Tokenizer,
 ) -> None:
-    marked, others = _marked_tokens(note, annotators, tokenizer)
+    marked, others = _marked_tokens(note, annotators)
     # Most tokens are unmarked. They are counted together instead of being compared one by one.
     nobody = tuple(OUTSIDE if name in note.annotation_sets else None for name in annotators)
     counted[nobody] += others
     counted.update(_aligned(note, annotators, marked, value, label_order))
 
 
-def _marked_tokens(
-    note: NoteAnnotationSets, annotators: Sequence[str], tokenizer: Tokenizer
-) -> tuple[list[Token], int]:
+def _marked_tokens(note: NoteAnnotationSets, annotators: Sequence[str]) -> tuple[list[Token], int]:
     """The tokens that spans cover, split at the start and end of every span, and the number of all other tokens."""
     edges = list(_edges(note, annotators))
-    if tokenizer is tokenize:
+    if note.tokenizer is tokenize:
         inside, others = tokenize_inside(note.text, _merged(note, annotators))
         return split_at(inside, edges), others
-    tokens = split_at(tokenizer(note.text), edges)
+    tokens = split_at(note.tokenizer(note.text), edges)
     touched: set[int] = set()
     for start, end in _merged(note, annotators):
         touched.update(range(*covered(tokens, start, end)))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from annotations.domain.bio import OUTSIDE, encode_tokens
+from annotations.domain.bio import Precedence
 from annotations.domain.matching import match
 from annotations.domain.scoring.errors import Error, errors_of, pairs_of
 from annotations.domain.scoring.knots import Knot, LabeledBounds, knots
@@ -157,16 +157,19 @@ class Scorer:
             tally.binary[at] += len(bare)
 
     def _count_tokens(self, tokens: list[Token], knot: Knot, parts: "Parts | _Given") -> None:
-        self._tally.token_cells.update(
-            zip(self._values(tokens, knot.gold), self._values(tokens, knot.predicted), strict=True)
+        self._tally.token_labels.update(
+            zip(self._labels_of(tokens, knot.gold), self._labels_of(tokens, knot.predicted), strict=True)
         )
         for start, end, label in knot.gold:
             self._tally.gold_tokens[label] += parts.count(start, end)
 
-    def _values(self, tokens: list[Token], spans: Sequence[LabeledBounds]) -> list[str]:
-        """The label of each token; empty for an unmarked token."""
-        tags = encode_tokens(tokens, [Span(*bounds) for bounds in spans], label_order=self._labels).tags
-        return ["" if tag == OUTSIDE else tag[2:] for tag in tags]
+    def _labels_of(self, tokens: list[Token], spans: Sequence[LabeledBounds]) -> list[tuple[str, ...]]:
+        """The labels of each token, by precedence."""
+        found: list[dict[str, None]] = [{} for _ in tokens]
+        for span in sorted((Span(*bounds) for bounds in spans), key=Precedence(self._labels)):
+            for at in range(*covered(tokens, span.start, span.end)):
+                found[at][span.label] = None
+        return list(map(tuple, found))
 
     def _count_overlap(self, tokens: list[Token], knot: Knot) -> None:
         """Count spans that overlap the other set, and all their tokens, as right (Xu et al. 2026, section 4)."""

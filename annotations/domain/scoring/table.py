@@ -119,7 +119,7 @@ class Level:
     """One of the six levels: the unit (`entity` for exact spans, or `token`), the granularity, and the rates by class.
 
     At each granularity, spans with equal bounds and class count once: for binary scores, two labels with the same
-    bounds are one span. A token has the label of the longest span, then of the earliest, then the first in label order.
+    bounds are one span. A token with several labels counts for each of them.
     """
 
     unit: str
@@ -277,20 +277,21 @@ def table_of(
     """Compute the figures from a complete tally (after `fold`). `threshold` and `chosen` as for `Scorer`."""
     used = [label for label in label_order if tally.gold_spans[label] or tally.predicted_spans[label]]
     spans = {label: _rates(tally, label) for label in used}
-    tokens = _token_classes(tally.token_cells, used, {label: label for label in used})
+    tokens = _token_classes(tally, used, {label: label for label in used})
     categories = list(dict.fromkeys(category_of[label] for label in used))
     by_category = {name: tally.categories[name] for name in categories}
-    binary_tokens = _token_classes(tally.token_cells, [_ALL], dict.fromkeys(used, _ALL))
+    binary_tokens = _token_classes(tally, [_ALL], dict.fromkeys(used, _ALL))
     classes: dict[tuple[str, Granularity], dict[str, Rates]] = {
         ("entity", Granularity.SUBCATEGORY): spans,
         ("entity", Granularity.CATEGORY): {name: _paired(counts) for name, counts in by_category.items()},
         ("entity", Granularity.BINARY): {_ALL: _paired(tally.binary)},
         ("token", Granularity.SUBCATEGORY): tokens,
-        ("token", Granularity.CATEGORY): _token_classes(tally.token_cells, categories, category_of),
+        ("token", Granularity.CATEGORY): _token_classes(tally, categories, category_of),
         ("token", Granularity.BINARY): binary_tokens,
     }
-    inside = sum(tally.token_cells.values())
-    right = sum(n for (gold, predicted), n in tally.token_cells.items() if gold == predicted)
+    cells = _token_cells(tally, used)
+    inside = sum(cells.values())
+    right = sum(n for (gold, predicted), n in cells.items() if gold == predicted)
     all_tokens = inside + tally.outside_tokens
     return ScoreTable(
         notes=tally.notes,
@@ -323,7 +324,7 @@ def table_of(
             for category in categories
         ],
         spans=_confusion(tally.span_cells, used),
-        token_confusion=_confusion(tally.token_cells, used),
+        token_confusion=_confusion(cells, used),
         kinds={kind: tally.kinds[kind] for kind in ("missed", "spurious", "label", "boundary", "both")},
         overlap_spans=tally.overlap_spans,
         overlap_tokens=tally.overlap_tokens,
@@ -348,18 +349,24 @@ def _paired(counts: Sequence[int]) -> Rates:
     return Rates.paired(right, predicted, gold)
 
 
-def _token_classes(cells: Mapping[Cell, int], classes: Sequence[str], class_of: Mapping[str, str]) -> dict[str, Rates]:
-    """Token rates by class, from the counts of label pairs; the empty label is not a class."""
+def _token_classes(tally: Tally, classes: Sequence[str], class_of: Mapping[str, str]) -> dict[str, Rates]:
+    """Token rates by class. A token with several classes counts for each."""
     counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-    for (gold, predicted), n in cells.items():
-        gold_class, predicted_class = class_of.get(gold), class_of.get(predicted)
-        if predicted_class is not None:
-            counts[predicted_class][0] += n
-            if predicted_class == gold_class:
-                counts[predicted_class][1] += n
-        if gold_class is not None:
-            counts[gold_class][2] += n
+    for sides, n in tally.token_labels.items():
+        gold, predicted = ({class_of[label] for label in side} for side in sides)
+        for at, found in enumerate((predicted, gold & predicted, gold)):
+            for name in found:
+                counts[name][at] += n
     return {name: _paired(counts[name]) for name in classes}
+
+
+def _token_cells(tally: Tally, labels: Sequence[str]) -> Counter[Cell]:
+    """One cell for each token: the first label that gold and prediction share, else the first one of each side."""
+    cells: Counter[Cell] = Counter()
+    for (gold, predicted), n in tally.token_labels.items():
+        both = next((label for label in labels if label in gold and label in predicted), "")
+        cells[both or "".join(gold[:1]), both or "".join(predicted[:1])] += n
+    return cells
 
 
 def _confusion(cells: Counter[Cell], labels: Sequence[str]) -> Confusion:

@@ -78,7 +78,8 @@ class Tally:
     categories: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0, 0]))
     binary: list[int] = field(default_factory=lambda: [0, 0, 0])
 
-    token_cells: Counter[Cell] = field(default_factory=Counter)
+    # The gold labels and the predicted labels of tokens, each by precedence.
+    token_labels: Counter[tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=Counter)
     span_cells: Counter[Cell] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     overlap_spans: Rates = NOTHING
@@ -121,7 +122,8 @@ class Tally:
         for counts in (self.binary, self.categories[category_of[label]]):
             for at, count in enumerate((rates.predicted, rates.right, rates.gold)):
                 counts[at] += count
-        self.token_cells[cell] += lone.tokens
+        gold, predicted = (tuple(filter(None, [one])) for one in cell)
+        self.token_labels[gold, predicted] += lone.tokens
         self.span_cells[cell] += lone.spans
         self.overlap_spans += rates
         self.tolerant += rates

@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, authors_shown, find_project
 from annotations.core.errors import ServiceError
-from annotations.core.tokenizers import KINDS
+from annotations.core.tokenizers import KINDS, TOKENIZER_HELP
 from annotations.domain.gold.splits import Split
 from annotations.domain.numbers import MAX_OFFSET, whole
 from annotations.domain.scoring.similarity import THRESHOLD
@@ -36,10 +36,7 @@ class ScoreCommand(JourneyCommand):
             "--types", default="", metavar="A,B,…",
             help="All or nothing also for these labels and categories only: CODE, label:CODE or category:CODE.",
         )  # fmt: skip
-        parser.add_argument(
-            "--tokenizer", default="", choices=["", *KINDS],
-            help="Tokenizer for the language of each note, for the figures on tokens. Without it, the default rule.",
-        )  # fmt: skip
+        parser.add_argument("--tokenizer", default="", choices=["", *KINDS], help=TOKENIZER_HELP)
         parser.add_argument("--language", default="", metavar="CODE", help="Only notes in this language, such as it.")
 
 

@@ -43,7 +43,7 @@ from annotations.scores.services.choices import chosen_types, labels_of, thresho
 
 # Increase this number when a figure is computed in another way or its key changes, so that stored figures are no
 # longer used.
-REVISION = 12
+REVISION = 13
 # The maximum number of errors that are stored and shown; all errors are counted.
 MOST_ERRORS = 50_000
 

@@ -192,6 +192,22 @@ def notes(draw: st.DrawFn, max_size: int = 6) -> tuple[str, list[Span], list[Spa
     return text, gold, predicted + [span for span in gold if draw(st.booleans())]
 
 
+@pytest.mark.parametrize(
+    ("gold", "predicted", "label", "binary"),
+    [
+        ("PATIENT", "DOCTOR PATIENT", (2, 1, 1), (1, 1, 1)),
+        ("DOCTOR PATIENT", "PATIENT", (1, 1, 2), (1, 1, 1)),
+        ("DOCTOR PATIENT", "PATIENT DOCTOR", (2, 2, 2), (1, 1, 1)),
+        ("", "DOCTOR PATIENT", (2, 0, 0), (1, 0, 0)),
+        ("CITY", "DOCTOR PATIENT", (2, 0, 1), (1, 1, 1)),
+    ],
+)
+def test_a_token_with_two_labels_counts_for_each(gold, predicted, label, binary) -> None:
+    sides = (spans(*((0, 5, one) for one in side.split())) for side in (gold, predicted))
+    table = score((TEXT, *sides))
+    assert (micro(table, "token", SUB), micro(table, "token", BIN)) == (label, binary)
+
+
 LEVELS = [(unit, granularity) for unit in ("entity", "token") for granularity in (SUB, CAT, BIN)]
 
 

@@ -12,6 +12,7 @@ from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, Needs, entered, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.terminal import progress_bar
+from annotations.core.tokenizers import KINDS, TOKENIZER_HELP
 from annotations.domain.agreement import Figure, Granularity, Recall, Unit, granularities, in_words
 from annotations.models import Document, Project, User
 
@@ -38,7 +39,7 @@ class Command(JourneyCommand):
             default=[],
             help="Also break the figures down by this. Repeat the option for several breakdowns.",
         )
-
+        parser.add_argument("--tokenizer", default="", choices=["", *KINDS], help=TOKENIZER_HELP)
         parser.add_argument(
             "--table",
             type=Path,
@@ -57,19 +58,21 @@ class Command(JourneyCommand):
                 "BIO tags need the unit “token” or “marked”. Choose one of them with --unit.", code="granularity"
             )
         with progress_bar("Computing agreement") as progress:
-            found = figures_of(project=project, unit=unit, progress=progress)
+            found = figures_of(project=project, unit=unit, tokenizer=options["tokenizer"], progress=progress)
         access = entered(actor, project, Can.READ_NOTES) if actor else None
         names = shown_names(access, found["annotators"]) if access else annotator_names(project)
         result = _summary(project, found, granularity, names)
         if options["table"]:
             hidden = access is not None and access.unnamed
-            _write(options["table"], table_lines(project, unit, granularity, hidden=hidden))
+            lines = table_lines(project, unit, granularity, hidden=hidden, tokenizer=options["tokenizer"])
+            _write(options["table"], lines)
         for per in options["per"]:
             result[PER[per]] = _breakdown(project, found, granularity, per, names)
         return result
 
     def say(self, result: Json) -> str:
         names = f"{UNITS[Unit(result['unit'])][0]} · {GRANULARITIES[Granularity(result['granularity'])]}"
+        names += f" · {result['tokenizer']}" if result["tokenizer"] else ""
         head = f"{names} · {result['units']} units in {result['notes']} notes"
         if result["observed"] is None:
             return f"{head}: undefined. {result['undefined']}"
@@ -108,6 +111,7 @@ def _summary(project: Project, found: KeptFigures, granularity: Granularity, nam
         "units": report["units"],
         "annotators": len(found["annotators"]),
         "unit": found["unit"],
+        "tokenizer": found["tokenizer"],
         "granularity": str(granularity),
         "words": None if alpha["value"] is None else in_words(alpha["value"]),
         "undefined": alpha["why"],

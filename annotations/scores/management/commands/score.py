@@ -99,6 +99,12 @@ class Command(ScoreCommand):
                 f"Notes with a missed span: {residual['with_miss']} of {residual['notes']}, "
                 f"{percent(residual['share'])} (95% interval {percent(residual['low'])} to {percent(residual['high'])})"
             )
+        if (leak := result["meddocan"]["leak"]) is not None:
+            lines.append(
+                f"Leak score: {leak:.4f} missed spans (bounds and label) per sentence, of {result['sentences']} "
+                "sentences, which end at line breaks and at . ! ? or … before white space. The official MEDDOCAN "
+                "script counts the sentences of FreeLing instead, so its leak score differs."
+            )
         if n := result["notes_learned_from"]:
             lines.append(
                 f"The model of {result['author']} was trained on {n} of these notes, so its figures are too "
