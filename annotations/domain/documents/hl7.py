@@ -1,11 +1,12 @@
-"""HL7 v2 messages (HL7 v2.5.1, chapters 2 and 7): the text of OBX segments, and comments (NTE) on them.
+"""HL7 v2 messages (HL7 v2.5.1, chapters 2 and 7): the text of OBX segments, and comments (NTE) on anything.
 
-Each message is a note. A file may hold many messages, alone, in a batch (FHS, BHS) or framed for MLLP.
+Each patient of a message is a note. A file may hold many messages, alone, in a batch (FHS, BHS) or framed for MLLP. A
+line that doesn't begin with the name of a segment belongs to the value before it: many systems write line feeds there.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from annotations.domain.documents.base import Draft, PartKind, Result, Source, count, refused, stem
@@ -27,6 +28,10 @@ _CHARSETS: Final = {
 } | {f"8859/{number}": f"iso8859_{number}" for number in (*range(1, 12), 13, 14, 15)}
 _BREAK: Final = re.compile(r"\r\n|\r|\n")
 _FRAME: Final = str.maketrans("", "", "\x0b\x1c")
+# Segments about messages, patients, visits and orders, which are left out without a warning.
+_RECORDS: Final = re.compile(
+    "ARV|BHS|BTS|CON|CTI|DSC|EVN|FHS|FTS|MRG|MSA|NK1|OBR|ORC|PD1|PID|PV1|PV2|ROL|SFT|SPM|TQ1|TQ2|TXA|UAC"
+)
 
 
 def looks_like_hl7(head: bytes) -> bool:
@@ -40,15 +45,15 @@ def read(source: Source) -> Iterator[Draft | Result]:
     stated = re.search(rb"^[\x0b\s]*MSH(.)(?:(?!\1)[^\r\n]){4,5}(?:\1[^\r\n]*?){15}\1([^\r\n|~^]*)", data[:HEAD])
     charset = stated.group(2).decode("ascii", "replace").strip() if stated else ""
     text, found = decode(data, source.encoding, _CHARSETS.get(charset, charset) or None, file=source.name)
-    messages = list(_messages(text.translate(_FRAME)))
-    if not messages:
+    notes = list(_notes(text.translate(_FRAME)))
+    if not notes:
         raise refused(source.name, "no message", "The file has no HL7 message: no line begins with MSH.")
-    for number, (line, segments) in enumerate(messages, 1):
-        name = stem(source.name) if len(messages) == 1 else f"{stem(source.name)}-{number:05d}"
+    for number, (line, header, segments) in enumerate(notes, 1):
+        name = stem(source.name) if len(notes) == 1 else f"{stem(source.name)}-{number:05d}"
         draft = Draft(source, name)
         note_encoding(draft, found)
         try:
-            _read_message(draft, segments)
+            _read_segments(draft, header, segments)
         except ValueError as error:
             yield refused(source.name, "hl7", str(error), line)
             continue
@@ -63,66 +68,121 @@ def read(source: Source) -> Iterator[Draft | Result]:
             )
 
 
-def _messages(text: str) -> Iterator[tuple[int, list[str]]]:
-    """The segments of each message, with the line (1-based) of its MSH."""
-    found: list[str] = []
-    start = 0
-    for line, segment in enumerate(_BREAK.split(text), 1):
-        if segment.startswith("MSH"):
-            if found:
-                yield start, found
-            found, start = [segment], line
-        elif found and segment.strip() and segment[:3] not in ("BTS", "FTS", "BHS", "FHS"):
-            found.append(segment)
-    if found:
-        yield start, found
+_Lines = list[str]
 
 
-def _read_message(draft: Draft, segments: list[str]) -> None:
-    header = segments[0]
+def _notes(text: str) -> Iterator[tuple[int, str, list[_Lines]]]:
+    """For each patient of each message: the first line (1-based), the MSH, and the lines of the other segments."""
+    segments: list[_Lines] = []
+    header, start, separator, patient = "", 0, "|", ""
+    for line, row in enumerate(_BREAK.split(text), 1):
+        if re.match(r"(?:MSH|FHS|BHS)[^\w\s.,:;()/-]", row):
+            separator = row[3]
+            if row.startswith("MSH"):
+                if header:
+                    yield start, header, segments
+                    segments = []
+                header, start, patient = row, line, ""
+                continue
+        if _RECORDS.fullmatch(row) or re.match(rf"[A-Z][A-Z0-9]{{2}}{re.escape(separator)}", row):
+            if row.startswith("PID"):
+                # The names and numbers of a patient: a message may give results of several.
+                other = "|".join(row.split(separator)[2:6])
+                if patient and other != patient:
+                    yield start, header, segments
+                    segments, start = [], line
+                patient = other
+            segments.append([row])
+        elif segments:
+            segments[-1].append(row)
+        elif row.strip():
+            segments.append(["", row])
+    if header:
+        yield start, header, segments
+
+
+def _read_segments(draft: Draft, header: str, segments: Iterable[_Lines]) -> None:
     if len(header) < 8:
         raise ValueError("The segment MSH is too short: it must name the separators, as in “MSH|^~\\&|”.")
     field = header[3]
     stated = header[4:].split(field)[0]
     component, repetition, escape, subcomponent = list(stated + "^~\\&"[len(stated) :])[:4]
     special = {"F": field, "S": component, "R": repetition, "E": escape, "T": subcomponent}
-    number, left = 0, Counter[str]()
+    comments = number = stray = 0
+    left, others = Counter[str](), Counter[str]()
     lines: list[str] = []
-    start = 0
+    kind, start = PartKind.OBX, 0
 
     def close() -> None:
         if lines:
-            draft.add("\n".join(lines), PartKind.OBX, start)
+            draft.add("\n".join(lines), kind, start)
             lines.clear()
 
-    group = None
-    for segment in segments[1:]:
-        fields = segment.split(field)
-        if fields[0] == "PID" and not draft.patient_id:
-            draft.patient_id = (fields[3] if len(fields) > 3 else "").split(repetition)[0].split(component)[0].strip()
-        elif fields[0] == "OBX":
+    group: object = None
+    for rows in segments:
+        name = rows[0][:3]
+        fields, rest = _fields(rows, field, {"OBX": 5, "NTE": 3}.get(name))
+        given = fields[-1] if name in ("OBX", "NTE") else ""
+        if name == "OBX":
             number += 1
-            kind = fields[2].strip() if len(fields) > 2 else ""
-            value = fields[5] if len(fields) > 5 else ""
-            if kind not in TEXTS:
-                if value:
-                    left[kind or "none"] += 1
+            value_type = fields[2].strip()
+            if value_type not in TEXTS:
+                if given:
+                    left[value_type or "none"] += 1
+                stray += sum(map(bool, map(str.strip, rest)))
+                if group in (None, "NTE"):
+                    close()
+                    group = name
                 continue
             # A report comes as one segment for each line, all with the same identifier.
-            key = tuple(fields[3:4])
-            if key != group:
+            if (name, fields[3]) != group:
                 close()
-                start, group = number, key
-            lines += [_plain(each, special) for each in value.split(repetition)]
-        elif fields[0] == "NTE" and number and len(fields) > 3 and fields[3]:
-            if not lines:
-                start = number
-            lines += [_plain(each, special) for each in fields[3].split(repetition)]
+                kind, start, group = PartKind.OBX, number, (name, fields[3])
+        elif name == "NTE":
+            comments += 1
+            if group is None:
+                close()
+                kind, start, group = PartKind.NTE, comments, name
+            elif not lines and group != name:
+                kind, start = PartKind.OBX, number
+        else:
+            group = None
+            stray += sum(map(bool, map(str.strip, rest)))
+            if name == "PID" and not draft.patient_id:
+                draft.patient_id = (fields[3:] or [""])[0].split(repetition)[0].split(component)[0].strip()
+            elif name and not _RECORDS.fullmatch(name):
+                others[name] += 1
+            continue
+        if given or name == "OBX":
+            lines += [_plain(each, special) for each in given.split(repetition)]
+        if more := "\n".join(rest).strip("\n"):
+            lines.append(_plain(more, special))
     close()
     if left:
-        kinds = ", ".join(sorted(left))
         total = sum(left.values())
-        draft.warn(f"{count(total, 'OBX value', 'OBX values')} without text (types {kinds}) left out.")
+        draft.warn(
+            f"{count(total, 'OBX value', 'OBX values')} without text (types {', '.join(sorted(left))}) left out."
+        )
+    if others:
+        total = sum(others.values())
+        draft.warn(f"{count(total, 'segment', 'segments')} of other kinds ({', '.join(sorted(others))}) left out.")
+    if stray:
+        draft.warn(f"{count(stray, 'line', 'lines')} after segments without text left out. Check the file.")
+
+
+def _fields(rows: _Lines, field: str, text: int | None) -> tuple[list[str], list[str]]:
+    """The fields of a segment up to that with its text, which may go on over several lines, and the lines after it.
+
+    `text` is the number of that field; without one, all fields of the first line are given.
+    """
+    fields, rest = rows[0].split(field), rows[1:]
+    if text is None:
+        return fields, rest
+    while rest and len(fields) == text + 1:
+        more, *after = rest.pop(0).split(field)
+        fields[text:] = [f"{fields[text]}\n{more}", *after]
+    fields += [""] * (text + 1 - len(fields))
+    return fields[: text + 1], rest
 
 
 def _plain(value: str, special: dict[str, str]) -> str:

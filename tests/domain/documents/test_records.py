@@ -197,6 +197,41 @@ def test_the_stated_character_set_is_used(stated, encoding):
     assert (note.text, note.encoding, note.warnings) == (text, encoding, ())
 
 
+WRITTEN_LOOSELY = [
+    # A line feed in a value, at its end, and a table with bars.
+    (["OBX|1|TX|F||Polyps up to 6 \nmm; call 555-0142||||||F", "OBX|2|TX|F||End\n\nof all"],
+     [("OBX 1", "Polyps up to 6 \nmm; call 555-0142\nEnd\n\nof all")], ""),
+    (["OBX|1|FT|F||Seen||||||F\nby Dr Gil | Ana\nMRI", "NTE|1||and\nagain|x\nhere"],
+     [("OBX 1", "Seen\nby Dr Gil | Ana\nMRI\nand\nagain\nhere")], ""),
+    # Comments on the patient, on an order, on a value without text, and on an order after results.
+    (["NTE|1||says Nita~at home", "OBR|1", "NTE|1||for Dr Gil", "NTE|2||urgent", "OBX|1|NM|N||9", "NTE|1||low"],
+     [("NTE 1", "says Nita\nat home"), ("NTE 2", "for Dr Gil\nurgent"), ("OBX 1", "low")], "1 OBX value"),
+    (["OBX|1|TX|F||Normal", "OBR|2", "NTE|1||for Dr Gil"], [("OBX 1", "Normal"), ("NTE 1", "for Dr Gil")], ""),
+    # What stands outside values is named.
+    (["OBX|1|TX|F||a", "PV1|1\nlost", "ZTX|1|b", "DG1|1|c", "OBR"], [("OBX 1", "a")], "2 segments of other kinds"),
+    (["OBX|1|TX|F||a", "PV1|1\nlost"], [("OBX 1", "a")], "1 line "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("segments", "parts", "warned"), WRITTEN_LOOSELY)
+def test_each_line_is_kept_or_warned_about(segments, parts, warned):
+    for text in (message(*segments), message(*segments).replace("\r", "\n"), message(*segments).replace("\r", "\r\n")):
+        note = read("a.hl7", text)
+        assert (mapped(note), any(warned in each for each in note.warnings)) == (parts, bool(warned))
+
+
+def test_each_patient_of_a_message_is_a_note():
+    lund = "PID|2||77^^^HOSP||Lund^Marga"
+    text = message("OBX|1|TX|||one", PID, "OBX|2|TX|||two", lund, "NTE|1||three", "OBX|1|TX|||four")
+    first, second = results("a.hl7", text)
+    assert (first.name, first.text, first.patient_id) == ("a-00001", "one\n\ntwo", "12345")
+    assert (second.name, second.text, second.patient_id) == ("a-00002", "three\n\nfour", "77")
+    without_number = (
+        message("OBX|1|TX|||one").replace("12345^^^HOSP^MR~999", "") + message("OBX|1|TX|||x")[len(MSH) + 1 :]
+    )
+    assert [note.patient_id for note in results("a.hl7", without_number)] == ["", "12345"]
+
+
 def test_broken_messages_are_refused():
     assert refusal("a.hl7", "PID|1\rOBX|1|TX|||x").code == "damaged"
     problem = refusal("a.hl7", "MSH|^~\\")
