@@ -22,7 +22,7 @@ class Rule(StrEnum):
     LIGATURES = "ligatures"
     """One character for several letters: U+FB01 becomes "fi"."""
     HYPHENATION = "hyphenation"
-    """A word broken by a hyphen at the end of a line is put together; the hyphen of a compound stays."""
+    """A word broken by a hyphen at the end of a line is put together; the hyphen of a compound or address stays."""
     SOFT_HYPHENS = "soft-hyphens"
     """Soft hyphens (U+00AD), which show only where a line breaks, are removed."""
 
@@ -142,6 +142,8 @@ _BEFORE: Final = re.compile(rf"{_LETTER}+\Z")
 # The longest part of a word before its hyphen, in characters. Words are looked for at their beginning only: else a long
 # one would be searched once for each of its letters.
 _LONGEST: Final = 60
+# In addresses of mail and of pages, hyphens belong to the name.
+_ADDRESS: Final = re.compile(r"@|://|www\.|\w\.[a-z0-9]")
 _COMPOUND: Final = re.compile(rf"(?<!{_LETTER}){_LETTER}+-{_LETTER}+")
 
 
@@ -156,7 +158,9 @@ def _hyphenation(text: str) -> Iterator[Replacement]:
             # The word elsewhere in the text tells a compound ("follow-up") from a broken word.
             if compounds is None:
                 compounds = {word.lower() for word in _COMPOUND.findall(text)}
-            if f"{before.group()}-{after}".lower() in compounds:
+            address = text[max(0, match.start() - _LONGEST) : match.start()].split()[-1]
+            address += f" {text[match.start(2) : match.start(2) + _LONGEST].split()[0]}"
+            if f"{before.group()}-{after}".lower() in compounds or _ADDRESS.search(address):
                 yield Replacement(match.end(1), match.start(2), "")
                 continue
         yield Replacement(match.start(1), match.start(2), "")

@@ -3,22 +3,31 @@
 Only this module and `pdf` load pdfminer.six.
 """
 
+import math
+import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterable
+from itertools import chain, repeat
 from typing import Any, Final, NamedTuple
 
 from pdfminer.converter import PDFPageAggregator
-from pdfminer.layout import LAParams, LTAnno, LTTextBox
+from pdfminer.layout import LAParams, LTAnno, LTChar, LTTextBox
 from pdfminer.pdfinterp import PDFPageInterpreter, PDFResourceManager
 from pdfminer.pdftypes import resolve1
 from pdfminer.psparser import PSLiteral
 from pdfminer.utils import decode_text
 
+from annotations.domain.documents.directions import has_right_to_left, logical, runs_left
 from annotations.domain.documents.reading_order import Line, page_text
 
 _WIDGET: Final = "Widget"
 # Kinds of annotations whose text pages don't show, or show beside the page.
 _COMMENTS: Final = frozenset({"Text", "FreeText", "Highlight", "Underline", "Squiggly", "StrikeOut", "Stamp", "Caret"})
 _MOST_PARENTS: Final = 20
+_WORD_MARGIN: Final = 0.1
+"""The gap between words, as a part of a letter's height or width (the default of pdfminer.six)."""
+_LONGEST_STATED: Final = 40
+"""The most characters whose text is taken as the document states it."""
 
 
 class PageText(NamedTuple):
@@ -38,11 +47,19 @@ class PageReader:
 
     def read(self, page: Any) -> PageText:
         """The text of a page: lines as they are printed."""
-        self._device.unknown = 0
         self._interpreter.process_page(page)
         boxes = (each for each in self._device.get_result() if isinstance(each, LTTextBox))
-        lines = (Line(*line.bbox, _line(line)) for box in boxes for line in box)
-        return PageText(page_text([line for line in lines if line.text]), self._device.unknown)
+        rows = [(row, text) for box in boxes for row in box if (text := _line(row))]
+        whole = "".join(text for _row, text in rows)
+        from_right = has_right_to_left(whole) and runs_left(whole)
+        lines = []
+        for row, text in rows:
+            if has_right_to_left(text):
+                text = logical(_shown(row), from_right=from_right or runs_left(text)).strip()
+            left, bottom, right, top = row.bbox
+            # Columns and cells stand in the other order, too.
+            lines.append(Line(*((-right, bottom, -left) if from_right else (left, bottom, right)), top, text))
+        return PageText(page_text(lines), self._device.unknown)
 
 
 def _line(line: Iterable[Any]) -> str:
@@ -59,12 +76,61 @@ def _line(line: Iterable[Any]) -> str:
     return "".join(pieces).strip(" \n")
 
 
+def _shown(line: Iterable[Any]) -> list[str]:
+    """The letters of a line from left to right, each with the marks above and below it, and spaces in gaps."""
+    characters = [each for each in line if isinstance(each, LTChar) and each.get_text()]
+    characters.sort(key=lambda each: each.x0)
+    letters = [each for each in characters if not unicodedata.combining(each.get_text()[0])]
+    starts = [each.x0 for each in letters]
+    texts = [each.get_text() for each in letters]
+    for each in characters:
+        if letters and unicodedata.combining(each.get_text()[0]):
+            texts[max(0, bisect_right(starts, (each.x0 + each.x1) / 2) - 1)] += each.get_text()
+    pieces: list[str] = []
+    end = math.inf
+    for letter, text in zip(letters, texts, strict=True):
+        if end < letter.x0 - _WORD_MARGIN * max(letter.width, letter.height) and " " not in (text, pieces[-1]):
+            pieces.append(" ")
+        pieces.append(text)
+        end = letter.x1
+    return pieces
+
+
 class _Device(PDFPageAggregator):
-    """Collects the characters of a page. Text inside figures is laid out with the rest; pictures are left out."""
+    """Collects the characters of a page. Text inside figures is laid out with the rest; pictures are left out.
+
+    Where a document states the text of a few characters (`ActualText`: a soft hyphen, a ligature), it counts.
+    """
 
     def __init__(self, manager: PDFResourceManager) -> None:
-        super().__init__(manager, laparams=LAParams(boxes_flow=None))
+        super().__init__(manager, laparams=LAParams(boxes_flow=None, word_margin=_WORD_MARGIN))
         self.unknown = 0
+        self._spans: list[tuple[str, list[LTChar]]] = []
+
+    def begin_page(self, *arguments: Any) -> None:
+        super().begin_page(*arguments)
+        self.unknown = 0
+        self._spans.clear()
+
+    def begin_tag(self, tag: Any, props: Any = None) -> None:
+        stated = resolve1(props)
+        self._spans.append((_string(resolve1(stated.get("ActualText"))) if isinstance(stated, dict) else "", []))
+
+    def end_tag(self) -> None:
+        stated, characters = self._spans.pop() if self._spans else ("", [])
+        shown = "".join(each.get_text() for each in characters).strip()
+        # Longer texts may be descriptions.
+        if stated and characters and len(shown) <= _LONGEST_STATED >= len(stated):
+            self.unknown -= shown.count("\ufffd")
+            for each, text in zip(characters, chain([stated], repeat("")), strict=False):
+                each._text = text
+
+    def render_char(self, *arguments: Any, **named: Any) -> float:
+        advance = super().render_char(*arguments, **named)
+        added = self.cur_item._objs[-1]
+        if self._spans and isinstance(added, LTChar):
+            self._spans[-1][1].append(added)
+        return advance
 
     def begin_figure(self, *_: Any) -> None:
         pass

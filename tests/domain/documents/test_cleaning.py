@@ -24,6 +24,10 @@ CHANGES = [
     (Rule.HYPHENATION, "hospita\u00ad\nlizado", "hospitalizado", 1),
     # The compound stands elsewhere in the text, so its hyphen stays.
     (Rule.HYPHENATION, "a follow-up, and follow-\nup again", "a follow-up, and follow-up again", 1),
+    # Addresses keep their hyphens.
+    (Rule.HYPHENATION, "a.moss-\nlund@klinik.example", "a.moss-lund@klinik.example", 1),
+    (Rule.HYPHENATION, "moss@klinik-\nnord.example, www.a-\nb", "moss@klinik-nord.example, www.a-\nb", 1),
+    (Rule.HYPHENATION, "https://a.example/hospi-\ntal", "https://a.example/hospi-tal", 1),
     (Rule.SOFT_HYPHENS, "hos\u00adpi\u00adtal", "hospital", 2),
 ]
 

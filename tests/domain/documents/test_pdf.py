@@ -5,6 +5,7 @@ import zlib
 import pytest
 from fpdf import FPDF
 
+from annotations.domain.documents.directions import logical
 from tests.domain.documents.helpers import mapped, read, refusal
 
 
@@ -90,6 +91,58 @@ def test_text_in_forms_within_the_page_is_read():
     page = one_page(shown(50, 700, "outside") + "/X Do\n", stream(shown(50, 688, "inside"), more))
     page = page.replace(b"/F 5 0 R >> >> >>", b"/F 5 0 R >> /XObject << /X 6 0 R >> >> >>", 1)
     assert read("a.pdf", page).text == "outside\ninside"
+
+
+HEBREW = f"/BaseFont /Hebrew /FirstChar 32 /LastChar 126 /Widths [{'600 ' * 95}] /ToUnicode 6 0 R"
+TO_UNICODE = stream("begincmap 1 begincodespacerange <00> <ff> endcodespacerange "
+                    "1 beginbfrange <41> <5b> <05d0> endbfrange endcmap")  # fmt: skip
+
+
+def hebrew(text):
+    """The text with Hebrew letters in place of capitals, as the font of `in_hebrew` shows them."""
+    return "".join(chr(0x5D0 + ord(each) - 65) if "A" <= each <= "[" else each for each in text)
+
+
+def in_hebrew(content):
+    """A page in whose font the capitals are Hebrew letters; its last one is written as “[”."""
+    return one_page(content, TO_UNICODE).replace(b"/BaseFont /Helvetica", HEBREW.encode(), 1)
+
+
+RIGHT_TO_LEFT = [
+    (shown(50, 700, ".12/03/2021-B CBA DEF"), "FED ABC B-12/03/2021."),
+    (shown(50, 700, "CBA \\(mg 5\\) DEF"), "FED (5 mg) ABC"),
+    (shown(50, 700, "see CBA 12 DEF here, and more"), "see FED 12 ABC here, and more"),
+    # Drawn letter by letter from the right, and the cells of a row
+    ("".join(shown(200 - 6 * at, 700, letter) for at, letter in enumerate("ABCD")), "ABCD"),
+    (shown(50, 700, "CBA") + shown(300, 700, "FED"), "DEF\tABC"),
+]
+
+
+@pytest.mark.parametrize(("content", "text"), RIGHT_TO_LEFT)
+def test_right_to_left_lines_are_read_from_the_right(content, text):
+    assert read("a.pdf", in_hebrew(content)).text == hebrew(text)
+
+
+LETTERS = [
+    # Marks follow their letter, letters in the forms of a word become plain, and a line of two scripts keeps both.
+    (["\ufed2", "\u0644\u064e", "\ufe83"], True, "\u0623\u0644\u064e\u0641"),
+    (["a", " ", "\u05d1\u05b7", "\u05d0"], False, "a \u05d0\u05d1\u05b7"),
+    (["\u05d1", "\u00ad", "\u05d0"], True, "\u05d0\u00ad\u05d1"),
+]
+
+
+@pytest.mark.parametrize(("letters", "from_right", "text"), LETTERS)
+def test_letters_in_reading_order(letters, from_right, text):
+    assert logical(letters, from_right=from_right) == text
+
+
+def test_the_stated_text_of_a_few_characters_counts():
+    def stating(text, shown):
+        return f"/Span << /ActualText <FEFF{text}> >> BDC ({shown}) Tj EMC"
+
+    pieces = f"(Hauser) Tj {stating('00AD', ' ')} (mann, ) Tj {stating('00660069', 'X')} (ebre) Tj"
+    assert read("a.pdf", one_page(f"BT /F 10 Tf 50 700 Td {pieces} ET EMC")).text == "Hausermann, fiebre"
+    assert read("a.pdf", one_page(f"BT /F 10 Tf 50 700 Td {stating('', 'kept')} ET /Span /A BDC")).text == "kept"
 
 
 def test_form_fields_and_comments_follow_their_page():
