@@ -16,10 +16,17 @@ from annotations.domain.tokens import Token, tokens_at
 from annotations.domain.whitespace import WHITE_SPACE
 
 REBUILT: Final = (
-    "The file has neither offsets nor a text beside it. The text was made of the tokens, with a space between tokens "
-    "and a line break between sentences."
+    "The file has neither offsets that fit its tokens nor a text beside it. The text was made of the tokens, with a "
+    "space between tokens and a line break between sentences."
 )
 """The warning for a note whose text is from `rebuilt`."""
+PLACED: Final = (
+    "The file has no text beside it. The text was made of the tokens at the offsets in the file, with spaces and line "
+    "breaks between them."
+)
+"""The warning for a note whose text is from `placed`."""
+_WIDEST: Final = 10_000
+_MOST_BEFORE: Final = 20
 _BRACKETS: Final = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 _QUOTES: Final = ('"', "“", "”", "„", "«", "»", "''", "``")
 _SINGLE: Final = ("'", "`", "‘", "’", "‚")
@@ -107,6 +114,29 @@ def rebuilt(sentences: Iterable[Sequence[str]]) -> tuple[str, list[Token]]:
             pieces.append(word)
             tokens.append(Token(at, at + len(word)))
             at += len(word)
+    return "".join(pieces), tokens
+
+
+def placed(sentences: Iterable[tuple[Sequence[str], Sequence[int]]]) -> tuple[str, list[Token]] | None:
+    """A text of the words of sentences at their starts, and their places in it; None if the words don't fit there.
+
+    Offsets of a first word that is far from 0 count from there.
+    """
+    pieces: list[str] = []
+    tokens: list[Token] = []
+    at = base = 0
+    for words, starts in sentences:
+        if len(words) != len(starts):
+            return None
+        for number, (word, start) in enumerate(zip(words, starts, strict=True)):
+            if not tokens and start > _MOST_BEFORE:
+                base = start
+            gap = start - base - at
+            if not 0 <= gap <= _WIDEST:
+                return None
+            pieces += ("\n" + " " * (gap - 1) if tokens and gap and not number else " " * gap, word)
+            tokens.append(Token(start - base, start - base + len(word)))
+            at = tokens[-1].end
     return "".join(pieces), tokens
 
 

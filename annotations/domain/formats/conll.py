@@ -44,7 +44,8 @@ from annotations.domain.spans import Span
 from annotations.domain.tokens import Token, Tokenizer, tokenize, tokens_at
 
 DOCUMENT_MARK: Final = "-DOCSTART-\t"
-_HEADER: Final = "# columns: token start end tag"
+HEADER: Final = b"# columns: token start end tag"
+"""The first row of the files that we write."""
 _SPACED: Final = f"# {SPACED}"
 _NUMBER: Final = re.compile("[0-9]{1,9}")
 _ROW: Final = re.compile(r"([^\t]+)\t([0-9]{1,9})\t([0-9]{1,9})\t([^\t]+)", re.DOTALL)
@@ -68,7 +69,7 @@ class ConllFormat:
 
     def claims(self, name: str, head: bytes) -> bool:
         """See `Format.claims`."""
-        return name.lower().endswith(".conll") and head.startswith(_HEADER.encode())
+        return name.lower().endswith(".conll") and head.startswith(HEADER)
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
         """See `Format.group`. A `.conll` file without a text file of the same name counts as a file of many notes.
@@ -171,7 +172,7 @@ class ConllFormat:
         written = [span for span in spans if written_code(span, labels) is not None]
         losses += lost_attributes(OutNote(name, text, written))
         mark = f"{_SPACED}\n" if spacing.cuts else ""
-        rows = f"{_HEADER}; note: {name}\n{mark}{self._rows(text, spacing, encoded, labels)}"
+        rows = f"{HEADER.decode()}; note: {name}\n{mark}{self._rows(text, spacing, encoded, labels)}"
         files = {f"{name}.txt": spacing.spaced(text).encode(), f"{name}.conll": rows.encode()}
         return files | map_file(name, text, spacing), losses
 

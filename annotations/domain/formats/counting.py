@@ -6,7 +6,10 @@ from enum import StrEnum
 from itertools import accumulate
 
 from annotations.domain.formats.taking import same_quote
+from annotations.domain.spans import Bounds
+from annotations.domain.tokens import Parts
 from annotations.domain.utf16 import Utf16
+from annotations.domain.whitespace import WHITE_SPACE
 
 
 class Unit(StrEnum):
@@ -53,6 +56,35 @@ def counts_utf16(text: str, quoted: Iterable[tuple[int, int, str]]) -> bool:
         return False
     given = list(quoted)
     return misfits(text, Unit.UTF16, given) < misfits(text, Unit.POINTS, given)
+
+
+def likely_unit(text: str, bounds: Iterable[Bounds], unit: Unit) -> tuple[Unit, int]:
+    """The unit that offsets without quotes count, and the number of spans that don't begin and end with words in it.
+
+    It is `unit`, unless all spans begin and end with words in another one.
+    """
+    given = list(bounds)
+    if text[: max((past for _first, past in given), default=0)].isascii():
+        return unit, 0
+    words = Parts(text)
+
+    def misplaced(unit: Unit) -> int:
+        points = points_of(text, unit)
+        wrong = 0
+        for first, past in given:
+            start, end = points(first), points(past)
+            wrong += (
+                start is None
+                or end is None
+                or start >= end
+                or any(map(words.inside_token, (start, end)))
+                or any(text[at] in WHITE_SPACE for at in (start, end - 1))
+            )
+        return wrong
+
+    wrong = misplaced(unit)
+    other = next((each for each in Unit if not misplaced(each)), None) if wrong else None
+    return (unit, wrong) if other is None else (other, 0)
 
 
 def size(text: str, unit: Unit) -> int:

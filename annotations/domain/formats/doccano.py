@@ -7,8 +7,9 @@ data_import/pipeline/label.py).
 
 Offsets count UTF-16 code units: doccano stores the offsets of its browser code, which counts with JavaScript's
 `String.length` (https://github.com/doccano/v-annotator, src/domain/models/Label/Text.ts, and
-https://github.com/doccano/doccano/issues/2290). Projects that count grapheme clusters as one character are not
-supported: their files look the same.
+https://github.com/doccano/doccano/issues/2290). Scripts that prepare files often count code points or bytes: offsets
+are read so if only then all spans of a note begin and end with words. Projects that count grapheme clusters as one
+character are not supported: their files look the same.
 """
 
 import re
@@ -16,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from annotations.domain.formats.base import LabelFinder, Loss, OutNote, lost_attributes
+from annotations.domain.formats.counting import Unit, likely_unit, points_of
 from annotations.domain.formats.giving import given_spans
 from annotations.domain.formats.json_notes import (
     JsonFormat,
@@ -26,7 +28,7 @@ from annotations.domain.formats.json_notes import (
     others_not_kept,
     text_in,
 )
-from annotations.domain.formats.taking import SpanTaker
+from annotations.domain.formats.taking import SpanTaker, whole
 from annotations.domain.notes import ParsedNote
 from annotations.domain.utf16 import Utf16
 
@@ -36,7 +38,19 @@ _NOT_IMPORTED: Final = {
     "Comments": "Comments are not imported.",
     "cats": "Labels of whole notes are not imported.",
 }
-_KNOWN: Final = {"id", "text", "name", "filename", "file_name", "annotation_approver", *_SPANS, *_NOT_IMPORTED}
+_OFFSETS: Final = "offsets"
+"""The field that says what offsets count, in records that we write and that leave it open."""
+_KNOWN: Final = {
+    "id",
+    "text",
+    "name",
+    _OFFSETS,
+    "filename",
+    "file_name",
+    "annotation_approver",
+    *_SPANS,
+    *_NOT_IMPORTED,
+}
 _EXPECTED: Final = "[start, end, label], or an object with “start_offset”, “end_offset” and “label”"
 _CLAIM: Final = re.compile(rb'"labels?"\s*:\s*\[\s*[\[\]]|"start_offset"\s*:|"Comments"\s*:\s*\[')
 
@@ -55,7 +69,20 @@ class DoccanoFormat(JsonFormat):
     def note_in(self, record: Record, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
         """See `JsonFormat.note_in`."""
         text = text_in(record.get("text"), "text", file, line)
-        taker = SpanTaker(text, file, find_label, utf16=True)
+        given = [(whole(start), whole(end)) for start, end, _label in _spans_in(record)]
+        bounds = [(first, past) for first, past in given if first is not None and past is not None]
+        stated = record.get(_OFFSETS) == Unit.UTF16
+        unit, misplaced = (Unit.UTF16, 0) if stated else likely_unit(text, bounds, Unit.UTF16)
+        points = points_of(text, unit)
+        taker = SpanTaker(text, file, find_label, utf16=unit is Unit.UTF16)
+        if unit is not Unit.UTF16:
+            message = (
+                f"The offsets of this note were read as {unit}: only so do all its spans begin and end with words."
+            )
+            taker.warn("unit", message, line)
+        elif misplaced:
+            spans = "1 span begins or ends" if misplaced == 1 else f"{misplaced} spans begin or end"
+            taker.warn("unit", f"{spans} inside a word or with a space. Check that offsets count {unit}.", line)
         has_spans = False
         for field in _SPANS:
             items = items_in(record, field, taker, line)
@@ -66,6 +93,8 @@ class DoccanoFormat(JsonFormat):
             for item in items:
                 if found := _span(item):
                     start, end, label = found
+                    if unit is not Unit.UTF16:
+                        start, end = (points(at) for each in (start, end) if (at := whole(each)) is not None)
                     taker.take(label, start, end, line=line)
                 else:
                     bad_item(item, field, _EXPECTED, taker, line)
@@ -80,18 +109,26 @@ class DoccanoFormat(JsonFormat):
 
     def labels_in(self, record: Record) -> Iterator[object]:
         """See `JsonFormat.labels_in`."""
-        for field in _SPANS:
-            items = record.get(field)
-            for item in items if isinstance(items, list) else ():
-                if found := _span(item):
-                    yield found[2]
+        return (label for _start, _end, label in _spans_in(record))
 
     def record_of(self, note: OutNote, labels: Mapping[str, str]) -> tuple[Record, list[Loss]]:
         """See `JsonFormat.record_of`."""
         spans, losses = given_spans(note, labels)
         units = Utf16(note.text).units
-        given = [[units(span.start), units(span.end), code] for span, code in spans]
-        return {"name": note.name, "text": note.text, "label": given}, losses + lost_attributes(note)
+        given = [(units(span.start), units(span.end), code) for span, code in spans]
+        record: dict[str, object] = {"name": note.name, "text": note.text, "label": given}
+        if likely_unit(note.text, [(start, end) for start, end, _code in given], Unit.UTF16) != (Unit.UTF16, 0):
+            record[_OFFSETS] = Unit.UTF16
+        return record, losses + lost_attributes(note)
+
+
+def _spans_in(record: Record) -> Iterator[tuple[object, object, object]]:
+    """The start, the end and the label of each span that has the right form."""
+    for field in _SPANS:
+        items = record.get(field)
+        for item in items if isinstance(items, list) else ():
+            if found := _span(item):
+                yield found
 
 
 def _span(item: Any) -> tuple[object, object, object] | None:

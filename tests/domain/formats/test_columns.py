@@ -5,6 +5,7 @@ from hypothesis import given
 
 from annotations.domain.bio import encode
 from annotations.domain.formats import FORMATS, detected, writer
+from annotations.domain.formats.aligning import PLACED, REBUILT
 from annotations.domain.formats.base import Loaded
 from annotations.domain.spans import Span
 from tests.domain.formats.helpers import outcomes, parsed, read_one, refused, said, write_one
@@ -107,6 +108,29 @@ def test_rows_as_tools_write_them(rows: str, spans: list[Span]) -> None:
     assert (note.text in ("Anna Neri", "Anna\nNeri"), note.spans) == (True, spans)
 
 
+PLACES = [
+    # A document's name before the offsets; a hyphenated word; a line break; offsets that go on from another note.
+    ("Dr. d 0 3 O\nAnna d 4 8 B-NAME\nNeri d 9 13 I-NAME\n", "a", "Dr. Anna Neri", [(4, 13)], [PLACED]),
+    ("# doc_id = 12\nNeri\t0\t4\tS-NAME\n-\t4\t5\tO\nled\t5\t8\tO\n\n# doc_id = 12\nBo\t10\t12\tS-NAME\n",
+     "12", "Neri-led\n Bo", [(0, 4), (10, 12)], [PLACED]),
+    ("-DOCSTART- -X- O\n\n#doc name: b\nAnna 500 504 B-NAME\n. 504 505 O\n", "b", "Anna.", [(0, 4)], [PLACED]),
+    # Numbers that are no offsets, offsets that overlap, and a row without offsets
+    ("Anna 7 9 B-NAME\n. 1 4 O\n", "a", "Anna .", [(0, 4)], [REBUILT]),
+    ("Anna 5 9 B-NAME\n. 8 9 O\n", "a", "Anna .", [(0, 4)], [REBUILT]),
+    ("Anna 0 4 B-NAME\n, 4 5 O\n. O\n", "a", "Anna , .", [(0, 4)], [REBUILT]),
+    # A token with a space, in rows of which most have one column less
+    ("Anna NN O B-NAME\nVan Lund NN O I-NAME\ncame VB O O\n", "a", "Anna Van Lund came", [(0, 13)], [REBUILT, "wide"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rows", "name", "text", "bounds", "warned"), PLACES)
+def test_no_column_is_lost(rows: str, name: str, text: str, bounds: list[tuple[int, int]], warned: list[str]) -> None:
+    kind = detected(["a.conll"], Loaded(lambda _name: rows.encode()))
+    note = read_one(kind, {"a.conll": rows})
+    assert (note.name, note.text, note.spans) == (name, text, [Span(*each, "NAME") for each in bounds])
+    assert [each.message if each.code == "rebuilt" else each.code for each in note.warnings] == warned
+
+
 def test_comments_and_rows_without_a_token_are_left_out() -> None:
     assert read_one("iob1", {"a.iob": "# O\n1 I-DATE\n# this is a comment\n"}).text == "# 1"
     for rows in ("Anna B-NAME\n O\nNeri O", "Anna\tB-NAME\n\tO\nNeri\tO", "Anna\tB-NAME\n\ufeff\tO\nNeri\tO"):
@@ -186,7 +210,7 @@ def test_problems_of_a_note_are_limited() -> None:
 HEADS = [
     ("Anna B-NAME\nNeri I-NAME\n", "conll2003"), ("Anna I-NAME\nNeri I-NAME\n", "iob1"), ("Anna S-NAME\n", "bioes"),
     ("Anna U-NAME\n", "bioes"), ("-DOCSTART- -X- O O\n\n", "conll2003"),
-    ("# columns: token start end tag\nAnna\t0\t4\tB-NAME\n", "conll"), ("Anna\t0\t4\tB-NAME\n", None),
+    ("# columns: token start end tag\nAnna\t0\t4\tB-NAME\n", "conll"), ("Anna\t0\t4\tB-NAME\n", "conll2003"),
     ("#FORMAT=WebAnno TSV 3.3\n\n\n#Text=Anna\n1-1\t0-4\tAnna\t_\t\n", None), ("Anna was here.\n", None), ("", None),
 ]  # fmt: skip
 

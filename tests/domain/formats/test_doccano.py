@@ -33,6 +33,29 @@ def test_an_export_of_sequence_labeling(field: str) -> None:
     assert (note.name, note.text, note.warnings, note.spans) == ("all-00001", TEXT, [], spans)
 
 
+SEEN = "Pain 😖 today. Seen by Petrie, Petrie told."
+UNITS = [
+    (SEEN, [[23, 29], [31, 37]], [(22, 28), (30, 36)], False),  # UTF-16
+    (SEEN, [[22, 28], [30, 36]], [(22, 28), (30, 36)], True),  # code points
+    (SEEN, [[25, 31], [33, 39]], [(22, 28), (30, 36)], True),  # bytes
+    ("Señora Petrie", [[8, 14]], [(7, 13)], True),
+    # No unit fits all spans, or the unit makes no difference.
+    (SEEN, [[21, 27], [23, 29]], [(20, 26), (22, 28)], True),
+    ("Petrie señora", [[0, 3]], [(0, 3)], False),
+]
+
+
+@pytest.mark.parametrize(("text", "given", "bounds", "warned"), UNITS)
+def test_offsets_in_another_unit(
+    text: str, given: list[list[int]], bounds: list[tuple[int, int]], warned: bool
+) -> None:
+    note = read_one(DOCCANO, lines({"text": text, "label": [[*each, "NAME"] for each in given]}))
+    assert (note.spans, said(note.warnings)) == ([Span(*each, "NAME") for each in bounds], [(1, "unit")] * warned)
+    files, _losses = write_one(DOCCANO, text, note.spans or [])
+    again = read_one(DOCCANO, files)
+    assert (again.spans, again.warnings) == (note.spans, [])
+
+
 def test_exports_with_relations_or_metadata() -> None:
     entity = {"id": 1, "label": "NAME", "start_offset": 3, "end_offset": 7}
     other = {"id": 2, "label": "DATE", "start_offset": 8, "end_offset": 12}
@@ -68,7 +91,7 @@ INVALID_RECORDS = [
     ({}, "no text"), ({"text": None}, "no text"), ({"text": ["a"]}, "no text"), ({"text": "ab", "label": 7}, "list"),
     ({"text": "ab", "label": [[0, 1]]}, "span"), ({"text": "ab", "label": [7]}, "span"),
     ({"text": "ab", "label": [{"label": "NAME"}]}, "span"), ({"text": "ab", "label": [[0, "x", "NAME"]]}, "offsets"),
-    ({"text": "😀", "label": [[0, 1, "NAME"]]}, "offsets"),
+    ({"text": "😀abc", "label": [[1, 3, "NAME"]]}, "offsets"),
 ]  # fmt: skip
 
 

@@ -1,9 +1,9 @@
 """CoNLL without offsets, as most tools read and write it: a row for each token, with its tag in the last column.
 
 `NAME.conll` and `NAME.txt` for one note, or one file for many. Where the text lies beside, the tokens are found in it,
-and spans get their offsets from there; else the text is made of the tokens, with a warning. Texts have the name of the
-file, or the name after `-DOCSTART-`. Spans end with their sentence, as in conlleval and seqeval, so that no sentence is
-written that ends inside a span.
+and spans get their offsets from there; else the text is made of the tokens, with a warning: at the offsets that stand
+in columns of other tools, if any. Texts have the name of the file, or the name after `-DOCSTART-`. Spans end with their
+sentence, as in conlleval and seqeval, so that no sentence is written that ends inside a span.
 
 The tags of all schemes are read by the same rule, whatever format is chosen. Written are IOB2 tags in four columns
 (conll2003, as in https://huggingface.co/datasets/eriktks/conll2003), or IOB1 or BIOES tags in two. Sources: Tjong Kim
@@ -21,7 +21,7 @@ from posixpath import dirname, join, splitext
 from typing import Final
 
 from annotations.domain.bio import OUTSIDE, Scheme, as_bio, decode, encode, in_scheme, split_any_tag
-from annotations.domain.formats.aligning import REBUILT, align, blank, rebuilt
+from annotations.domain.formats.aligning import PLACED, REBUILT, align, blank, placed, rebuilt
 from annotations.domain.formats.base import (
     BAD_CODE,
     HEAD,
@@ -36,6 +36,7 @@ from annotations.domain.formats.base import (
     written_code,
 )
 from annotations.domain.formats.columns.rows import MARK, Document, documents
+from annotations.domain.formats.conll import HEADER
 from annotations.domain.formats.tags import TagReader, blocks, count_labels, is_tag, lost, words_of, written_tags
 from annotations.domain.labels import LabelSetDef
 from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name, decode_utf8
@@ -80,7 +81,8 @@ class ColumnsFormat:
         ending = splitext(name)[1][1:].lower()
         if ending == "txt" and not _are_rows(head):
             return False
-        return ending in ("txt", *ENDINGS) and _scheme_of(head) is self._scheme
+        ours = ending in ("txt", *ENDINGS) and not head.startswith(HEADER)
+        return ours and _scheme_of(head) is self._scheme
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
         """See `Format.group`. A file of rows without a text file of the same name may have many notes.
@@ -244,8 +246,9 @@ def _parse(
                     document.refuse(line, *fault)
         tags += as_bio(marks)
     if text is None:
-        text, tokens = rebuilt(sentence.words for sentence in document.sentences)
-        warnings = [Problem(file, document.line, "rebuilt", REBUILT)]
+        found = placed((sentence.words, sentence.starts) for sentence in document.sentences)
+        text, tokens = found or rebuilt(sentence.words for sentence in document.sentences)
+        warnings = [Problem(file, document.line, "rebuilt", PLACED if found else REBUILT)]
     else:
         tokens, warnings = _aligned(text, document, beside)
     if document.problems:
@@ -253,6 +256,12 @@ def _parse(
     if document.blank:
         message = f"{len(document.blank)} rows without a token, the first one here, are left out."
         warnings.append(Problem(file, document.blank[0], "not kept", message))
+    if document.wide:
+        message = (
+            f"{len(document.wide)} rows, the first one here, have more columns than the others. The words before the "
+            "usual number of columns were read as one token."
+        )
+        warnings.append(Problem(file, document.wide[0], "wide", message))
     return ParsedNote(name, text, decode(tokens, tags), warnings)
 
 
@@ -335,16 +344,10 @@ def _scheme_of(head: bytes) -> Scheme | None:
     if any(document.problems for document in found) or not (sentences or found[0].marked):
         return None
     tags = [tag for sentence in sentences for tag in sentence]
-    if not all(map(is_tag, tags)) or _has_offsets(head):
+    if not all(map(is_tag, tags)):
         return None
     if any(tag[0] in "ESLU" for tag in tags):
         return Scheme.BIOES
     read = [tag for sentence in sentences for tag in as_bio(sentence)]
     started = [given[0] for given, tag in zip(tags, read, strict=True) if tag[0] == "B"]
     return Scheme.IOB1 if started.count("I") > started.count("B") else Scheme.IOB2
-
-
-def _has_offsets(head: bytes) -> bool:
-    """Whether the rows are those of the format with offsets."""
-    rows = [row.split(b"\t") for row in head.split(b"\n") if row and not row.startswith((b"#", MARK.encode()))]
-    return bool(rows) and all(len(row) == 4 and row[1].isdigit() and row[2].isdigit() for row in rows)

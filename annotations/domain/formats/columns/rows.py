@@ -1,11 +1,14 @@
 """Rows of CoNLL files without offsets: notes, sentences, tokens and tags, read as a stream.
 
-A row has columns that are separated by spaces or by tabs: the token is the first one, the tag the last one. An empty
-row ends a sentence. A row `-DOCSTART-`, and `# newdoc` (CoNLL-U, https://universaldependencies.org/format.html), starts
-a note, and may name it. Other rows that begin with `#` and don't end with a tag are comments.
+A row has columns that are separated by spaces or by tabs: the token is the first one, the tag the last one; two columns
+between them may be the offsets of the token. A row with more columns than most, separated by spaces, has spaces in its
+token. An empty row ends a sentence. A row `-DOCSTART-`, `# newdoc` (CoNLL-U,
+https://universaldependencies.org/format.html) or `# doc_id = NAME` starts a note, and may name it. Other rows that
+begin with `#` and don't end with a tag are comments.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import IO, Final
@@ -24,7 +27,12 @@ _MOST_KNOWN: Final = 1 << 16
 _WHITE: Final = re.escape("".join(sorted(WHITE_SPACE)))
 _PLAIN: Final = re.compile(rf"^(?!#|{MARK})([^{_WHITE}\0]+)([ \t].*)$", re.MULTILINE)
 """A row with a token without white space, as most have, and what follows the token."""
-_NEW: Final = re.compile(r"#\s*newdoc\b(?:\s+id\s*=\s*(.+))?")
+_NEW: Final = re.compile(
+    r"#\s*(?:newdoc\b(?:\s+id\s*=\s*(.+))?|doc(?:ument)?[ _-]?(?:id|name)\s*[=:]\s*(.+))", re.IGNORECASE
+)
+_SAMPLE: Final = 1 << 16
+"""The bytes at the start of a file whose rows tell what columns it has."""
+_OFFSET: Final = re.compile("[0-9]{1,9}")
 _FILLERS: Final = frozenset({"-X-", "O", "_", "-", MARK, ""})
 _EXPECTED: Final = (
     "Expected: a token, any other columns, and a tag, separated by spaces or by tabs; an empty row between sentences."
@@ -33,11 +41,15 @@ _EXPECTED: Final = (
 
 @dataclass(slots=True)
 class Sentence:
-    """The rows of a sentence: their lines (1-based), their tokens, without white space at the ends, and their tags."""
+    """The rows of a sentence: their lines (1-based), their tokens, without white space at the ends, and their tags.
+
+    `starts` are the offsets of the tokens if the file gives them, -1 for a row without.
+    """
 
     lines: list[int] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -52,6 +64,8 @@ class Document:
     problems: list[Problem] = field(default_factory=list)
     blank: list[int] = field(default_factory=list)
     """The lines of rows without a token, which are left out."""
+    wide: list[int] = field(default_factory=list)
+    """The lines of rows with more columns than most, whose token has spaces."""
 
     def refuse(self, line: int, code: str, message: str) -> None:
         """Report a problem. Only the first ones of a note are kept, so that any file can be read at all."""
@@ -60,8 +74,10 @@ class Document:
 
 
 def documents(stream: IO[bytes], file: str) -> Iterator[Document]:
-    """The notes of a file in order; at least one, which may be empty. `file` is the name for messages."""
-    reader = _Rows(file)
+    """The notes of a seekable file in order; at least one, which may be empty. `file` is the name for messages."""
+    head = stream.read(_SAMPLE)
+    stream.seek(0)
+    reader = _Rows(file, head.decode(errors="ignore"))
     for line, block, is_whole in _blocks(stream):
         if not reader.take_valid(line, block):
             for number, data in enumerate(block.split(b"\n"), line):
@@ -74,11 +90,11 @@ def documents(stream: IO[bytes], file: str) -> Iterator[Document]:
 class _Rows:
     """Reads rows, one after the other. `document` is the note that they belong to."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, head: str) -> None:
         self._file = file
         self.document = Document(file, 1)
         self._sentence = Sentence()
-        self._read = _Columns()
+        self._read = _Columns(head)
 
     def end_sentence(self) -> None:
         """Begin another sentence with the next row."""
@@ -95,7 +111,7 @@ class _Rows:
         except UnicodeDecodeError:
             return False
         found = _PLAIN.findall(text)
-        if len(found) <= block.count(b"\n") or len(block) >= LONGEST:
+        if len(found) <= block.count(b"\n") or len(block) >= LONGEST or self._read.offsets:
             return False
         words, rests = zip(*found, strict=True)
         known = self._read.known
@@ -118,7 +134,13 @@ class _Rows:
             return
         name = _mark(row)
         if name is not None:
-            if self.document.marked or self.document.sentences or self.document.problems:
+            named, begun = self.document.name, self.document.sentences or self.document.problems
+            if name and row[0] == "#" and (name == named or (self.document.marked and not named and not begun)):
+                # A comment on each sentence, or after the row that starts the note
+                self.document.name = name
+                self.end_sentence()
+                return
+            if self.document.marked or begun:
                 yield self.document
             self.document = Document(self._file, line, name, marked=True)
             self._sentence = Sentence()
@@ -130,6 +152,10 @@ class _Rows:
             word = shown(answer[0])
             if word:
                 self._add([line], [word], [answer[1]])
+                if self._read.offsets:
+                    self._sentence.starts.append(answer[2])
+                if self._read.is_wide:
+                    self.document.wide.append(line)
             else:
                 self.document.blank.append(line)
 
@@ -143,20 +169,26 @@ class _Rows:
 
 
 class _Columns:
-    """Reads the token and the tag of a row; None for a comment, a message for a row that can't be read.
+    """Reads the token, the tag and the start of a row; None for a comment, a message for a row that can't be read.
 
-    `known` are the tags of the rows so far, by the row after its token.
+    `known` are the tags of the rows so far, by the row after its token. `offsets` is the number of the column with
+    starts, before that with ends; 0 without such columns. `is_wide` says whether the last row had too many columns.
     """
 
-    def __init__(self) -> None:
-        self._count = 0
+    def __init__(self, head: str) -> None:
+        """`head` is the start of the file, by which its columns are known."""
+        rows = [row for row in head.split("\n")[: -1 if "\n" in head else None] if row.strip() and row[0] != "#"]
+        found = [_split(row.removesuffix("\r")) for row in rows if not row.startswith(MARK)]
+        counts = Counter(len(columns) for columns in found if len(columns) > 1)
+        self._count = max(counts, key=lambda count: (counts[count], -count), default=0)
+        usual = [columns for columns in found if len(columns) == self._count]
+        self.offsets = next((at for at in range(1, self._count - 2) if all(_fits(each, at) for each in usual)), 0)
+        self.is_wide = False
         self.known: dict[str, str] = {}
 
-    def __call__(self, row: str) -> tuple[str, str] | str | None:
+    def __call__(self, row: str) -> tuple[str, str, int] | str | None:
         tabs = "\t" in row
-        columns = [column.strip(" ") for column in row.split("\t")] if tabs else [c for c in row.split(" ") if c]
-        while columns and not columns[-1]:
-            columns.pop()
+        columns = _split(row)
         if row[0] == "#":
             known = len(columns) in ((self._count,) if self._count else (2, 4))
             if not known or not is_tag(columns[-1]):
@@ -168,9 +200,28 @@ class _Columns:
         self._count = self._count or len(columns)
         separator = "\t" if tabs else " "
         first, _, rest = row.partition(separator)
-        if first.strip(" ") == columns[0] and len(self.known) < _MOST_KNOWN:
+        self.is_wide = not tabs and len(columns) > self._count
+        if self.is_wide:
+            past = len(columns) - self._count + 1
+            columns[:past] = [" ".join(columns[:past])]
+        elif first.strip(" ") == columns[0] and len(self.known) < _MOST_KNOWN:
             self.known[f"{separator}{rest}"] = columns[-1]
-        return columns[0], columns[-1]
+        start = int(columns[self.offsets]) if self.offsets and _fits(columns, self.offsets) else -1
+        return columns[0], columns[-1], start
+
+
+def _split(row: str) -> list[str]:
+    tabs = "\t" in row
+    columns = [column.strip(" ") for column in row.split("\t")] if tabs else [c for c in row.split(" ") if c]
+    while columns and not columns[-1]:
+        columns.pop()
+    return columns
+
+
+def _fits(columns: list[str], at: int) -> bool:
+    """Whether two columns are the offsets of a token: its start, and its end, which is exclusive."""
+    start, end = columns[at : at + 2] if len(columns) > at + 2 else ("", "")
+    return all(map(_OFFSET.fullmatch, (start, end))) and int(end) - int(start) == len(columns[0])
 
 
 def _mark(row: str) -> str | None:
@@ -180,7 +231,7 @@ def _mark(row: str) -> str | None:
         names = [column.strip() for column in columns if column.strip() not in _FILLERS]
         return names[0].removeprefix("(").removesuffix(")") if len(names) == 1 else ""
     match = _NEW.fullmatch(row) if row[0] == "#" else None
-    return (match[1] or "").strip() if match else None
+    return (match[1] or match[2] or "").strip() if match else None
 
 
 def _decoded(document: Document, line: int, data: bytes) -> str | None:
