@@ -2,6 +2,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from annotations.domain.documents.base import DOCUMENTS, MIXED
 from annotations.models.project import Project
 from annotations.models.stored_file import StoredFile
 
@@ -57,3 +58,13 @@ class Import(models.Model):
 
     def __str__(self) -> str:
         return f"import {self.pk}"
+
+    @property
+    def has_documents(self) -> bool:
+        """Whether some of the files are documents, which take long to read."""
+        return self.format == DOCUMENTS or self.format.endswith(MIXED)
+
+    @property
+    def main_format(self) -> str:
+        """The format of the other files."""
+        return self.format.removesuffix(MIXED)

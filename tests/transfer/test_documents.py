@@ -65,9 +65,9 @@ def upload(client, files, **chosen):
     [
         ({"a.pdf": PDF}, "documents"),
         ({"a.docx": DOCX, "b.txt": LATIN}, "documents"),
-        # The text in UTF-8 would not be kept exactly among documents.
-        ({"a.docx": DOCX, "b.txt": b"plain"}, "text"),
-        ({"a.txt": LATIN, "b.txt": b"plain"}, "text"),
+        # Text in UTF-8 is kept exactly among documents.
+        ({"a.docx": DOCX, "b.txt": b"plain"}, "text+docs"),
+        ({"a.txt": LATIN, "b.txt": b"plain"}, "text+docs"),
         ({"a.doc": b"\xd0\xcf", "a.rtf": b"{\\rtf1 x}"}, "documents"),
         ({"a.odt": b"PK", "b.html": b"<p>x</p>"}, "documents"),
         ({"a.eml": b"From: a\n\nb"}, "documents"),
@@ -81,7 +81,8 @@ def upload(client, files, **chosen):
         ({"a.txt": "\ufeffx".encode("utf-16")}, "documents"),
         ({"a.txt": "è" * 70_000}, "text"),
         ({"a.txt": b"MSH|^~\\&|"}, "text"),
-        ({"a.pdf": PDF, "b.txt": b"x", "b.ann": b""}, "brat"),
+        ({"a.pdf": PDF, "b.txt": b"x", "b.ann": b""}, "brat+docs"),
+        ({"a.bin": b"\x00", "b.txt": b"x", "b.ann": b""}, "brat"),
         ({"a.bin": b"\x00"}, "text"),
     ],
 )  # fmt: skip
@@ -109,6 +110,25 @@ def test_through_the_page(empty, mia):
     assert b"".join(read_chunks(original)) == PDF and original.expires_at is None
     assert delete_expired() == 0 and StoredFile.objects.count() == 3, "the upload is gone, the originals stay"
     assert mia.get(reverse("file_download", args=["covid", original.pk])).status_code == 404, "it is no export"
+
+
+def test_each_file_of_a_mixed_upload_is_read_in_its_format(empty, mia):
+    files = {
+        "a.txt": "so\u00adft".encode(), "b.txt": LATIN, "a.pdf": PDF, "c.docx": DOCX, "d.txt": b"Anna.",
+        "d.ann": b"T1\tPATIENT 0 4\tAnna\n", "e.bin": b"\0",
+    }  # fmt: skip
+    row = staged_by(upload(mia, files))
+    assert row.format == "brat+docs"
+    html = check_page(mia.get(page_of(row)))
+    assert all(each in html for each in ("page 1", "He left.", "Nicolò", "e.bin"))
+    preview = staged.preview_import(row)
+    assert (preview["notes"], preview["total"], preview["refused_files"], preview["refused_notes"]) == (5, 5, 1, 0)
+    for format in ("text+docs", "brat+docs"):
+        assert mia.post(page_of(row), {"do": "format", "format": format}).status_code == 302
+    run_import(import_id=row.pk, progress=silent)
+    assert names() == ["a", "b", "d", "a.pdf", "c"]
+    assert Document.objects.get(name="a").text == "so\u00adft"
+    assert Document.objects.get(name="b").source.encoding == "cp1252"
 
 
 def test_options_are_shown_and_can_be_changed(empty, mia):

@@ -65,6 +65,22 @@ def test_annotations_get_the_chosen_author(world, mia):
     assert [each["source"] for each in state["suggestions"]] == ["import"], "it names no id"
 
 
+def test_the_preview_asks_whose_spans_these_are(world, mia):
+    row = staged(upload(mia, NAMED, format="auto"))
+    assert row.written_as == "" and 'value="author"' in check_page(mia.get(page_of(row)))
+    for wanted, status, written_as in (("annotator", 409, ""), ("run", 409, ""), ("gold", 302, "gold")):
+        assert mia.post(page_of(row), {"do": "author", "annotations": wanted, "annotator": ""}).status_code == status
+        row.refresh_from_db()
+        assert row.written_as == written_as
+    assert mia.post(page_of(row), {"do": "author", "annotations": "run", "run": "bert"}).status_code == 302
+    row.refresh_from_db()
+    assert 'value="bert"' in check_page(mia.get(page_of(row)))
+    run(row)
+    assert AnnotationSet.objects.get(document__name="uno").author.name == "bert"
+    assert mia.post(page_of(row), {"do": "author", "annotations": "gold"}).status_code == 409
+    assert 'value="author"' not in mia.get(page_of(staged(upload(mia, {"due.txt": b"Bo"})))).content.decode()
+
+
 def test_language_and_patients(mia):
     run(staged(upload(mia, {"uno.txt": b"Anna", "patients.csv": b"name;patient_id\nuno;P-7\n"}, language="ES")))
     note = Document.objects.get(name="uno")

@@ -10,6 +10,10 @@ from typing import IO, Final
 from annotations.domain.names import shown, unkeepable
 from annotations.domain.notes import NoteError, Problem
 
+DOCUMENTS: Final = "documents"
+"""The name of the format of imports that reads documents."""
+MIXED: Final = "+docs"
+"""What follows the name of a format whose files come together with documents."""
 BETWEEN_PARTS: Final = "\n\n"
 TIME: Final = "time"
 """The code of the problem of a document that takes too long."""
@@ -30,6 +34,7 @@ class PartKind(StrEnum):
     MAIL_HEADERS = "mail headers"
     MAIL_BODY = "mail body"
     OBX = "OBX"
+    NTE = "NTE"
     ROW = "row"
 
 

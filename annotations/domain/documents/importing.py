@@ -5,19 +5,15 @@ from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from posixpath import splitext
-from typing import Final
 
-from annotations.domain.documents.base import Extracted, stem
+from annotations.domain.documents.base import DOCUMENTS, MIXED, Extracted, stem
 from annotations.domain.documents.cleaning import ALL_RULES, Rule
 from annotations.domain.documents.extracting import Extractor
 from annotations.domain.documents.hl7 import looks_like_hl7
 from annotations.domain.documents.kinds import ENDINGS, Kind
 from annotations.domain.documents.omop import has_note_columns
-from annotations.domain.formats.base import HEAD, Files, NoteFiles, is_system_file
+from annotations.domain.formats.base import HEAD, Files, InputFormat, NoteFiles, is_system_file
 from annotations.domain.notes import NoteError, NoteSource, ParsedNote, Problem, check_name
-
-DOCUMENTS: Final = "documents"
-"""The name of the format."""
 
 
 class DocumentsFormat:
@@ -40,7 +36,7 @@ class DocumentsFormat:
 
     def claims(self, name: str, head: bytes) -> bool:
         """See `Format.claims`. Text in UTF-8 is claimed only if it is HL7 by its name."""
-        kind = ENDINGS.get(splitext(name)[1][1:].lower())
+        kind = ENDINGS.get(_ending(name))
         if kind is Kind.TEXT:
             return not _is_utf8(head)
         if kind is Kind.OMOP_CSV:
@@ -87,6 +83,49 @@ class DocumentsFormat:
     def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
         """See `Format.used_labels`. Documents have no labels."""
         return iter(())
+
+
+class MixedFormat:
+    """Files of a format together with documents, which are read as such: also text that is not UTF-8."""
+
+    def __init__(self, main: InputFormat, documents: DocumentsFormat) -> None:
+        self.name = f"{main.name}{MIXED}"
+        self._main = main
+        self._documents = documents
+
+    def claims(self, name: str, head: bytes) -> bool:
+        """See `Format.claims`."""
+        return self._main.claims(name, head) or self._documents.claims(name, head)
+
+    def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
+        """See `Format.group`. A document that has the name of another note keeps its ending in its name."""
+        groups, problems = self._main.group(names)
+        strays = {each.file for each in problems if each.code == "unknown file" and _ending(each.file) in ENDINGS}
+        taken = {group.name for group in groups}
+        documents, others = self._documents.group(strays)
+        groups += [NoteFiles(each.parts["document"], each.parts) if each.name in taken else each for each in documents]
+        return groups, [each for each in problems if each.file not in strays] + others
+
+    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
+        """See `Format.read_many`."""
+        if "document" in note.parts:
+            yield from self._documents.read_many(note, files, labels)
+            return
+        for each in self._main.read_many(note, files, labels):
+            if isinstance(each, NoteError) and each.problems[0].code == "utf8" and list(note.parts) == ["txt"]:
+                yield from self._documents.read_many(
+                    NoteFiles(note.name, {"document": note.parts["txt"]}), files, labels
+                )
+            else:
+                yield each
+
+    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
+        """See `Format.used_labels`."""
+        return iter(()) if "document" in note.parts else self._main.used_labels(note, files)
+
+
+def _ending(name: str) -> str:
+    return splitext(name)[1][1:].lower()
 
 
 def _parsed(note: NoteFiles, file: str, found: Extracted) -> ParsedNote | NoteError:

@@ -1,10 +1,10 @@
 """File formats for notes and their spans, by name in `FORMATS`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from annotations.domain.bio import Scheme
-from annotations.domain.formats.base import HEAD, Files, Format, InputFormat, is_system_file
+from annotations.domain.formats.base import HEAD, Files, Format, is_system_file
 from annotations.domain.formats.bioc import BiocFormat, BiocJsonFormat
 from annotations.domain.formats.brat import BratFormat
 from annotations.domain.formats.cas_json import CasJsonFormat
@@ -53,19 +53,19 @@ FORMATS: Final[dict[str, Format]] = {
 """All formats by name, as used for `--format`."""
 
 DETECT: Final = "auto"
-"""The choice of `detected` instead of a format."""
+"""The choice of the format that the files are in."""
 _LOOKED_AT: Final = 50
 """The most files of one ending that are looked into to detect the format."""
 
 
-def detected(names: Iterable[str], files: Files, *, others: Iterable[InputFormat] = ()) -> str:
-    """The first format of FORMATS that claims one of the files; plain text if none does.
+Head = tuple[str, bytes]
+"""The name and the first bytes of a file."""
 
-    `others` are asked before plain text, unless plain text would keep one of the files exactly and they would not. The
-    first files of each ending are looked into.
-    """
+
+def heads(names: Iterable[str], files: Files) -> list[Head]:
+    """The first files of each ending, as far as they can be read, to detect their format."""
     looked: dict[str, int] = {}
-    heads: list[tuple[str, bytes]] = []
+    found: list[Head] = []
     for name in names:
         ending = name.rpartition(".")[2].lower()
         looked[ending] = looked.get(ending, 0) + 1
@@ -73,19 +73,20 @@ def detected(names: Iterable[str], files: Files, *, others: Iterable[InputFormat
             continue
         try:
             with files.open(name) as file:
-                heads.append((name, file.read(HEAD)))
+                found.append((name, file.read(HEAD)))
         except NoteError:
             continue
+    return found
 
-    def claimed(format: InputFormat) -> bool:
-        return any(format.claims(*head) for head in heads)
 
-    found = next((name for name, format in FORMATS.items() if claimed(format)), "text")
-    if found != "text":
-        return found
-    asked = list(others)
-    exact = [head for head in heads if FORMATS["text"].claims(*head) and not any(one.claims(*head) for one in asked)]
-    return "text" if exact else next((one.name for one in asked if claimed(one)), "text")
+def claiming(found: Sequence[Head]) -> str:
+    """The first format of FORMATS that claims one of the files; plain text if none does."""
+    return next((name for name, format in FORMATS.items() if any(format.claims(*head) for head in found)), "text")
+
+
+def detected(names: Iterable[str], files: Files) -> str:
+    """The format that `claiming` finds for files."""
+    return claiming(heads(names, files))
 
 
 def reader(name: str, *, repair: bool = False) -> Format:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from annotations.domain.documents.importing import DOCUMENTS
+from annotations.domain.documents.base import DOCUMENTS
 from annotations.domain.formats import FORMATS
 
 Words = str | Promise

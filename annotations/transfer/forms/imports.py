@@ -9,8 +9,8 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from annotations.domain.documents.base import DOCUMENTS
 from annotations.domain.documents.cleaning import Rule
-from annotations.domain.documents.importing import DOCUMENTS
 from annotations.domain.files.strict_json import JsonError, read_json
 from annotations.domain.formats import DETECT
 from annotations.domain.formats.base import is_system_file
@@ -19,7 +19,7 @@ from annotations.domain.notes import NoteError, check_name
 from annotations.models import Category, Label
 from annotations.projects.forms.projects import LANGUAGE
 from annotations.transfer.forms.formats import INPUT_ABOUT, grouped
-from annotations.transfer.services.input_formats import INPUT_FORMATS, WITHOUT_SPANS
+from annotations.transfer.services.input_formats import INPUT_FORMATS, holds_spans
 from annotations.transfer.services.label_choices import UnknownLabel, UnknownLabels
 from annotations.transfer.services.staged import pack
 
@@ -135,23 +135,9 @@ class DocumentsForm(forms.Form):
     )
 
 
-class UploadForm(DocumentsForm):
-    """Form for files and the author of their annotations.
+class AuthorForm(forms.Form):
+    """Whose the spans in the files are. `written_as` names the author as the import stores it."""
 
-    `paths` is a JSON list with the relative path of every file, since browsers send names without folders.
-    """
-
-    # Django removes fields from the class, so the attribute `files` of every form stays usable.
-    files = FilesField(  # type: ignore[assignment]  # see above
-        label=_("Files"), error_messages={"required": _("Choose at least one file, a folder, or a zip.")}
-    )
-    paths = forms.CharField(required=False, widget=forms.HiddenInput)
-    format = FormatField(
-        label=_("Format"),
-        choices=format_choices,
-        initial=DETECT,
-        help_text=_("The next page shows the format found, and you can change it there."),
-    )
     annotations = forms.ChoiceField(
         label=_("Author of the annotations"),
         choices=ANNOTATIONS,
@@ -172,6 +158,39 @@ class UploadForm(DocumentsForm):
         required=False,
         help_text=_("For example, the model and its version."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        whose = cleaned.get("annotations") or "none"
+        if whose in ("annotator", "run") and not cleaned.get(whose) and whose not in self.errors:
+            self.add_error(whose, _("Enter a name for the author of the annotations."))
+        return cleaned
+
+    @property
+    def written_as(self) -> str:
+        whose = self.cleaned_data["annotations"] or "none"
+        if whose == "none":
+            return ""
+        return whose if whose == "gold" else f"{whose}:{self.cleaned_data[whose]}"
+
+
+class UploadForm(DocumentsForm, AuthorForm):
+    """Form for files and the author of their annotations.
+
+    `paths` is a JSON list with the relative path of every file, since browsers send names without folders.
+    """
+
+    # Django removes fields from the class, so the attribute `files` of every form stays usable.
+    files = FilesField(  # type: ignore[assignment]  # see above
+        label=_("Files"), error_messages={"required": _("Choose at least one file, a folder, or a zip.")}
+    )
+    paths = forms.CharField(required=False, widget=forms.HiddenInput)
+    format = FormatField(
+        label=_("Format"),
+        choices=format_choices,
+        initial=DETECT,
+        help_text=_("The next page shows the format found, and you can change it there."),
     )
     language = language_field()
     take_duplicates = duplicates_field()
@@ -202,12 +221,13 @@ class UploadForm(DocumentsForm):
         return [""]  # matches no choice of files, so that the error appears beside the visible field
 
     def clean(self) -> dict[str, Any]:
-        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        cleaned = super().clean()
         self._check_names(cleaned)
-        whose = cleaned.get("annotations") or "none"
-        if whose in ("annotator", "run") and not cleaned.get(whose) and whose not in self.errors:
-            self.add_error(whose, _("Enter a name for the author of the annotations."))
-        if whose != "none" and cleaned.get("format") in WITHOUT_SPANS:
+        if (
+            (cleaned.get("annotations") or "none") != "none"
+            and cleaned.get("format")
+            and not holds_spans(cleaned["format"])
+        ):
             documents = _("Documents hold no annotations. Choose another format, or “None”.")
             text = _("Plain text holds no annotations. Choose another format, or “None”.")
             self.add_error("annotations", documents if cleaned["format"] == DOCUMENTS else text)
@@ -228,13 +248,6 @@ class UploadForm(DocumentsForm):
     def names(self) -> list[str]:
         files = self.cleaned_data.get("files") or []
         return self.cleaned_data.get("paths") or [file.name or "" for file in files]
-
-    @property
-    def written_as(self) -> str:
-        whose = self.cleaned_data["annotations"] or "none"
-        if whose == "none":
-            return ""
-        return whose if whose == "gold" else f"{whose}:{self.cleaned_data[whose]}"
 
     def content(self) -> tuple[str, IO[bytes]]:
         """Name and content to stage: a single zip unchanged, other files packed into a zip."""

@@ -16,14 +16,14 @@ from annotations.core.errors import ServiceError
 from annotations.core.label_lock import keep_labels
 from annotations.core.labels import labels_of_today
 from annotations.domain.attributes import AttributeDef, fitting
-from annotations.domain.documents.importing import DOCUMENTS
+from annotations.domain.documents.base import DOCUMENTS
 from annotations.domain.hashing import text_sha256
 from annotations.domain.labels import ascii_code
 from annotations.domain.notes import ParsedNote, Problem
 from annotations.models import AnnotationSet, Author, Category, Document, Import, Label, Project, Span, User
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.projects.services.labels import add_label
-from annotations.transfer.services.input_formats import INPUT_FORMATS, WITHOUT_SPANS
+from annotations.transfer.services.input_formats import INPUT_FORMATS, holds_spans
 from annotations.transfer.services.label_choices import Choices, complete_choices, unknown_of
 from annotations.transfer.services.sources import Source, read_patients
 
@@ -118,7 +118,7 @@ def check_choices(format: str, written_as: str, *, detected: bool = False) -> No
         )
     if written_as:
         parse_written_as(written_as)
-        if format in WITHOUT_SPANS and detected:
+        if not holds_spans(format) and detected:
             raise ServiceError(
                 _(
                     "No annotations were recognized in the files; their format seems to be “%(format)s”. Choose the "
@@ -127,7 +127,7 @@ def check_choices(format: str, written_as: str, *, detected: bool = False) -> No
                 % {"format": format},
                 code="as",
             )
-        if format in WITHOUT_SPANS:
+        if not holds_spans(format):
             raise ServiceError(
                 _("Documents hold no annotations. Choose another format, or import without annotations.")
                 if format == DOCUMENTS

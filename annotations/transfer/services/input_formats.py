@@ -8,26 +8,56 @@ from typing import Any, Final, cast
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.documents.base import Limits
+from annotations.domain.documents.base import DOCUMENTS, MIXED, Limits
 from annotations.domain.documents.cleaning import ALL_RULES, Rule
 from annotations.domain.documents.encodings import python_name
 from annotations.domain.documents.extracting import Extractor
-from annotations.domain.documents.importing import DOCUMENTS, DocumentsFormat
-from annotations.domain.formats import DETECT, FORMATS, detected, reader
+from annotations.domain.documents.importing import DocumentsFormat, MixedFormat
+from annotations.domain.formats import DETECT, FORMATS, claiming, heads, reader
 from annotations.domain.formats.base import InputFormat
 from annotations.models import Import
 from annotations.transfer.services.sources import Source
 
+
+class _InputFormats(ChainMap[str, Any]):
+    """The formats by name. Those with documents among their files have names, too, but are not listed."""
+
+    def __missing__(self, name: str) -> InputFormat:
+        main = name.removesuffix(MIXED)
+        if main == name or main not in FORMATS:
+            raise KeyError(name)
+        return MixedFormat(FORMATS[main], DocumentsFormat())
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and (name == DOCUMENTS or name.removesuffix(MIXED) in FORMATS)
+
+
 # A chain sees later changes of FORMATS.
-INPUT_FORMATS: Final = cast(Mapping[str, InputFormat], ChainMap[str, Any]({DOCUMENTS: DocumentsFormat()}, FORMATS))
+INPUT_FORMATS: Final = cast(Mapping[str, InputFormat], _InputFormats({DOCUMENTS: DocumentsFormat()}, FORMATS))
 """All formats of imports by name."""
-WITHOUT_SPANS: Final = frozenset({"text", DOCUMENTS})
-"""Formats that hold no annotations."""
+_WITHOUT_SPANS: Final = frozenset({"text", DOCUMENTS})
+
+
+def holds_spans(format: str) -> bool:
+    """Whether files of a format hold annotations."""
+    return format.removesuffix(MIXED) not in _WITHOUT_SPANS
 
 
 def input_format(format: str, names: Iterable[str], source: Source) -> str:
-    """The format, or the one that the files are in if it is to be detected."""
-    return detected(names, source, others=[INPUT_FORMATS[DOCUMENTS]]) if format == DETECT else format
+    """The format, or the one that the files are in if it is to be detected, file by file."""
+    if format != DETECT:
+        return format
+    listed = list(names)
+    found = heads(listed, source)
+    main, documents = claiming(found), INPUT_FORMATS[DOCUMENTS]
+    if not holds_spans(main):
+        claimed = [documents.claims(*head) for head in found]
+        texts = [FORMATS[main].claims(*head) and not other for head, other in zip(found, claimed, strict=True)]
+        if not any(claimed):
+            return main
+        return f"{main}{MIXED}" if any(texts) else DOCUMENTS
+    strays = {each.file for each in FORMATS[main].group(listed)[1] if each.code == "unknown file"}
+    return f"{main}{MIXED}" if any(head[0] in strays and documents.claims(*head) for head in found) else main
 
 
 def check_reading(encoding: str, no_cleanup: Sequence[str]) -> None:
@@ -50,10 +80,12 @@ def check_reading(encoding: str, no_cleanup: Sequence[str]) -> None:
 @contextmanager
 def opened_format(row: Import, limits: Limits | None = None) -> Iterator[InputFormat]:
     """The format of an import for reading, with its options. `limits` are those of documents."""
-    if row.format != DOCUMENTS:
+    if not row.has_documents:
         yield reader(row.format, repair=row.repair_offsets)
         return
     with Extractor(limits) as extractor:
         rules = ALL_RULES - set(map(Rule, row.no_cleanup))
         language = row.language or row.project.language
-        yield DocumentsFormat(extractor, encoding=row.encoding, rules=rules, language=language)
+        documents = DocumentsFormat(extractor, encoding=row.encoding, rules=rules, language=language)
+        main = row.format.removesuffix(MIXED)
+        yield documents if main == DOCUMENTS else MixedFormat(reader(main, repair=row.repair_offsets), documents)

@@ -8,8 +8,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from annotations.domain.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_in
-from annotations.domain.documents.base import Limits
-from annotations.domain.documents.importing import DOCUMENTS
+from annotations.domain.documents.base import DOCUMENTS, Limits
 from annotations.domain.formats.base import InputFormat, NoteFiles, OneFileFormat, readmes
 from annotations.domain.formats.quotes import MOVED
 from annotations.domain.notes import NoteError, ParsedNote, Problem
@@ -22,6 +21,8 @@ BATCH = 250
 # Long notes make smaller batches, since memory holds several copies of a text, at up to four bytes per character.
 BATCH_CHARACTERS = 8 * 1024 * 1024
 _UTF8_MOST = 4
+# Reading documents takes long: a preview reads the first notes.
+PREVIEWED_DOCUMENTS = 3
 
 
 def note_names(source: Source) -> list[str]:
@@ -59,7 +60,7 @@ def batches(
     """Readable notes, in batches of at most BATCH units or about BATCH_CHARACTERS, each with its number of units.
 
     A unit is a group of files, or in a format that keeps many notes in one file a note. The first `skip` units are left
-    out; at most `most` are read. `limits` are those of documents.
+    out; at most `most` are read. `limits` are those of documents in a preview.
     """
     held: list[ParsedNote] = []
     units = characters = 0
@@ -83,7 +84,8 @@ def _units(
             yield from _units_of_documents(context, groups, skip, format)
         elif not isinstance(format, OneFileFormat):
             for group in groups[skip:]:
-                yield format.read_many(group, context.source, context.labels)
+                found = format.read_many(group, context.source, context.labels)
+                yield islice(found, PREVIEWED_DOCUMENTS) if limits and "document" in group.parts else found
         else:
             notes = (note for group in groups for note in format.read_many(group, context.source, context.labels))
             for note in islice(notes, skip, None):

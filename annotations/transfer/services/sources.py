@@ -15,7 +15,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.documents.importing import DOCUMENTS
+from annotations.domain.documents.base import DOCUMENTS
 from annotations.domain.files import csv_reading
 from annotations.domain.files.zips import MOST_ENTRIES, EntryReader, TooManyEntries, open_zip
 from annotations.domain.formats import DETECT

@@ -14,8 +14,7 @@ from django.utils.translation import gettext
 from annotations.core.collecting import collector_paused
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import store_file
-from annotations.domain.documents.base import TIME, Limits
-from annotations.domain.documents.importing import DOCUMENTS
+from annotations.domain.documents.base import DOCUMENTS, TIME, Limits
 from annotations.domain.files.archives import MANIFEST, is_archive
 from annotations.domain.notes import ParsedNote, Problem
 from annotations.models import Import, Project, StoredFile, User
@@ -28,13 +27,11 @@ from annotations.transfer.services.import_plan import (
 from annotations.transfer.services.importing import opened, undo_import
 from annotations.transfer.services.input_formats import check_reading, input_format
 from annotations.transfer.services.label_choices import find_labels
-from annotations.transfer.services.reading import batches, grouped, note_names, total_of
+from annotations.transfer.services.reading import PREVIEWED_DOCUMENTS, batches, grouped, note_names, total_of
 from annotations.transfer.services.sources import ZipSource, megabytes, read_patients
 
 PREVIEWED = 200
-# Reading documents takes long, and the page waits: the first notes, each at most so many seconds, pages that OCR reads,
-# and characters.
-PREVIEWED_DOCUMENTS: Final = 3
+# Reading documents takes long, and the page waits: each at most so many seconds, pages that OCR reads, and characters.
 SECONDS: Final = 10
 OCR_PAGES: Final = 3
 SHOWN_CHARACTERS: Final = 5000
@@ -130,26 +127,28 @@ def preview_import(row: Import) -> dict[str, Any]:
 
     Of documents, at most PREVIEWED_DOCUMENTS notes are read, and `texts` shows them.
     """
-    documents = row.format == DOCUMENTS
-    most = PREVIEWED_DOCUMENTS if documents else PREVIEWED
+    documents = row.has_documents
     with opened(row) as source:
         context = import_context(row, source, row.created_by, preview=True)
         groups, strays = grouped(row.format, source)
         context.report.refuse_files(strays)
-        with closing(batches(context, groups, most=most, limits=Limits(seconds=SECONDS, ocr_pages=OCR_PAGES))) as found:
+        begun = [group for group in groups if "document" in group.parts][:PREVIEWED_DOCUMENTS]
+        first = [*[group for group in groups if "document" not in group.parts][: PREVIEWED - len(begun)], *begun]
+        most = PREVIEWED_DOCUMENTS if row.format == DOCUMENTS else PREVIEWED
+        with closing(batches(context, first, most=most, limits=Limits(seconds=SECONDS, ocr_pages=OCR_PAGES))) as found:
             parsed, looked_at = next(found, ([], 0))
         if documents:
             _not_yet(context.report)
         plan = plan_notes(context, parsed, {})
         return asdict(context.report) | {
             # A document that is not read to its end may hold more notes.
-            "total": max(looked_at + (documents and looked_at == most), total_of(row, groups)),
+            "total": max(looked_at + (row.format == DOCUMENTS and looked_at == most), total_of(row, groups)),
             "looked_at": looked_at,
             "notes": len(plan.new),
             "sets": len(plan.sets),
             "spans": sum(len(note.spans or ()) for note, _ in plan.sets),
             "names": [note.name for note in plan.new[:20]],
-            "texts": [_shown(note) for note in parsed] if documents else [],
+            "texts": [_shown(note) for note in parsed if note.source],
         }
 
 
@@ -204,6 +203,13 @@ def take_duplicates(*, row: Import, take: bool = True) -> None:
 def repair_offsets(*, row: Import, repair: bool = True) -> None:
     """Set whether to move spans to the text that they quote."""
     if not Import.objects.filter(pk=row.pk, state=Import.State.STAGED).update(repair_offsets=repair):
+        raise _begun()
+
+
+def change_author(*, row: Import, written_as: str) -> None:
+    """Set whose the annotations in the files are; empty imports texts only. Raises ServiceError."""
+    check_choices(row.format, written_as)
+    if not Import.objects.filter(pk=row.pk, state=Import.State.STAGED).update(written_as=written_as):
         raise _begun()
 
 

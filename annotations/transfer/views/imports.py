@@ -14,19 +14,20 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, paged, takes_uploads
-from annotations.domain.documents.importing import DOCUMENTS
 from annotations.domain.files.csv_lines import csv_line
 from annotations.domain.names import shown
 from annotations.domain.notes import NoteError
 from annotations.models import Import
 from annotations.projects.services.assigning import annotators_of
 from annotations.transfer.forms.formats import INPUT_ABOUT
-from annotations.transfer.forms.imports import DocumentsForm, LabelsForm, PasteForm, UploadForm
+from annotations.transfer.forms.imports import AuthorForm, DocumentsForm, LabelsForm, PasteForm, UploadForm
 from annotations.transfer.selectors.imports import first_notes, imports_of, label_groups, label_lines, report_lines
 from annotations.transfer.selectors.label_mappings import mapping_by_id, mappings_of
+from annotations.transfer.services.input_formats import holds_spans
 from annotations.transfer.services.label_choices import choose_by_mapping, choose_labels, unknown_of
 from annotations.transfer.services.staged import (
     all_or_nothing,
+    change_author,
     change_format,
     change_reading,
     discard,
@@ -86,7 +87,7 @@ def _go(request: Request, url: str) -> HttpResponse:
     return JsonResponse({"location": url}) if _by_script(request) else redirect(url)
 
 
-def _all_errors(form: UploadForm | PasteForm) -> list[str]:
+def _all_errors(form: AuthorForm | PasteForm) -> list[str]:
     return [str(message) for messages in form.errors.values() for message in messages]
 
 
@@ -134,7 +135,11 @@ def import_preview(request: Request, slug: str, pk: int) -> HttpResponse:
             unknown = unknown_of(row)
             context |= {"unknown": unknown, "choices": LabelsForm(unknown=unknown, groups=label_groups(access.project))}
             context |= {"mappings": mappings_of(access.project) if unknown.rows else []}
-            if row.format == DOCUMENTS:
+            if row.labels_found and holds_spans(row.format):
+                whose, _colon, author = row.written_as.partition(":")
+                context["whose"] = AuthorForm(initial={"annotations": whose or "none", whose: author})
+                context |= {"annotators": annotators_of(access.project), "spans": _spans_in(row)}
+            if row.has_documents:
                 context["reading"] = DocumentsForm(initial={"encoding": row.encoding, "no_cleanup": row.no_cleanup})
             context |= {"preview": preview_import(row), "shown": SHOWN}
         except (ServiceError, NoteError) as error:
@@ -156,8 +161,8 @@ def _title(row: Import) -> str:
 def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
     """Discard the upload, or choose what to import.
 
-    `do`: discard, take or leave duplicates, repair or keep offsets, import all notes or the readable ones, another
-    format, how to read documents, labels, labels by a mapping.
+    `do`: discard, take or leave duplicates, repair or keep offsets, import all notes or the readable ones, author,
+    another format, how to read documents, labels, labels by a mapping.
     """
     match request.POST.get("do"):
         case "discard":
@@ -172,6 +177,12 @@ def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
             return redirect("import_preview", access.project.slug, row.pk)
         case "all" | "readable" as choice:
             all_or_nothing(row=row, only_all=choice == "all")
+            return redirect("import_preview", access.project.slug, row.pk)
+        case "author":
+            form = AuthorForm(request.POST)
+            if not form.is_valid():
+                raise ServiceError(_all_errors(form)[0])
+            change_author(row=row, written_as=form.written_as)
             return redirect("import_preview", access.project.slug, row.pk)
         case "format":
             change_format(row=row, format=request.POST.get("format", ""))
@@ -190,6 +201,10 @@ def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
             _map_back(request, access, row)
             return redirect(f"{reverse('import_preview', args=[access.project.slug, row.pk])}#labels")
     raise ServiceError(_("Unknown action. Nothing was changed. Reload the page."))
+
+
+def _spans_in(row: Import) -> int:
+    return sum(spans for spans, _notes in (row.labels_found or {}).values())
 
 
 def _label_values(request: Request) -> dict[str, str]:
