@@ -129,6 +129,11 @@ def as_lines(attributes: Iterable[AttributeDef]) -> str:
     return "\n".join(f"{each.name}: {' | '.join(each.values)}" if each.values else each.name for each in attributes)
 
 
+def as_text(attributes: Attributes) -> str:
+    """The attributes of a span in one line, in which the leak gate looks for identifiers."""
+    return "; ".join(name if value is True else f"{name}: {value}" for name, value in attributes)
+
+
 def joined(first: Sequence[AttributeDef], second: Iterable[AttributeDef]) -> tuple[AttributeDef, ...]:
     """All attributes of two labels. Of an attribute of both, the values are joined if both have values."""
     found = {each.name.casefold(): each for each in first}

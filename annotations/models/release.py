@@ -141,8 +141,8 @@ class ReleasedNote(models.Model):
 class LeakFinding(models.Model):
     """An identifier that the leak gate found in a released note, until somebody decides about it.
 
-    `start` and `end` are code points of the released text or, for `where` name, of the note's own name. Once the place
-    is replaced, they say where it was. `original_start` and `original_end` are the corresponding bounds in the
+    `start` and `end` are code points of the released text or, for `where` name, of the note's own name, or for `attr`
+    of the span's attributes as one line. Once the place is replaced, they say where it was. `original_start` and `original_end` are the corresponding bounds in the
     original, by which a finding is recognized when its note is prepared again. `source` and its bounds are the labeled
     span whose string it is. The row holds no text.
     """
@@ -150,6 +150,7 @@ class LeakFinding(models.Model):
     class Where(models.TextChoices):
         TEXT = "text", _("Text")
         NAME = "name", _("Name of the note")
+        ATTRIBUTE = "attr", _("Attribute of an annotation")
 
     class Origin(models.TextChoices):
         NOTE = "note", _("Labeled in this note")

@@ -134,6 +134,15 @@ ROWS = [
         ("labels.jsonl", 1, {"attributes": bad}, "“attributes” is not valid: ")
         for bad in (None, {}, [1], [{"name": "a", "x": 1}], [{"name": "a b"}], [{"name": "a", "values": ["|"]}])
     ),
+    *(
+        (
+            "sets.jsonl",
+            3,
+            {"spans": [{"start": 0, "end": 4, "label": label, "attributes": {"Role": "Anna Verdi 8812345"}}]},
+            "doesn't define",
+        )
+        for label in ("AGE", "PATIENT")
+    ),
     ("label_mappings.jsonl", 1, {"name": "a\u202eb"}, "“name” must be a name without hidden"),
     ("label_mappings.jsonl", 1, {"name": " "}, "“name” must be a name without hidden"),
     ("label_mappings.jsonl", 1, {"created_by": "nobody"}, "“created_by” names a person"),

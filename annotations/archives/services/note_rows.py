@@ -5,11 +5,16 @@ from typing import Any
 
 from annotations.archives.services import tables
 from annotations.archives.services.rows import Lines, Row, Rows
+from annotations.core.attributes import definitions_by_label, pairs_of
+from annotations.domain.attributes import AttributeDef, fitting
 from annotations.domain.files.archives import ArchiveError
 from annotations.domain.hashing import text_sha256
 from annotations.domain.names import bad_character
 from annotations.domain.strings import string_key
 from annotations.models import AnnotationSet, Author, Document, NoteMetadata, Span
+
+Definitions = dict[int, tuple[AttributeDef, ...]]
+"""The attributes of each label that has any, by label id."""
 
 
 def store_notes(rows: Rows) -> int:
@@ -43,17 +48,18 @@ def store_notes(rows: Rows) -> int:
 def store_sets(rows: Rows) -> tuple[int, int]:
     """Store the annotation sets. Returns how many sets and spans there are."""
     sets = spans = 0
+    defined = definitions_by_label(rows.project.pk)
     models_of = set(Author.objects.filter(project=rows.project, kind__in=Author.MODELS).values_list("pk", flat=True))
     for batch in rows.batches(tables.SETS):
         # A gold span may name a suggestion of the same batch, which must be stored first.
         for _kind, same in groupby(batch, key=_kind_of):
             some = list(same)
             sets += len(some)
-            spans += _store_some_sets(rows, some, models_of)
+            spans += _store_some_sets(rows, some, models_of, defined)
     return sets, spans
 
 
-def _store_some_sets(rows: Rows, batch: Lines, models_of: set[int]) -> int:
+def _store_some_sets(rows: Rows, batch: Lines, models_of: set[int], defined: Definitions) -> int:
     """Store annotation sets with their spans. Returns how many spans there are."""
     rows.keys.begin(row["note"] for _line, row in batch if isinstance(row.get("note"), str))
     sets, spans = [], []
@@ -72,19 +78,26 @@ def _store_some_sets(rows: Rows, batch: Lines, models_of: set[int]) -> int:
         own = rows.keys.annotation_set(values["author_id"])
         text = texts[note.pk] if values["author_id"] in models_of else None
         for span in listed:
-            found.append((line, _span(rows, line, span, note.length, text)))
+            found.append((line, _span(rows, line, span, note.length, text, defined)))
             found[-1][1]["annotation_set_id"] = own
     rows.insert(tables.SETS, Span, found)
     return len(found)
 
 
-def _span(rows: Rows, line: int, span: Any, length: int, text: str | None) -> Row:
+def _span(rows: Rows, line: int, span: Any, length: int, text: str | None, defined: Definitions) -> Row:
     """The values of a span in a note of `length` code points. Suggestions are listed by their text."""
     if not isinstance(span, dict):
         raise ArchiveError("Each span must be an object.", file=tables.SETS, line=line)
     found = rows.values(tables.SETS, line, tables.SPAN_COLUMNS, span)
     if not found["start"] < found["end"] <= length:
         raise ArchiveError("A span is empty or not within the note.", file=tables.SETS, line=line)
+    attributes = pairs_of(span.get("attributes"))
+    if attributes and fitting(attributes, defined.get(found["label_id"], ()))[0] != attributes:
+        raise ArchiveError(
+            "A span has an attribute or value that its label doesn't define. Define it for the label, then export "
+            "the project again.",
+            file=tables.SETS, line=line,
+        )  # fmt: skip
     found["string_key"] = None if text is None else string_key(text[found["start"] : found["end"]])
     return found
 

@@ -31,8 +31,9 @@ class FindingItem(Schema):
     """An identifier that the leak gate found, in its sentence: `before`, `marked`, `after`.
 
     `string` is the same for all findings of one string. `start` and `end` are code points, end-exclusive, of the
-    released text or, with `where` name, of the note's name. `origin` is note, patient, known, denied, shape, rules,
-    run or audit; `part`: only a part of the labeled string. `decision` is empty, replace or allow.
+    released text or, with `where` name, of the note's name; with `attr`, of the attributes of a span, in one line.
+    `origin` is note, patient, known, denied, shape, rules, run or audit; `part`: only a part of the labeled string.
+    `decision` is empty, replace or allow.
     """
 
     id: int

@@ -82,7 +82,8 @@ def read_released(request: ApiRequest, slug: str, release: int, note: int) -> Re
         raise Http404("The release has no such note.")
     NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=note, data={"what": "released note"})
     waiting = row.state == ReleasedNote.State.PENDING
-    spans = [] if waiting else [ReleasedSpan(start=start, end=end, label=label) for start, end, label in row.spans]
+    rows = [] if waiting else row.spans
+    spans = [ReleasedSpan(start=start, end=end, label=label) for start, end, label, *_attributes in rows]
     return ReleasedText(
         **ReleasedItem.of(row).dict(), original=row.document.text, text="" if waiting else row.text, sha256=row.sha256,
         released_spans=spans, pieces=[] if waiting else pieces_of(stored_pieces(row.pieces)),

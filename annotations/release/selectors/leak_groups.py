@@ -5,12 +5,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.db.models import Count, Min, Q, QuerySet
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from annotations.core.attributes import pairs_of
+from annotations.domain.attributes import as_text
+from annotations.domain.redaction.offsets import span_to_released
 from annotations.domain.sentences import around
 from annotations.models import Document, LeakFinding, Release, User
 from annotations.notes.selectors.annotation_sets import line_at
 from annotations.notes.selectors.in_context import LabelLook, label_looks
+from annotations.release.selectors.beside import stored_pieces
 
 SHOWN, OF_STRING = 20, 50
 """Findings of one string: on the list of strings, and on each page of the string."""
@@ -26,7 +31,7 @@ class Shown:
     note: int
     name: str
     language: str
-    in_name: bool
+    where: str
     before: str
     marked: str
     after: str
@@ -140,9 +145,8 @@ def _texts(notes: Collection[int]) -> dict[int, tuple[str, str]]:
 
 def _shown(finding: LeakFinding, sources: dict[int, tuple[str, str]]) -> Shown:
     note = finding.note
-    in_name = finding.where == LeakFinding.Where.NAME
     text, start, end = _where(finding)
-    low, high = (0, len(text)) if in_name else around(text, start, end)
+    low, high = around(text, start, end) if finding.where == LeakFinding.Where.TEXT else (0, len(text))
     source_name, source_text = sources.get(finding.source_id or 0, ("", ""))
     placed = bool(source_text) and finding.source_start is not None and finding.source_end is not None
     return Shown(
@@ -150,7 +154,7 @@ def _shown(finding: LeakFinding, sources: dict[int, tuple[str, str]]) -> Shown:
         note=note.document_id,
         name=note.document.name,
         language=note.document.language,
-        in_name=in_name,
+        where=finding.where,
         before=text[low:start],
         marked=text[start:end],
         after=text[end:high],
@@ -173,6 +177,12 @@ def _where(finding: LeakFinding) -> tuple[str, int, int]:
     note = finding.note
     if finding.where == LeakFinding.Where.NAME:
         return note.document.name, finding.start, finding.end
+    if finding.where == LeakFinding.Where.ATTRIBUTE:
+        placed, _end = span_to_released(stored_pieces(note.pieces), finding.original_start, finding.original_end)
+        line = next(
+            (as_text(pairs_of(more[0])) for start, _end, _label, *more in note.spans if start == placed and more), ""
+        )
+        return line or gettext("attributes left out"), finding.start, finding.end
     if finding.decision == LeakFinding.Answer.REPLACE:
         return note.document.text, finding.original_start, finding.original_end
     return note.text, finding.start, finding.end

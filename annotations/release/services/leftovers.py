@@ -4,27 +4,31 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from itertools import accumulate
 from typing import Final
 
 from annotations.domain.folding import words
-from annotations.domain.leaks.gate import KEPT, Gate, Leak
+from annotations.domain.leaks.gate import GENERIC, KEPT, Gate, Leak
 from annotations.domain.leaks.needles import PART_LETTERS, Needle
 from annotations.domain.leaks.shapes import full_dates, telephones
 from annotations.domain.redaction.date_reading import is_ambiguous
 from annotations.domain.redaction.kinds import Kind
-from annotations.domain.redaction.offsets import span_to_released
+from annotations.domain.redaction.offsets import piece_around, span_to_released
 from annotations.domain.redaction.policy import Action
 from annotations.domain.redaction.released import Piece, Released
 from annotations.domain.spans import Bounds
 from annotations.domain.surrogates.checking import unreserved
+from annotations.domain.surrogates.writing import staying
 from annotations.models import LeakFinding
+from annotations.release.services.replacing import Original
 from annotations.release.services.searching import Sighting
 
 Origin = LeakFinding.Origin
+COINCIDENCE: Final = "coincidence"
 _BARRIER: Final = "\0"
-# Six digits or more, also in groups: 20210312, 2021-03-12, 12.03.21, 8812345.
-_NUMBER_IN_NAME: Final = re.compile(r"\d(?:[-_. /]?\d){5,}")
+# Also in groups: 20210312, 2021-03-12, 12.03.21, 8812345.
+_NUMBER_IN_NAME: Final = re.compile(r"\d(?:[-_. /]?\d){3,}")
 _DATE_IN_NAME: Final = re.compile(
     r"(?:19|20)\d\d[-_. /]?\d{1,2}[-_. /]?\d{1,2}|\d{1,2}[-_. /]\d{1,2}[-_. /](?:19|20)?\d\d|\d{4}(?:19|20)\d\d"
 )
@@ -122,10 +126,12 @@ def ambiguous_dates(text: str, pieces: Iterable[Piece]) -> list[Leak]:
     ]
 
 
-def numbers_in_name(name: str, labels: Mapping[Kind, str]) -> list[Leak]:
-    """Dates and long numbers in the name of a note or file, whether or not somebody labeled them."""
+def numbers_in_name(name: str, labels: Mapping[Kind, str], least: int = 6) -> list[Leak]:
+    """Dates and numbers of `least` digits in a name or an attribute, whether or not somebody labeled them."""
     found = []
     for match in _NUMBER_IN_NAME.finditer(name):
+        if sum(map(str.isdigit, match[0])) < least:
+            continue
         kind = Kind.DATE if _DATE_IN_NAME.fullmatch(match[0]) else Kind.ID
         needle = Needle(match[0], labels.get(kind, ""), kind, Origin.SHAPE)
         found.append(Leak(*match.span(), needle, part=False))
@@ -176,3 +182,27 @@ def merged(first: Sequence[Leak], second: Sequence[Leak]) -> list[Leak]:
     taken = _Places(first)
     added = [leak for leak in second if not taken.overlap(leak)]
     return sorted([*first, *added], key=lambda leak: leak.start)
+
+
+def in_surrogate(leak: Leak, note: Original, text: str, pieces: Sequence[Piece]) -> str:
+    """The exception that lets a part of an identifier, or a single word, stay in a surrogate; empty if there is none.
+
+    `coincidence`: the surrogate replaces something else, which does not have the word. Entities that patients share,
+    such as physicians and streets, have their surrogates before the next patient's names are known. `generic`: the
+    maker of surrogates keeps words that say what a place or an institution is.
+    """
+    found = words(text[leak.start : leak.end])
+    if not leak.part and (len(found) > 1 or not found[0].isalpha()):
+        return ""
+    piece = piece_around(pieces, leak.start, leak.end)
+    if piece is None or piece.action is not Action.SURROGATE:
+        return ""
+    if not set(found) & set(words(note.text[piece.start : piece.end])):
+        return COINCIDENCE
+    return GENERIC if all(word in kept_words() for word in found) else ""
+
+
+@cache
+def kept_words() -> frozenset[str]:
+    """The words that may stay in surrogates, because they name nobody, folded as the leak gate folds."""
+    return frozenset(word for one in staying() for word in words(one))

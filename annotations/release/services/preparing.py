@@ -6,33 +6,35 @@ Nothing here writes; `writing.py` stores the result. The text of a note never ch
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from itertools import islice
 
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
-from annotations.domain.attributes import Attributes
+from annotations.domain.attributes import Attributes, as_text, definitions_of, fitting
 from annotations.domain.folding import words
 from annotations.domain.hashing import text_sha256
-from annotations.domain.leaks.gate import GENERIC, Gate, Leak
+from annotations.domain.knowing.mention import Mention as KnownMention
+from annotations.domain.leaks.gate import Gate, Leak
 from annotations.domain.leaks.needles import Needle, needles_of
 from annotations.domain.leaks.prepared import Prepared as Sought
 from annotations.domain.redaction.calendars import with_weekday
 from annotations.domain.redaction.date_reading import order_of
 from annotations.domain.redaction.dates import years
 from annotations.domain.redaction.kinds import Kind
-from annotations.domain.redaction.offsets import piece_around, span_to_original
+from annotations.domain.redaction.offsets import span_to_original
 from annotations.domain.redaction.planning import Planned, planned
 from annotations.domain.redaction.policy import Action, Policy, PolicyError
 from annotations.domain.redaction.released import Piece, Released
 from annotations.domain.redaction.releasing import release_text
 from annotations.domain.spans import Bounds, Span
-from annotations.domain.surrogates.writing import staying
 from annotations.known.selectors.finding import Finder
 from annotations.known.selectors.identifiers import allowed_terms, denied_terms, identifiers_of
 from annotations.models import Document, Label, LeakFinding, Project, Release
 from annotations.release.services.leftovers import (
     ambiguous_dates,
+    in_surrogate,
+    kept_words,
     merged,
     numbers_in_name,
     shape_leaks,
@@ -50,7 +52,7 @@ from annotations.release.services.replacing import (
     unmarked,
     with_masks,
 )
-from annotations.release.services.searching import Seeking, Sighting
+from annotations.release.services.searching import Seeking, Sighting, once
 from annotations.release.services.sources import Source, source_of
 from annotations.surrogates.services.makers import Params
 from annotations.surrogates.services.making import NoteMentions, surrogates_for
@@ -59,7 +61,8 @@ from annotations.surrogates.services.originals import Originals
 Origin, Where = LeakFinding.Origin, LeakFinding.Where
 SHORTEST_PATIENT_ID = 4
 """A shorter patient id is looked for in names only: in a text, most equal strings would mean something else."""
-COINCIDENCE = "coincidence"
+DIGITS_IN_ATTRIBUTE = 4
+"""A number of so many digits in an attribute is a finding. Few choices of annotators have one."""
 DAY_FIRST = ("es", "it")
 """Languages in which the day always comes before the month."""
 _MOVING = frozenset({Action.SHIFT, Action.SURROGATE})
@@ -68,7 +71,7 @@ READ_AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A leak in a prepared note: bounds in the released text (or in the name), and in the original.
+    """A leak in a prepared note: bounds in the released text, name or attributes, and in the original.
 
     `document` is the note in which its string is labeled, from `source_start` to `source_end`; all three are None for a
     known identifier or a denied term.
@@ -132,8 +135,9 @@ class Preparer:
         self.source = source
         self._policy = policy
         self._masking = with_masks(policy)
-        labels = Label.objects.filter(label_set__project=project).values_list("code", "placeholder")
-        placeholders = dict(labels)
+        labels = Label.objects.filter(label_set__project=project).values_list("code", "placeholder", "attributes")
+        placeholders = {code: text for code, text, _attributes in labels}
+        self._definitions = {code: definitions_of(attributes) for code, _text, attributes in labels}
         self._placeholder_of = placeholders | {code + MASKED: text for code, text in placeholders.items()}
         self._gates: dict[str, Gate] = {}
         self._denied_sought: dict[str, Sought] = {}
@@ -221,15 +225,7 @@ class Preparer:
         suggested = self._seeking.by_runs([note.pk for note in notes])
         prepared = []
         for note, mentions in zip(notes, known, strict=True):
-            sightings = _once(
-                {
-                    Origin.KNOWN: [
-                        Sighting(one.start, one.end, one.kind, self._label_of.get(one.kind, "")) for one in mentions
-                    ],
-                    Origin.RULES: self._seeking.by_search(note.text, note.language),
-                    Origin.RUN: suggested[note.pk],
-                }
-            )
+            sightings = self._sightings(note.text, note.language, mentions, suggested[note.pk])
             order = self._month_first(note, everything)
             plan = partial(self._planned, note, spans[note.pk])
             replacing = NoteReplacing(self._key, note, plan, surrogates, order)
@@ -342,6 +338,34 @@ class Preparer:
         notes = covered_notes(self.project, self.source).defer(None)[:READ_AT_ONCE]
         return self._order_in(self.originals([(note, ()) for note in notes]))
 
+    def _sightings(
+        self, text: str, language: str, known: Iterable[KnownMention], suggested: Sequence[Sighting] = ()
+    ) -> dict[LeakFinding.Origin, list[Sighting]]:
+        return once(
+            {
+                Origin.KNOWN: [
+                    Sighting(one.start, one.end, one.kind, self._label_of.get(one.kind, "")) for one in known
+                ],
+                Origin.RULES: self._seeking.by_search(text, language),
+                Origin.RUN: suggested,
+            }
+        )
+
+    def _in_attributes(
+        self, note: Original, label: str, attributes: Attributes, needles: Sought, exceptions: Counter[str]
+    ) -> list[Leak]:
+        """The leaks in the attributes of a released span: all of them, if its label doesn't define them."""
+        line = as_text(attributes)
+        if fitting(attributes, self._definitions.get(label, ()))[0] != attributes:
+            return [Leak(0, len(line), Needle(line, label, Kind.OTHER, Origin.SHAPE), part=False)]
+        gate, plain = self._gate(note.language), Released(line, ())
+        leaks = self._leaks(note, line, needles, None, exceptions)
+        (known,) = self._finder.find([(note.patient, line)])
+        for origin, some in self._sightings(line, note.language, known).items():
+            leaks = merged(leaks, sighted_leaks(line, some, origin, plain, gate, self._kept, exceptions))
+        leaks = merged(leaks, shape_leaks(plain, gate, self._label_of, self._kept, exceptions))
+        return merged(leaks, numbers_in_name(line, self._label_of, DIGITS_IN_ATTRIBUTE))
+
     def _prepared(
         self,
         note: Original,
@@ -364,6 +388,13 @@ class Preparer:
         for leak in leaks:
             bounds = span_to_original(released.pieces, leak.start, leak.end)
             found.append(self._found(note, Where.TEXT, released.text, bounds, leak))
+        spans = released_spans(released.pieces, note.spans)
+        for new_start, new_end, label, attributes in spans:
+            if attributes:
+                bounds = span_to_original(released.pieces, new_start, new_end)
+                leaks = self._in_attributes(note, label, attributes, needles, exceptions)
+                line = as_text(attributes)
+                found += [self._found(note, Where.ATTRIBUTE, line, bounds, leak) for leak in leaks]
         if self._keep_names:
             leaks = self._leaks(note, note.name, needles, None, exceptions)
             if note.patient:
@@ -377,7 +408,7 @@ class Preparer:
         return Prepared(
             pk=note.pk,
             released=released,
-            spans=released_spans(released.pieces, note.spans),
+            spans=spans,
             sha256=text_sha256(released.text),
             characters_kept=len(note.text) - replaced,
             years=sorted({year for one in dates for year in years(note.text[one.start : one.end], note.language)}),
@@ -401,7 +432,7 @@ class Preparer:
             found = gate.find(text, needles, pieces, note=note.pk, exceptions=exceptions)
         leaks = []
         for leak in found:
-            exception = _in_surrogate(leak, note, text, pieces or ())
+            exception = in_surrogate(leak, note, text, pieces or ())
             if exception:
                 exceptions[exception] += 1
             else:
@@ -457,40 +488,6 @@ class _WhenNeeded(Container[str]):
 
     def __contains__(self, text: object) -> bool:
         return text in self._found
-
-
-def _once(sightings: Mapping[LeakFinding.Origin, Sequence[Sighting]]) -> dict[LeakFinding.Origin, list[Sighting]]:
-    """Leave out what an earlier search saw at the same place, so that an exception counts once."""
-    seen: set[Bounds] = set()
-    found = {}
-    for origin, some in sightings.items():
-        found[origin] = [one for one in some if (one.start, one.end) not in seen]
-        seen |= {(one.start, one.end) for one in found[origin]}
-    return found
-
-
-def _in_surrogate(leak: Leak, note: Original, text: str, pieces: Sequence[Piece]) -> str:
-    """The exception that lets a part of an identifier, or a single word, stay in a surrogate; empty if there is none.
-
-    `coincidence`: the surrogate replaces something else, which does not have the word. Entities that patients share,
-    such as physicians and streets, have their surrogates before the next patient's names are known. `generic`: the
-    maker of surrogates keeps words that say what a place or an institution is.
-    """
-    found = words(text[leak.start : leak.end])
-    if not leak.part and (len(found) > 1 or not found[0].isalpha()):
-        return ""
-    piece = piece_around(pieces, leak.start, leak.end)
-    if piece is None or piece.action is not Action.SURROGATE:
-        return ""
-    if not set(found) & set(words(note.text[piece.start : piece.end])):
-        return COINCIDENCE
-    return GENERIC if all(word in kept_words() for word in found) else ""
-
-
-@cache
-def kept_words() -> frozenset[str]:
-    """The words that may stay in surrogates, because they name nobody, folded as the leak gate folds."""
-    return frozenset(word for one in staying() for word in words(one))
 
 
 def _whose(note: Original) -> object:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.domain.redaction.released import Released
 from annotations.domain.spans import Span
-from annotations.models import Document, Project, ReleasePolicy
+from annotations.models import Document, LeakFinding, Project, ReleasePolicy
 from annotations.release.services.batches import MEANWHILE, again
 from annotations.release.services.naming import covered_notes
 from annotations.release.services.policies import read_policy
@@ -89,7 +89,8 @@ def _prepared(preparer: Preparer, note: Original, siblings: Sequence[Original]) 
         with transaction.atomic():
             (prepared,) = preparer.prepare([note], siblings)
             transaction.set_rollback(True)
-    return Preview(note.text, note.spans, prepared.released, prepared.found)
+    found = [one for one in prepared.found if one.where == LeakFinding.Where.TEXT]
+    return Preview(note.text, note.spans, prepared.released, found)
 
 
 def _siblings(source: Source, document: Document) -> list[Document]:

@@ -12,7 +12,7 @@ from django.db.models import Count
 from annotations.domain.redaction.dates import names_day
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.policy import Policy
-from annotations.domain.spans import Span
+from annotations.domain.spans import Bounds, Span
 from annotations.models import LeakFinding, Project, Release, ReleasedNote
 from annotations.release.services.sources import Source, source_of
 
@@ -125,3 +125,13 @@ class Seeking:
 def _tells(text: str, kind: Kind, language: str) -> bool:
     """Whether a string says more than a year, a month or a weekday, if it is a date."""
     return kind is not Kind.DATE or names_day(text, language)
+
+
+def once(sightings: Mapping[LeakFinding.Origin, Sequence[Sighting]]) -> dict[LeakFinding.Origin, list[Sighting]]:
+    """Leave out what an earlier search saw at the same place, so that an exception counts once."""
+    seen: set[Bounds] = set()
+    found = {}
+    for origin, some in sightings.items():
+        found[origin] = [one for one in some if (one.start, one.end) not in seen]
+        seen |= {(one.start, one.end) for one in found[origin]}
+    return found

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Sequence
 from annotations.core.attributes import stored
 from annotations.core.bulk import update_rows
 from annotations.core.sealing import project_key
-from annotations.domain.redaction.offsets import span_to_released
+from annotations.domain.redaction.offsets import span_to_original, span_to_released
 from annotations.domain.redaction.released import Released
+from annotations.domain.spans import Bounds
 from annotations.models import Document, LeakFinding, Release, ReleasedNote
 from annotations.release.services.preparing import Found, Prepared
 from annotations.release.services.replacing import Extra
@@ -60,7 +61,11 @@ def store_prepared(release: Release, rows: Sequence[ReleasedNote], prepared: Seq
                 held[row.pk] = held.get(row.pk, False) or not finding.decision
             elif finding.decision != Answer.REPLACE:
                 gone.append(finding.pk)
-        _fill(row, one)
+        bare = {
+            (finding.original_start, finding.original_end)
+            for finding in before[row.pk] if finding.where == Where.ATTRIBUTE and finding.decision == Answer.REPLACE
+        }  # fmt: skip
+        _fill(row, one, bare)
     renamed = {
         finding.note_id for some in before.values() for finding in some
         if finding.where == Where.NAME and finding.decision == Answer.REPLACE
@@ -91,7 +96,7 @@ def _mark(found: Found) -> Mark:
 def _again(finding: LeakFinding, found: Found) -> bool:
     """Move a finding to its place in the new text. Return whether anything changed.
 
-    A name stays as it is in the original, so a finding there is always found again.
+    Names and attributes stay as they are in the original, so a finding there is always found again.
     """
     before = (finding.start, finding.end, finding.decision)
     finding.start, finding.end = found.start, found.end
@@ -118,10 +123,16 @@ def _finding(row: ReleasedNote, found: Found) -> LeakFinding:
     )
 
 
-def _fill(row: ReleasedNote, one: Prepared) -> None:
+def _fill(row: ReleasedNote, one: Prepared, bare: Collection[Bounds]) -> None:
+    """Fill in a row. `bare`: the bounds in the original of spans whose attributes a decision removes."""
     row.text = one.released.text
     row.sha256 = one.sha256
-    row.spans = [[*span, stored(attributes)] if attributes else span for *span, attributes in one.spans]
+    row.spans = [
+        [start, end, label, stored(attributes)]
+        if attributes and span_to_original(one.released.pieces, start, end) not in bare
+        else [start, end, label]
+        for start, end, label, attributes in one.spans
+    ]
     row.span_count = len(one.spans)
     row.pieces = [[*piece[:5], str(piece.action)] for piece in one.released.pieces]
     row.exceptions = dict(sorted(one.exceptions.items()))
