@@ -176,6 +176,10 @@ export class Adjudication extends Decisions {
     return { annotationSets: !same([state.annotators, state.missing], [this.base.annotators, this.base.missing]) };
   }
 
+  keyOf({ about }) {
+    return about?.length ? idOf({ start: about[0][0], end: about[0][1] }) : null;
+  }
+
   /** The id of the first location that changed, or null. */
   difference(before) {
     const was = new Map(before.locations.map((location) => [idOf(location), location.key]));

@@ -1,6 +1,7 @@
 /** Add, relabel and delete spans, undo and redo. The page shows a change at once, and then sends it. */
 
 import { byId } from "../editor/dom.js";
+import { ArmedLabel } from "./armed.js";
 import { AutoNext } from "./auto_next.js";
 import { shorten } from "../editor/panel.js";
 import { trim } from "../text/tokens.js";
@@ -10,6 +11,7 @@ export class Labeling {
   #workbench;
   #armed = null; // id of the label that every selection gets at once
   #last = null; // id of the last used label
+  #chip = new ArmedLabel();
 
   /** @param {import("./workbench.js").Workbench} workbench */
   constructor(workbench) {
@@ -146,6 +148,7 @@ export class Labeling {
     this.#armed = label;
     this.#work.showSelected();
     byId("workbench").classList.toggle("is-armed", label !== null);
+    this.#chip.show(this.#workbench.labels.get(label));
     if (label !== null) this.#workbench.say(words.armed(this.nameOf(label)));
     else if (before !== null) this.#workbench.say(words.disarmed);
   }

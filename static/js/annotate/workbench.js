@@ -14,7 +14,7 @@ import { actions, labelActions } from "./actions.js";
 import { Api } from "../editor/api.js";
 import { byId } from "../editor/dom.js";
 import { Gestures } from "./gestures.js";
-import { Keys } from "../editor/keys.js";
+import { Keys, namesOf } from "../editor/keys.js";
 import { SourcePage } from "../editor/source_page.js";
 import { Submitting } from "./submitting.js";
 import { KeySheet } from "../editor/sheet.js";
@@ -93,7 +93,7 @@ export class Workbench {
   #key(event) {
     if (event.defaultPrevented || this.sheet.isOpen || isWriting(event.target) || isElsewhere(event)) return;
     // A key held down would submit one note after the other.
-    if (event.repeat && ["Enter", "n", "p"].includes(event.key)) return;
+    if (event.repeat && namesOf(event).some((name) => ["Enter", "n", "p"].includes(name))) return;
     this.mouse.finishSelection();
     this.work.labeling.autoNext.selectNow();
     this.#keys.handle(event);

@@ -14,15 +14,25 @@ const NAMES = new Map([
  * The name of a key press, such as "d", "Ctrl+z", "Ctrl+Shift+z", "Shift+Tab" or "?". Shift is named only with
  * named keys, Ctrl or Alt, because "?" needs Shift on some keyboards only. Null for a part of writing (AltGr, input methods).
  */
-export function nameOf(event) {
-  if (event.isComposing || event.key === "Dead" || event.key === "Unidentified") return null;
+export function nameOf(event, key = event.key) {
+  if (event.isComposing || key === "Dead" || key === "Unidentified") return null;
   const altGr = event.getModifierState?.("AltGraph") ?? false;
   const control = (event.ctrlKey || event.metaKey) && !altGr;
   const alt = event.altKey && !altGr;
-  const single = [...event.key].length === 1;
-  const key = single ? event.key.toLowerCase() : event.key;
+  const single = [...key].length === 1;
   const shift = event.shiftKey && (!single || control || alt);
-  return [control && "Ctrl", alt && "Alt", shift && "Shift", key].filter(Boolean).join("+");
+  return [control && "Ctrl", alt && "Alt", shift && "Shift", single ? key.toLowerCase() : key].filter(Boolean).join("+");
+}
+
+/**
+ * What a key press may mean: its name, and for a letter of another script (Cyrillic, Greek …) the name of the Latin key at its
+ * place, so that keys work with every keyboard layout.
+ */
+export function namesOf(event) {
+  const name = nameOf(event);
+  const [, latin] = /^(?:Key|Digit)(.)$/.exec(event.code ?? "") ?? [];
+  const isForeign = /^\p{L}$/u.test(event.key) && !/\p{Script=Latin}/u.test(event.key);
+  return name !== null && latin && isForeign ? [name, nameOf(event, latin)] : [name];
 }
 
 /** The key as the page shows it: "Ctrl+Shift+Z", "Shift+→". */
@@ -52,8 +62,8 @@ export class Keys {
 
   /** Run the action that the key is bound to; true if one handled it. */
   handle(event) {
-    const key = nameOf(event);
-    const action = key === null ? undefined : this.#byKey.get(key);
+    const key = namesOf(event).find((name) => this.#byKey.has(name));
+    const action = this.#byKey.get(key);
     if (!action || action.run(event, key) === false) return false;
     event.preventDefault();
     return true;

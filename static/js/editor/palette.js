@@ -3,6 +3,7 @@
  * small screens the palette is a sheet at the bottom (windows.css).
  */
 
+import { namesOf } from "./keys.js";
 import { el, middle } from "./dom.js";
 import { itemBeside, putBeside } from "./popover.js";
 import { words } from "./words.js";
@@ -140,11 +141,12 @@ export class Palette {
   }
 
   /** Whether a key is part of a label's name: a letter that is no label's key, or typed with Shift, or after another letter. */
-  #isTyping({ key, shiftKey }) {
+  #isTyping(event) {
+    const { key, shiftKey } = event;
     // The search ignores these, but people type them.
     if (/^[\p{Pd}_]$/u.test(key)) return this.#typed !== "";
     if (!/^[\p{L}\p{N}]$/u.test(key)) return false;
-    return this.#typed !== "" || shiftKey || !this.#labels.some((label) => label.key === key.toLowerCase());
+    return this.#typed !== "" || shiftKey || !this.#labels.some((label) => namesOf(event).includes(label.key));
   }
 
   #type(typed) {

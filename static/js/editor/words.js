@@ -87,6 +87,7 @@ export const words = {
   there: (label) => interpolate(gettext("This span already has the label %(label)s."), { label }),
   onlySpace: gettext("The selection contains only white space."),
   armed: (label) => interpolate(gettext("Every selection is labeled %(label)s. Esc stops."), { label }),
+  stops: gettext("Esc stops"),
   disarmed: gettext("Selections are no longer labeled automatically."),
   span: (label, quote, at, total) => interpolate(gettext("%(label)s: %(quote)s, %(at)s of %(total)s"), { label, quote, at, total }),
   noFurther: gettext("No more notes in this direction."),

@@ -260,6 +260,10 @@ export class Review extends Decisions {
     return Array.isArray(state.suggestions);
   }
 
+  keyOf({ suggestion, removal }) {
+    return suggestion ? `p${suggestion}` : removal ? `p${-removal}` : null;
+  }
+
   /** The key of the first suggestion or gold span that has changed. */
   difference(before) {
     const was = new Map(listOf(before).map((suggestion) => [suggestion.id, String(seenOf(suggestion))]));

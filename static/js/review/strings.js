@@ -1,7 +1,7 @@
 /** Keys for the page of one string: move between occurrences, select and decide. Without this script, the form works by mouse and Tab. */
 
 import { byId } from "../editor/dom.js";
-import { nameOf } from "../editor/keys.js";
+import { namesOf } from "../editor/keys.js";
 import { words } from "./words.js";
 
 const form = byId("string-form");
@@ -38,7 +38,7 @@ if (boxes.length) {
   form.addEventListener("change", show);
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || /** @type {Element} */ (event.target).matches("select, textarea, input:not([type=checkbox])")) return;
-    const act = KEYS[nameOf(event)];
+    const act = namesOf(event).map((name) => KEYS[name]).find(Boolean);
     if (!act) return;
     event.preventDefault();
     act();

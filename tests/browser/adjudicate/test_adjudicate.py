@@ -259,7 +259,7 @@ def test_two_adjudicators_and_anonymous_annotators(world: SimpleNamespace, page_
     expect(second.locator("#list .de-state").first).to_have_text("decided")
     assert outcome(world) == []
     # Other locations can be decided, and each adjudicator undoes only their own acts.
-    press(second, "j", "a")
+    press(second, "j", "j", "a")
     saved(second)
     press(first, "u")
     expect(first.locator("#notice")).to_contain_text("This note was changed by another adjudicator")

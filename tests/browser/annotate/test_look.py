@@ -180,7 +180,13 @@ def test_what_opens_lies_beside_what_it_is_about(opened: Page) -> None:
     label_button(opened, "DATE").click()
     expect(opened.locator("#selected")).to_contain_text("Every selection is labeled DATE")
     expect(opened.locator("#said")).to_contain_text("Every selection is labeled DATE")
+    expect(opened.locator("#armed")).to_have_text("DATEEsc stops")
+    at = place(opened, "Torino")
+    opened.mouse.move(at["x"], at["y"])
+    found = box(opened, "#armed")
+    assert 0 < found["x"] - at["x"] < 40 and 0 < found["y"] - at["y"] < 40
     label_button(opened, "DATE").click()
+    expect(opened.locator("#armed")).to_be_hidden()
     expect(opened.locator("#selected")).to_contain_text("Nothing selected")
     expect(label_button(opened, "DATE")).to_have_attribute("aria-pressed", "false")
     # At the bottom of the window what opens lies above.

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, Route, expect
 
 from annotations.models import AnnotationSet
 from tests import factories as make
-from tests.browser.annotate.steps import TEXT, hold, open_note, painted, press, quotes, saved, wait_for_held
+from tests.browser.annotate.steps import TEXT, hold, open_note, painted, place, press, quotes, saved, wait_for_held
 
 RETURNS = {
     "the tab is seen again": "document.dispatchEvent(new Event('visibilitychange'))",
@@ -65,8 +65,10 @@ def test_coming_back_asks_what_changed(walk_over: Any) -> None:
     notice, bench = page.locator("#notice"), page.locator("#workbench")
     for how in RETURNS.values():
         make.make_set(walk.note, walk.ann, [(9, 20, "PATIENT")], version=1)
+        at = place(page, "Visto")
         page.evaluate(how)
         expect(notice).to_contain_text("1 span added")
+        assert place(page, "Visto") == at  # so that a drag meets the same words
         assert painted(page) == [("PATIENT", "Mario Rossi")]
         # Submitted and reopened by the same person elsewhere.
         mine = AnnotationSet.objects.filter(document=walk.note)

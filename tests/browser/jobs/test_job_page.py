@@ -66,10 +66,10 @@ def test_the_page_follows_the_job(staged: Any, page_of: Any, live: Any, axe: Any
     claim = take(job.pk)
     claim.progress(1, 4)
     expect(page.get_by_text("1 of 4 notes")).to_be_visible()
-    page.get_by_role("button", name="Cancel").focus()
+    page.get_by_text("Cancel", exact=True).first.focus()
     Job.objects.filter(pk=job.pk).update(done=3)
     expect(page.get_by_text("3 of 4 notes (75%)")).to_be_visible()
-    expect(page.get_by_role("button", name="Cancel")).to_be_focused()
+    expect(page.get_by_text("Cancel", exact=True).first).to_be_focused()
     page.reload()
     expect(page.get_by_text("3 of 4 notes (75%)")).to_be_visible()
 
@@ -111,7 +111,9 @@ def test_what_was_opened_stays_open_until_the_job_is_canceled(staged: Any, page_
     expect(page.get_by_text("0 of 1 notes")).to_be_visible()
     expect(page.get_by_text("List all names.")).to_be_visible()
     assert fits(page)
-    page.get_by_role("button", name="Cancel").click()
+    page.get_by_text("Cancel", exact=True).first.click()
+    assert not Job.objects.get().cancel_requested  # the page asks first
+    page.get_by_role("button", name="Cancel the job").click()
     expect(page.get_by_text("Stopping").first).to_be_visible()
 
     # The losses of an export name no erased note.

@@ -108,12 +108,13 @@ def test_a_note_by_keys_ends_masked_and_with_hints(scored: SimpleNamespace, page
     expect(page.locator("#hints-left")).to_have_text("none")
     saved(page)
     assert ("AGE", "54 anni") in gold(text)
-    # Masked text is invisible; a masked span can still be selected and is then shown.
+    # Masked text is invisible, and stays so when it is selected; the panel shows it.
     name = note.locator(".span", has_text="Mario Rossi").first
     assert name.evaluate("node => getComputedStyle(node).fontSize") == "0px"
     page.locator("#recent").evaluate("node => node.parentElement.open = true")
     page.locator("#recent button", has_text="Mario Rossi").click()
-    assert name.evaluate("node => getComputedStyle(node).fontSize") != "0px"
+    assert name.evaluate("node => getComputedStyle(node).fontSize") == "0px"
+    expect(page.locator("#chosen")).to_contain_text("Mario Rossi")
     press(page, "x")  # a recent decision can be changed
     saved(page)
     assert ("PATIENT", "Mario Rossi") not in gold(text)

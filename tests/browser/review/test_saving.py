@@ -87,7 +87,9 @@ def test_two_reviewers_lose_no_decision(opened: Page, world: SimpleNamespace, pa
     expect(other.locator("#suggestions .is-accepted")).to_contain_text("Mario Rossi")
     assert gold(world.note) == [("PATIENT", "Mario Rossi")]
     # Each goes on with suggestions that the other has not decided; both pages show the same in the end.
-    press(other, "x")  # the date
+    # It is selected again, so that she decides again about it, not about the next one.
+    expect(other.locator("#note .is-selected")).to_have_text("Mario Rossi")
+    press(other, "j", "x")  # the date
     saved(other)
     press(opened, "j", "a")  # Torino
     expect(opened.locator("#notice")).to_contain_text("This note was changed by someone else")

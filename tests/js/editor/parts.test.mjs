@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 
 import { Cursor } from "../../../static/js/editor/cursor.js";
-import { Keys, nameOf, shown } from "../../../static/js/editor/keys.js";
+import { Keys, nameOf, namesOf, shown } from "../../../static/js/editor/keys.js";
 import { lanes } from "../../../static/js/editor/lanes.js";
 import { AfterFrame } from "../../../static/js/editor/after_frame.js";
 import { shorten } from "../../../static/js/editor/panel.js";
@@ -35,6 +35,15 @@ test("key names", () => {
   assert.equal(name("€", { ctrlKey: true, altKey: true, getModifierState: (which) => which === "AltGraph" }), "€");
   assert.equal(name("a", { isComposing: true }), null);
   assert.equal(name("Dead"), null);
+});
+
+test("a letter of another script also means the Latin key at its place", () => {
+  const names = (key, code, modifiers) => namesOf(press(key, { code, ...modifiers }));
+  assert.deepEqual(names("я", "KeyZ", { ctrlKey: true }), ["Ctrl+я", "Ctrl+z"]);
+  assert.deepEqual(names("Φ", "KeyF", { shiftKey: true }), ["φ", "f"]);
+  assert.deepEqual(names("y", "KeyZ"), ["y"], "German keyboard");
+  assert.deepEqual(names("ñ", "Semicolon"), ["ñ"]);
+  assert.deepEqual(names("ą", "KeyA"), ["ą"]);
 });
 
 test("keys as the page shows them", () => {

@@ -77,6 +77,11 @@ export class Decisions {
     return news;
   }
 
+  /** The key of the item that a change decides, or null. @param {object} _change @returns {string | null} */
+  keyOf(_change) {
+    return null;
+  }
+
   /** Other news in a state besides the decisions of others. @param {object} _state @returns {object} */
   newsOf(_state) {
     return {};

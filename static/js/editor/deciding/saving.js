@@ -91,8 +91,11 @@ export class Saving {
   }
 
   #refused(answer) {
+    const refused = this.#note.keyOf(this.#note.next);
     const news = this.#note.refused(answer);
     this.#work.redraw();
+    // The page has gone on to the next item, which the person would now decide in place of the refused one.
+    if (refused && !this.#note.waiting) this.#work.selectSpan(refused);
     // A conflict with the code "moved" already says what others decided.
     const more = this.#wordsOf(answer.error === "moved" ? { ...news, elsewhere: false } : news);
     this.#panel.tell([answer.message, more].filter(Boolean).join(" "));
