@@ -83,3 +83,13 @@ def test_the_command_writes_no_attributes_with_open_findings(ward, tmp_path):
     release_command("ward", "--set", "gold", "--policy", "mask", "--out", out, "--format", "jsonl")
     notes = [json.loads(line) for line in (out / "notes.jsonl").read_text().splitlines()]
     assert len(notes) == 1 and "Wilson" not in json.dumps(notes)
+
+
+def test_configuration_files_name_only_attributes_of_released_spans(ward, tmp_path):
+    give(ward, {"who": "Adam Wilson"})
+    add_note(ward, "en-3", "Seen: «Bea Lund|PATIENT».\n", language="en", patient_id="P-2")
+    Label.objects.filter(code="PATIENT").update(attributes=[{"name": "who", "values": ["Adam Wilson", "relative"]}])
+    Span.objects.filter(annotation_set__document__name="en-3").update(attributes={"who": "relative"})
+    release_command("ward", "--set", "gold", "--policy", "mask", "--out", tmp_path / "out", "--format", "brat")
+    texts = [path.read_text() for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert any("Value:relative" in text for text in texts) and not any("Wilson" in text for text in texts)

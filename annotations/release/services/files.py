@@ -3,17 +3,18 @@
 import hashlib
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Any, Final
 
 from annotations.core.attributes import pairs_of
+from annotations.domain.attributes import Value
 from annotations.domain.certifying.released_files import MANIFEST, SIGNATURE
 from annotations.domain.files.csv_lines import csv_line
 from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import LOSSES, Loss, OutNote
-from annotations.domain.labels import LabelSetDef
+from annotations.domain.labels import LabelDef, LabelSetDef
 from annotations.domain.spans import Span
 from annotations.release.services.certifying import FILE_SIGNERS
 from annotations.transfer.services.archives import Content
@@ -126,13 +127,29 @@ class _Losses:
 def _written(
     format: str, notes: Iterable[tuple[OutNote, list[Loss]]], written: Written, losses: _Losses
 ) -> Iterator[tuple[str, Content]]:
+    given: set[tuple[str, Value]] = set()
     with NoteFilesWriter(lambda _language: FORMATS[format], written.codes) as writer:
         for note, before in notes:
+            given.update(pair for span in note.spans for pair in span.attributes)
             files, more = writer.add(note)
             losses.add(before + more)
             yield from files.items()
         yield from writer.finish()
-    yield from FORMATS[format].extra_files(written.labels).items()
+    yield from FORMATS[format].extra_files(_with_given(written.labels, given)).items()
+
+
+def _with_given(labels: LabelSetDef, given: Collection[tuple[str, Value]]) -> LabelSetDef:
+    """The label set with the attributes and values of released spans only: the leak gate has read no others."""
+
+    def only(label: LabelDef) -> LabelDef:
+        found = (
+            replace(each, values=tuple(value for value in each.values if (each.name, value) in given))
+            for each in label.attributes
+        )
+        return replace(label, attributes=tuple(one for one in found if one.values or (one.name, True) in given))
+
+    groups = (replace(one, labels=tuple(map(only, one.labels))) for one in labels.categories)
+    return replace(labels, categories=tuple(groups))
 
 
 def _jsonl(notes: Iterator[OutNote], written: Written) -> Iterator[tuple[str, Content]]:
