@@ -94,8 +94,8 @@ def _with_token(request: HttpRequest) -> ApiRequest:
             _("Send a valid token in the header Authorization: Bearer. Create one on the page “API tokens”."),
             headers={"WWW-Authenticate": 'Bearer realm="deidreview"'},
         )
-    signed = cast(ApiRequest, request)  # Its two further attributes follow.
-    signed.user, signed.token = token.user, token
+    signed = cast(ApiRequest, request)  # Its further attributes follow.
+    signed.user, signed.token, signed.entered = token.user, token, []
     return signed
 
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from annotations.api.services import answers
 from annotations.api.services.kept_answers import empty_answers, forget_answers
-from annotations.models import ApiAnswer, Job, Project
+from annotations.models import ApiAnswer, Document, Job, Project
 from annotations.ops.services.erasing import delete_note
 from tests.api.conftest import build_world
 from tests.worlds.programs import Program
@@ -64,9 +64,9 @@ def test_a_request_that_lost_its_claim_leaves_nothing(world, monkeypatch):
     made = Project.objects.count()
     act = answers._columns
 
-    def taken(request, response, secret):
+    def taken(request, response, secret, begun):
         ApiAnswer.objects.update(claim="6f0c6d5e-0000-4000-8000-000000000001")
-        return act(request, response, secret)
+        return act(request, response, secret, begun)
 
     monkeypatch.setattr(answers, "_columns", taken)
     assert send(world).status_code == 409 and Project.objects.count() == made
@@ -90,6 +90,17 @@ def test_an_erasure_empties_answers(world):
     answer = send(world, "/projects/ward/restore", None)
     assert (answer.status_code, answer.json()["code"]) == (409, "erased")
     empty_answers(project=world.project)
+
+
+def test_a_repetition_needs_the_rights_that_the_request_needed(world):
+    sent = ("/projects/ward/patients/preview", {"patient_id": "P-1"})
+    Document.objects.update(patient_id="P-1")
+    assert send(world, *sent).status_code == send(world, *sent).status_code == 200
+    for role, status in (("reviewer", 403), ("manager", 200)):
+        world.project.memberships.update(role=role)
+        assert send(world, *sent).status_code == status
+    world.project.memberships.all().delete()
+    assert send(world, *sent).status_code == 404
 
 
 def test_files_count_as_part_of_the_request(world):

@@ -21,8 +21,9 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from annotations.api.problems import Problem
-from annotations.api.requests import ApiRequest, ShownOnce
+from annotations.api.requests import ApiRequest, ShownOnce, enter
 from annotations.api.services.kept_answers import KEPT
+from annotations.core.access import Can
 from annotations.core.sealing import instance_fernet, opened_by_instance, project_key
 from annotations.models import ApiAnswer, Project
 
@@ -41,7 +42,8 @@ def answered_once(
     """Return the answer of `act`, or the stored one if the request was sent before with its idempotency key.
 
     `secret` is what the route shows once, if anything. Raises Problem: 409 while the first request runs or if its
-    answer had the secret, 422 if the key was used for another request.
+    answer had the secret, 422 if the key was used for another request. Who has lost a right since gets what `enter`
+    raises.
     """
     key = request.headers.get(HEADER, "")
     if request.method != "POST" or not key:
@@ -50,7 +52,7 @@ def answered_once(
         raise Problem(400, "idempotency-key", _("The header Idempotency-Key can have at most 255 characters."))
     digest = salted_hmac(f"{_PURPOSE}, key", key, algorithm="sha256").hexdigest()
     row, claimed = _claim(request, digest, fingerprint(request))
-    return _act(request, row, act, secret) if claimed else _again(row, secret)
+    return _act(request, row, act, secret) if claimed else _again(request, row, secret)
 
 
 def fingerprint(request: HttpRequest) -> str:
@@ -104,12 +106,13 @@ def _act(
     request: ApiRequest, row: ApiAnswer, act: Callable[[], HttpResponseBase], secret: ShownOnce | None
 ) -> HttpResponseBase:
     mine = ApiAnswer.objects.filter(pk=row.pk, claim=row.claim)
+    begun = _project(request)
     try:
         with transaction.atomic():
             response = act()
             if response.status_code >= 400:
                 transaction.set_rollback(True)
-            elif not mine.update(**_columns(request, response, secret)):
+            elif not mine.update(**_columns(request, response, secret, begun)):
                 raise Problem(409, "in-progress", _("Another request with this Idempotency-Key took over."))
     except BaseException:
         mine.delete()
@@ -117,17 +120,27 @@ def _act(
     if response.status_code >= 500 or response.status_code in _PASSING:
         mine.delete()
     elif response.status_code >= 400:
-        mine.update(**_columns(request, response, None))
+        mine.update(**_columns(request, response, None, begun))
     return response
 
 
-def _columns(request: ApiRequest, response: HttpResponseBase, secret: ShownOnce | None) -> dict[str, object]:
-    assert isinstance(response, HttpResponse)  # Only reads are streamed.
+def _project(request: ApiRequest) -> Project | None:
     slug = request.resolver_match.kwargs.get("slug") if request.resolver_match else None
+    return Project.objects.filter(slug=slug).first() if slug else None
+
+
+def _columns(
+    request: ApiRequest, response: HttpResponseBase, secret: ShownOnce | None, begun: Project | None
+) -> dict[str, object]:
+    """What to store of an answer: nothing that it says if notes of its project were erased since `begun` was read."""
+    assert isinstance(response, HttpResponse)  # Only reads are streamed.
+    project = _project(request)
+    if project is not None and begun is not None and project.erasures != begun.erasures:
+        return {"status": response.status_code, "sealed": None, "fingerprint": "", "project": project}
     said: dict[str, object] = {"headers": dict(response.headers), "body": base64.b64encode(response.content).decode()}
     if secret is not None and json.loads(response.content)[secret.field]:
         said = {"shown_once": True}
-    project = Project.objects.filter(slug=slug).first() if slug else None
+    said["entered"] = request.entered
     # With the key of the project, which is deleted with the project.
     sealed = (
         project_key(project).seal(said) if project else instance_fernet(_PURPOSE).encrypt(json.dumps(said).encode())
@@ -135,7 +148,7 @@ def _columns(request: ApiRequest, response: HttpResponseBase, secret: ShownOnce 
     return {"status": response.status_code, "sealed": sealed, "project": project}
 
 
-def _again(row: ApiAnswer, secret: ShownOnce | None) -> HttpResponse:
+def _again(request: ApiRequest, row: ApiAnswer, secret: ShownOnce | None) -> HttpResponse:
     """Return the stored answer. Raises Problem (409) where it was not stored, or was deleted."""
     if row.sealed is None:
         raise Problem(
@@ -147,6 +160,8 @@ def _again(row: ApiAnswer, secret: ShownOnce | None) -> HttpResponse:
     said = (
         project_key(row.project_id).open(sealed) if row.project_id else json.loads(opened_by_instance(_PURPOSE, sealed))
     )
+    for slug, right in said["entered"]:
+        enter(request, slug, Can(right))
     if "shown_once" in said:
         done = _("The request was carried out. Its answer had a secret that is shown only once and is not stored.")
         raise Problem(409, "shown-once", f"{done} {secret.again}" if secret else done)
