@@ -51,11 +51,11 @@ NO_TESTS = 5
 # so that both cores have work until the end. See `pytest --help`.
 PARTS = {
     "no database": "plain",
-    "SQLite, a to g": "first",
     "processes": "first-running",
+    "SQLite, a to g": "first",
+    "PostgreSQL": "second",
     "SQLite, h to z": "first-rest",
     "browser": "first-browser",
-    "PostgreSQL": "second",
 }
 # With all at once on two cores, tests take a fifth more processor time: they take the caches from each other.
 AT_A_TIME = 3

@@ -79,6 +79,7 @@ def test_bf16_predicts_the_same_spans(learned: Callable[..., Any], kind: str, mo
     assert in_bf16[0] == NOTE[1]
 
 
+@pytest.mark.nightly
 @EITHER
 def test_training_in_bf16_learns_the_note(learned: Callable[..., Any], kind: str) -> None:
     """The weights differ from those in single precision, so bf16 was used."""

@@ -24,8 +24,9 @@ from tests.browser.kept import Kept, keeping
 from tests.chromium import chromium
 from tests.waiting import STEP, Patience, in_browser
 
-# Pages of one context share a process, so that each has the compiled scripts of the one before.
-ARGS = ["--no-sandbox", "--process-per-site"]
+# Pages of one context share a process, so that each has the compiled scripts of the one before. Without a graphics
+# card, Chromium would imitate one.
+ARGS = ["--no-sandbox", "--process-per-site", "--disable-gpu", "--disable-gpu-compositing"]
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 VIOLATIONS = {"resultTypes": ["violations"], "preload": False}
 FRAME = (".site-head", ".site-foot")

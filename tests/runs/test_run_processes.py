@@ -147,6 +147,7 @@ def test_the_worker_that_has_the_run_is_killed_and_its_helpers_are_paused(shared
 
 
 # ── The libraries of a model ─────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.nightly
 def test_the_process_that_computed_is_gone_and_its_parent_never_loaded_torch(processes):
     """A waiting worker holds no GPU: CUDA does not survive a fork, so only the forked process may initialize it."""
     pytest.importorskip("torch")

@@ -237,6 +237,7 @@ def test_what_is_wrong_with_a_language_model_is_said_beside_it(world, manager, l
     assert refused(world, "This project has no character language model", **given) == "characters"
 
 
+@pytest.mark.nightly
 def test_from_the_form_with_two_seeds_to_a_run(world, manager, language, vectors):
     """The stack is words and characters; the page shows both models' figures together, and warns without the file."""
     form = {"gold": 1, "algorithm": "stacked:sgd", "iterations": 15, "grouping": 4, "runs": 2, "name": "it"}

@@ -188,6 +188,7 @@ def test_a_file_that_grows_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     assert said(refused("docbin", {"a.spacy": zlib.compress(bytes(1 << 25))})) == [(None, "size")]
 
 
+@pytest.mark.nightly
 def test_many_notes_are_written_and_read_at_flat_memory(tmp_path: Path) -> None:
     path = tmp_path / "train.spacy"
     tracemalloc.start()

@@ -244,6 +244,7 @@ def test_grouping() -> None:
     assert [(problem.file, problem.code) for problem in problems] == [("b.txt", "unknown file")]
 
 
+@pytest.mark.nightly
 def test_many_notes_are_written_and_read_at_flat_memory(tmp_path: Path) -> None:
     path = tmp_path / "train.parquet"
     before = pyarrow.total_allocated_bytes()
