@@ -52,6 +52,11 @@ FORMATS: Final[dict[str, Format]] = {
 }
 """All formats by name, as used for `--format`."""
 
+QUOTING: Final = frozenset(
+    {"brat", "i2b2", "bioc", "bioc-json", "label-studio", "prodigy", "web-annotation", "csv", "xlsx"}
+)
+"""Formats whose files quote the texts of spans, so that spans can be moved to them."""
+
 DETECT: Final = "auto"
 """The choice of the format that the files are in."""
 _LOOKED_AT: Final = 50
@@ -87,11 +92,6 @@ def claiming(found: Sequence[Head]) -> str:
 def detected(names: Iterable[str], files: Files) -> str:
     """The format that `claiming` finds for files."""
     return claiming(heads(names, files))
-
-
-def reader(name: str, *, repair: bool = False) -> Format:
-    """The format for reading. With `repair`, spans are moved to their quotes if the format has quotes (brat)."""
-    return BratFormat(repair=True) if repair and name == "brat" else FORMATS[name]
 
 
 def writer(name: str, *, sentences: bool = False, spaced: bool = False, tokenizer: Tokenizer = tokenize) -> Format:

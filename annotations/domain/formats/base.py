@@ -248,11 +248,26 @@ def split_names(names: Iterable[str], extensions: Iterable[str]) -> tuple[dict[s
     return notes, problems
 
 
+class AcceptedLabels(dict[str, str]):
+    """The labels that an import accepts, as `InputFormat.read_many` takes them, and how it takes spans.
+
+    Spans of the `skipped` codes are left out and counted, whatever is wrong with them. With `repair`, a span whose
+    quote is elsewhere nearby is moved there, with a warning.
+    """
+
+    def __init__(self, labels: Mapping[str, str], *, skipped: Iterable[str] = (), repair: bool = False) -> None:
+        super().__init__(labels)
+        self.skipped = frozenset(skipped)
+        self.repair = repair
+
+
 class LabelFinder:
     """Finds the code for a label name in a file; exact matches win over matches with other case."""
 
     def __init__(self, labels: Mapping[str, str]) -> None:
         self._labels = labels
+        self.skipped = labels.skipped if isinstance(labels, AcceptedLabels) else frozenset[str]()
+        self.repair = isinstance(labels, AcceptedLabels) and labels.repair
         self._folded: dict[str, str] | None = None
 
     def __call__(self, name: str) -> str | None:

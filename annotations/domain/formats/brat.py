@@ -11,11 +11,11 @@ reported.
 """
 
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from annotations.domain.formats.base import (
@@ -30,7 +30,7 @@ from annotations.domain.formats.base import (
 from annotations.domain.formats.brat_config import annotation_conf, visual_conf
 from annotations.domain.formats.giving import attribute_value, attribute_words
 from annotations.domain.formats.pieces import joined, split_message
-from annotations.domain.formats.quotes import MOVED, Miss, find_near
+from annotations.domain.formats.quotes import Misplaced, place
 from annotations.domain.formats.spacing import (
     MAP,
     NONE,
@@ -71,14 +71,13 @@ _NOT_IMPORTED: Final = {
 class BratFormat:
     """Reads and writes brat standoff. Spans and their attributes are imported; each other annotation gives a warning.
 
-    With `repair`, a span whose quote is elsewhere nearby is moved there, with a warning. With `spaced`, a space is
-    written where a span begins or ends inside a token; the offset map beside the files makes them readable again.
+    With `spaced`, a space is written where a span begins or ends inside a token; the offset map beside the files makes
+    them readable again.
     """
 
     name = "brat"
 
-    def __init__(self, *, repair: bool = False, spaced: bool = False, tokenizer: Tokenizer = tokenize) -> None:
-        self._repair = repair
+    def __init__(self, *, spaced: bool = False, tokenizer: Tokenizer = tokenize) -> None:
         self._spaced = spaced
         self._tokenizer = tokenizer
 
@@ -103,13 +102,14 @@ class BratFormat:
         file = note.parts.get("ann")
         if file is None:
             return restored(ParsedNote(note.name, text, None), note, files)
-        reader = _Reader(text, file, LabelFinder(labels), repair=self._repair)
+        reader = _Reader(text, file, LabelFinder(labels))
         reader.read(decode_utf8(files.load(file), file).removeprefix("\ufeff"))
         if reader.spaced and MAP not in note.parts:
             reader.problems.append(map_missing(note.name, file))
         if reader.problems:
             raise NoteError(reader.problems)
-        return restored(ParsedNote(note.name, text, reader.found(), reader.warnings), note, files)
+        found = ParsedNote(note.name, text, reader.found(), reader.warnings, skipped=dict(reader.skipped))
+        return restored(found, note, files)
 
     def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
         """See `Format.read_many`."""
@@ -185,11 +185,10 @@ def fragments(text: str, start: int, end: int) -> list[tuple[int, int]]:
 class _Reader:
     """Reads one annotation file, and collects all its problems."""
 
-    def __init__(self, text: str, file: str, find_label: LabelFinder, *, repair: bool = False) -> None:
+    def __init__(self, text: str, file: str, find_label: LabelFinder) -> None:
         self.text = text
         self.file = file
         self.find_label = find_label
-        self.repair = repair
         self.spaced = False
         # Start, end and code as plain tuples: collecting and sorting them takes a third of the time of spans.
         self.spans: set[tuple[int, int, str]] = set()
@@ -198,7 +197,8 @@ class _Reader:
         # The spans of each annotation: one, and more than one if it is discontinuous.
         self._ids: dict[str, list[tuple[int, int, str]]] = {}
         self._line = 0
-        self._misplaced: list[_Misplaced] = []
+        self._misplaced: list[Misplaced] = []
+        self.skipped: Counter[str] = Counter()
         self._attributes: list[_Attribute] = []
         self._held: dict[tuple[int, int, str], dict[str, str | bool]] = {}
 
@@ -207,7 +207,8 @@ class _Reader:
             return
         for self._line, row in enumerate(annotations.split("\n"), 1):
             self._read_line(row.removesuffix("\r"))
-        self._place()
+        if self._misplaced:
+            place(self.text, self._misplaced, [span[0] for span in self.spans], warn=self._warn, refuse=self._refuse)
         for attribute in self._attributes:
             self._attach(attribute)
 
@@ -239,11 +240,11 @@ class _Reader:
             for each in sorted(self.spans)
         ]
 
-    def _refuse(self, code: str, message: str) -> None:
-        self.problems.append(Problem(self.file, self._line, code, message))
+    def _refuse(self, code: str, message: str, line: int | None = None) -> None:
+        self.problems.append(Problem(self.file, line or self._line, code, message))
 
-    def _warn(self, code: str, message: str) -> None:
-        self.warnings.append(Problem(self.file, self._line, code, message))
+    def _warn(self, code: str, message: str, line: int | None = None) -> None:
+        self.warnings.append(Problem(self.file, line or self._line, code, message))
 
     def _read_line(self, row: str) -> None:
         """Read a line of any kind."""
@@ -305,20 +306,24 @@ class _Reader:
         code = self.find_label(label)
         if code is None:
             self._refuse("label", self.find_label.unknown(label))
+        elif code in self.find_label.skipped:
+            self.skipped[code] += 1
+            return
         if not self._in_order(pieces):
             return
-        if self.repair and not (pieces[-1][1] <= len(self.text) and self._is_quoted(pieces, quote)):
-            self._misplaced.append(_Misplaced(pieces[0][0], pieces[-1][1], self._line, code, quote, spans))
+        if self.find_label.repair and not (pieces[-1][1] <= len(self.text) and self._is_quoted(pieces, quote)):
+            keep = partial(self._keep, code=code, spans=spans, line=self._line)
+            self._misplaced.append(Misplaced(pieces[0][0], pieces[-1][1], quote, self._line, keep))
         elif self._fits(pieces) and self._quoted(pieces, quote):
             parts = joined(self.text, pieces)
             if len(parts) > 1:
                 self._warn("discontinuous", split_message(len(parts)))
             for part in parts:
-                self._keep(*part, code, spans)
+                self._keep(*part, code, spans, self._line)
 
-    def _keep(self, start: int, end: int, code: str | None, spans: list[tuple[int, int, str]]) -> None:
+    def _keep(self, start: int, end: int, code: str | None, spans: list[tuple[int, int, str]], line: int) -> None:
         """Keep a span of an annotation without white space at its ends, or report why it can't be kept."""
-        text = self.text
+        text, self._line = self.text, line
         if text[start] in WHITE_SPACE or text[end - 1] in WHITE_SPACE:
             given = f"{start}-{end}"
             start, end = trim(text, start, end)
@@ -333,30 +338,6 @@ class _Reader:
             self._warn("twice", f"The span {start}-{end} {code} occurs twice and is imported once.")
         self.spans.add(span)
         spans.append(span)
-
-    def _place(self) -> None:
-        """Move the misplaced spans to their quotes, in text order: offsets are often wrong by the same number.
-
-        The number is that of the span before; after a span in its place it is 0.
-        """
-        if not self._misplaced:
-            return
-        right = sorted(start for start, _, _ in self.spans)
-        before, shift = 0, 0
-        for span in sorted(self._misplaced, key=lambda each: (each.start, each.end, each.line)):
-            if bisect_left(right, before) < bisect_left(right, span.start):
-                shift = 0
-            self._line = span.line
-            found = find_near(self.text, span.quote, span.start + shift)
-            if isinstance(found, Miss):
-                differs = f"The text at {span.start}-{span.end} differs from the quote in this line."
-                self._refuse("quote", f"{differs} {found}")
-                continue
-            start, end = found
-            before, shift = span.start, start - span.start
-            given = f"{span.start}-{span.end}"
-            self._warn(MOVED, f"The text of the span {given} stands at {start}-{end}; the span was moved there.")
-            self._keep(start, end, span.code, span.spans)
 
     def _in_order(self, pieces: Sequence[tuple[int, int]]) -> bool:
         before = 0
@@ -385,21 +366,6 @@ class _Reader:
 
     def _is_quoted(self, pieces: Sequence[tuple[int, int]], quote: str) -> bool:
         return same_quote(" ".join([self.text[start:end] for start, end in pieces]), quote)
-
-
-@dataclass(frozen=True, slots=True)
-class _Misplaced:
-    """An annotation whose quote doesn't stand at its offsets; `code` is None for an unknown label.
-
-    Its span is added to `spans` once it is found.
-    """
-
-    start: int
-    end: int
-    line: int
-    code: str | None
-    quote: str
-    spans: list[tuple[int, int, str]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,6 +183,8 @@ def _parts(file: str, data: bytes) -> _Parts:
 
 
 def _take(each: _Annotation, nodes: Mapping[str, int], taker: SpanTaker) -> None:
+    if taker.skips(each.type):
+        return
     missing = [key for key in (each.start, each.end) if key not in nodes]
     if missing:
         shown = missing[0] if _ID.fullmatch(missing[0]) else "?"

@@ -17,7 +17,6 @@ from typing import Final
 from annotations.domain.formats.base import LabelFinder, Loss, OutNote
 from annotations.domain.formats.counting import counts_utf16
 from annotations.domain.formats.giving import attribute_value, attribute_words, given_spans
-from annotations.domain.formats.pieces import discontinuous, first_gap
 from annotations.domain.formats.taking import SpanTaker, whole
 from annotations.domain.formats.xml_notes import XmlNoteFormat
 from annotations.domain.formats.xml_reading import parse, restored
@@ -26,6 +25,8 @@ from annotations.domain.notes import NoteError, ParsedNote, Problem
 
 _CLAIM: Final = re.compile(rb"<(?:deIdi2b2|MEDDOCAN)\b|<[A-Za-z_][\w.-]*>\s*<TEXT>")
 _SPANS: Final = re.compile(r"[0-9]{1,12}~[0-9]{1,12}(,[0-9]{1,12}~[0-9]{1,12})*")
+_NOWHERE: Final = re.compile(r"-1~-1(,-1~-1)*|~")
+"""What MAE 2 writes for a tag of the whole note."""
 _OWN: Final = frozenset({"id", "start", "end", "text", "type", "comment", "docid", "spans"})
 """Names of the attributes that the format has itself, in lower case."""
 
@@ -143,8 +144,8 @@ def _label(tag: _Tag) -> str:
 
 def _is_span(tag: _Tag) -> bool:
     """Whether a tag has a place in the text; tags of the whole note have none, or -1."""
-    if tag.get("spans"):
-        return True
+    if spans := tag.get("spans"):
+        return not _NOWHERE.fullmatch(spans)
     return not (tag.get("start") in (None, "-1") and tag.get("end") in (None, "-1"))
 
 
@@ -159,33 +160,31 @@ def _note(name: str, file: str, parts: _Parts, find_label: LabelFinder) -> Parse
             continue
         if tag.get("comment"):
             taker.not_kept("Comments are not imported.", tag.line)
-        bounds = _bounds(tag, taker)
-        if bounds:
+        if taker.skips(_label(tag)):
+            continue
+        pieces = _pieces(tag, taker)
+        if pieces:
             held = {
                 key: attribute_value(word)
                 for key, word in tag.attributes.items()
                 if word and key.lower() not in _OWN and "}" not in key
             }
-            taker.take(_label(tag), *bounds, line=tag.line, quote=tag.get("text"), attributes=held)
+            taker.take_pieces(_label(tag), pieces, line=tag.line, quote=tag.get("text"), attributes=held)
     note = taker.note(name)
     note.text = restored(text, parts.replaced, file)
     return note
 
 
-def _bounds(tag: _Tag, taker: SpanTaker) -> tuple[object, object] | None:
-    """The bounds of a tag as the file gives them; None after a problem was reported."""
+def _pieces(tag: _Tag, taker: SpanTaker) -> list[tuple[object, object]]:
+    """The bounds of the pieces of a tag as the file gives them; none after a problem was reported."""
     given = tag.get("spans")
     if not given:
-        return tag.get("start"), tag.get("end")
+        return [(tag.get("start"), tag.get("end"))]
     if not _SPANS.fullmatch(given):
         message = "The attribute “spans” is not valid. Expected: “start~end”, with “,” between pieces."
         taker.refuse("offsets", message, tag.line)
-        return None
-    pieces = [(int(piece.partition("~")[0]), int(piece.partition("~")[2])) for piece in given.split(",")]
-    if gap := first_gap(taker.text, pieces):
-        taker.refuse("discontinuous", discontinuous(gap), tag.line)
-        return None
-    return pieces[0][0], pieces[-1][1]
+        return []
+    return [(piece.partition("~")[0], piece.partition("~")[2]) for piece in given.split(",")]
 
 
 def _quoted(tags: Iterable[_Tag]) -> Iterator[tuple[int, int, str]]:

@@ -20,11 +20,6 @@ def first_gap(text: str, pieces: Sequence[Bounds]) -> Bounds | None:
     return None
 
 
-def discontinuous(gap: Bounds) -> str:
-    """The error message for a discontinuous span."""
-    return f"Discontinuous spans are not supported: the gap {gap[0]}-{gap[1]} is not a line break."
-
-
 def joined(text: str, pieces: Sequence[Bounds]) -> list[Bounds]:
     """The spans that pieces make, in order: more than one if they are discontinuous. Touching pieces are one span."""
     spans = [pieces[0]]

@@ -1,16 +1,20 @@
 """Find the text that an annotation quotes near offsets where it doesn't stand.
 
 Source of the idea: the error corrector for i2b2 files (Catelli 2021, section 3.1.1). A place is taken only if nothing
-else nearby could be meant.
+else nearby could be meant. Offsets that count line ends or wide characters in another way are moved as a whole first.
 """
 
 import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, Protocol
 
 from annotations.domain.characters import is_digit
 from annotations.domain.spans import Bounds
 from annotations.domain.tokens import Parts
+from annotations.domain.utf16 import Utf16
 from annotations.domain.whitespace import WHITE_SPACE
 
 NEAR: Final = 100
@@ -29,6 +33,64 @@ class Miss(StrEnum):
 
     ABSENT = f"It was not found within {NEAR} characters."
     AMBIGUOUS = f"It occurs more than once within {NEAR} characters."
+
+
+@dataclass(frozen=True, slots=True)
+class Misplaced:
+    """A span whose quote doesn't stand at its offsets (code points); `keep` takes it at its place."""
+
+    start: int
+    end: int
+    quote: str
+    line: int | None
+    keep: Callable[[int, int], None]
+
+
+class Report(Protocol):
+    """Reports a problem or a warning: its code, its message, and its line."""
+
+    def __call__(self, code: str, message: str, line: int | None = None) -> None: ...
+
+
+def place(text: str, misplaced: Iterable[Misplaced], right: Iterable[int], *, warn: Report, refuse: Report) -> None:
+    """Move misplaced spans to their quotes, in text order: offsets are often wrong by the same number.
+
+    The number is that of the span before; after a span in its place it is 0. `right` are the starts of these spans.
+    """
+    spans = sorted(misplaced, key=lambda each: (each.start, each.end, each.line or 0))
+    drift = _drift(text, spans)
+    starts = sorted(right)
+    before, shift = 0, 0
+    for span in spans:
+        if bisect_left(starts, before) < bisect_left(starts, span.start):
+            shift = 0
+        expected = drift(span.start)
+        found = find_near(text, span.quote, expected + shift)
+        if isinstance(found, Miss):
+            differs = f"The text at {span.start}-{span.end} differs from the text that the file gives for this span."
+            refuse("quote", f"{differs} {found}", span.line)
+            continue
+        start, end = found
+        before, shift = span.start, start - expected
+        given = f"{span.start}-{span.end}"
+        warn(MOVED, f"The text of the span {given} stands at {start}-{end}; the span was moved there.", span.line)
+        span.keep(start, end)
+
+
+def _drift(text: str, spans: Sequence[Misplaced]) -> Callable[[int], int]:
+    """Where offsets lead that count line ends or wide characters otherwise: as most spans say, or nowhere else."""
+    pairs = [match.start() for match in re.finditer("\r\n", text)]
+    # Offsets of the line feeds if the pair counts as one character, and of those that are alone if they count as two.
+    single = [at - number for number, at in enumerate(pairs)]
+    double = [match.start() + number + 1 for number, match in enumerate(re.finditer("(?<!\r)\n", text))]
+    wide = Utf16(text)
+    ways: list[Callable[[int], int]] = [
+        lambda offset: offset,
+        lambda offset: offset + bisect_left(single, offset),
+        lambda offset: offset - bisect_left(double, offset),
+        lambda offset: offset if (found := wide.points(offset)) is None else found,
+    ]
+    return max(ways, key=lambda way: sum(text.startswith(span.quote, way(span.start)) for span in spans))
 
 
 def find_near(text: str, quote: str, expected: int) -> Bounds | Miss:

@@ -1,10 +1,14 @@
 """The one rule by which readers of files take a span: label, offsets, quote, white space, duplicates."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from annotations.domain.formats.base import LabelFinder
+from annotations.domain.formats.pieces import joined, split_message
+from annotations.domain.formats.quotes import Misplaced, place
 from annotations.domain.notes import NoteError, ParsedNote, Problem
 from annotations.domain.segments import BREAK
 from annotations.domain.spans import Bounds, Span
@@ -43,6 +47,16 @@ class SpanTaker:
         self._length = self._units.length if self._units else len(text)
         self._spans: dict[tuple[int, int, str], Span] = {}
         self._said: set[str] = set()
+        self._skipped: Counter[str] = Counter()
+        self._misplaced: list[Misplaced] = []
+
+    def skips(self, label: object) -> bool:
+        """Whether the spans of a label are left out; this one is then counted."""
+        code = self._find_label(label) if isinstance(label, str) and self._find_label.skipped else None
+        if code is None or code not in self._find_label.skipped:
+            return False
+        self._skipped[code] += 1
+        return True
 
     def take(
         self,
@@ -62,19 +76,69 @@ class SpanTaker:
         count as equal to each other and to a space. White space at the ends is removed with the warning “trimmed”, and
         of equal spans with the same label the first is taken with the warning “twice”.
         """
-        code = self._code(label, line)
-        bounds = self._bounds(start, end, line)
-        if bounds is None:
+        self.take_pieces(
+            label, [(start, end)], line=line, quote=quote, attributes=attributes, confidence=confidence, source=source
+        )
+
+    def take_pieces(
+        self,
+        label: object,
+        pieces: Sequence[tuple[object, object]],
+        *,
+        line: int | None = None,
+        quote: str | None = None,
+        attributes: Mapping[str, str | bool] | None = None,
+        confidence: float | None = None,
+        source: str = "",
+    ) -> None:
+        """Take a span that a file gives in pieces. Each part of a discontinuous one becomes a span, with a warning."""
+        if self.skips(label):
             return
-        first, past = bounds
-        text = self.text
-        if quote is not None and not self._same(text[first:past], quote):
+        code = self._code(label, line)
+        held = tuple(sorted(attributes.items())) if attributes else ()
+        keep = partial(self._keep, line=line, code=code, confidence=confidence, source=source, held=held)
+        if quote and self._find_label.repair and (misplaced := self._misplaced_as(pieces, quote, line, keep)):
+            self._misplaced.append(misplaced)
+            return
+        bounds = [found for piece in pieces if (found := self._bounds(*piece, line))]
+        if len(bounds) < len(pieces):
+            return
+        parts = bounds if len(bounds) == 1 else joined(self.text, sorted(bounds))
+        if quote is not None and not self._quoted(parts, quote):
             message = (
-                f"The text at {start}-{end} differs from the text that the file gives for this span. "
+                f"The text at {pieces[0][0]}-{pieces[-1][1]} differs from the text that the file gives for this span. "
                 f"Check that the text is unchanged and that offsets count {self._counted()}."
             )
             self.refuse("quote", message, line)
             return
+        if len(parts) > 1:
+            self.warn("discontinuous", split_message(len(parts)), line)
+        for start, end in parts:
+            keep(start, end)
+
+    def _quoted(self, parts: Sequence[Bounds], quote: str) -> bool:
+        """Whether a quote is that of a span. Programs join the parts of a discontinuous one by spaces or dots."""
+        if len(parts) == 1:
+            return self._same(self.text[slice(*parts[0])], quote)
+        return _letters("".join(self.text[start:end] for start, end in parts)) == _letters(quote)
+
+    def _misplaced_as(
+        self, pieces: Sequence[tuple[object, object]], quote: str, line: int | None, keep: Callable[[int, int], None]
+    ) -> Misplaced | None:
+        """The span that is to be moved; None if its quote stands at its offsets, or these are no offsets at all."""
+        first, past = whole(pieces[0][0]), whole(pieces[-1][1])
+        if first is None or past is None or len(pieces) > 1 or not 0 <= first < past:
+            return None
+        start, end = (self._units.points(at) if self._units else at for at in (first, past))
+        if start is not None and end is not None and end <= len(self.text) and self._same(self.text[start:end], quote):
+            return None
+        return Misplaced(first if start is None else start, past if end is None else end, quote, line, keep)
+
+    def _keep(
+        self, first: int, past: int, *, line: int | None, code: str | None, confidence: float | None, source: str,
+        held: tuple[tuple[str, str | bool], ...],
+    ) -> None:  # fmt: skip
+        text, start, end = self.text, first, past
         if text[first] in WHITE_SPACE or text[past - 1] in WHITE_SPACE:
             first, past = trim(text, first, past)
             if first == past:
@@ -87,7 +151,6 @@ class SpanTaker:
         if (first, past, code) in self._spans:
             self.warn("twice", f"The span {start}-{end} {code} occurs twice and is imported once.", line)
             return
-        held = tuple(sorted(attributes.items())) if attributes else ()
         self._spans[first, past, code] = Span(first, past, code, confidence, source, attributes=held)
 
     def refuse(self, code: str, message: str, line: int | None = None) -> None:
@@ -106,9 +169,12 @@ class SpanTaker:
 
     def note(self, name: str, *, patient_id: str = "") -> ParsedNote:
         """The note with its spans in text order. Raises NoteError with all problems, if there are any."""
+        if self._misplaced:
+            place(self.text, self._misplaced, [key[0] for key in self._spans], warn=self.warn, refuse=self.refuse)
         if self.problems:
             raise NoteError(self.problems)
-        return ParsedNote(name, self.text, [self._spans[key] for key in sorted(self._spans)], self.warnings, patient_id)
+        spans = [self._spans[key] for key in sorted(self._spans)]
+        return ParsedNote(name, self.text, spans, self.warnings, patient_id, dict(self._skipped))
 
     def _code(self, label: object, line: int | None) -> str | None:
         if not isinstance(label, str):
@@ -150,6 +216,10 @@ class SpanTaker:
 
     def _counted(self) -> str:
         return "UTF-16 code units" if self._counts_units else "characters (code points)"
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
 
 
 def same_quote(found: str, quote: str) -> bool:

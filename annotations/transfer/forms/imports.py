@@ -198,7 +198,8 @@ class UploadForm(DocumentsForm, AuthorForm):
         label=_("Move spans whose quoted text is found nearby"),
         required=False,
         help_text=_(
-            "For brat files with wrong offsets; the report lists every moved span. Otherwise the note is refused."
+            "For files that quote spans (brat, i2b2, BioC and others); moved spans are listed. Otherwise the note is "
+            "refused."
         ),
     )
 

@@ -17,6 +17,7 @@ from annotations.core.label_lock import keep_labels
 from annotations.core.labels import labels_of_today
 from annotations.domain.attributes import AttributeDef, fitting
 from annotations.domain.documents.base import DOCUMENTS
+from annotations.domain.formats.base import AcceptedLabels
 from annotations.domain.hashing import text_sha256
 from annotations.domain.labels import ascii_code
 from annotations.domain.notes import ParsedNote, Problem
@@ -97,8 +98,7 @@ class ImportContext:
     author: Author | None
     language: str
     take_duplicates: bool
-    repair_offsets: bool
-    labels: dict[str, str]
+    labels: AcceptedLabels
     label_ids: dict[str, int]
     attributes: dict[int, tuple[AttributeDef, ...]]
     choices: Choices
@@ -159,8 +159,11 @@ def import_context(
         author=author,
         language=row.language or row.project.language,
         take_duplicates=row.take_duplicates,
-        repair_offsets=row.repair_offsets,
-        labels=labels,
+        labels=AcceptedLabels(
+            labels,
+            skipped=(name for name, choice in choices.items() if choice["do"] == "skip"),
+            repair=row.repair_offsets,
+        ),
         label_ids=ids,
         attributes=definitions_by_label(row.project_id),
         choices=choices,

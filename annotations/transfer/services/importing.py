@@ -28,7 +28,8 @@ from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import open_stored
 from annotations.core.suggested_notes import add_notes, forget_notes
 from annotations.core.suggested_strings import add_strings, remove_strings, tally_of
-from annotations.domain.notes import ParsedNote
+from annotations.domain.formats import QUOTING
+from annotations.domain.notes import ParsedNote, Problem
 from annotations.domain.strings import string_key
 from annotations.models import AnnotationSet, Assignment, Author, Document, Import, Label, Project, Span, User
 from annotations.projects.services.assigning import assign_new_notes
@@ -197,6 +198,11 @@ def _run(
     groups, strays = grouped(row.format, source)
     if row.notes_done == 0:
         context.report.refuse_files(strays)
+        if row.repair_offsets and row.main_format not in QUOTING:
+            message = gettext(
+                "Files in this format don't quote the text of their spans, so no span can be moved to it."
+            )
+            context.report.warn([Problem(row.format, None, "repair", message)])
     seen: dict[str, str] = {}
     total = total_of(row, groups)
     progress(row.notes_done, total)

@@ -13,7 +13,7 @@ from annotations.domain.documents.cleaning import ALL_RULES, Rule
 from annotations.domain.documents.encodings import python_name
 from annotations.domain.documents.extracting import Extractor
 from annotations.domain.documents.importing import DocumentsFormat, MixedFormat
-from annotations.domain.formats import DETECT, FORMATS, claiming, heads, reader
+from annotations.domain.formats import DETECT, FORMATS, claiming, heads
 from annotations.domain.formats.base import InputFormat
 from annotations.models import Import
 from annotations.transfer.services.sources import Source
@@ -81,11 +81,11 @@ def check_reading(encoding: str, no_cleanup: Sequence[str]) -> None:
 def opened_format(row: Import, limits: Limits | None = None) -> Iterator[InputFormat]:
     """The format of an import for reading, with its options. `limits` are those of documents."""
     if not row.has_documents:
-        yield reader(row.format, repair=row.repair_offsets)
+        yield FORMATS[row.format]
         return
     with Extractor(limits) as extractor:
         rules = ALL_RULES - set(map(Rule, row.no_cleanup))
         language = row.language or row.project.language
         documents = DocumentsFormat(extractor, encoding=row.encoding, rules=rules, language=language)
         main = row.format.removesuffix(MIXED)
-        yield documents if main == DOCUMENTS else MixedFormat(reader(main, repair=row.repair_offsets), documents)
+        yield documents if main == DOCUMENTS else MixedFormat(FORMATS[main], documents)

@@ -141,9 +141,9 @@ def kept_notes(context: ImportContext, notes: Iterable[ParsedNote | NoteError]) 
 
 def _skip(context: ImportContext, note: ParsedNote) -> None:
     """Take the spans out whose labels are to be skipped, and count them."""
-    skipped = {name for name, choice in context.choices.items() if choice["do"] == "skip"}
+    skipped = context.labels.skipped
     if skipped and note.spans is not None:
-        note.skipped = Counter(span.label for span in note.spans if span.label in skipped)
+        note.skipped = Counter(note.skipped) + Counter(span.label for span in note.spans if span.label in skipped)
         note.spans = [span for span in note.spans if span.label not in skipped]
 
 

@@ -15,6 +15,7 @@ from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, paged, takes_uploads
 from annotations.domain.files.csv_lines import csv_line
+from annotations.domain.formats import QUOTING
 from annotations.domain.names import shown
 from annotations.domain.notes import NoteError
 from annotations.models import Import
@@ -135,6 +136,7 @@ def import_preview(request: Request, slug: str, pk: int) -> HttpResponse:
             unknown = unknown_of(row)
             context |= {"unknown": unknown, "choices": LabelsForm(unknown=unknown, groups=label_groups(access.project))}
             context |= {"mappings": mappings_of(access.project) if unknown.rows else []}
+            context["quoting"] = row.main_format in QUOTING
             if row.labels_found and holds_spans(row.format):
                 whose, _colon, author = row.written_as.partition(":")
                 context["whose"] = AuthorForm(initial={"annotations": whose or "none", whose: author})

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.domain.formats import FORMATS
-from annotations.domain.formats.brat import BratFormat, fragments
+from annotations.domain.formats.base import AcceptedLabels
+from annotations.domain.formats.brat import fragments
 from annotations.domain.labels import CategoryDef, LabelDef, LabelSetDef
 from annotations.domain.notes import NoteError
 from annotations.domain.spans import Span
@@ -135,7 +136,7 @@ def test_attributes() -> None:
     assert said(note.warnings) == [(6, "twice")]
     # Spans that are trimmed, joined or moved keep theirs.
     rows = "T1\tNAME 3 9\t Anna \nT2\tNAME 4 8\tAnna\nT3\tDATE 100 107\tBianchi\nA1\tone T1\nA2\ttwo T2\nA3\tthree T3\n"
-    note = read_one(BratFormat(repair=True), ann(rows, TEXT + " " * 60 + "Bianchi"))
+    note = read_one("brat", ann(rows, TEXT + " " * 60 + "Bianchi"), AcceptedLabels(NAMES, repair=True))
     assert facts(note.spans) == [(4, 8, "NAME", (("one", True), ("two", True))), (101, 108, "DATE", (("three", True),))]
 
 

@@ -43,7 +43,12 @@ def test_spans_of_mae_2() -> None:
     tags = '<NAME id="N0" spans="0~4" text="Anna" TYPE="NAME"/>'
     tags += '<NAME id="N1" spans="0~4,5~9" text="Anna Neri" TYPE="ID-1"/>'
     assert read_one("i2b2", i2b2("Anna\nNeri", tags)).spans == [Span(0, 4, "NAME"), Span(0, 9, "ID-1")]
-    assert said(refused("i2b2", i2b2("Anna Neri", tags))) == [(5, "discontinuous")]
+    note = read_one("i2b2", i2b2("Anna Neri", tags))
+    assert note.spans == [Span(0, 4, "ID-1"), Span(0, 4, "NAME"), Span(5, 9, "ID-1")]
+    assert said(note.warnings) == [(5, "discontinuous")]
+    tags = '<NAME id="N0" spans="-1~-1" text="" /><NAME id="N1" spans="~" text=""/>'
+    note = read_one("i2b2", i2b2("Anna", tags))
+    assert (note.spans, said(note.warnings)) == ([], [(5, "not kept")])
     assert said(refused("i2b2", i2b2("Anna", '<NAME id="N0" spans="0-4" TYPE="NAME"/>'))) == [(5, "offsets")]
 
 

@@ -7,7 +7,6 @@ from typing import Final
 from annotations.domain.formats.base import LabelFinder
 from annotations.domain.formats.counting import Unit, misfits, points_of, size
 from annotations.domain.formats.giving import attribute_value
-from annotations.domain.formats.pieces import discontinuous, first_gap
 from annotations.domain.formats.taking import SpanTaker, whole
 from annotations.domain.formats.xml_reading import restored
 from annotations.domain.names import shown
@@ -100,18 +99,21 @@ def note_of(document: Document, numbered: str, file: str, find_label: LabelFinde
         taker.not_kept("Infons of documents and passages are not imported.", document.infons)
     points = points_of(placed.text, placed.unit)
     for annotation, given in zip(document.annotations, bounds, strict=True):
+        if taker.skips(annotation.infons.get(TYPE)):
+            continue
         if given is None:
             message = "The annotation has no valid location. Expected: offset and length as whole numbers."
             taker.refuse("offsets", message, annotation.line)
             continue
-        found = [(points(first - placed.base), points(past - placed.base)) for first, past in given]
+        counted = [(first - placed.base, past - placed.base) for first, past in given]
+        found = [(points(first), points(past)) for first, past in counted]
         pieces = [(start, end) for start, end in found if start is not None and end is not None]
-        if len(pieces) < len(found):
+        if len(pieces) < len(found) and find_label.repair:
+            _take(annotation, counted, taker)
+        elif len(pieces) < len(found):
             taker.refuse("outside", _outside(given, placed), annotation.line)
-        elif gap := first_gap(placed.text, pieces):
-            taker.refuse("discontinuous", discontinuous(gap), annotation.line)
         else:
-            _take(annotation, (pieces[0][0], pieces[-1][1]), taker)
+            _take(annotation, pieces, taker)
     note = taker.note(name)
     note.text = restored(note.text, document.replaced, file)
     return note
@@ -137,7 +139,7 @@ def _name(document: Document, numbered: str, taker: SpanTaker) -> str:
         return numbered
 
 
-def _take(annotation: Annotation, bounds: Bounds, taker: SpanTaker) -> None:
+def _take(annotation: Annotation, pieces: list[Bounds], taker: SpanTaker) -> None:
     attributes: dict[str, str | bool] = {}
     for key, value in annotation.infons.items():
         if value is True:
@@ -148,7 +150,7 @@ def _take(annotation: Annotation, bounds: Bounds, taker: SpanTaker) -> None:
             taker.not_kept(f"The infon “{shown(key)[:60]}” is not imported: it is not text.", annotation.line)
     label = attributes.pop(TYPE, None)
     quote = annotation.text if isinstance(annotation.text, str) else None
-    taker.take(label, *bounds, line=annotation.line, quote=quote, attributes=attributes)
+    taker.take_pieces(label, pieces, line=annotation.line, quote=quote, attributes=attributes)
 
 
 def _placed(document: Document, bounds: list[list[Bounds] | None], file: str) -> _Placed:

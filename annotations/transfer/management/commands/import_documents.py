@@ -84,7 +84,8 @@ class Command(JourneyCommand):
         parser.add_argument(
             "--repair-offsets",
             action="store_true",
-            help="In brat, move a span to its quoted text if that text is nearby. The report lists these spans.",
+            help="Move a span to its quoted text if that text is nearby, in brat, i2b2, BioC and others that quote it. "
+            "The report lists these spans.",
         )
 
         parser.add_argument(
