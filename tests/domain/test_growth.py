@@ -3,17 +3,20 @@
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
 from annotations.domain.leaks.gate import Gate
 from annotations.domain.leaks.needles import Needle
 from annotations.domain.leaks.shapes import full_dates, telephones
+from annotations.domain.notes import NoteError
 from annotations.domain.redaction.dates import read_dates
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.sentences import sentences
 from annotations.domain.surrogates.checking import unreserved
 from models_runtime.backends.rules.backend import RulesBackend
+from tests.domain.formats.helpers import WHOLE, read_all
 
 MOST, TRIES = 2.6, 5
 LENGTH = 8_000
@@ -62,3 +65,14 @@ def test_time_grows_with_the_text(reader):
         else:
             slow[token] = (round(short, 3), round(long, 3))
     assert slow == {}
+
+
+@pytest.mark.parametrize("kind", sorted(kind for kind, ending in WHOLE.items() if ending in ("xml", "xmi")))
+def test_time_grows_with_nested_elements(kind):
+    def read(text: str) -> None:
+        with suppress(NoteError):
+            read_all(kind, {f"a.{WHOLE[kind]}": text})
+
+    few, many = ("<a>" * depth + "</a>" * depth for depth in (10_000, 20_000))
+    ratio = min(seconds(read, many) / seconds(read, few) for _try in range(TRIES))
+    assert ratio <= MOST

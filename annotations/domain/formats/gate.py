@@ -128,7 +128,7 @@ class _Parts:
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         self.inside.append(name)
-        match self.inside[1:]:
+        match self.inside[1:5]:  # No case is deeper, and files may nest 200,000 elements.
             case ["TextWithNodes"]:
                 self.texts += 1
             case ["TextWithNodes", "Node"]:
@@ -146,7 +146,7 @@ class _Parts:
                 self.relations = self.relations or self.line
 
     def end(self, name: str) -> None:
-        if self.inside[1:] == ["AnnotationSet", "Annotation", "Feature"]:
+        if self.inside[1:5] == ["AnnotationSet", "Annotation", "Feature"]:
             self.annotations[-1].features["".join(self.words["Name"])] = "".join(self.words["Value"])
             self.words = {}
         self.inside.pop()
