@@ -36,8 +36,11 @@ Resource = Mapping[str, Any]
 def read(source: Source) -> Iterator[Draft | Result]:
     """A note for each DocumentReference of a file."""
     found = list(_resources(source))
-    binaries = {f"Binary/{each.get('id')}": each for _line, each in found if each.get("resourceType") == "Binary"}
-    references = [(line, each) for line, each in found if each.get("resourceType") == "DocumentReference"]
+    binaries: dict[str, Resource] = {}
+    for _line, each, address in found:
+        if each.get("resourceType") == "Binary":
+            binaries |= {f"Binary/{each.get('id')}": each, address: each}
+    references = [(line, each) for line, each, _url in found if each.get("resourceType") == "DocumentReference"]
     if not references:
         raise refused(
             source.name,
@@ -49,7 +52,8 @@ def read(source: Source) -> Iterator[Draft | Result]:
         yield from _read_reference(source, name, line, resource, binaries)
 
 
-def _resources(source: Source) -> Iterator[tuple[int | None, Resource]]:
+def _resources(source: Source) -> Iterator[tuple[int | None, Resource, str]]:
+    """Each resource with its line in NDJSON, and its address in a Bundle (`fullUrl`), by which others refer to it."""
     text, _found = decode(source.load(), source.encoding, "utf-8", file=source.name)
     try:
         whole = json.loads(text)
@@ -62,7 +66,7 @@ def _resources(source: Source) -> Iterator[tuple[int | None, Resource]]:
             raise refused(source.name, "json", "The file is no JSON. Export the resource again.", at) from None
         for number, line in lines:
             try:
-                yield number, _resource(json.loads(line))
+                yield number, _resource(json.loads(line)), ""
             except (ValueError, RecursionError):
                 message = "The line is no JSON. The file must be one JSON value, or one resource a line."
                 raise refused(source.name, "json", message, number) from None
@@ -70,9 +74,9 @@ def _resources(source: Source) -> Iterator[tuple[int | None, Resource]]:
     resource = _resource(whole)
     if resource.get("resourceType") == "Bundle":
         for entry in _dicts(resource, "entry"):
-            yield None, _resource(entry.get("resource"))
+            yield None, _resource(entry.get("resource")), str(entry.get("fullUrl") or "")
     else:
-        yield None, resource
+        yield None, resource, ""
 
 
 def _resource(value: Any) -> Resource:
@@ -127,8 +131,10 @@ def _data(attachment: Resource, binaries: Mapping[str, Resource]) -> bytes | str
     """The bytes of an attachment, or the sentence that says why there are none."""
     data = attachment.get("data")
     url = str(attachment.get("url") or "")
-    if data is None and (binary := binaries.get("/".join(url.rsplit("/", 2)[-2:]))):
-        data = binary.get("data")
+    if data is None and url:
+        # An address may name a version: “Binary/b9/_history/2”.
+        url = url.partition("/_history/")[0]
+        data = binaries.get(url, binaries.get("/".join(url.rsplit("/", 2)[-2:]), {})).get("data")
     if data is None:
         return (
             "Its attachment is an address, and nothing is fetched. Export it with the data."

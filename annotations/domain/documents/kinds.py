@@ -100,7 +100,7 @@ def kind_of(source: Source) -> Kind:
         return by_content
     named = ENDINGS.get(ending)
     if named is Kind.OMOP_CSV:
-        message = "The CSV is not the OMOP table NOTE: its first line must name the columns note_id and note_text."
+        message = "The CSV is no table of notes: its first line must name columns such as note_id and note_text."
         raise refused(source.name, "columns", message, 1)
     if named in (Kind.TEXT, Kind.HTML, Kind.MAIL, Kind.FHIR):
         return named

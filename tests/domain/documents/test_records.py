@@ -11,6 +11,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
+from annotations.domain.documents.importing import DocumentsFormat
 from fixtures.quality.written_documents import pdf
 from tests.domain.documents.helpers import found_in, mapped, read, refusal, results
 
@@ -50,6 +51,13 @@ def test_a_bundle_with_binaries():
     bundle = {"resourceType": "Bundle", "entry": [{"resource": each} for each in resources]}
     notes, _problems = found_in(results("b.json", json.dumps(bundle)))
     assert notes == [("b-00001", "one"), ("b-00002", "from the bundle")]
+    # By the address in the Bundle, which may be no id, or name a version
+    for url, address in (
+        ("urn:uuid:11111111-2222-3333-4444-555555555555", "urn:uuid:11111111-2222-3333-4444-555555555555"),
+        ("https://example.org/b", "https://example.org/b"), ("x", "Binary/b9/_history/2"),
+    ):  # fmt: skip
+        entries = [{"fullUrl": url, "resource": binary}, {"resource": reference({"url": address})}]
+        assert read("b.json", json.dumps({"resourceType": "Bundle", "entry": entries})).text == "from the bundle"
 
 
 def test_ndjson_goes_on_after_a_resource_that_cannot_be_read():
@@ -113,6 +121,22 @@ TABLES = [
 ]  # fmt: skip
 
 
+OTHER_TABLES = [
+    ("notes.csv", 'note_id,subject_id,charttime,text\n1,77,2101-02-03,"Seen by Dr Petrie\nin room 4"\n',
+     ("notes/1", "Seen by Dr Petrie\nin room 4", "77")),
+    ("NOTEEVENTS.csv", 'ROW_ID,SUBJECT_ID,CATEGORY,TEXT\n1,77,Nursing,"Seen"\n', ("NOTEEVENTS/1", "Seen", "77")),
+    ("a.tsv", '"Name"\t"Text"\nx/y\tSeen\n', ("a/x-y", "Seen", "")),
+    ("a.csv", "id;note\n7;Seen\n", ("a/7", "Seen", "")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "data", "note"), OTHER_TABLES)
+def test_a_table_with_other_columns(name, data, note):
+    assert DocumentsFormat().claims(name, data.encode())
+    found = read(name, data)
+    assert (found.name, found.text, found.patient_id) == note
+
+
 @pytest.mark.parametrize(("name", "data"), TABLES)
 def test_each_row_is_a_note(name, data):
     found = results(name, data)
@@ -140,6 +164,7 @@ BROKEN_TABLES = [
     ("note.csv", "note_id,note_text\r\n", "no rows"),
     ("note.csv", 'note_id,note_text\r\n1,"open', "csv"),
     ("note.csv", "xnote_id,note_text\r\n1,2\r\n", "columns"),
+    ("note.csv", "id,start,end,text\r\n1,2,3,4\r\n", "columns"),
     ("note.parquet", table()[:-20], "parquet"),
     ("note.parquet", table([{"id": 1}]), "columns"),
 ]
