@@ -226,6 +226,31 @@ def test_the_command_maps_adds_and_skips(world, folder, capsys):
     assert spans() == {("uno", 12, "DRAGON"), ("due", 0, "PATIENT")}
 
 
+def test_labels_with_an_equals_sign(world, tmp_path, capsys):
+    names = ["A", "A=B", "A=B=C", "ROLE", "ROLE=DOCTOR"]
+    category = Category.objects.filter(label_set__project=world.project).last()
+    rows = "".join(f"T{at}\t{name} {at} {at + 1}\t{'Annas'[at]}\n" for at, name in enumerate(names))
+    (tmp_path / "uno.txt").write_bytes(b"Annas")
+    (tmp_path / "uno.ann").write_text(rows)
+    words = ["covid", str(tmp_path), "--as=gold", "--json"]
+    options = [
+        f"--add-label=A={category.name}",
+        "--skip-label=A=B",
+        "--map-label=A=B=C=PATIENT",
+        "--map-label=ROLE=CITY",
+    ]
+    call_command("import_documents", *words, *options, f"--add-label=ROLE=DOCTOR={category.code}")
+    lines = json.loads(capsys.readouterr().out)["labels"]
+    assert [(lines[name]["do"], lines[name]["label"]) for name in names] == [
+        ("added", "A"), ("skipped", ""), ("mapped", "PATIENT"), ("mapped", "CITY"), ("added", "ROLE_DOCTOR"),
+    ]  # fmt: skip
+    assert label(world, "A").category == label(world, "ROLE_DOCTOR").category == category
+    Document.objects.filter(name="uno").delete()
+    options = ["--map-label=A=B=ROLE=DOCTOR", "--skip-label=A=B=C", "--skip-label=ROLE"]
+    call_command("import_documents", *words, *options)
+    assert json.loads(capsys.readouterr().out)["labels"]["A=B"]["label"] == "ROLE_DOCTOR"
+
+
 def test_wrong_options_of_the_command_import_nothing(world, folder):
     for option, words in (
         ("--all-or-nothing", r"(?s)“PATIENTS” \(spans: 3, notes: 2\).*PATIENT\?.*“DRAGON” \(spans: 1, notes: 1\)"),

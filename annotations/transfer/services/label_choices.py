@@ -339,8 +339,14 @@ def choices_by_name(
             )
         chosen[row.name] = choice
 
+    def parted(word: str, ends: list[int]) -> tuple[str, str]:
+        """The label and what follows its “=”. Names may hold this sign: the longest unknown label counts."""
+        signs = [at for at in reversed(range(len(word))) if word[at] == "="]
+        at = next((at for at in ends + signs if word[:at].casefold() in unknown), [*signs, len(word)][0])
+        return word[:at], word[at + 1 :]
+
     for word in mapped:
-        name, _sign, target = word.rpartition("=")
+        name, target = parted(word, [])
         code = find(target)
         if code is None:
             raise ServiceError(
@@ -350,7 +356,7 @@ def choices_by_name(
             )
         choose(name, {"do": "map", "label": ids[code]})
     for word in added:
-        name, _sign, wanted = (word, "", "") if "=" not in word or word.casefold() in unknown else word.rpartition("=")
+        name, wanted = parted(word, [len(word)])
         inside = [
             one for one in categories if not wanted or wanted.casefold() in (one.code.casefold(), one.name.casefold())
         ]
