@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 
 import pytest
 from django.core.management import CommandError
@@ -13,6 +14,7 @@ from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import Loaded
 from annotations.domain.hashing import gold_hash, text_sha256
 from annotations.domain.redaction.shipped import SHIPPED
+from annotations.domain.surrogates.places import areas_in
 from annotations.gold.services.making import freeze
 from annotations.release.services.policies import policies_of
 from annotations.release.services.previewing import preview
@@ -56,6 +58,16 @@ def test_no_labeled_string_survives(ward, release, tmp_path, slug):
                     assert f" {' '.join(words(plain[start:end]))} " not in f" {left} ", (slug, name, label)
     assert dict(models.Document.objects.values_list("name", "sha256")) == before
     assert all(text_sha256(note.text) == note.sha256 for note in models.Document.objects.all())
+
+
+def test_surrogates_of_a_note_agree(ward, release, tmp_path):
+    text = "Mr «Robert|PATIENT» came. «Robert|PATIENT» in «Palo Alto, CA 94301|STREET» with «Nguyễn Văn Ánh|PATIENT»."
+    add_note(ward.project, "en-9", text, language="en", patient_id="P-9")
+    release("out", "--decide", "replace", policy="surrogate")
+    new = texts_in(tmp_path / "out")["en-9"]
+    one, other, place, friend = re.fullmatch(r"Mr (.+) came\. (.+) in (.+) with (.+)\.", new).groups()
+    assert one == other and not {"nguyen", "van", "anh"} & set(words(friend))
+    assert f"us:{place.split()[-2]}" in areas_in(place.split()[-1], "us")
 
 
 @pytest.mark.parametrize("format", sorted(set(FORMATS) - {"text", "csv"}))

@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import itemgetter
 from typing import Final
@@ -78,6 +78,28 @@ def _read(text: str, before: str, language: str) -> Person:
     return name
 
 
+def readings(mentions: Iterable[Mentioned], language: str) -> list[Person]:
+    """The name in each mention; a word that stands alone is the same part of a name in all of them.
+
+    It is a given name if it is one in a full name, else a surname if it is one anywhere, as "Mr Robert" says.
+    """
+    names = [read(mention, language) for mention in mentions]
+    if len(names) == 1:
+        return names
+    full = [name for name in names if _is_full(name)]
+    given = {word for name in full for word in name.given} - {word for name in full for word in name.family}
+    family = {name.family for name in names if not name.given and len(name.family) == 1}
+    out = []
+    for name in names:
+        alone = name.given + name.family
+        if len(alone) == 1 and alone[0] in given:
+            name = replace(name, given=alone, family=())
+        elif alone in family:
+            name = replace(name, given=(), family=alone)
+        out.append(name)
+    return out
+
+
 class RuleClusterer:
     """Groups mentions by normalized names, and other kinds by equal folded text.
 
@@ -119,7 +141,7 @@ def equality_key(kind: Kind, text: str) -> str:
 
 def _people(mentions: Sequence[Mentioned], language: str) -> list[_Group]:
     groups: list[_Group] = []
-    names = [read(mention, language) for mention in mentions]
+    names = readings(mentions, language)
     paired: set[int] = set()
     for at in range(len(mentions) - 1):  # "Nombre: Ana. Apellidos: Ruiz Gil."
         one, other = mentions[at], mentions[at + 1]

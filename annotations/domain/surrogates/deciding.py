@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from annotations.domain.redaction.kinds import Kind
-from annotations.domain.surrogates.clustering import INSTITUTIONS, PEOPLE, equality_key, read, same_person
+from annotations.domain.surrogates.clustering import INSTITUTIONS, PEOPLE, equality_key, readings, same_person
 from annotations.domain.surrogates.folding import folded
 from annotations.domain.surrogates.people import Person, fullest, read_person
 from annotations.domain.surrogates.pipeline import SHARED, Cluster, Indexed, Surrogate
@@ -15,7 +15,7 @@ _HIDDEN: Final = frozenset({"gender", "area"})
 
 def person_of(cluster: Cluster) -> Person:
     """The full name of a cluster of people."""
-    return fullest(read(mention, cluster.language) for mention in cluster.mentions)
+    return fullest(readings(cluster.mentions, cluster.language))
 
 
 def identities(cluster: Cluster) -> list[str]:
@@ -78,7 +78,8 @@ def identities_of_forms(kind: Kind, forms: Sequence[str], language: str) -> list
 
 
 def _fits(person: Person, cluster: Cluster, entity: Indexed) -> bool:
-    here = {mention.text: read(mention, cluster.language) for mention in cluster.mentions}  # a form's fields count
+    names = readings(cluster.mentions, cluster.language)  # a form's fields count
+    here = {mention.text: name for mention, name in zip(cluster.mentions, names, strict=True)}
     theirs = fullest(here.get(form) or read_person(form, cluster.language) for form in entity.forms)
     gender = entity.surrogate.parts.get("gender", "")
     if person.gender and gender and gender != person.gender:

@@ -4,12 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
+from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.clustering import PEOPLE, read
 from annotations.domain.surrogates.deciding import surrogate_key
 from annotations.domain.surrogates.folding import folded
 from annotations.domain.surrogates.pipeline import REPEATABLE, Mentioned, Surrogate
 from annotations.domain.surrogates.scrambling import compact
-from annotations.domain.surrogates.templates import slots
+from annotations.domain.surrogates.templates import field_of_work, slots
 from annotations.domain.surrogates.writing import TEMPLATES
 
 
@@ -74,7 +75,10 @@ def measure(replaced: Iterable[Replaced]) -> Measures:
 
 
 def preserves(row: Replaced) -> bool:
-    """Whether the surrogate has the kind, gender, titles, case, punctuation and generic words of the original."""
+    """Whether the surrogate has the kind, gender, titles, case, punctuation and generic words of the original.
+
+    An occupation is kept by another one of the same field.
+    """
     mention, new = row.mention, row.new
     if row.surrogate.kind != mention.kind and not {row.surrogate.kind, mention.kind} <= PEOPLE:
         return False
@@ -83,6 +87,9 @@ def preserves(row: Replaced) -> bool:
         return False
     if mention.kind in PEOPLE:
         return _same_shape(mention, new, row)
+    if mention.kind is Kind.PROFESSION:
+        field = field_of_work(mention.text, row.language)
+        return field is not None and field == field_of_work(new, row.language)
     if mention.kind in TEMPLATES:
         found = slots(mention.text, mention.kind, row.language)
         return bool(found) and _framed(mention.text, new, [(slot.start, slot.end) for slot in found])

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
-from annotations.domain.surrogates.folding import LONGEST, folded
+from annotations.domain.surrogates.folding import LONGEST, accented, folded
 from annotations.domain.surrogates.gazetteers import Names, kept, known_language, names_of, nicknames
 
 GIVEN, FAMILY, GIVEN_INITIAL, FAMILY_INITIAL = "given", "family", "given initial", "family initial"
@@ -15,11 +15,18 @@ _TITLES: Final = {
     "m": "don sr señor mr mister dottore dott sig signor signore sir father lcdo ldo dn professore profesor padre fray",
     "f": "doña dª dña sra srta señora señorita mrs ms miss doctora dra dottoressa signora signorina madam sister"
     " profesora professoressa lcda lda sor suora prof.ssa prof.sa dott.ssa dott.sa sig.ra m.ª mª m.a",
-    "": "dr drs dres doctor md phd rn np pa lic prof professor med jr ii iii iv hon rev res mir nurse",
+    "": "dr drs dres doctor md phd rn np pa lic prof professor med jr ii iii iv hon rev res mir nurse"
+    " pres capt sgt lt gov",
 }
 _TITLE: Final = {folded(word).replace(" ", ""): gender for gender, words in _TITLES.items() for word in words.split()}
 _GIVEN_TITLES: Final = frozenset({"don", "dona", "dn", "dna", "d", "da"})
 """Titles that stand before given names. "M.ª", short for María, stays like a title."""
+_NAMES_IN_ENGLISH: Final = frozenset({"don", "dona", "hon", "lic", "md", "med", "mir", "np", "pa", "rn", "sig"})
+"""Titles only in capitals or with a period, where English is written: not in "Don Brown", "Md Rahman"."""
+_VIETNAMESE: Final = frozenset(
+    {"bui", "dang", "dinh", "duong", "hoang", "huynh", "le", "ngo", "nguyen", "pham", "phan", "tran", "truong", "vo"}
+)
+"""Surnames beside which Le and Van are names, not particles."""
 _PARTICLES: Final = kept("particle")
 _DEVOTIONS: Final = kept("devotional")
 _TOKEN: Final = re.compile(
@@ -61,6 +68,7 @@ class Person:
     gender: str = ""
 
 
+@cache
 def titles() -> frozenset[str]:
     """The folded words of titles."""
     words = {word for listed in _TITLES.values() for title in listed.split() for word in folded(title).split()}
@@ -136,6 +144,7 @@ def _words(text: str, language: str) -> list[_Word]:
     matches = list(_TOKEN.finditer(text))
     lists = names_of(known_language(language))
     alone = len(matches) == 1
+    vietnamese = bool(_VIETNAMESE & {folded(match.group(0)) for match in matches})
     first = True  # no word of the name yet
     for number, match in enumerate(matches):
         raw = match.group(0)
@@ -147,10 +156,14 @@ def _words(text: str, language: str) -> list[_Word]:
         last = number == len(matches) - 1
         following = "" if last else folded(matches[number + 1].group(0))
         short = key in ("ma", "da") and raw.isalpha() and "ª" not in raw  # "Ma" is a surname, "M.ª" is María
+        if first and known_language(language) == "en" and key in _NAMES_IN_ENGLISH and not match.group(1):
+            short = short or raw != raw.upper() or text.isupper()
         if key in _TITLE and not short and (first or len(key) < 4) and not (first and last):
             what = "title"
         elif key == "d" and first and match.group(1) and language.startswith("es") and following in lists.given:
             key, what = "don", "title"
+        elif key in _PARTICLES and (accented(raw) or (vietnamese and key in ("le", "van") and raw[0].isupper())):
+            what, first = "word", False  # "Văn"
         elif key in _PARTICLES and not last and (raw != raw.upper() or (number and len(key) > 1)):
             what = "particle"
         elif len(key) == 1:

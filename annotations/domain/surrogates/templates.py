@@ -69,8 +69,33 @@ def words_of(language: str, group: str) -> Mapping[str, str]:
             name, _, line = line.partition(":")
             inside = name in (f"{language} {group}", f"{language} masculine_{group}", f"{language} feminine_{group}")
         if inside:
-            out |= {folded(word): word.replace("_", " ") for word in line.split()}
+            out |= {folded(word): word.replace("_", " ") for word in line.split() if word != "|"}
     return out
+
+
+@cache
+def _fields(language: str) -> Mapping[str, int]:
+    """The number of the field of each occupation by folded text; fields stand in one order, separated by "|"."""
+    out: dict[str, int] = {}
+    field = -1
+    for line in lines("words.txt"):
+        if not line.startswith(" "):
+            name, _, line = line.partition(":")
+            field = 0 if name.startswith(language) and name.endswith("job") else -1
+        for word in line.split() if field >= 0 else ():
+            field += word == "|"
+            out[folded(word)] = field
+    return out
+
+
+@lru_cache(maxsize=1 << 12)
+def field_of_work(job: str, language: str) -> int | None:
+    """The number of an occupation's field, as words.txt has it; None where it has none of the words."""
+    fields = _fields(known_language(language))
+    key = folded(job)
+    # "truck driver", but "técnico de sonido": the words that name the occupation are its end, or its beginning.
+    words = key.split() if known_language(language) != "en" else list(reversed(key.split()))
+    return next((fields[word] for word in (key, *words) if word in fields), None)
 
 
 def is_street(text: str) -> bool:
@@ -150,12 +175,12 @@ class _Scan:
         """What the token at an index is, and how many tokens belong together; empty for one that stays."""
         raw, key = self.tokens[at][2], self.words[at]
         if raw.isdigit():
-            return (ZIP if len(raw) == 5 and self.place and not (self.street and at == 0) else NUMBER), 1
-        if self.place and _POSTCODE.fullmatch(raw):
+            return (ZIP if self.zip(at) else NUMBER), 1
+        if (self.place or self.street) and _POSTCODE.fullmatch(raw):
             return ZIP, 1
         if not key:
             return "", 1
-        if self.place and raw in _shorts(self.country):
+        if self.state(at):
             return SHORT, 1
         if len(key) == 1 or key in _SMALL:
             length, found = named(self.words, at, self.country)  # "A Coruña", "Las Palmas"
@@ -174,6 +199,31 @@ class _Scan:
         if key in self.group or key in kept("honor"):
             return "", 1
         return self.word(at), 1
+
+    def zip(self, at: int) -> bool:
+        """Whether a token is a ZIP code of five digits: in a place or an address, or after a state."""
+        if not re.fullmatch("[0-9]{5}", self.tokens[at][2]):
+            return False
+        if self.street:
+            return at > 0 or self.country != "us"
+        return self.place or (at > 0 and self.state(at - 1))
+
+    def state(self, at: int) -> bool:
+        """Whether a token is the abbreviation of a state or province.
+
+        In addresses and names it stands before a ZIP code, or apart at an end: "(MI)", ", CA". A word between a comma
+        and a ZIP code is one in the United States even if no list has it: "Ore. 97301".
+        """
+        start, end, raw = self.tokens[at]
+        coded = at + 1 < len(self.tokens) and bool(re.fullmatch("[0-9]{5}", self.tokens[at + 1][2]))
+        before = self.text[self.tokens[at - 1][1] if at else 0 : start]
+        after = self.text[end : end + 1]
+        if (raw.upper() if coded else raw) in _shorts(self.country):
+            if coded or (self.place and not self.street):
+                return True
+            last = at + 1 == len(self.tokens) and (self.place or self.street) and self.words[at] not in self.group
+            return at > 0 and (last or "," in before or ("(" in before and after == ")"))
+        return self.country == "us" and coded and "," in before and (after == "." or (len(raw) == 2 and raw.isupper()))
 
     def special(self, at: int) -> str | None:
         """Saints, devotions, disciplines, ranks and months; None for other words."""
@@ -235,7 +285,7 @@ class _Scan:
         end = at + 1
         while end < len(self.tokens):
             gap = self.text[self.tokens[end - 1][1] : self.tokens[end][0]]
-            if gap.strip(" -'’\n") or self.tokens[end][2].isdigit():
+            if gap.strip(" -'’\n") or self.tokens[end][2].isdigit() or self.state(end):
                 break
             end += 1
         return end - at

@@ -8,7 +8,16 @@ from annotations.domain.surrogates.clustering import NUMBERS, PEOPLE, read
 from annotations.domain.surrogates.deciding import person_of
 from annotations.domain.surrogates.folding import accented, cased, folded, plain
 from annotations.domain.surrogates.gazetteers import Names, kept, known_language, names_of
-from annotations.domain.surrogates.people import FAMILY, FAMILY_INITIAL, GIVEN_INITIAL, Part, Person, same_word, titles
+from annotations.domain.surrogates.people import (
+    FAMILY,
+    FAMILY_INITIAL,
+    GIVEN,
+    GIVEN_INITIAL,
+    Part,
+    Person,
+    same_word,
+    titles,
+)
 from annotations.domain.surrogates.pipeline import Cluster, Mentioned, Surrogate
 from annotations.domain.surrogates.scrambling import pour
 from annotations.domain.surrogates.templates import acronym_of, is_acronym, slots
@@ -93,12 +102,16 @@ class Writer:
         return "".join(out)
 
     def _part(self, part: Part, person: Person, unmarked: bool) -> str:
-        own = person.family if part.role in (FAMILY, FAMILY_INITIAL) else person.given
-        key = folded(part.text)
+        key, role = folded(part.text), part.role
+        own, other = person.given, person.family
+        if role in (FAMILY, FAMILY_INITIAL):
+            own, other = other, own
+        if key in other and key not in own:  # alone, it is the part of a name that other mentions say
+            own, role = other, GIVEN if role == FAMILY else FAMILY
         index = next((at for at, word in enumerate(own) if word == key), None)
         if index is None:
             index = next((at for at, word in enumerate(own) if same_word(word, key)), part.index)
-        word = self.part(part_name(part.role, index))
+        word = self.part(part_name(role, index))
         if part.role in (GIVEN_INITIAL, FAMILY_INITIAL) or len(part.text) == 1:
             return plain(word[0]).upper() if part.text.isupper() else plain(word[0]).lower()
         return cased(part.text, plain(word) if unmarked else word)

@@ -12,6 +12,7 @@ from annotations.domain.surrogates.deciding import surrogate_key
 from annotations.domain.surrogates.folding import accented, folded, long_words
 from annotations.domain.surrogates.gazetteers import kept, names_of
 from annotations.domain.surrogates.generating.rules import RuleGenerator
+from annotations.domain.surrogates.people import titles
 from annotations.domain.surrogates.pipeline import Around, Indexed
 from annotations.domain.surrogates.places import areas_in
 from tests.domain.surrogates.worlds import one, person, replaced
@@ -148,6 +149,31 @@ def test_places_agree(seed: int) -> None:
     # A street named by a letter gets another letter.
     ((_old, street),) = replaced("[street:Paseo A]", "es", seed=seed)
     assert street.startswith("Paseo ") and street != "Paseo A"
+
+
+ADDRESSES = [
+    (Kind.STREET, "Palo Alto, CA 94301"),
+    (Kind.STREET, "12 ELM CT, DAYTON, OH 45402"),
+    (Kind.LOCATION, "Salem, Ore. 97301"),  # not as the lists have it
+    (Kind.STREET, "9 Main St., Smallville TX 78701"),
+    (Kind.HOSPITAL, "Lakeside Clinic, Rochester, MN 55905"),
+]
+
+
+@pytest.mark.parametrize(("kind", "text"), ADDRESSES)
+def test_a_state_in_an_address_becomes_the_state_of_the_zip_code(kind: Kind, text: str) -> None:
+    for seed in SEEDS:
+        ((_old, new),) = replaced(f"[{kind}:{text}]", seed=seed)
+        state, zipped = re.findall(r"[A-Z]{2}(?=\.? [0-9]{5}$)|[0-9]{5}$", new)
+        assert f"us:{state}" in areas_in(zipped, "us"), new
+
+
+@pytest.mark.parametrize("name", ["Robert", "Nguyễn Văn Ánh", "Tran Van Duc", "Md Rahman", "Don Brown", "smith"])
+def test_a_name_has_one_surrogate_without_any_of_its_words(name: str) -> None:
+    for seed in SEEDS:
+        first, second = replaced(f"Mr [name:{name}] came. Then [name:{name}] left.", seed=seed)
+        assert first == second
+        assert not set(folded(first[1]).split()) & (titles() | set(folded(name).split()))
 
 
 INSTITUTIONS = [

@@ -17,6 +17,10 @@ NAMES = [
     ("en", "A.W.", ["a"], ["w"], ""),  # initials
     ("en", "MRG", ["m", "r"], ["g"], ""),  # initials without periods
     ("en", "Wilson's", [], ["wilson"], ""),  # possessive
+    ("en", "Nguyễn Văn Ánh", ["nguyen"], ["van", "anh"], ""),  # with an accent it is no particle
+    ("en", "Tran Van Duc", ["tran"], ["van", "duc"], ""),  # nor beside a Vietnamese surname
+    ("en", "Md Rahman", ["md"], ["rahman"], ""),  # no title without a period or capitals
+    ("en", "Capt. Wilson", [], ["wilson"], ""),
     ("en", "Sean O'Brien", ["sean"], ["o brien"], "m"),  # an apostrophe inside
     ("en", "Mrs. Wilson", [], ["wilson"], "f"),  # gender of the title
     ("es", "María de los Ángeles López Ruiz", ["maria", "angeles"], ["lopez", "ruiz"], "f"),  # a devotion is given
@@ -84,6 +88,9 @@ SAME = [
     ("en", ["[name:Robert Miller]", "[name:Bob Miller]"]),
     # a title right before the mention, with the gender of the person
     ("en", ["[name:Mary Wilson] came. Mrs. [name:Wilson] left."]),
+    # one word is one part of a name, whether or not a title stands before it
+    ("en", ["Mr [name:Robert] came. Then [name:Robert] left.", "[name:Robert's] wife"]),
+    ("en", ["[name:Robert Miller] came. Mr [name:Robert] left."]),
     # a form's fields hold the parts of one name
     ("es", ["Nombre: [name:Ernesto David]. Apellidos: [name:Barrantes Lopez]."]),
     # the second surname is left out; accents differ

@@ -169,6 +169,9 @@ KEPT = [
     (row(1, "Lincoln Medical Center", "Lima Medical Center", HOSPITAL, Kind.HOSPITAL), True),
     (row(1, "Lincoln Medical Center", "Lima School", HOSPITAL, Kind.HOSPITAL), False),  # the type
     (row(1, "Lincoln Medical Center", "Lima", HOSPITAL, Kind.ORGANIZATION), False),  # the kind
+    (row(1, "baker", "cook", Surrogate(Kind.PROFESSION, {}), Kind.PROFESSION), True),
+    (row(1, "truck driver", "nurse", Surrogate(Kind.PROFESSION, {}), Kind.PROFESSION), False),  # another field
+    (row(1, "flautist", "baker", Surrogate(Kind.PROFESSION, {}), Kind.PROFESSION), False),  # of no known field
     (row(1, "a@b.org", "c@example.org", Surrogate(Kind.EMAIL, {"value": "c@example.org"}), Kind.EMAIL), True),
     (row(1, "a@b.org", "c", Surrogate(Kind.EMAIL, {"value": "c"}), Kind.EMAIL), False),
 ]

@@ -49,7 +49,8 @@ def _relatives(words: Words, person: Person) -> tuple[dict[str, str], set[str]]:
         if entity.kind not in PEOPLE:
             continue
         theirs = fullest(read_person(form, words.cluster.language) for form in entity.forms)
-        for index, word in enumerate(theirs.family):
+        alone = theirs.given + theirs.family
+        for index, word in enumerate(alone if len(alone) == 1 else theirs.family):
             new = entity.surrogate.parts.get(part_name("family", index))
             if new and len(word) > 1 and word in person.family and folded(new) not in words.avoid:
                 shared[word] = new

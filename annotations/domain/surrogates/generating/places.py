@@ -1,7 +1,7 @@
 """New places, institutions and professions: word by word, in an area that agrees with the patient's other places."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from annotations.domain.surrogates.folding import accented, folded
@@ -31,6 +31,7 @@ from annotations.domain.surrogates.templates import (
     SURNAME,
     ZIP,
     Slot,
+    field_of_work,
     slots,
     words_of,
 )
@@ -105,13 +106,13 @@ def _acronym(words: Words, text: str) -> str:
 
 
 def _job(words: Words, slot: Slot) -> str:
-    feminine = slot.key in _group(words.language, "feminine_job") or (
-        slot.key.endswith("a") and slot.key not in _group(words.language, "masculine_job")
-    )
-    groups = ("feminine_job",) if feminine else ("masculine_job",)
-    pool = [word for group in groups for word in _group(words.language, group).values()]
-    pool = pool or list(words_of(words.language, JOB).values())
-    return words.use(words.pick(pool) or words.source.choice(pool))
+    men, women = (words_of(words.language, f"{gender}_job") for gender in ("masculine", "feminine"))
+    head = slot.key.partition(" ")[0]  # "profesora de inglés"
+    feminine = bool({slot.key, head} & women.keys()) or (head.endswith("a") and not {slot.key, head} & men.keys())
+    pool = list((women if feminine else men).values()) or list(words_of(words.language, JOB).values())
+    field = field_of_work(slot.text, words.language)
+    near = [word for word in pool if field_of_work(word, words.language) == field]
+    return words.use(words.pick(near) or words.pick(pool) or words.source.choice(pool))
 
 
 def _area(words: Words, form: str) -> Area:
@@ -203,7 +204,3 @@ def _town(words: Words, area: Area, like: str) -> str:
 def _has_name(forms: Sequence[str]) -> bool:
     """Whether an entity's forms have letters, unlike a ZIP code."""
     return any(letter.isalpha() for text in forms for letter in text)
-
-
-def _group(language: str, group: str) -> Mapping[str, str]:
-    return words_of(language, group)

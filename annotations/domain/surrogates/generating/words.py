@@ -7,6 +7,7 @@ from typing import Final
 
 from annotations.domain.surrogates.folding import LONG, accented, folded, long_words, runs
 from annotations.domain.surrogates.gazetteers import COMMON, KNOWN, RARE, Known, Names, known_language, names_of
+from annotations.domain.surrogates.people import titles
 from annotations.domain.surrogates.pipeline import Around, Cluster
 from annotations.domain.surrogates.scrambling import compact
 
@@ -38,7 +39,7 @@ class Words:
     def free(self, word: str) -> bool:
         """Whether a word may be used: not the original's, not used yet, not to avoid."""
         key = folded(word)
-        if not key or key in self.used or key in self.own:
+        if not key or key in self.used or key in self.own or key in titles():
             return False
         return (
             not any((run in self.avoid and len(run) >= LONG) or run in self.own for run in runs(key))
