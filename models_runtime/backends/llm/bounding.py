@@ -43,19 +43,18 @@ class Bounder:
         self._evidence = Evidence(text, tokens)
         self._mentions: dict[str, set[tuple[str, ...]]] = {}
         self._supports: dict[tuple[str, int], Support] = {}
-        self._gaps: dict[str, dict[Tokens, tuple[str, ...]]] = {}
+        self._gaps: dict[str, set[tuple[str, ...]]] = {}
 
     def clear(self, gap: Gap) -> list[Bound] | None:
         """The identifiers of a gap whose words are all supported; None if there are doubts.
 
-        Their words then support other gaps with the same placeholder, as do words that another gap repeats.
+        Their words then support other gaps with the same placeholder.
         """
         placeholders, tokens = self._own(gap)
         if not placeholders:
             return []
         if len(placeholders) == 1:
-            part = self._trimmed(tokens)
-            self._gaps.setdefault(gap.placeholders[placeholders[0]], {})[part] = self._said(part)
+            self._gaps.setdefault(gap.placeholders[placeholders[0]], set()).add(self._said(self._trimmed(tokens)))
         paired = (self._paired(division, placeholders) for division in self._divisions(placeholders, tokens))
         divided = [
             parts
@@ -229,13 +228,21 @@ class Bounder:
         return self._evidence.is_clinical(at, families) or (small and not (alone and families - {"name", "org"}))
 
     def _is_repeated(self, placeholder: str, part: Tokens) -> bool:
-        """Whether another gap with the same placeholder has these words too."""
+        """Whether all words have the shape of a name, and a longer gap with the same placeholder has them too.
+
+        Words that vanish together each time don't support each other: the model can repeat a mistake. A listed name
+        among them could be all that the placeholder stands for, as in "Mario Lasix".
+        """
         said = self._said(part)
-        return any(
+        shaped = all(
+            Support.NONE < self._support(placeholder, at) <= Support.SHAPE and not self._words[at][0].isdigit()
+            for at in range(*part)
+        )
+        return shaped and any(
             said == other[at : at + len(said)]
-            for where, other in self._gaps.get(placeholder, {}).items()
-            if where != part
+            for other in self._gaps.get(placeholder, ())
             for at in range(len(other) - len(said) + 1)
+            if len(other) > len(said)
         )
 
     def _stretches(self, placeholder: str, part: Tokens) -> list[Tokens]:

@@ -95,6 +95,65 @@ def test_a_placeholder_stands_for_the_identifier_alone(text: str, rewritten: str
     assert found(text, rewritten) == expected
 
 
+REPEATED = [
+    ("La paziente Anna Verdi {} arriva. La paziente Anna Verdi {} viene dimessa.", "sieropositiva", "Anna Verdi"),
+    ("La paziente Anna Verdi {} arriva. La paziente Anna Verdi {} viene dimessa.", "claudicante", "Anna Verdi"),
+    ("Oggi Anna Pautasso {} arriva. Poi Anna Pautasso {} torna. Infine Anna Pautasso {} va.", "sola", "Anna Pautasso"),
+    ("El paciente Juan Rolfo {} acude. El paciente Juan Rolfo {} vuelve.", "seropositivo", "Juan Rolfo"),
+    ("Seen was John Smith {} today. Then John Smith {} left.", "wheezing", "John Smith"),
+]
+
+
+@pytest.mark.parametrize(("text", "rest", "name"), REPEATED)
+def test_words_that_vanish_together_each_time_do_not_support_each_other(text: str, rest: str, name: str) -> None:
+    """Not with another word after them once either, or if the model repeats the mistake in its answer."""
+    note, rewritten = text.replace("{}", rest), text.replace(f"{name} {{}}", "[NOME]")
+    times = text.count("{}")
+    for answers in ([], [(f"{name} {rest}", 0)]):
+        shown = found(note, rewritten, *answers)
+        assert [(words, removed) for words, _, removed, _ in shown[:1]] == [(name, [rest])] and len(shown) == times
+        assert all(rest not in words and removed for words, _, removed, _ in shown if not answers)
+    longer = note.replace(f"{name} {rest}", f"{name} {rest} assai", 1)
+    assert all(rest not in words and removed for words, _, removed, _ in found(longer, rewritten))
+
+
+def test_a_capitalized_word_that_vanishes_each_time_is_in_doubt() -> None:
+    text, rewritten = "Visto Mario Kelvorin oggi. Poi Mario Kelvorin {}torna.", "Visto [NOME] oggi. Poi [NOME] torna."
+    for between in ("", "stanco "):
+        assert all("Kelvorin" in unsupported for *_, unsupported in found(text.format(between), rewritten))
+
+
+@pytest.mark.parametrize(
+    ("text", "rewritten", "identifiers"),
+    [
+        # Each line of an address has its placeholder.
+        ("Referto per\nAnna Rossi\nvia Cavour 12\nTorino\nSta bene", "Referto per\n[NOME]\n[LUOGO]\n[LUOGO]\nSta bene",
+         ["Anna Rossi", "via Cavour 12", "Torino"]),
+        ("Anna Rossi\r\n\r\nvia Cavour 12, Torino", "[NOME]\n\n[LUOGO], [LUOGO]",
+         ["Anna Rossi", "via Cavour 12", "Torino"]),
+        ("Anna Rossi 54 anni\nvia Cavour 12\nTorino\nSta bene", "[NOME] [ETÀ]\n[LUOGO]\n[LUOGO]\nSta bene",
+         ["Anna Rossi", "54 anni", "via Cavour 12", "Torino"]),
+        ("Anna Rossi\nvia Cavour 12\nTorino", "[NOME] [LUOGO] [LUOGO]", ["Anna Rossi", "via Cavour 12", "Torino"]),
+        # Typography differs.
+        ("È nata «Anna Rossi» – ha 54 anni…", "E' nata \"[NOME]\" - ha [ETÀ] anni...", ["Anna Rossi", "54"]),
+        ("Perché Nicolò tace? L’età è «54»", "Perche' [NOME] tace? L'età è \"54\"", ["Nicolò"]),
+        ("E' la signora Anna, in citta'", "È la signora [NOME], in città", ["Anna"]),
+        ("E\u0300 la for\u00admica di Anna, 2º piano, 5 µg", "È la formica di [NOME], 2° piano, 5 μg", ["Anna"]),
+    ],
+)  # fmt: skip
+def test_line_breaks_and_typography_do_not_refuse_a_faithful_rewriting(
+    text: str, rewritten: str, identifiers: list[str]
+) -> None:
+    assert [(words, unsupported) for words, _, _, unsupported in found(text, rewritten)] == [
+        (words, []) for words in identifiers
+    ]
+
+
+def test_lines_without_placeholders_of_their_own_are_still_refused() -> None:
+    with pytest.raises(Changed):
+        found("Anna Rossi\nsieropositiva\nvia Cavour 12\nTorino\nbene", "[NOME]\n[LUOGO]\n[LUOGO]\nbene")
+
+
 def test_an_answer_settles_a_division_but_supports_no_words_alone() -> None:
     text, rewritten = "Oggi Anna Maria Rossi torna", "Oggi [NOME] [NOME] torna"
     answered = found(text, rewritten, ("Anna Maria", 0), ("Rossi", 1))

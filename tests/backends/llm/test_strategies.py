@@ -214,6 +214,20 @@ def test_a_rewritten_note_gives_spans_and_a_changed_or_cut_one_is_an_error() -> 
                 backend.predict([texts[1]])
 
 
+def test_words_that_vanish_twice_beside_a_name_are_asked_about_and_never_suggested() -> None:
+    text = "La paziente Anna Verdi sieropositiva arriva. La paziente Anna Verdi sieropositiva viene dimessa."
+    said = "La paziente [PERSON] arriva. La paziente [PERSON] viene dimessa."
+
+    def model(body: dict[str, Any]) -> str:
+        return said if note_of(body) == text else entities(("Anna Verdi sieropositiva", "[PERSON]", ""))
+
+    with serving(model) as server:
+        (result,) = backend_at(server.url, strategy="rewrite", language="it").predict_each([text])
+    assert isinstance(result, Rewritten) and shown(text, result.spans) == [("Anna Verdi", "PERSON")] * 2
+    assert all(isinstance(span, Doubtful) and span.removed for span in result.spans)
+    assert any(note_of(body) != text for body in server.requests)
+
+
 def test_the_revision_changes_with_the_parameters() -> None:
     changes = (
         {}, {"omega": 100}, {"passes": 1}, {"language": "it"}, {"strategy": "rewrite"}, {"overlap": 16},
