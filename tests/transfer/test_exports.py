@@ -6,12 +6,14 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.progress import silent
 from annotations.core.stored_files import store_file
 from annotations.gold.services.making import freeze, make_gold
 from annotations.models import Category, Event, Label, StoredFile
-from annotations.transfer.services.exporting import label_definitions, run_export
+from annotations.transfer.services.exporting import export_to_path, label_definitions, run_export
+from annotations.transfer.services.importing import import_path
 from tests import factories as make
 from tests.held import fresh
 from tests.worlds.checks import WORDS_OF_THE_NOTE, check_page
@@ -54,6 +56,27 @@ def rev(exported, sign_in):
 
 def store(project, data=b"x", name="a.zip", kind="export"):
     return store_file(project=project, kind=kind, name=name, content=io.BytesIO(data), actor=None)
+
+
+def test_notes_have_file_names_that_every_system_holds(exported, tmp_path):
+    project = exported.project
+    names = {"12:30", "Con", "CASO-1", "caso-1", "-1 + 1."}
+    for name in sorted(names):
+        note = make.make_note(project, f"Anna {name}", name)
+        make.make_set(note, exported.ann, [(0, 4, "PATIENT")], submitted=True)
+    for format in ("brat", "csv", "doccano"):
+        out = tmp_path / format
+        export_to_path(project=project, out=out, format=format, set_spec="annotator:ann")
+        files = {path.name for path in out.iterdir()}
+        assert ("names.csv" in files) is (format != "doccano")
+        other = make.make_project(f"again-{format}")
+        report = import_path(project=other, path=out, format=format)
+        assert names <= set(other.documents.values_list("name", flat=True)) and not report["refused"]
+        if format != "doccano":
+            assert {"12_30.txt", "_Con.txt", "CASO-1.txt", "caso-1~2.txt", "-1 + 1_.txt"} <= files
+    (tmp_path / "csv/names.csv").write_bytes(b"a,b\n1,2,3\n")
+    with pytest.raises(ServiceError):
+        import_path(project=project, path=tmp_path / "csv", format="csv")
 
 
 def test_the_form_offers_sets_formats_and_a_token(rev):

@@ -20,8 +20,11 @@ HEAD: Final = 64 * 1024
 LOSSES: Final = "losses.csv"
 """The file of an export that lists all spans that the format can't represent."""
 
+NAMES: Final = "names.csv"
+"""The file of an export that maps the names of files to the names of notes, where they differ."""
+
 _SYSTEM_NAMES: Final = frozenset(
-    {"annotation.conf", "visual.conf", "tools.conf", "kb_shortcuts.conf", "thumbs.db", "export.json", LOSSES}
+    {"annotation.conf", "visual.conf", "tools.conf", "kb_shortcuts.conf", "thumbs.db", "export.json", LOSSES, NAMES}
     | {"label-studio.xml"}
 )
 _ABOUT: Final = re.compile(r"(readme|licen[cs]e)([._-]|$)", re.IGNORECASE)
@@ -169,6 +172,11 @@ class OneFileFormat(ABC):
     def beside(self, note: OutNote) -> dict[str, bytes]:
         """Files of the note itself that an export needs beside the file of all notes."""
         return {}
+
+    @classmethod
+    def names_files(cls) -> bool:
+        """Whether an export has files that are named like the notes, beside the file of all notes."""
+        return cls.beside is not OneFileFormat.beside
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`. The note alone in a file of its own."""

@@ -3,7 +3,7 @@
 import json
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, Final, TypedDict
 
@@ -19,8 +19,9 @@ from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import store_file
 from annotations.domain.files.csv_lines import csv_line
+from annotations.domain.files.safe_names import FileNames
 from annotations.domain.formats import FORMATS
-from annotations.domain.formats.base import LOSSES, Loss, OutNote
+from annotations.domain.formats.base import LOSSES, NAMES, Loss, OneFileFormat, OutNote
 from annotations.domain.labels import CategoryDef, LabelDef, LabelSetDef
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.written_labels import rewritten, written_set
@@ -159,13 +160,16 @@ def _note_files(
     report.labels = told.report
     notes = _version_notes(wanted) if wanted.version else _author_notes(wanted.author)
     splits: dict[str, str] = {}
+    one = FORMATS[format]
+    names = FileNames() if not isinstance(one, OneFileFormat) or one.names_files() else None
     total = _count(wanted)
     progress(0, total)
     with NoteFilesWriter(Writers(format, Writing(**report.options)), written) as writer:
         for pk, whole, split, language in notes:
             note, merged_losses = told.note(whole)
             folder = f"{split}/" if split and wanted.split == FOLDERS else ""
-            files, losses = writer.add(note, folder=folder, language=language or project.language)
+            named = replace(note, name=names.of(note.name, folder)) if names else note
+            files, losses = writer.add(named, folder=folder, language=language or project.language)
             losses = merged_losses + losses
             yield from files.items()
             if split:
@@ -182,6 +186,8 @@ def _note_files(
             if report.notes % BATCH == 0 or report.notes == total:
                 progress(report.notes, total)
         yield from writer.finish()
+    if names and names.changed:
+        yield NAMES, ("\ufeff" + "".join(map(csv_line, [("file", "name"), *names.changed.items()]))).encode()
     definitions = label_definitions(project, merged=wanted.version is not None)
     if labels.differ:
         definitions = written_set(definitions, codes, target_of(labels.target))

@@ -26,7 +26,7 @@ from annotations.projects.selectors.labels import accepted_labels
 from annotations.projects.services.labels import add_label
 from annotations.transfer.services.input_formats import INPUT_FORMATS, holds_spans
 from annotations.transfer.services.label_choices import Choices, complete_choices, unknown_of
-from annotations.transfer.services.sources import Source, read_patients
+from annotations.transfer.services.sources import Source, read_names, read_patients
 
 LISTED = 2000
 
@@ -103,6 +103,7 @@ class ImportContext:
     attributes: dict[int, tuple[AttributeDef, ...]]
     choices: Choices
     patients: dict[str, str]
+    names: dict[str, str]
     row: Import
     actor: User | None
     report: Report
@@ -168,6 +169,7 @@ def import_context(
         attributes=definitions_by_label(row.project_id),
         choices=choices,
         patients=read_patients(source) if patients is None else patients,
+        names=read_names(source),
         row=row,
         actor=actor,
         report=Report(**row.report) if row.report else Report(),

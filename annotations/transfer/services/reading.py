@@ -120,6 +120,7 @@ def kept_notes(context: ImportContext, notes: Iterable[ParsedNote | NoteError]) 
         if too_long := _too_long(note):
             context.report.refuse([Problem(note.name, None, "size", too_long)])
             continue
+        note.name = context.names.get(note.name, note.name)
         note.patient_id = context.patients.get(note.name, note.patient_id)
         context.report.warn(note.warnings)
         context.report.moved_spans += sum(warning.code == MOVED for warning in note.warnings)

@@ -17,11 +17,12 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.domain.documents.base import DOCUMENTS
 from annotations.domain.files import csv_reading
+from annotations.domain.files.csv_lines import unquoted
 from annotations.domain.files.zips import MOST_ENTRIES, EntryReader, TooManyEntries, open_zip
 from annotations.domain.formats import DETECT
-from annotations.domain.formats.base import DOCUMENT_EXTENSIONS
+from annotations.domain.formats.base import DOCUMENT_EXTENSIONS, NAMES
 from annotations.domain.names import bad_character, shown
-from annotations.domain.notes import NoteError, Problem
+from annotations.domain.notes import NoteError, Problem, check_name
 
 PATIENTS = "patients.csv"
 SYSTEM_FOLDERS = {"__MACOSX", ".git", ".svn"}
@@ -296,6 +297,21 @@ def read_patients(source: Source) -> dict[str, str]:
     if PATIENTS not in source.names():
         return {}
     return parse_patients(source.load(PATIENTS), PATIENTS)
+
+
+def read_names(source: Source) -> dict[str, str]:
+    """Names of notes by the names of their files, from the table of an export. Raises ServiceError."""
+    if NAMES not in source.names():
+        return {}
+    try:
+        rows = list(csv_reading.reader(io.StringIO(source.load(NAMES).decode("utf-8-sig"), newline=""), strict=True))
+        return {unquoted(file): check_name(unquoted(name)) for file, name in rows[1:]}
+    except (UnicodeDecodeError, csv_reading.Error, NoteError, ValueError) as error:
+        raise ServiceError(
+            _("“%(file)s” is not the table of an export. Nothing was imported. Remove it, or take it from the export.")
+            % {"file": NAMES},
+            code="names",
+        ) from error
 
 
 def patients_at(path: Path) -> dict[str, str]:

@@ -28,7 +28,7 @@ from annotations.transfer.services.importing import opened, undo_import
 from annotations.transfer.services.input_formats import check_reading, input_format
 from annotations.transfer.services.label_choices import find_labels
 from annotations.transfer.services.reading import PREVIEWED_DOCUMENTS, batches, grouped, note_names, total_of
-from annotations.transfer.services.sources import ZipSource, megabytes, read_patients
+from annotations.transfer.services.sources import ZipSource, megabytes, read_names, read_patients
 
 PREVIEWED = 200
 # Reading documents takes long, and the page waits: each at most so many seconds, pages that OCR reads, and characters.
@@ -77,6 +77,7 @@ def stage_import(
     check_choices(format, written_as, detected=asked != format)
     check_reading(encoding, no_cleanup)
     read_patients(source)
+    read_names(source)
     found, notes = find_labels(format, source)
     content.seek(0)
     with transaction.atomic():
