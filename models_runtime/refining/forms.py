@@ -45,7 +45,10 @@ class RefineForm(forms.Form):
         label=_("Gold version"),
         required=False,
         widget=forms.Select(),
-        help_text=_("The offline agent and the examples in questions use only its notes of other patients."),
+        help_text=_(
+            "The offline agent and the examples in questions use only its notes of other patients. "
+            "Without gold, the offline agent decides by fixed rules."
+        ),
     )
     model = forms.ChoiceField(
         label=_("Language model"),

@@ -13,7 +13,7 @@ from annotations.domain.refining.todo import Todo
 from annotations.domain.spans import Span
 from annotations.gold.services.splitting import patient_key
 from annotations.jobs.registry import load
-from annotations.models import GoldVersion, GoldVersionNote
+from annotations.models import GoldVersion, GoldVersionNote, Project
 from annotations.scores.selectors import label_words
 from models_runtime.core.registry import OFFLINE_AGENT
 
@@ -32,10 +32,10 @@ class FoldModels:
     takes over learns the same.
     """
 
-    def __init__(self, version: GoldVersion, refined: Iterable[tuple[str, str]]) -> None:
+    def __init__(self, project: Project, version: GoldVersion | None, refined: Iterable[tuple[str, str]]) -> None:
         self._version = version
-        self._merged = label_words(version.project).merged
-        self._agent = load(OFFLINE_AGENT)(version.project.label_set.key)
+        self._merged = label_words(project).merged
+        self._agent = load(OFFLINE_AGENT)(project.label_set.key)
         self._models: dict[int | None, Any] = {}
         self._examples: dict[int, Any] = {}
         rows = GoldVersionNote.objects.filter(version=version).order_by("document__sha256", "document_id")
@@ -44,16 +44,16 @@ class FoldModels:
         self._few = _few(self._patients, refined)
         self._folds = {pk: self._fold_of(patient_id, name) for pk, patient_id, name in names}
 
-    def refine(self, todo: Todo, patient_id: str, name: str) -> Todo | None:
+    def refine(self, todo: Todo, patient_id: str, name: str) -> Todo:
         """Decide about a note of this patient, with a model that learned nothing from the patient.
 
-        None if there is too little gold to learn from.
+        Without a gold version, or with too little gold to learn from, validators and rules decide alone.
         """
         fold = LEFT_OUT if self._few else self._fold_of(patient_id, name)
         if fold not in self._models:
             self._models[fold] = self._agent.learn(self._notes(fold))
-        model = self._models[fold]
-        return None if model is None else self._agent.refine(todo, model)
+        decided: Todo = self._agent.refine(todo, self._models[fold])
+        return decided
 
     def _fold_of(self, patient_id: str, name: str) -> int | None:
         """The group of a patient of the version; None for a patient who has no part in it, or in a group of few."""

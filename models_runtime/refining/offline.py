@@ -20,10 +20,10 @@ BATCH: Final = 50
 
 
 def refine(claim: Claim, row: Refinement) -> None:
-    """Refine the waiting notes. Raises ServiceError `version` and `gold`."""
-    if row.gold_version is None:
+    """Refine the waiting notes. Raises ServiceError `version`."""
+    if claim.params.get("gold") and row.gold_version is None:
         raise ServiceError(_("The gold version was deleted. Start a new refinement."), code="version")
-    models = FoldModels(row.gold_version, patients_of_source(row))
+    models = FoldModels(row.project, row.gold_version, patients_of_source(row))
     todo = list(waiting(row).order_by("document_id").values_list("document_id", flat=True))
     total = count_of_source(row)
     done = total - len(todo)
@@ -47,12 +47,5 @@ def _refined(row: Refinement, models: FoldModels, notes: Sequence[int]) -> dict[
     for pk, text, patient_id, name in Document.objects.filter(pk__in=notes).values_list(
         "pk", "text", "patient_id", "name"
     ):
-        decided = models.refine(Todo.of(text, spans.get(pk, []), ids), patient_id, name)
-        if decided is None:
-            raise ServiceError(
-                _("Gold version %(number)d has too few spans to learn from.")
-                % {"number": row.gold_version.number if row.gold_version else 0},
-                code="gold",
-            )
-        found[pk] = decided
+        found[pk] = models.refine(Todo.of(text, spans.get(pk, []), ids), patient_id, name)
     return found

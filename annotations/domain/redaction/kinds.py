@@ -46,5 +46,16 @@ class Kind(StrEnum):
 @cache
 def kinds_of(label_set: str) -> dict[str, Kind]:
     """The kind of each label code of a shipped label set; empty for a set that is not shipped."""
-    data = json.loads(Path(__file__).with_name("kinds.json").read_text(encoding="utf-8"))
-    return {code: Kind(kind) for code, kind in data.get(label_set, {}).items()}
+    return {code: Kind(kind) for code, kind in _shipped().get(label_set, {}).items()}
+
+
+@cache
+def kind_of(code: str) -> Kind | None:
+    """The kind of a label code in the shipped sets, in which no code has two kinds; None for any other code."""
+    return next((Kind(kinds[code]) for kinds in _shipped().values() if code in kinds), None)
+
+
+@cache
+def _shipped() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = json.loads(Path(__file__).with_name("kinds.json").read_text(encoding="utf-8"))
+    return found

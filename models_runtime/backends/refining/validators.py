@@ -4,13 +4,18 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from annotations.domain.redaction.kinds import Kind as Label
+from annotations.domain.redaction.kinds import kind_of
 from annotations.domain.refining.state import Check
 from annotations.domain.spans import Span, overlaps
 from models_runtime.backends.rules.dates import FULL
 from models_runtime.backends.rules.identifiers import identifiers, traps
 from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.recasing import recased
 from models_runtime.backends.rules.rule import Hit
 
+NO_IDENTIFIER: Final = "no-identifier"
+"""The check that finds that a text identifies nobody. A malformed e-mail address or date may still identify."""
 _NAMES: Final = {
     Kind.DATE: "date", Kind.BIRTH_DATE: "date", Kind.YEAR: "date", Kind.YEAR_WORDS: "date", Kind.MONTH: "date",
     Kind.LOOSE_DATE: "date", Kind.AGE: "age", Kind.AGE_UNIT: "age", Kind.ZIP: "zip", Kind.PHONE: "telephone",
@@ -20,42 +25,77 @@ _NAMES: Final = {
     Kind.DEVICE: "identifier", Kind.VEHICLE: "identifier", Kind.ACCOUNT: "identifier",
 }  # fmt: skip
 """The kinds with a well-defined form. Names and places have none, so the rules' opinion about them is no check."""
-_PRESSURE: Final = re.compile(r"[0-9]{2,3}\s?/\s?[0-9]{2,3}")
+_PRESSURE: Final = re.compile(r"(?P<high>[0-9]{2,3})\s?/\s?(?P<low>[0-9]{2,3})")
+_LOWEST_HIGH: Final = 60
+"""The lowest systolic pressure in mmHg; a day or a month is smaller."""
+# Names of persons, places and institutions are not written in lower case, unless the whole note is.
+_PROPER: Final = frozenset({
+    Label.NAME, Label.STAFF, Label.HOSPITAL, Label.STREET, Label.CITY, Label.REGION, Label.COUNTRY, Label.LOCATION,
+})  # fmt: skip
+# Specialties and units in English, Spanish, Italian and German, which are no hospitals.
+_UNIT: Final = re.compile(
+    r"(?i)\w+(?:log|iatr)(?:[iíy]a?|ie|ics)|\w*surgery|\w*(?:cirug|chirurg)\w*|orth?op\w+|an(?:a?|ä)esth?es\w+|reanima\w+|"
+    r"rehabilita\w+|medi[cz]in[ae]?|generale?|intern[ao]?l?|innere|intensiv\w*|maternit\w+|maternidad|digestivo|"
+    r"augenheilkunde|[nu]?icu|uci|uvi|uti|utic|its|ccu|er|ed|ps|pronto|soccorso|emergenc\w+|urgenc\w+|urgenz\w+|"
+    r"notaufnahme|ambulan[zt]\w*|ambulatori\w*|outpatient|consultas?|externas|clinic|day|wards?|units?|unidad|unit[aà]|"
+    r"department|dept|dipartimento|departamento|servi[zc]io|service|reparto|planta|\w*station|sala|operatoria|"
+    r"operating|theat(?:re|er)|room|quir[oó]fano|krei(?:ß|ss)saal|care|cuidados|terapia|critical|of|de|di|und|y|e"
+)
+# "74 y 64 años", "12 to 17 years", "63-jährig"
+_AGED: Final = re.compile(
+    r"(?i)(?:[ ]?(?:y|e|ed|and|und|a|to|o|or|,|-|bis)[ ]?[0-9]{1,3}){0,2}[ -]?(?:a[ñn]os?|ann[io]|year|yr|y[./]?o|jahr|"
+    r"jährig|mes|month|monat|settiman|seman|week|woche|giorn|d[ií]as?|day|tage?)"
+)
+_WORD: Final = re.compile(r"\w+")
 _EMAIL_LIKE: Final = re.compile(r"\S+@\S*|\S*@\S+")
 _URL_LIKE: Final = re.compile(r"(?i)(?:https?:|ftp:|www\.)\S*")
 
 
 def validate(text: str, span: Span) -> list[Check]:
     """What is known by fixed rules about a span of a note. Empty if its text has no well-defined form."""
-    hits, excluded = _found(text)
+    hits, excluded, cased = _found(text)
+    near = [hit for hit in hits if overlaps(hit, span)]
     checks = [
         Check(
             _NAMES[hit.kind],
             True,
             f"The {_NAMES[hit.kind]} at {hit.start}-{hit.end} passes its check (rule {hit.rule.id}, kind {hit.kind}).",
         )
-        for hit in hits
-        if overlaps(hit, span)
+        for hit in near
+        if hit.kind in _NAMES
     ]
     if checks:
         return checks
     own = text[span.start : span.end].strip()
     if FULL.fullmatch(own):
         return [Check("date", False, "It is written like a date, and no such day exists or a unit follows.")]
-    if _PRESSURE.fullmatch(own):
-        return [Check("date", False, "Two numbers with a slash and nothing that makes them a date.")]
+    pressure = _PRESSURE.fullmatch(own)
+    if pressure and int(pressure["high"]) >= max(_LOWEST_HIGH, int(pressure["low"])):
+        return [Check(NO_IDENTIFIER, False, "Two numbers with a slash and nothing that makes them a date.")]
     if _EMAIL_LIKE.fullmatch(own):
         return [Check("e-mail", False, "It has an @, and is not a complete e-mail address.")]
     if _URL_LIKE.fullmatch(own):
         return [Check("url", False, "It begins like a web address, and is not a complete one.")]
+    if near:
+        return []
+    kind = kind_of(span.label)
+    if kind is Label.AGE and own.isdecimal() and not _AGED.match(text, span.end):
+        return [Check(NO_IDENTIFIER, False, "A number, and nothing near it says that it is an age.")]
+    if kind is Label.HOSPITAL and all(map(_UNIT.fullmatch, _WORD.findall(own))):
+        return [Check(NO_IDENTIFIER, False, "A specialty or a unit, without the name of a hospital.")]
+    if kind in _PROPER and cased and own.islower() and not any(map(str.isdigit, own)):
+        return [Check(NO_IDENTIFIER, False, "The words are in lower case, and the rules find no name in them.")]
     return [
-        Check("no-identifier", False, "The rules know such text as no identifier: an eponym, a dose or a result.")
+        Check(NO_IDENTIFIER, False, "The rules know such text as no identifier: an eponym, a dose or a result.")
         for trap in excluded
         if trap.start <= span.start and span.end <= trap.end
     ][:1]
 
 
 @lru_cache(maxsize=4)
-def _found(text: str) -> tuple[tuple[Hit, ...], tuple[Hit, ...]]:
-    """The hits of a note with a checked form, and its traps. Cached: an agent asks about one note many times."""
-    return tuple(hit for hit in identifiers(text) if hit.kind in _NAMES), tuple(traps(text))
+def _found(text: str) -> tuple[tuple[Hit, ...], tuple[Hit, ...], bool]:
+    """The hits of a note, its traps, and whether it uses lower and upper case.
+
+    Cached: an agent asks about one note many times.
+    """
+    return tuple(identifiers(text)), tuple(traps(text)), recased(text) == text

@@ -35,9 +35,10 @@ def start_refinement(
 ) -> Refinement:
     """Start to refine the annotations of a run, a merged list, or a run of injected errors, by its name.
 
-    The offline agent learns from `gold`, by default the version that the errors were put into, else the newest one. A
-    language model's examples are from it. `asked` is the choice of a language model. A client over MCP decides without
-    a job and without gold. A repeated call with the same `key` returns the same refinement.
+    The offline agent learns from `gold`, by default the version that the errors were put into, else the newest one;
+    in a project without one, it decides by validators alone. A language model's examples are from `gold`. `asked` is
+    the choice of a language model. A client over MCP decides without a job and without gold. A repeated call with the
+    same `key` returns the same refinement.
     Raises ServiceError `run`, `method`, `gold`, `empty` and `exists`, and what asking.check_settings and
     asking.fields_of raise.
     """
@@ -63,7 +64,7 @@ def start_refinement(
     if external:
         version = None
     elif version is None and (not fields or asked.examples):
-        version = _gold(project, author)
+        version = _gold(project, author, needed=bool(fields))
     name = good_name(name)
     kind = Author.Kind.BENCH if author.kind == Author.Kind.BENCH else Author.Kind.REFINED
     try:
@@ -81,8 +82,8 @@ def start_refinement(
             )  # fmt: skip
             if not external:
                 row.job = enqueue(
-                    kind=KIND, project=project, params={"refinement_id": row.pk}, key=key_of(KIND, key), actor=actor,
-                    total=notes, queue=LLM_KIND.queue if fields else "",
+                    kind=KIND, project=project, params={"refinement_id": row.pk, "gold": version is not None},
+                    key=key_of(KIND, key), actor=actor, total=notes, queue=LLM_KIND.queue if fields else "",
                 )  # fmt: skip
                 row.save(update_fields=["job"])
             REFINEMENT_STARTED.record(
@@ -119,15 +120,15 @@ def _source(project: Project, name: str) -> Author:
     return found
 
 
-def _gold(project: Project, source: Author) -> GoldVersion:
-    """The version to learn from. Raises ServiceError `gold` without one."""
+def _gold(project: Project, source: Author, *, needed: bool) -> GoldVersion | None:
+    """The version to learn from. Without one, None, or if it is `needed`, ServiceError `gold` is raised."""
     injected = InjectedRun.objects.filter(author=source).select_related("gold_version").first()
     if injected is not None:
         return injected.gold_version
     newest = next((version for version in versions(project) if version.span_count), None)
-    if newest is None:
+    if newest is None and needed:
         raise ServiceError(
-            _("The offline agent and examples need gold. This project has no frozen gold version. Freeze one first."),
+            _("Examples need gold. This project has no frozen gold version. Freeze one first."),
             code="gold",
         )
     return newest

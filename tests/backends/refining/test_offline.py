@@ -69,28 +69,80 @@ def test_each_action_occurs(agent):
     assert {(one.start, one.end, one.label) for one in done.results()} == set(spans)
 
 
+NOBODY = [("no-identifier", False)]
+
+
 @pytest.mark.parametrize(
     ("text", "part", "expected"),
     [
         ("Admitted on 12/03/2021.", "12/03/2021", [("date", True)]),
         ("Admitted on 31/02/2021.", "31/02/2021", [("date", False)]),
-        ("BP 120/80 sitting", "120/80", [("date", False)]),
-        ("Blutdruck 130/85 gemessen", "130/85", [("date", False)]),
+        ("BP 120/80 sitting", "120/80", NOBODY),
+        ("Blutdruck 130/85 gemessen", "130/85", NOBODY),
         ("write to anna.rossi@ospedale.it now", "anna.rossi@ospedale.it", [("e-mail", True)]),
         ("write to anna@ now", "anna@", [("e-mail", False)]),
         ("see https://www.ospedale.it/a?b=1 there", "https://www.ospedale.it/a?b=1", [("url", True)]),
         ("see www. there", "www.", [("url", False)]),
         ("DNI 12345678Z", "12345678Z", [("identifier", True)]),
         ("IP 192.168.0.12", "192.168.0.12", [("ip-address", True)]),
-        ("Parkinson's disease", "Parkinson", [("no-identifier", False)]),
+        ("Parkinson's disease", "Parkinson", NOBODY),
         ("the patient Anna", "Anna", []),
     ],
 )
-def test_checks(text, part, expected):
+def test_checks_of_the_form(text, part, expected):
     start = text.index(part)
     found = validate(text, Span(start, start + len(part), "X"))
     assert [(check.name, check.fits) for check in found] == expected
     assert all(part not in check.detail for check in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "label", "wrong"),
+    [
+        ("Seen in cardiology today.", "cardiology", "HOSPITAL", True),
+        ("Visita in Neurochirurgia.", "Neurochirurgia", "HOSPITAL", True),
+        ("Ingresa en Medicina Interna.", "Medicina Interna", "HOSPITAL", True),
+        ("Ingresa en Unidad de Cuidados Intensivos.", "Unidad de Cuidados Intensivos", "HOSPITAL", True),
+        ("Aufnahme auf die Intensivstation.", "Intensivstation", "HOSPITAL", True),
+        ("Seen at Mercy East today.", "Mercy East", "HOSPITAL", False),
+        ("Ingresó en el Hospital General.", "Hospital General", "HOSPITAL", False),
+        ("A brown rash on the arm.", "brown", "PATIENT", True),
+        ("Lesioni di colore rosso.", "rosso", "PATIENT", True),
+        ("Anna Brown has a rash.", "Brown", "PATIENT", False),
+        ("paziente mario rossi, nato a roma", "mario rossi", "PATIENT", False),
+        ("her brother was there", "brother", "FAMILY", False),
+        ("WBC 12, platelets 45 today.", "45", "AGE", True),
+        ("RR 22 this morning.", "22", "AGE", True),
+        ("The patient is 84 years old.", "84", "AGE", False),
+        ("Padres de 74 y 64 años.", "74", "AGE", False),
+        # These still identify somebody, however they are written.
+        ("Fecha de Ingreso: 14/14/2014.", "14/14/2014", "DATE", False),
+        ("E-mail: guglieri_bea@gva", "guglieri_bea@gva", "EMAIL", False),
+        ("Ricoverato dal 27/02 al 30/03.", "27/02", "DATE", False),
+    ],
+)
+def test_without_gold_the_validators_remove_what_identifies_nobody(text, part, label, wrong):
+    start = text.index(part)
+    todo = Todo.of(text, [Span(start, start + len(part), label)], [label])
+    assert bool(OfflineAgent("i2b2-2014").refine(todo, None).results()) != wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "label", "right"),
+    [
+        ("Seen by Dr. John Davis today.", "John Davis", "PATIENT", "DOCTOR"),
+        ("Patient: John Davis\n", "John Davis", "DOCTOR", "PATIENT"),
+        ("The patient is 84 years old.", "84", "DATE", "AGE"),
+        ("Ricoverato presso Ospedale San Raffaele, Milano.", "Ospedale San Raffaele", "ORGANIZATION", "HOSPITAL"),
+        ("DNI 12345678Z", "12345678Z", "MEDICALRECORD", "MEDICALRECORD"),  # numbers look alike
+        ("Seen by Dr. Davis. Called Davis again.", "Davis again"[:5], "DOCTOR", "DOCTOR"),
+    ],
+)
+def test_without_gold_the_rules_change_labels(text, part, label, right):
+    start = text.index(part)
+    todo = Todo.of(text, [Span(start, start + len(part), label)], [*LABELS, "ORGANIZATION", "MEDICALRECORD", "IDNUM"])
+    (result,) = OfflineAgent("i2b2-2014").refine(todo, None).results()
+    assert result.label == right
 
 
 # Two words make an identifier likely, one unlikely, and the others say nothing.
