@@ -17,6 +17,7 @@ from models_runtime.backends.rules import (
     coded,
     codes,
     contacts,
+    court,
     date_words,
     dates,
     en,
@@ -116,6 +117,8 @@ class RulesBackend:
         scanned = scan(text, self._rules)
         kept = resolve_overlaps([hit for hit in scanned.hits if hit.kind not in self._unwanted], len(text))
         kept += memory.remember(text, scanned, kept)
+        if self.label_set == court.LABEL_SET:
+            kept = court.private(text, kept)
         return sorted(span for hit in kept if (span := self._span(text, hit)) is not None)
 
     def _span(self, text: str, hit: Hit) -> Span | None:
