@@ -12,7 +12,8 @@ F = TypeVar("F")
 class FoundSpan(NamedTuple):
     """A span of an answer: start and end (code points in the piece of the question), and label or placeholder.
 
-    `places` is the number of places that the answer may mean, if it doesn't say which one, and otherwise 0.
+    `places` is the number of places that the answer may mean, if it doesn't say which one or says what contradicts the
+    note, and otherwise 0.
     """
 
     start: int

@@ -20,11 +20,13 @@ Bounds = tuple[int, int]
 # Limits of a mention. Longer ones are parts of the note, not entities.
 MOST_WORDS: Final = 30
 MOST_CHARACTERS: Final = 300
+_WORD: Final = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
 class Located:
-    """`found`: the locations of the mentions. `doubtful`: all locations of mentions whose context doesn't decide.
+    """`found`: the locations of the mentions. `doubtful`: all locations of mentions whose context doesn't decide, or
+    contradicts the text.
 
     `ambiguous` counts the mentions of `doubtful`. The other fields count mentions that were left out: `hallucinated`,
     not in the text; `too_long`, too long for an entity.
@@ -41,6 +43,7 @@ def locate(text: str, mentions: Sequence[Mention]) -> Located:
     """The locations of the mentions, sorted, without duplicates."""
     found: set[FoundSpan] = set()
     undecided: Counter[tuple[str, str]] = Counter()
+    contradicted: set[tuple[str, str]] = set()
     hallucinated = too_long = 0
     there: dict[str, list[Bounds]] = {}
     for (words, kind, context), times in Counter((one.text, one.type, one.context) for one in mentions).items():
@@ -53,15 +56,18 @@ def locate(text: str, mentions: Sequence[Mention]) -> Located:
         if not locations:
             hallucinated += times
             continue
-        hits = locations if len(locations) == 1 else _by_context(text, words, context, locations)
+        fits = any(_fits(text, words, context, *one) for one in locations)
+        hits = [] if not fits else locations if len(locations) == 1 else _by_context(text, words, context, locations)
         found.update(FoundSpan(start, end, kind) for start, end in hits)
         if not hits:
             undecided[words, kind] += times
+        if not fits:
+            contradicted.add((words, kind))
     ambiguous = 0
     doubtful: set[FoundSpan] = set()
     for (words, kind), times in undecided.items():
         left = [one for one in there[words] if FoundSpan(*one, kind) not in found]
-        if times >= len(left):  # there is a mention for each location
+        if times >= len(left) and (words, kind) not in contradicted:  # there is a mention for each location
             found.update(FoundSpan(start, end, kind) for start, end in left)
         else:
             doubtful.update(FoundSpan(start, end, kind, len(left)) for start, end in left)
@@ -71,6 +77,13 @@ def locate(text: str, mentions: Sequence[Mention]) -> Located:
 
 def is_too_long(words: str) -> bool:
     return len(words) > MOST_CHARACTERS or len(words.split()) > MOST_WORDS
+
+
+def _fits(text: str, words: str, context: str, start: int, end: int) -> bool:
+    """Whether at least half of the other words of the context stand around the location."""
+    given = Counter(_WORD.findall(context.casefold())) - Counter(_WORD.findall(words.casefold()))
+    around = text[max(0, start - len(context)) : end + len(context)]
+    return 2 * (given & Counter(_WORD.findall(around.casefold()))).total() >= given.total()
 
 
 def _by_context(text: str, words: str, context: str, locations: list[Bounds]) -> list[Bounds]:

@@ -145,7 +145,8 @@ class Rewriting:
         answered = listed(answer.text, Mention)
         located = locate(words, answered.entries)
         self.meter.add(broken=answered.broken, hallucinated=located.hallucinated, too_long=located.too_long)
-        return located.found
+        # The context is a part of the passage, which these words are only a part of.
+        return [*located.found, *(one for one in located.doubtful if one.places == 1)]
 
     def _result(self, said: str, start: int, found: list[tuple[Gap, Bound]]) -> Rewritten:
         result = Rewritten(said)

@@ -117,14 +117,16 @@ export const words = {
   differing: (names) => interpolate(gettext("The runs give different values to: %(names)s. The first run's are shown."), { names: listed(names) }),
   removedToo: gettext("Doubtful bounds. The model also removed these words:"),
   places: (count) =>
-    interpolate(
-      ngettext(
-        "Doubtful place. The model did not say which of %(count)s place with these words it means. All are suggested.",
-        "Doubtful place. The model did not say which of %(count)s places with these words it means. All are suggested.",
-        count,
-      ),
-      { count },
-    ),
+    count === 1
+      ? gettext("Doubtful place. The model gave these words with a context that is not around them in the note.")
+      : interpolate(
+          ngettext(
+            "Doubtful place. The model did not say which of %(count)s place with these words it means. All are suggested.",
+            "Doubtful place. The model did not say which of %(count)s places with these words it means. All are suggested.",
+            count,
+          ),
+          { count },
+        ),
   unsupported: gettext("Doubtful bounds. Nothing confirms that these words belong to the identifier:"),
   conflicting: gettext("Conflicting suggestions"),
   rejectsConflicting: gettext("Conflicting suggestions. Accepting this suggestion rejects them."),

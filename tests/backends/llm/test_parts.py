@@ -106,6 +106,25 @@ def test_an_ambiguous_mention_is_doubtful_at_all_its_places() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "words", "context", "found", "doubtful"),
+    [
+        ("She takes 76 mg of aspirin.", "76", "is 76 years old", 0, 1),
+        ("Seen by Dr. Rossi.", "Rossi", "the patient Mario Rossi, born in Turin", 0, 1),
+        ("Seen by Dr. Rossi.", "Rossi", "seen by DR Rossi", 1, 0),
+        ("Seen by Dr. Rossi.", "Rossi", "was seen by doctor Rossi", 1, 0),
+        ("Seen by Dr. Rossi.", "Rossi", "Rossi", 1, 0),
+        ("76 mg, then 76 mg again", "76", "is 76 years old", 0, 2),
+    ],
+)
+def test_a_mention_whose_context_contradicts_the_text_is_doubtful(
+    text: str, words: str, context: str, found: int, doubtful: int
+) -> None:
+    """Even if there is a mention for each location."""
+    located = locate(text, [Mention(text=words, type="AGE", context=context)] * max(doubtful, 1))
+    assert (len(located.found), [one.places for one in located.doubtful]) == (found, [doubtful] * doubtful)
+
+
+@pytest.mark.parametrize(
     ("text", "words", "bounds"),
     [
         ("Ann, sister of Anna; GambiaHome", "Ann", (0, 3)),  # a whole word before a part of a word
