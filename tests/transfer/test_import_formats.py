@@ -94,6 +94,23 @@ def test_all_or_nothing_takes_everything_back(empty, monkeypatch, tmp_path):
     assert names() == ["a", "c"]
 
 
+def test_formats_that_are_only_read(empty, sign_in):
+    denotation = {"id": "T1", "span": {"begin": 0, "end": 4}, "obj": "PATIENT"}
+    files = {
+        "pubtator": ("a.txt", b"12|t|Anna Neri\n12\t0\t4\tAnna\tPATIENT\n"),
+        "pubannotation": ("b.json", json.dumps({"text": "Anna Bo", "denotations": [denotation]}).encode()),
+    }
+    for format, file in files.items():
+        content = staged.pack([file, ("more.rtf", b"{\\rtf1 Bo}")])
+        row = stage_files(empty.project, content, format="auto", written_as="gold", actor=empty.mia)
+        assert (row.format, row.labels_found) == (f"{format}+docs", {"PATIENT": [1, 1]})
+        report = run_import(import_id=row.pk, progress=silent)
+        assert (report["sets"], report["spans"]) == (1, 1)
+    assert names() == ["12", "more", "b-00001"]
+    html = sign_in(empty.mia).get(reverse("import", args=["covid"])).content.decode()
+    assert all(f'<option value="{format}"' in html for format in files)
+
+
 def test_another_format_for_staged_files(empty, sign_in):
     mia = sign_in(empty.mia)
     content = staged.pack([("a.txt", TEXT.encode()), ("a.ann", b"T1\tPATIENT 0 4\tAnna\n")])

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from annotations.domain.bio import Scheme
-from annotations.domain.formats.base import HEAD, Files, Format, is_system_file
+from annotations.domain.formats.base import HEAD, Files, Format, InputFormat, is_system_file
 from annotations.domain.formats.bioc import BiocFormat, BiocJsonFormat
 from annotations.domain.formats.brat import BratFormat
 from annotations.domain.formats.cas_json import CasJsonFormat
@@ -19,6 +19,8 @@ from annotations.domain.formats.inline import InlineFormat
 from annotations.domain.formats.label_studio import LabelStudioFormat
 from annotations.domain.formats.plain import PlainFormat
 from annotations.domain.formats.prodigy import ProdigyFormat
+from annotations.domain.formats.pubannotation import PubannotationFormat
+from annotations.domain.formats.pubtator import PubtatorFormat
 from annotations.domain.formats.tables import CsvFormat, XlsxFormat
 from annotations.domain.formats.web_annotation import WebAnnotationFormat
 from annotations.domain.formats.webanno_tsv import WebannoTsvFormat
@@ -50,10 +52,12 @@ FORMATS: Final[dict[str, Format]] = {
     "inline": InlineFormat(),
     "text": PlainFormat(),
 }
-"""All formats by name, as used for `--format`."""
+"""All formats that are read and written, by name, as used for `--format`."""
+READERS: Final[dict[str, InputFormat]] = {"pubtator": PubtatorFormat(), "pubannotation": PubannotationFormat()}
+"""Formats that are only read, by name."""
 
 QUOTING: Final = frozenset(
-    {"brat", "i2b2", "bioc", "bioc-json", "label-studio", "prodigy", "web-annotation", "csv", "xlsx"}
+    {"brat", "i2b2", "bioc", "bioc-json", "label-studio", "prodigy", "pubtator", "web-annotation", "csv", "xlsx"}
 )
 """Formats whose files quote the texts of spans, so that spans can be moved to them."""
 
@@ -85,8 +89,10 @@ def heads(names: Iterable[str], files: Files) -> list[Head]:
 
 
 def claiming(found: Sequence[Head]) -> str:
-    """The first format of FORMATS that claims one of the files; plain text if none does."""
-    return next((name for name, format in FORMATS.items() if any(format.claims(*head) for head in found)), "text")
+    """The first format that claims one of the files; plain text if none does."""
+    formats: dict[str, InputFormat] = {**FORMATS, **READERS}
+    claims = (name for name, one in formats.items() if name != "text" and any(one.claims(*head) for head in found))
+    return next(claims, "text")
 
 
 def detected(names: Iterable[str], files: Files) -> str:

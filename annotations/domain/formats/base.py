@@ -130,14 +130,12 @@ Sink = Callable[[OutNote], list[Loss]]
 """Writes one note, and returns the spans that the format can't represent completely. Raises as `Format.write` does."""
 
 
-class OneFileFormat(ABC):
-    """A format that keeps many notes in one file. It reads and writes the file as a stream, one note at a time."""
+class OneFileReader(ABC):
+    """Reads a format that keeps many notes in one file, as a stream, one note at a time."""
 
     name: str
     endings: tuple[str, ...]
     """The endings of such files, without dot; the first one is written."""
-    file: str
-    """The name of the file in an export."""
 
     @abstractmethod
     def claims(self, name: str, head: bytes) -> bool:
@@ -160,6 +158,13 @@ class OneFileFormat(ABC):
     @abstractmethod
     def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
         """See `Format.used_labels`."""
+
+
+class OneFileFormat(OneFileReader):
+    """A format that keeps many notes in one file, and writes it as a stream, too."""
+
+    file: str
+    """The name of the file in an export."""
 
     @abstractmethod
     def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> AbstractContextManager[Sink]:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from annotations.domain.formats.base import LabelFinder, Loss, OutNote, lost_attributes
-from annotations.domain.formats.counting import Unit, likely_unit, points_of
+from annotations.domain.formats.counting import Unit, likely_unit
 from annotations.domain.formats.giving import given_spans
 from annotations.domain.formats.json_notes import (
     JsonFormat,
@@ -27,8 +27,8 @@ from annotations.domain.formats.json_notes import (
     name_in,
     others_not_kept,
     text_in,
+    unquoted_taker,
 )
-from annotations.domain.formats.taking import SpanTaker, whole
 from annotations.domain.notes import ParsedNote
 from annotations.domain.utf16 import Utf16
 
@@ -69,20 +69,9 @@ class DoccanoFormat(JsonFormat):
     def note_in(self, record: Record, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
         """See `JsonFormat.note_in`."""
         text = text_in(record.get("text"), "text", file, line)
-        given = [(whole(start), whole(end)) for start, end, _label in _spans_in(record)]
-        bounds = [(first, past) for first, past in given if first is not None and past is not None]
-        stated = record.get(_OFFSETS) == Unit.UTF16
-        unit, misplaced = (Unit.UTF16, 0) if stated else likely_unit(text, bounds, Unit.UTF16)
-        points = points_of(text, unit)
-        taker = SpanTaker(text, file, find_label, utf16=unit is Unit.UTF16)
-        if unit is not Unit.UTF16:
-            message = (
-                f"The offsets of this note were read as {unit}: only so do all its spans begin and end with words."
-            )
-            taker.warn("unit", message, line)
-        elif misplaced:
-            spans = "1 span begins or ends" if misplaced == 1 else f"{misplaced} spans begin or end"
-            taker.warn("unit", f"{spans} inside a word or with a space. Check that offsets count {unit}.", line)
+        # Records that we write say so if their offsets could be taken for others.
+        given = [] if record.get(_OFFSETS) == Unit.UTF16 else [each[:2] for each in _spans_in(record)]
+        taker, offset = unquoted_taker(text, given, Unit.UTF16, file, find_label, line)
         has_spans = False
         for field in _SPANS:
             items = items_in(record, field, taker, line)
@@ -93,9 +82,7 @@ class DoccanoFormat(JsonFormat):
             for item in items:
                 if found := _span(item):
                     start, end, label = found
-                    if unit is not Unit.UTF16:
-                        start, end = (points(at) for each in (start, end) if (at := whole(each)) is not None)
-                    taker.take(label, start, end, line=line)
+                    taker.take(label, offset(start), offset(end), line=line)
                 else:
                     bad_item(item, field, _EXPECTED, taker, line)
         for field, message in _NOT_IMPORTED.items():

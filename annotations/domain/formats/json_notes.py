@@ -17,11 +17,13 @@ from annotations.domain.formats.base import (
     Loss,
     NoteFiles,
     OneFileFormat,
+    OneFileReader,
     OutNote,
     Sink,
     numbered_name,
 )
-from annotations.domain.formats.taking import SpanTaker
+from annotations.domain.formats.counting import Unit, likely_unit, points_of
+from annotations.domain.formats.taking import SpanTaker, whole
 from annotations.domain.names import shown
 from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name
 
@@ -57,8 +59,10 @@ class JsonFile(OneFileFormat):
         return self.record_of(replace(note, spans=list(note.spans)), labels)
 
 
-class JsonFormat(JsonFile):
-    """A format with one JSON object per note, in JSON lines or in an array."""
+class JsonReader(OneFileReader):
+    """Reads a format with one JSON object per note, in JSON lines or in an array."""
+
+    endings: tuple[str, ...] = ("jsonl", "json", "ndjson")
 
     @abstractmethod
     def note_in(self, record: Record, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
@@ -85,6 +89,10 @@ class JsonFormat(JsonFile):
             for _, record in opened_records(files, file):
                 if isinstance(record, dict):
                     yield Counter(label for label in self.labels_in(record) if isinstance(label, str))
+
+
+class JsonFormat(JsonReader, JsonFile):
+    """A format that is read and written with one JSON object per note."""
 
 
 def json_bytes(value: object) -> bytes:
@@ -184,6 +192,32 @@ def counted(text: str, taken: Callable[[bool], SpanTaker]) -> SpanTaker:
         other = taken(True)
         return taker if other.problems else other
     return taker
+
+
+def unquoted_taker(
+    text: str, bounds: Iterable[tuple[object, object]], unit: Unit, file: str, find_label: LabelFinder, line: int
+) -> tuple[SpanTaker, Callable[[object], object]]:
+    """The taker for spans without quotes, and the conversion of their offsets for it.
+
+    They count `unit`, or with a warning another one if all spans begin and end with words only then.
+    """
+    pairs = [(whole(start), whole(end)) for start, end in bounds]
+    given = [(start, end) for start, end in pairs if start is not None and end is not None]
+    found, misplaced = likely_unit(text, given, unit)
+    taker = SpanTaker(text, file, find_label, utf16=found is Unit.UTF16)
+    if found is not unit:
+        message = f"The offsets of this note were read as {found}: only so do all its spans begin and end with words."
+        taker.warn("unit", message, line)
+    elif misplaced:
+        spans = "1 span begins or ends" if misplaced == 1 else f"{misplaced} spans begin or end"
+        taker.warn("unit", f"{spans} inside a word or with a space. Check that offsets count {unit}.", line)
+    points = points_of(text, found) if found is Unit.BYTES else None
+
+    def offset(value: object) -> object:
+        number = whole(value) if points else None
+        return value if points is None or number is None else points(number)
+
+    return taker, offset
 
 
 def confidence_in(value: object) -> float | None:

@@ -9,7 +9,7 @@ from typing import Final
 from annotations.domain.formats.base import LabelFinder
 from annotations.domain.formats.pieces import joined, split_message
 from annotations.domain.formats.quotes import Misplaced, place
-from annotations.domain.notes import NoteError, ParsedNote, Problem
+from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name
 from annotations.domain.segments import BREAK
 from annotations.domain.spans import Bounds, Span
 from annotations.domain.utf16 import Utf16
@@ -166,6 +166,18 @@ class SpanTaker:
         if message not in self._said:
             self._said.add(message)
             self.warn("not kept", message, line)
+
+    def name_of(self, identity: object, numbered: str, line: int) -> str:
+        """The id of a document as the name of its note, or another name, with a warning if the id can't be one."""
+        if not identity or not isinstance(identity, str):
+            return numbered
+        try:
+            return check_name(identity)
+        except NoteError as error:
+            found = error.problems[0].message
+            message = f"The note is named “{numbered}”, because the id of the document is not a valid name. {found}"
+            self.warn("name", message, line)
+            return numbered
 
     def note(self, name: str, *, patient_id: str = "") -> ParsedNote:
         """The note with its spans in text order. Raises NoteError with all problems, if there are any."""

@@ -51,9 +51,11 @@ _ABOUT: dict[str, About] = {
 ABOUT: dict[str, About] = {name: _ABOUT[name] for name in FORMATS}
 """Every format by name."""
 INPUT_ABOUT: dict[str, About] = ABOUT | {
+    "pubtator": About("PubTator", _("Titles and abstracts with annotations, all notes in one file.")),
+    "pubannotation": About("PubAnnotation", _("JSON with texts and denotations, as TextAE writes it, too.")),
     DOCUMENTS: About(
         _("Documents"), _("PDF, DOCX, DOC, RTF, ODT, HTML, e-mail, HL7, FHIR, OMOP, text in any encoding. No spans.")
-    )
+    ),
 }
 """Every format of imports by name."""
 
@@ -64,7 +66,7 @@ _GROUPS: list[tuple[Words, set[str]]] = [
         {"brat", "i2b2", "doccano", "label-studio", "prodigy", "webanno-tsv", "xmi", "cas-json", "gate"},
     ),
     (_("Training models"), {"conll", "conll2003", "iob1", "bioes", "docbin", "hf"}),
-    (_("Exchange"), {"bioc", "bioc-json", "web-annotation"}),
+    (_("Exchange"), {"bioc", "bioc-json", "pubtator", "pubannotation", "web-annotation"}),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Formats that can be imported: all that can be exported, and documents, which are only read."""
+"""Formats that can be imported: all that can be exported, and documents and others, which are only read."""
 
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from annotations.domain.documents.cleaning import ALL_RULES, Rule
 from annotations.domain.documents.encodings import python_name
 from annotations.domain.documents.extracting import Extractor
 from annotations.domain.documents.importing import DocumentsFormat, MixedFormat
-from annotations.domain.formats import DETECT, FORMATS, claiming, heads
+from annotations.domain.formats import DETECT, FORMATS, READERS, claiming, heads
 from annotations.domain.formats.base import InputFormat
 from annotations.models import Import
 from annotations.transfer.services.sources import Source
@@ -24,16 +24,19 @@ class _InputFormats(ChainMap[str, Any]):
 
     def __missing__(self, name: str) -> InputFormat:
         main = name.removesuffix(MIXED)
-        if main == name or main not in FORMATS:
+        if main in (name, DOCUMENTS):
             raise KeyError(name)
-        return MixedFormat(FORMATS[main], DocumentsFormat())
+        return MixedFormat(self[main], DocumentsFormat())
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and (name == DOCUMENTS or name.removesuffix(MIXED) in FORMATS)
+        try:
+            return isinstance(name, str) and self[name] is not None
+        except KeyError:
+            return False
 
 
 # A chain sees later changes of FORMATS.
-INPUT_FORMATS: Final = cast(Mapping[str, InputFormat], _InputFormats({DOCUMENTS: DocumentsFormat()}, FORMATS))
+INPUT_FORMATS: Final = cast(Mapping[str, InputFormat], _InputFormats({DOCUMENTS: DocumentsFormat()}, READERS, FORMATS))
 """All formats of imports by name."""
 _WITHOUT_SPANS: Final = frozenset({"text", DOCUMENTS})
 
@@ -52,11 +55,11 @@ def input_format(format: str, names: Iterable[str], source: Source) -> str:
     main, documents = claiming(found), INPUT_FORMATS[DOCUMENTS]
     if not holds_spans(main):
         claimed = [documents.claims(*head) for head in found]
-        texts = [FORMATS[main].claims(*head) and not other for head, other in zip(found, claimed, strict=True)]
+        texts = [INPUT_FORMATS[main].claims(*head) and not other for head, other in zip(found, claimed, strict=True)]
         if not any(claimed):
             return main
         return f"{main}{MIXED}" if any(texts) else DOCUMENTS
-    strays = {each.file for each in FORMATS[main].group(listed)[1] if each.code == "unknown file"}
+    strays = {each.file for each in INPUT_FORMATS[main].group(listed)[1] if each.code == "unknown file"}
     return f"{main}{MIXED}" if any(head[0] in strays and documents.claims(*head) for head in found) else main
 
 
@@ -81,11 +84,11 @@ def check_reading(encoding: str, no_cleanup: Sequence[str]) -> None:
 def opened_format(row: Import, limits: Limits | None = None) -> Iterator[InputFormat]:
     """The format of an import for reading, with its options. `limits` are those of documents."""
     if not row.has_documents:
-        yield FORMATS[row.format]
+        yield INPUT_FORMATS[row.format]
         return
     with Extractor(limits) as extractor:
         rules = ALL_RULES - set(map(Rule, row.no_cleanup))
         language = row.language or row.project.language
         documents = DocumentsFormat(extractor, encoding=row.encoding, rules=rules, language=language)
         main = row.format.removesuffix(MIXED)
-        yield documents if main == DOCUMENTS else MixedFormat(FORMATS[main], documents)
+        yield documents if main == DOCUMENTS else MixedFormat(INPUT_FORMATS[main], documents)

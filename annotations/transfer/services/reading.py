@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotations.domain.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_in
 from annotations.domain.documents.base import DOCUMENTS, Limits
-from annotations.domain.formats.base import InputFormat, NoteFiles, OneFileFormat, readmes
+from annotations.domain.formats.base import InputFormat, NoteFiles, OneFileReader, readmes
 from annotations.domain.formats.quotes import MOVED
 from annotations.domain.notes import NoteError, ParsedNote, Problem
 from annotations.models import Import
@@ -44,7 +44,7 @@ def total_of(row: Import, groups: Sequence[NoteFiles]) -> int:
     """
     if row.format == DOCUMENTS:
         return row.notes_of_files + max(len(groups) - row.files_done, 0)
-    if isinstance(INPUT_FORMATS[row.format], OneFileFormat):
+    if isinstance(INPUT_FORMATS[row.format], OneFileReader):
         return row.notes_found or row.notes_done
     return len(groups)
 
@@ -82,7 +82,7 @@ def _units(
     with opened_format(context.row, limits) as format:
         if context.format == DOCUMENTS:
             yield from _units_of_documents(context, groups, skip, format)
-        elif not isinstance(format, OneFileFormat):
+        elif not isinstance(format, OneFileReader):
             for group in groups[skip:]:
                 found = format.read_many(group, context.source, context.labels)
                 yield islice(found, PREVIEWED_DOCUMENTS) if limits and "document" in group.parts else found

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import IO
 
 from annotations.domain.formats import FORMATS
-from annotations.domain.formats.base import Format, Loaded, Loss, OutNote
+from annotations.domain.formats.base import Format, InputFormat, Loaded, Loss, OutNote
 from annotations.domain.notes import NoteError, ParsedNote, Problem
 from annotations.domain.spans import Span
 from tests.domain.strategies import LABELS
@@ -26,7 +26,9 @@ BINARY = {"docbin", "hf"}
 SPAN_FORMATS = sorted(set(FORMATS) - {"text"})
 
 
-def read_one(kind: str | Format, files: Mapping[str, bytes | str], labels: Mapping[str, str] = NAMES) -> ParsedNote:
+def read_one(
+    kind: str | InputFormat, files: Mapping[str, bytes | str], labels: Mapping[str, str] = NAMES
+) -> ParsedNote:
     """Read the only note in some files."""
     (note,) = read_all(kind, files, labels)
     if isinstance(note, NoteError):
@@ -35,7 +37,7 @@ def read_one(kind: str | Format, files: Mapping[str, bytes | str], labels: Mappi
 
 
 def read_all(
-    kind: str | Format, files: Mapping[str, bytes | str], labels: Mapping[str, str] = NAMES
+    kind: str | InputFormat, files: Mapping[str, bytes | str], labels: Mapping[str, str] = NAMES
 ) -> list[ParsedNote | NoteError]:
     """Read all notes in some files; every file must belong to a note."""
     reader = FORMATS[kind] if isinstance(kind, str) else kind
@@ -45,19 +47,23 @@ def read_all(
     return [note for group in groups for note in reader.read_many(group, Loaded(stored.__getitem__), labels)]
 
 
-def parsed(kind: str | Format, files: Mapping[str, bytes | str], labels: Mapping[str, str] = NAMES) -> list[ParsedNote]:
+def parsed(
+    kind: str | InputFormat, files: Mapping[str, bytes | str], labels: Mapping[str, str] = NAMES
+) -> list[ParsedNote]:
     """Read all notes in some files; none may be refused."""
     notes = read_all(kind, files, labels)
     assert not [note.problems for note in notes if isinstance(note, NoteError)]
     return [note for note in notes if isinstance(note, ParsedNote)]
 
 
-def outcomes(kind: str | Format, files: Mapping[str, bytes | str]) -> list[str | list[tuple[int | None, str]]]:
+def outcomes(kind: str | InputFormat, files: Mapping[str, bytes | str]) -> list[str | list[tuple[int | None, str]]]:
     """The name of each note, or the lines and codes of its problems."""
     return [said(note.problems) if isinstance(note, NoteError) else note.name for note in read_all(kind, files)]
 
 
-def refused(kind: str | Format, files: Mapping[str, bytes | str], labels: Mapping[str, str] = NAMES) -> list[Problem]:
+def refused(
+    kind: str | InputFormat, files: Mapping[str, bytes | str], labels: Mapping[str, str] = NAMES
+) -> list[Problem]:
     """The problems of the only note in some files."""
     (note,) = read_all(kind, files, labels)
     assert isinstance(note, NoteError)

@@ -10,7 +10,7 @@ from annotations.domain.formats.giving import attribute_value
 from annotations.domain.formats.taking import SpanTaker, whole
 from annotations.domain.formats.xml_reading import restored
 from annotations.domain.names import shown
-from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name
+from annotations.domain.notes import NoteError, ParsedNote, Problem
 from annotations.domain.spans import Bounds
 
 TYPE: Final = "type"
@@ -92,7 +92,7 @@ def note_of(document: Document, numbered: str, file: str, find_label: LabelFinde
     bounds = [annotation.bounds() for annotation in document.annotations]
     placed = _placed(document, bounds, file)
     taker = SpanTaker(placed.text, file, find_label)
-    name = _name(document, numbered, taker)
+    name = taker.name_of(document.id, numbered, document.line)
     if document.relations:
         taker.not_kept("Relations are not imported.", document.relations)
     if document.infons:
@@ -125,18 +125,6 @@ def _outside(given: list[Bounds], placed: _Placed) -> str:
         f"The annotation {given[0][0]}-{given[-1][1]} is not inside the text, which has {length} {placed.unit.value} "
         f"from offset {placed.base}. Check that the text belongs to the annotations and is unchanged."
     )
-
-
-def _name(document: Document, numbered: str, taker: SpanTaker) -> str:
-    if not document.id or not isinstance(document.id, str):
-        return numbered
-    try:
-        return check_name(document.id)
-    except NoteError as error:
-        found = error.problems[0].message
-        message = f"The note is named “{numbered}”, because the id of the document is not a valid name. {found}"
-        taker.warn("name", message, document.line)
-        return numbered
 
 
 def _take(annotation: Annotation, pieces: list[Bounds], taker: SpanTaker) -> None:
