@@ -11,6 +11,7 @@ from annotations.domain.leaks.gate import Gate
 from annotations.domain.leaks.needles import Needle
 from annotations.domain.leaks.shapes import full_dates, telephones
 from annotations.domain.notes import NoteError
+from annotations.domain.redaction.ages import told_in
 from annotations.domain.redaction.dates import read_dates
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.sentences import sentences
@@ -40,6 +41,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "telephones": lambda text: list(telephones(text)),
     "dates by shape": lambda text: list(full_dates(text)),
     "addresses by shape": lambda text: list(unreserved(text)),
+    "ages by shape": lambda text: list(told_in(text, 2020)),
     "a date": lambda text: read_dates(text, "es"),
     "gate": _gate,
     "rules": lambda text: RulesBackend().predict([text]),

@@ -7,7 +7,7 @@ import pytest
 from annotations.certificates.services.drafting import looked_for
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
-from annotations.models import LeakFinding, ListedTerm
+from annotations.models import Label, LeakFinding, ListedTerm
 from annotations.release.services.deciding import decide_all, decide_equal
 from annotations.release.services.policies import policy_named
 from annotations.release.services.starting import start_release
@@ -109,10 +109,57 @@ def test_the_certificate_says_what_was_looked_for(ward, tmp_path):
     assert {row["letter"]: row["status"] for row in part["identifiers"]}["C"] == "removed"
 
 
-def test_dates_of_birth_are_not_all_dates(db, no_redis):
-    """redactor-33 has labels for dates of birth and death only; the gate finds the others."""
+SHOP = {
+    "a": "«Ada Lund|PERSON», born «03/16/1954|BIRTH_DATE_TIME», seen on 03/16/2025 and 16 Mar 2025.\n",
+    "b": "Born «12 Dec 1919|BIRTH_DATE_TIME», seen in 2019.\n",
+    "c": "Born in 1919, seen in 2019, 94-year-old sister.\n",
+    "d": "She is «90+|AGE», he «1,200 months|AGE».\n",
+}
+
+
+def test_safe_harbor_with_labels_for_dates_of_birth_only(db, no_redis, tmp_path):
+    """redactor-33 has labels for dates of birth and death only; the gate finds the others, and ages over 89."""
     project = new_project("shop", "redactor-33")
-    add_note(project, "a", "«Ada Lund|PERSON», born «03/16/1954|BIRTH_DATE_TIME», seen on 03/16/2025.\n", language="en")
+    for name, text in SHOP.items():
+        add_note(project, name, text, language="en")
     release = make_release(project, policy="safe-harbor")
-    assert [text for text, *_about in strings_of(release)] == ["03/16/2025"]
-    assert "DATES" in looked_for(release)
+    assert [text for text, *_about in strings_of(release)] == ["03/16/2025", "16 Mar 2025", "1919", "94-year-old"]
+    release_command(
+        "shop", "--set", "gold", "--policy", "safe-harbor", "--out", tmp_path / "out", "--decide", "replace",
+        "--certificate", tmp_path / "c.json",
+    )  # fmt: skip
+    assert texts_in(tmp_path / "out") == {
+        "a": "[PERSON], born 1954, seen on 2025 and 2025.\n",
+        "b": "Born [BIRTH_DATE_TIME], seen in 2019.\n",
+        "c": "Born in [AGE], seen in 2019, 90+-year-old sister.\n",
+        "d": "She is 90+, he [AGE].\n",
+    }
+    content = json.loads((tmp_path / "c.json").read_text())["certificate"]
+    statuses = {row["letter"]: row["status"] for row in content["identifiability"]["identifiers"]}
+    assert (statuses["C"], statuses["P"]) == ("searched", "none")
+    assert content["context"]["statements"][0]["text"].startswith("Not met.")
+
+
+def test_safe_harbor_is_refused_where_the_gate_could_not_read_a_note(db, no_redis):
+    project = new_project("shop", "redactor-33")
+    add_note(project, "a", "«Ada Lund|PERSON», vue le 16 mars 2025.\n", language="fr")
+    release = make_release(project, policy="safe-harbor")
+    assert "DATES" not in looked_for(release)
+
+
+@pytest.mark.parametrize(
+    ("policy", "labeled", "claimed"),
+    [
+        ("mask", True, True),
+        ("mask", False, False),  # Nothing says what an age would become.
+        ("safe-harbor", False, True),  # Dates that keep only their year cover ages over 89.
+        ("limited", True, False),  # It keeps ages.
+    ],
+)
+def test_all_dates_are_claimed_only_where_ages_over_89_get_a_label(ward, policy, labeled, claimed):
+    if not labeled:
+        Label.objects.filter(code="AGE", label_set__project=ward).delete()
+    add_note(ward, "en-2", "A 94-year-old.\n", language="en")
+    release = make_release(ward, policy=policy)
+    assert ("DATES" in looked_for(release)) is claimed
+    assert [text for text, *_about in strings_of(release, note__name="en-2")] == ["94-year-old"] * claimed

@@ -144,9 +144,8 @@ def looked_for(release: Release) -> set[str]:
     if searched and not searched["unread"]:
         kinds |= {Kind(one) for one in searched["kinds"]}
     found = {code for kind in kinds if (code := OF_KIND[kind])}
-    # Without a label for them the gate lets ages stay, and those over 89 belong to the dates.
-    ages = any(rule["kind"] == Kind.AGE for rule in release.policy.rules.values())
-    return found if ages else found - {"DATES"}
+    # Ages over 89 belong to the dates.
+    return found if Policy.read(release.policy.rules).age_label else found - {"DATES"}
 
 
 def _searched(release: Release) -> Searched | None:

@@ -2,16 +2,25 @@
 
 A number over 89 becomes "90+". A number in words becomes "over 89" in its language. An age is in years unless its text
 names a shorter unit. Only numbers, units and the small words of ages may be in the text.
+
+`told_in` finds ages over 89 that nobody labeled, and years of birth that tell one.
 """
 
 import re
+from collections.abc import Iterator
+from datetime import date
 from typing import Final
+
+from annotations.domain.spans import Bounds
 
 _OLDEST: Final = 89
 _IMPOSSIBLE: Final = 130
 
+# With groups of three digits ("1,200", "1.200", "1 200") or a fraction.
+_FIGURES: Final = r"(?>[1-9][0-9]{0,2}(?:[.,'’ \u00a0\u202f][0-9]{3})+(?![0-9])|[0-9]+(?:[.,][0-9]+)?)"
+_THOUSANDS: Final = re.compile(r"[.,'’ \u00a0\u202f](?=[0-9]{3}(?![0-9]))")
 _NUMBER: Final = re.compile(
-    r"(?<![0-9.,/])(?P<number>[0-9]+(?:[.,][0-9]+)?)(?P<tail>['’]?s(?![^\W\d_]))?"
+    rf"(?<![0-9.,/])(?P<number>{_FIGURES})(?P<tail>['’]?s(?![^\W\d_])|[ ]?\+)?"
     r"(?:[ \-]?(?P<unit>[^\W\d_]+))?",
     re.IGNORECASE,
 )
@@ -111,4 +120,51 @@ def _number(match: re.Match[str]) -> str:
 
 
 def _years(match: re.Match[str]) -> float:
-    return float(match["number"].replace(",", ".")) / _UNITS.get((match["unit"] or "").lower(), 1)
+    return _value(match["number"]) / _UNITS.get((match["unit"] or "").lower(), 1)
+
+
+def _value(number: str) -> float:
+    whole = _THOUSANDS.sub("", number) if number[0] != "0" else number
+    return float(whole.replace(",", "."))
+
+
+_SHORTER: Final = "|".join(sorted(_UNITS, key=len, reverse=True))
+_AGES: Final = re.compile(
+    # Before a word: "94-year-old", "94 yo", "94 años", "1,200 months";
+    rf"(?<![0-9.,/])(?P<before>{_FIGURES})[ ]?\+?[ \-]?(?:"
+    r"(?:years?|yrs?|y)[ \-]?(?:old|of[ ]age)|y/?o|y\.o|años|anni|(?P<unit>" + _SHORTER + r"))(?![^\W\d_])"
+    # or after a word: "aged 94", "Age: 94", "edad 94", "età di 94", "in her 90s"
+    r"|\b(?:aged?|edad|età|in[ ](?:his|her|their)(?:[ ](?:early|mid|late))?)\b[ ]?(?:[:=]|of\b|is\b|de\b|di\b)?[ ]?"
+    rf"(?P<after>{_FIGURES})(?:['’]?s)?(?![^\W\d_]|[0-9/%]|[ \-]?(?:{_SHORTER})(?![^\W\d_]))"
+    r"|\b(?:nonagenari\w{1,3}|centenari\w{1,3}|novant\w{0,10}enn[ei]|(?:ninety|noventa)(?:[ \-]+(?:y[ ])?\w{2,6})?"
+    r"[ \-](?:years?[ \-]old|years[ ]of[ ]age|años))\b",
+    re.IGNORECASE,
+)
+_BORN: Final = re.compile(
+    r"\b(?:born|birth|dob|b\.|nacid[oa]|naci[oó]|nacimiento|nat[oa]|nascita)(?![^\W\d_])(?:[^\d\n]|[0-9]{1,2}(?![0-9])){0,20}"
+    r"(?P<year>(?:18|19|20)[0-9]{2})(?![0-9]|[.,/\-][0-9])",
+    re.IGNORECASE,
+)
+_OR_MORE: Final = re.compile(r"[ ]?\+|[ ](?:or|o)[ ](?:older|over|more|m[aá]s|più)")
+_YEAR: Final = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9]|[.,][0-9]|[ ]?(?:[mkµ]?[gl]|mmol|kcal|cc|ui|iu)\b)")
+
+
+def latest_year(text: str) -> int | None:
+    """The latest year in figures that a text names, up to this one."""
+    return max((year for found in _YEAR.findall(text) if (year := int(found)) <= date.today().year), default=None)
+
+
+def told_in(text: str, latest: int | None) -> Iterator[Bounds]:
+    """The ages over 89 in a text, and the years of birth that tell one beside the note's latest year.
+
+    Bounds are in code points, end-exclusive. "90+" is no age over 89, but the group of all of them.
+    """
+    for found in _AGES.finditer(text):
+        number = "before" if found["before"] else "after"
+        years = _value(found[number]) / _UNITS.get((found["unit"] or "").lower(), 1) if found[number] else _OLDEST + 1
+        grouped = found[number] == "90" and _OR_MORE.match(text, found.end(number))
+        if _OLDEST < years < _IMPOSSIBLE and not grouped:
+            yield found.span()
+    for found in _BORN.finditer(text):
+        if latest is not None and _OLDEST < latest - int(found["year"]) < _IMPOSSIBLE:
+            yield found.span("year")

@@ -88,6 +88,20 @@ class Policy:
             raise PolicyError(self._impossible)
 
     @cached_property
+    def age_label(self) -> str:
+        """The label that ages over 89 get if nobody labeled them; empty if they stay.
+
+        It is that of ages, unless the policy keeps them; without one, it is that of dates that keep only their year.
+        """
+        ages = {code: rule.action for code, rule in self.rules.items() if rule.kind is Kind.AGE}
+        if ages:
+            return "" if Action.KEEP in ages.values() else min(ages)
+        dates = (
+            code for code, rule in self.rules.items() if (rule.kind, rule.action) == (Kind.DATE, Action.GENERALIZE)
+        )
+        return min(dates, default="")
+
+    @cached_property
     def _impossible(self) -> str:
         """What is wrong with the first rule that isn't possible; empty if all are."""
         for code, rule in self.rules.items():

@@ -9,9 +9,10 @@ from itertools import accumulate
 from typing import Final
 
 from annotations.domain.folding import words
-from annotations.domain.leaks.gate import GENERIC, KEPT, Gate, Leak
+from annotations.domain.leaks.gate import ALLOWED, GENERIC, KEPT, Gate, Leak
 from annotations.domain.leaks.needles import PART_LETTERS, Needle
 from annotations.domain.leaks.shapes import full_dates, telephones
+from annotations.domain.redaction.ages import latest_year, told_in
 from annotations.domain.redaction.date_reading import is_ambiguous
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.offsets import piece_around, span_to_released
@@ -112,6 +113,18 @@ def shape_leaks(
         elif not leaks or start >= leaks[-1].end:
             leaks.append(Leak(start, end, needle, part=False))
     return leaks
+
+
+def age_leaks(text: str, released: Released, label: str, gate: Gate, exceptions: Counter[str]) -> list[Leak]:
+    """Ages over 89, and years of birth that tell one, outside of the pieces of a release of `text`."""
+    leaks = []
+    for start, end in told_in(_outside(released), latest_year(text)):
+        needle = Needle(released.text[start:end], label, Kind.AGE, Origin.SHAPE)
+        if gate.exception_of(needle) == ALLOWED:
+            exceptions[ALLOWED] += 1
+        else:
+            leaks.append(Leak(start, end, needle, part=False))
+    return sorted(leaks, key=lambda leak: leak.start)
 
 
 def ambiguous_dates(text: str, pieces: Iterable[Piece]) -> list[Leak]:

@@ -19,7 +19,6 @@ from annotations.domain.leaks.gate import Gate, Leak
 from annotations.domain.leaks.needles import Needle, needles_of
 from annotations.domain.leaks.prepared import Prepared as Sought
 from annotations.domain.redaction.calendars import with_weekday
-from annotations.domain.redaction.date_reading import order_of
 from annotations.domain.redaction.dates import years
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.offsets import span_to_original
@@ -31,7 +30,9 @@ from annotations.domain.spans import Bounds, Span
 from annotations.known.selectors.finding import Finder
 from annotations.known.selectors.identifiers import allowed_terms, denied_terms, identifiers_of
 from annotations.models import Document, Label, LeakFinding, Project, Release
+from annotations.release.services.date_order import DAY_FIRST, DateOrder
 from annotations.release.services.leftovers import (
+    age_leaks,
     ambiguous_dates,
     in_surrogate,
     kept_words,
@@ -63,8 +64,6 @@ SHORTEST_PATIENT_ID = 4
 """A shorter patient id is looked for in names only: in a text, most equal strings would mean something else."""
 DIGITS_IN_ATTRIBUTE = 4
 """A number of so many digits in an attribute is a finding. Few choices of annotators have one."""
-DAY_FIRST = ("es", "it")
-"""Languages in which the day always comes before the month."""
 _MOVING = frozenset({Action.SHIFT, Action.SURROGATE})
 READ_AT_ONCE = 500
 
@@ -139,6 +138,7 @@ class Preparer:
         placeholders = {code: text for code, text, _attributes in labels}
         self._definitions = {code: definitions_of(attributes) for code, _text, attributes in labels}
         self._placeholder_of = placeholders | {code + MASKED: text for code, text in placeholders.items()}
+        self._date_order = DateOrder(policy, self._first_notes)
         self._gates: dict[str, Gate] = {}
         self._denied_sought: dict[str, Sought] = {}
 
@@ -226,7 +226,7 @@ class Preparer:
         prepared = []
         for note, mentions in zip(notes, known, strict=True):
             sightings = self._sightings(note.text, note.language, mentions, suggested[note.pk])
-            order = self._month_first(note, everything)
+            order = self._date_order.month_first(note, everything)
             plan = partial(self._planned, note, spans[note.pk])
             replacing = NoteReplacing(self._key, note, plan, surrogates, order)
             released = release_text(note.text, spans[note.pk], self._masking, self._placeholder_of, replacing)
@@ -313,30 +313,12 @@ class Preparer:
         label = self._label_of.get(Kind.RECORD) or self._label_of.get(Kind.ID, "")
         return Needle(patient, label, Kind.ID, Origin.KNOWN)
 
-    def _month_first(self, note: Original, notes: Sequence[Original]) -> bool | None:
-        """The order of dates in figures that others tell: of the note, else of the patient, else of the project."""
-        order = self._order_in([note])
-        if order is None and note.patient:
-            order = self._order_in([one for one in notes if one.patient == note.patient])
-        return self._order_of_project if order is None and note.language not in DAY_FIRST else order
-
-    def _order_in(self, notes: Iterable[Original]) -> bool | None:
-        found = {
-            order
-            for note in notes
-            for span in note.spans
-            if self._kind_of(span.label) is Kind.DATE
-            and (order := order_of(note.text[span.start : span.end])) is not None
-        }
-        return found.pop() if len(found) == 1 else None
-
-    @cached_property
-    def _order_of_project(self) -> bool | None:
-        """The order in the first notes of the release."""
+    def _first_notes(self) -> list[Original]:
+        """The first notes of the release."""
         if not self.source.wanted:
-            return None
+            return []
         notes = covered_notes(self.project, self.source).defer(None)[:READ_AT_ONCE]
-        return self._order_in(self.originals([(note, ()) for note in notes]))
+        return self.originals([(note, ()) for note in notes])
 
     def _sightings(
         self, text: str, language: str, known: Iterable[KnownMention], suggested: Sequence[Sighting] = ()
@@ -383,6 +365,8 @@ class Preparer:
         )
         leaks = with_longer(leaks, merged(known, shape_leaks(released, gate, self._label_of, self._kept, exceptions)))
         leaks = merged(merged(leaks, rules), runs)
+        if label := self._policy.age_label:
+            leaks = with_longer(leaks, age_leaks(note.text, released, label, gate, exceptions))
         if month_first is None and note.language not in DAY_FIRST:
             leaks = merged(leaks, ambiguous_dates(note.text, released.pieces))
         for leak in leaks:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.domain.redaction.ages import generalized_age
+from annotations.domain.redaction.ages import generalized_age, latest_year, told_in
 from annotations.domain.redaction.calendars import _MONTHS
 from annotations.domain.redaction.dates import names_day, shifted, year_of, years
 from annotations.domain.redaction.places import region_of, short_zip
@@ -158,7 +158,7 @@ AGES = [
     ("18 months", "18 months"), ("100 meses", "100 meses"), ("40 días", "40 días"), ("1,5 años", "1,5 años"),
     ("ninety-two", "over 89"), ("one hundred and two", "over 89"), ("noventa y dos años", "más de 89 años"),
     ("novantadue anni", "oltre 89 anni"), ("diez años", "diez años"), ("trentadue anni", "trentadue anni"),
-    ("forty-five", "forty-five"),
+    ("forty-five", "forty-five"), ("90+", "90+"), ("95 + years", "90+ years"), ("0.500", "0.500"),
 ]  # fmt: skip
 
 
@@ -168,12 +168,32 @@ def test_ages_over_89_are_aggregated_and_others_stay(text: str, expected: str) -
 
 
 # A year; months, or male; and others
-NO_AGES = ["1928", "92 M", "elderly", "lattante", "recién nacido", "1100 months", "Ann, 45 years", ""]
+NO_AGES = ["1928", "92 M", "elderly", "lattante", "recién nacido", "1100 months", "Ann, 45 years", "",
+           "1,200 months", "1.200 mesi", "1 200 months", "4,700 weeks"]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", NO_AGES)
 def test_what_is_no_age_that_can_be_read_is_none(text: str) -> None:
     assert generalized_age(text) is None
+
+
+TOLD = [
+    ("A 94-year-old, aged 95, in her 90s", ["94-year-old", "aged 95", "in her 90s"]),
+    ("Age: 94; 101 y/o; 92 yo M; 1,200 months old", ["Age: 94", "101 y/o", "92 yo", "1,200 months"]),
+    ("age: 1 200 months", ["1 200 months"]),
+    ("mujer de 94 años, edad: 95", ["94 años", "edad: 95"]),
+    ("età 99, 96 anni, novantenne", ["età 99", "96 anni", "novantenne"]),
+    ("a nonagenarian, ninety-four years old", ["nonagenarian", "ninety-four years old"]),
+    ("90+ years, aged 90 or older, 45-year-old, age 91 months, 900 months, 95%, 120/80, 200 years old", []),
+    ("Born in 1919, seen in 2019", ["1919"]), ("DOB 12 Dec 1919; 3/4/2015", ["1919"]),
+    ("nata nel 1920, 2021", ["1920"]),
+    ("Born in 1930, seen in 2019; since 1919", []), ("born in 1919", []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "found"), TOLD)
+def test_what_tells_an_age_over_89(text: str, found: list[str]) -> None:
+    assert [text[start:end] for start, end in told_in(text, latest_year(text))] == found
 
 
 # ── Places, generalized ──────────────────────────────────────────────────────────────────────────────────────────────

@@ -140,6 +140,13 @@ ACTIONS = [
         "Born [DATE], seen 2021 and in 1950",
     ),
     (
+        "Born 12 Dec 1919, seen in 2019, 2050 ml",
+        "12 Dec 1919|DATE",
+        {"DATE": DATE},
+        "Born [DATE], seen in 2019, 2050 ml",
+    ),
+    ("Born 12 Dec 1949, seen in 2019, 2050 ml", "12 Dec 1949|DATE", {"DATE": DATE}, "Born 1949, seen in 2019, 2050 ml"),
+    (
         "Boston 02139, Smallville 99999-x, France",
         "Boston|CITY 02139|ZIP Smallville|CITY 99999-x|ZIP France|COUNTRY",
         {"CITY": CITY, "ZIP": ZIP, "COUNTRY": COUNTRY},
