@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from annotations.core.errors import ServiceError
 from annotations.core.progress import silent
-from annotations.models import Document, Import
+from annotations.models import Document, Import, Span
 from annotations.transfer.services import reading, staged
 from annotations.transfer.services.importing import import_files, run_import
 from tests.transfer.brat_files import run_until
@@ -109,6 +109,28 @@ def test_formats_that_are_only_read(empty, sign_in):
     assert names() == ["12", "more", "b-00001"]
     html = sign_in(empty.mia).get(reverse("import", args=["covid"])).content.decode()
     assert all(f'<option value="{format}"' in html for format in files)
+
+
+def test_the_annotation_set_of_gate_files_is_chosen(empty, sign_in, tmp_path):
+    def annotation(name, label, end):
+        one = f'<Annotation Id="1" Type="{label}" StartNode="0" EndNode="{end}"></Annotation>'
+        return f'<AnnotationSet Name="{name}">{one}</AnnotationSet>'
+
+    text = '<TextWithNodes><Node id="0"/>Anna<Node id="4"/> Neri<Node id="9"/></TextWithNodes>'
+    sets = annotation("ann1", "PATIENT", 4) + annotation("Key", "PATIENT", 9)
+    (tmp_path / "a.xml").write_text(f"<GateDocument>{text}{sets}</GateDocument>")
+    content = staged.pack([("a.xml", (tmp_path / "a.xml").read_bytes())])
+    row = stage_files(empty.project, content, format="auto", written_as="gold", actor=empty.mia)
+    mia, page = sign_in(empty.mia), reverse("import_preview", args=["covid", row.pk])
+    assert row.format == "gate" and staged.preview_import(row)["gate_sets"] == ["gate:Key", "gate:ann1"]
+    assert mia.post(page, {"do": "format", "format": "gate:Key"}).status_code == 302
+    assert '<option value="gate:Key" selected>' in mia.get(page).content.decode()
+    assert mia.post(page, {"do": "format", "format": f"gate:{'x' * 20}"}).status_code == 409
+    run_import(import_id=row.pk, progress=silent)
+    call_command("import_documents", "covid", str(tmp_path), "--format=gate:ann1", "--as=run:one")
+    assert sorted(Span.objects.values_list("annotation_set__author__kind", "end")) == [("gold", 9), ("run", 4)]
+    with pytest.raises(CommandError):
+        call_command("import_documents", "covid", str(tmp_path), "--format=pdf")
 
 
 def test_another_format_for_staged_files(empty, sign_in):

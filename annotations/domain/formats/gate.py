@@ -5,8 +5,9 @@ Source: https://gate.ac.uk/sale/tao/splitch5.html (section 5.5.2) and GATE's own
 `<Node id/>` wherever an annotation starts or ends, and `<Annotation Type StartNode EndNode>` names two of them. The id
 of a node is its offset in UTF-16 code units, because GATE is Java, but only the place of the node counts in reading.
 
-A file has the default annotation set and named ones. The default set is read; if it is empty, the first named set that
-has annotations. GATE's set of the markup of the original file is never read. Features are attributes.
+A file has the default annotation set and named ones. One is read: that which was chosen, or else the default set, or
+the first named set if the default set has only what GATE's own programs make (tokens, sentences). GATE's set of the
+markup of the original file is never read. Features are attributes.
 """
 
 import io
@@ -21,6 +22,7 @@ from annotations.domain.formats.taking import SpanTaker
 from annotations.domain.formats.xml_notes import XmlNoteFormat
 from annotations.domain.formats.xml_reading import parse, restored
 from annotations.domain.formats.xml_writing import REPLACED, as_attribute, as_text
+from annotations.domain.names import shown
 from annotations.domain.notes import NoteError, ParsedNote, Problem
 from annotations.domain.utf16 import Utf16
 
@@ -29,13 +31,20 @@ _DEFAULT: Final = ""
 _ORIGINAL: Final = "Original markups"
 _BOOLEAN: Final = "java.lang.Boolean"
 _STRING: Final = "java.lang.String"
+_MADE_BY_GATE: Final = frozenset({"Token", "SpaceToken", "Sentence", "Split", "Lookup", "DEFAULT_TOKEN"})
+"""Types of the annotations that GATE's programs make, not people."""
+SET: Final = "gate:"
+"""What stands before the name of a set where people choose one as a format."""
 _ID: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
 
 
 class GateFormat(XmlNoteFormat):
-    """Reads and writes GATE XML."""
+    """Reads and writes GATE XML. `chosen` is the name of the annotation set to read, or what it begins with."""
 
     name = "gate"
+
+    def __init__(self, chosen: str | None = None) -> None:
+        self._chosen = chosen
 
     def claims(self, name: str, head: bytes) -> bool:
         """See `Format.claims`."""
@@ -45,23 +54,31 @@ class GateFormat(XmlNoteFormat):
         parts = _parts(file, data)
         text = "".join(parts.text)
         taker = SpanTaker(text, file, find_label)
-        chosen = parts.chosen()
+        chosen = parts.chosen(self._chosen)
         for other in sorted({each.set for each in parts.annotations} - {chosen}):
-            shown = f"“{other[:60]}”" if other else "without a name"
-            taker.not_kept(f"Only one annotation set is imported, and not the set {shown}.")
+            which = f"“{shown(other)[:60]}”" if other else "without a name"
+            choice = f" To import it instead, choose the format “{set_format(other)}”." if other != _ORIGINAL else ""
+            taker.not_kept(f"Only one annotation set is imported, and not the set {which}.{choice}")
         if parts.relations:
             taker.not_kept("Relations are not imported.", parts.relations)
-        for each in parts.annotations:
-            if each.set == chosen:
-                _take(each, parts.nodes, taker)
+        taken = parts.taken(self._chosen)
+        if len(taken) < sum(each.set == chosen for each in parts.annotations):
+            made = "Tokens, sentences and other annotations that GATE's programs make are not imported."
+            taker.not_kept(f"{made} To import them, choose the format “{set_format(chosen or _DEFAULT)}”.")
+        for each in taken:
+            _take(each, parts.nodes, taker)
         note = taker.note(name)
         note.text = restored(text, parts.replaced, file)
+        if chosen is None:
+            note.spans = None
         return note
 
+    def sets(self, file: str, data: bytes) -> frozenset[str]:
+        """The names of the annotation sets of a file that can be read. Raises NoteError."""
+        return _parts(file, data).sets()
+
     def _labels(self, file: str, data: bytes) -> Iterable[str]:
-        parts = _parts(file, data)
-        chosen = parts.chosen()
-        return (each.type for each in parts.annotations if each.set == chosen)
+        return (each.type for each in _parts(file, data).taken(self._chosen))
 
     def _written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[str, list[Loss]]:
         spans, losses = given_spans(note, labels)
@@ -89,6 +106,11 @@ class GateFormat(XmlNoteFormat):
             f"<AnnotationSet>\n{''.join(rows)}</AnnotationSet>\n</GateDocument>\n"
         )
         return whole, losses
+
+
+def set_format(name: str) -> str:
+    """The format that reads the annotation set of this name. Names of formats have at most 20 characters."""
+    return f"{SET}{name}"[:20]
 
 
 def _feature(name: str, word: str) -> str:
@@ -162,10 +184,23 @@ class _Parts:
         if target == REPLACED:
             self.replaced = data
 
-    def chosen(self) -> str:
-        """The name of the annotation set to read."""
-        names = [each.set for each in self.annotations if each.set != _ORIGINAL]
-        return _DEFAULT if not names or _DEFAULT in names else names[0]
+    def sets(self) -> frozenset[str]:
+        """The names of the sets with annotations."""
+        return frozenset(each.set for each in self.annotations if each.set != _ORIGINAL)
+
+    def chosen(self, wanted: str | None) -> str | None:
+        """The name of the annotation set to read; None if the file has none that was wanted or that people made."""
+        if wanted is None:
+            names = [each.set for each in self.annotations if each.set != _ORIGINAL and each.type not in _MADE_BY_GATE]
+            return _DEFAULT if not names or _DEFAULT in names else names[0]
+        found = [name for name in sorted(self.sets()) if name == wanted or (wanted and name.startswith(wanted))]
+        return found[0] if found else None
+
+    def taken(self, wanted: str | None) -> list[_Annotation]:
+        """The annotations to read: without those that GATE's programs make, unless their set was chosen."""
+        chosen = self.chosen(wanted)
+        found = [each for each in self.annotations if each.set == chosen]
+        return found if wanted is not None else [each for each in found if each.type not in _MADE_BY_GATE]
 
 
 def _parts(file: str, data: bytes) -> _Parts:
@@ -187,8 +222,8 @@ def _take(each: _Annotation, nodes: Mapping[str, int], taker: SpanTaker) -> None
         return
     missing = [key for key in (each.start, each.end) if key not in nodes]
     if missing:
-        shown = missing[0] if _ID.fullmatch(missing[0]) else "?"
-        message = f"An annotation names the node {shown}, which is not in <TextWithNodes>. Export the document again."
+        node = missing[0] if _ID.fullmatch(missing[0]) else "?"
+        message = f"An annotation names the node {node}, which is not in <TextWithNodes>. Export the document again."
         taker.refuse("offsets", message, each.line)
         return
     held = {key: attribute_value(word) for key, word in each.features.items() if word and word.lower() != "false"}

@@ -59,13 +59,13 @@ class FormatField(forms.ChoiceField):
     """A format; the error of another value lists the formats, for programs."""
 
     def validate(self, value: Any) -> None:
-        if value and not self.valid_value(value):
+        if value and value != DETECT and value not in INPUT_FORMATS:
             raise ValidationError(
                 _("There is no format “%(format)s”. Choose one of: %(choices)s."),
                 code="invalid_choice",
                 params={"format": value[:40], "choices": ", ".join((DETECT, *INPUT_FORMATS))},
             )
-        super().validate(value)
+        forms.Field.validate(self, value)
 
 
 def language_field() -> forms.CharField:

@@ -2,7 +2,7 @@
 
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final, cast
 
 from django.utils.translation import gettext as _
@@ -15,18 +15,22 @@ from annotations.domain.documents.extracting import Extractor
 from annotations.domain.documents.importing import DocumentsFormat, MixedFormat
 from annotations.domain.formats import DETECT, FORMATS, READERS, claiming, heads
 from annotations.domain.formats.base import InputFormat
+from annotations.domain.formats.gate import SET, GateFormat, set_format
+from annotations.domain.notes import NoteError
 from annotations.models import Import
 from annotations.transfer.services.sources import Source
 
 
 class _InputFormats(ChainMap[str, Any]):
-    """The formats by name. Those with documents among their files have names, too, but are not listed."""
+    """The formats by name. Those with documents among the files, or a set of GATE, have names that aren't listed."""
 
     def __missing__(self, name: str) -> InputFormat:
         main = name.removesuffix(MIXED)
-        if main in (name, DOCUMENTS):
-            raise KeyError(name)
-        return MixedFormat(self[main], DocumentsFormat())
+        if main not in (name, DOCUMENTS):
+            return MixedFormat(self[main], DocumentsFormat())
+        if name.startswith(SET) and set_format(name.removeprefix(SET)) == name:
+            return GateFormat(name.removeprefix(SET))
+        raise KeyError(name)
 
     def __contains__(self, name: object) -> bool:
         try:
@@ -38,6 +42,7 @@ class _InputFormats(ChainMap[str, Any]):
 # A chain sees later changes of FORMATS.
 INPUT_FORMATS: Final = cast(Mapping[str, InputFormat], _InputFormats({DOCUMENTS: DocumentsFormat()}, READERS, FORMATS))
 """All formats of imports by name."""
+_LOOKED_AT: Final = 50
 _WITHOUT_SPANS: Final = frozenset({"text", DOCUMENTS})
 
 
@@ -61,6 +66,16 @@ def input_format(format: str, names: Iterable[str], source: Source) -> str:
         return f"{main}{MIXED}" if any(texts) else DOCUMENTS
     strays = {each.file for each in INPUT_FORMATS[main].group(listed)[1] if each.code == "unknown file"}
     return f"{main}{MIXED}" if any(head[0] in strays and documents.claims(*head) for head in found) else main
+
+
+def gate_sets(row: Import, source: Source) -> list[str]:
+    """The formats that read the annotation sets of the first GATE files of an import."""
+    gate, found = GateFormat(), set[str]()
+    groups, _strays = gate.group(source.names())
+    for file in [group.parts["xml"] for group in groups[:_LOOKED_AT]] if row.main_format.startswith(gate.name) else []:
+        with suppress(NoteError):
+            found |= gate.sets(file, source.load(file))
+    return sorted(map(set_format, found))
 
 
 def check_reading(encoding: str, no_cleanup: Sequence[str]) -> None:

@@ -25,7 +25,7 @@ from annotations.transfer.services.import_plan import (
     plan_notes,
 )
 from annotations.transfer.services.importing import opened, undo_import
-from annotations.transfer.services.input_formats import check_reading, input_format
+from annotations.transfer.services.input_formats import check_reading, gate_sets, input_format
 from annotations.transfer.services.label_choices import find_labels
 from annotations.transfer.services.reading import PREVIEWED_DOCUMENTS, batches, grouped, note_names, total_of
 from annotations.transfer.services.sources import ZipSource, megabytes, read_names, read_patients
@@ -149,6 +149,7 @@ def preview_import(row: Import) -> dict[str, Any]:
             "sets": len(plan.sets),
             "spans": sum(len(note.spans or ()) for note, _ in plan.sets),
             "names": [note.name for note in plan.new[:20]],
+            "gate_sets": gate_sets(row, source),
             "texts": [_shown(note) for note in parsed if note.source],
         }
 

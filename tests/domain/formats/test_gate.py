@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from annotations.domain.formats.base import AcceptedLabels, Loaded
+from annotations.domain.formats.gate import GateFormat, set_format
 from annotations.domain.spans import Span
 from tests.domain.formats.helpers import facts, read_one, refused, said, write_one
 
@@ -50,6 +52,28 @@ def test_the_default_set_with_its_features() -> None:
     # A named set counts if the default set is empty.
     assert read_one("gate", gate(f"<AnnotationSet>\n</AnnotationSet>\n{markup}{key}")).spans == [Span(7, 11, "NAME")]
     assert read_one("gate", gate(markup)).spans == []
+
+
+def test_the_set_is_chosen() -> None:
+    tokens = annotation("Token", 0, 4) + annotation("Split", 4, 4)
+    files = gate(f"<AnnotationSet>\n{tokens}</AnnotationSet>\n" + named("Key", annotation("NAME", 8, 12)))
+    note = read_one("gate", files)
+    assert (note.spans, [each.code for each in note.warnings]) == ([Span(7, 11, "NAME")], ["not kept"])
+    assert "“gate:”" in note.warnings[0].message
+    for chosen, labels, spans in (
+        ("Key", ["NAME"], [Span(7, 11, "NAME")]), ("K", ["NAME"], [Span(7, 11, "NAME")]), ("Other", [], None),
+    ):  # fmt: skip
+        reader = GateFormat(chosen)
+        assert read_one(reader, files).spans == spans
+        (group,), _problems = reader.group(files)
+        loaded = Loaded(lambda name: str(files[name]).encode())
+        assert list(reader.used_labels(group, loaded)) == [dict.fromkeys(labels, 1)]
+    accepted = AcceptedLabels({"Token": "DATE", "Split": "Split"}, skipped=["Split"])
+    assert read_one(GateFormat(""), files, accepted).spans == [Span(0, 4, "DATE")]
+    # Without another set, what GATE's programs make is left out, too.
+    note = read_one("gate", gate(f"<AnnotationSet>\n{tokens}</AnnotationSet>\n"))
+    assert (note.spans, [each.code for each in note.warnings]) == ([], ["not kept"])
+    assert set_format("consensus of all") == "gate:consensus of al"
 
 
 def test_problems_have_lines() -> None:

@@ -37,8 +37,9 @@ class Command(JourneyCommand):
         parser.add_argument(
             "--format",
             default=DETECT,
-            choices=[DETECT, *INPUT_FORMATS, WHOLE],
-            help="Format of the files. Without it, the files decide.",
+            metavar="FORMAT",
+            help=f"Format of the files: {', '.join((DETECT, *INPUT_FORMATS, WHOLE))}. Without it, the files decide. "
+            "“gate:NAME” reads the annotation set NAME of GATE files.",
         )
         parser.add_argument(
             "--map-label",
