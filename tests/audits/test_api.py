@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotations.models import AuditNote
+from annotations.models import AuditNote, ReleasedNote, ReleasePolicy
 from tests.factories import make_project
 from tests.worlds.audited import TEXT, audited_world
 from tests.worlds.programs import Program
@@ -53,8 +53,16 @@ def test_auditors_learn_neither_the_result_nor_the_planted_leaks(audited):
     audited.manager.post(AUDIT, {"target": 0.1, "planted": 0.5})
     planted = AuditNote.objects.exclude(planted_start=None).order_by("position").first()
     AuditNote.objects.filter(position__lt=planted.position).delete()
+    # All masks have the number 2, as beside a first entity that is planted.
+    policy, released = planted.plan.release.policy, planted.note
+    ReleasePolicy.objects.filter(pk=policy.pk).update(
+        rules={code: rule | {"numbered": True} for code, rule in policy.rules.items()}
+    )
+    pieces = [[*one[:2], one[2] + 2 * at, one[3] + 2 * at + 2, *one[4:]] for at, one in enumerate(released.pieces)]
+    ReleasedNote.objects.filter(pk=released.pk).update(pieces=pieces, text=released.text.replace("]", " 2]"))
     note = audited.auditor.post(f"{AUDIT}/next").json()
     assert note["note"] == planted.position
+    assert note["text"].count(" 1]") == 2 and " 2]" not in note["text"]
     shown = TEXT[planted.planted_start : planted.planted_end]
     assert shown in note["text"]
     # The planted identifier looks like text that the release left as it was.

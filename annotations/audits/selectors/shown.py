@@ -16,7 +16,8 @@ def pieces_of(note: ReleasedNote) -> list[Piece]:
 
 def shown_of(row: AuditNote) -> Shown:
     """The text that an auditor reads, with its planted leak. A release that was prepared again may have lost that."""
-    planted = None
+    planted, numbered = None, []
     if row.planted_start is not None and row.planted_end is not None:
         planted = Bounds(row.planted_start, row.planted_end)
-    return Shown(row.note.document.text, row.note.text, pieces_of(row.note), planted)
+        numbered = [code for code, rule in row.plan.release.policy.rules.items() if rule.get("numbered")]
+    return Shown(row.note.document.text, row.note.text, pieces_of(row.note), planted, numbered)

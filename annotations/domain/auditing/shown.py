@@ -4,8 +4,9 @@ A planted leak is an identifier of the same note, shown in place of what the rel
 other text that the release left as it was. Offsets are code points, end-exclusive.
 """
 
+import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -14,6 +15,7 @@ from annotations.domain.redaction.released import Piece
 from annotations.domain.spans import Stretch
 from annotations.domain.tokens import tokenize
 
+_NUMBER = re.compile(r"[0-9]+(?=\D?$)")  # "[NAME 2]"
 # Shorter words beside a planted leak are titles or prepositions, and no leak of their own.
 _WORD = 4
 
@@ -55,13 +57,24 @@ def can_plant(original: str, released: str, piece: Piece) -> bool:
 
 
 class Shown:
-    """The shown text of a note. `planted` are the bounds of the planted identifier in the original, if there is one."""
+    """The shown text of a note. `planted` are the bounds of the planted identifier in the original, if there is one.
 
-    def __init__(self, original: str, released: str, pieces: Sequence[Piece], planted: Stretch | None = None) -> None:
+    Masks of the labels in `numbered` are numbered anew beside it: a gap would say that a name is missing.
+    """
+
+    def __init__(
+        self,
+        original: str,
+        released: str,
+        pieces: Sequence[Piece],
+        planted: Stretch | None = None,
+        numbered: Collection[str] = (),
+    ) -> None:
         self._original = original
         self.planted: Bounds | None = None
         self.parts: list[Part] = []
         texts: list[str] = []
+        numbers: dict[str, dict[str, int]] = {label: {} for label in numbered}
         at = shown = 0
 
         def add(text: str, end: int, kind: Kind, label: str = "") -> None:
@@ -79,6 +92,8 @@ class Shown:
                 add(own, piece.end, Kind.SAME)
                 continue
             new = released[piece.new_start : piece.new_end]
+            if planted and piece.action == Action.MASK and piece.label in numbers:
+                new = _renumbered(new, numbers[piece.label])
             kept = piece.action == Action.KEEP and new == own
             add(new, piece.end, Kind.KEPT if kept else Kind.REPLACED, piece.label)
         add(original[at:], len(original), Kind.SAME)
@@ -141,6 +156,11 @@ class Shown:
 
     def _part_at(self, offset: int) -> Part:
         return self.parts[bisect_right(self._starts, offset) - 1]
+
+
+def _renumbered(mask: str, numbers: dict[str, int]) -> str:
+    """The mask with the new number of its old one. A number that is new gets the next one."""
+    return _NUMBER.sub(lambda found: str(numbers.setdefault(found[0], len(numbers) + 1)), mask)
 
 
 def _joined(parts: Sequence[Part]) -> list[Part]:

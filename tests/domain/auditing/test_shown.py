@@ -39,6 +39,20 @@ def test_a_planted_leak_looks_like_text_that_was_left() -> None:
     assert page.planted == ADAM
 
 
+def test_masks_beside_a_planted_leak_have_numbers_without_a_gap() -> None:
+    original, released = "Ann, Bob, Eve, Ann, Eve", "[NAME 1], [NAME 2], [NAME 3], [NAME 1], [NAME 3]"
+    pieces = [Piece(at * 5, at * 5 + 3, at * 10, at * 10 + 8, "NAME", Action.MASK) for at in range(5)]
+    found = [Shown(original, released, pieces, Bounds(at, at + 3), ["NAME"]) for at in (5, 0)]
+    assert [one.text for one in found] == [
+        "[NAME 1], Bob, [NAME 2], [NAME 1], [NAME 2]",
+        "Ann, [NAME 1], [NAME 2], [NAME 3], [NAME 2]",  # in the order of the text
+    ]
+    assert found[0].to_shown(20, 23) == (35, 43)
+    # Without a plant, and where the number is the placeholder's own, they stay.
+    assert Shown(original, released, pieces, None, ["NAME"]).text == released
+    assert Shown(original, released, pieces, Bounds(5, 8)).text == released.replace("[NAME 2]", "Bob")
+
+
 def test_places_go_back_and_forth() -> None:
     page = shown()
     places = {
