@@ -1,28 +1,69 @@
-"""Folded text: without case, accents and invisible characters, for comparing identifiers.
+"""Folded text: without case, accents, invisible characters and look-alikes of ASCII letters and digits.
 
-Folding changes lengths ("ß" becomes "ss"), so `Folded` maps places in the folded text back to the text. Offsets are
-code points, end-exclusive.
+Identifiers are compared in this form. Folding changes lengths ("ß" becomes "ss"), so `Folded` maps places in the folded
+text back to the text. Offsets are code points, end-exclusive.
 """
 
 import re
 import unicodedata
 from bisect import bisect_right
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import accumulate
-from typing import Final
+from typing import Any, Final
+
+from confusable_homoglyphs.utils import load
 
 from annotations.domain.spans import Bounds
 
-# Combining marks, and characters without width that may stand inside a word: the soft hyphen and joiners.
-_DROPPED: Final = re.compile(
-    "[\u00ad\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u064b-\u065f\u0670"
-    "\u1ab0-\u1aff\u1dc0-\u1dff\u200b-\u200d\u2060\u20d0-\u20ff\ufe20-\ufe2f\ufeff]+"
+DROPPED: Final = (
+    # Combining marks
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u064b-\u065f\u0670"
+    "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+    # Default_Ignorable_Code_Point (UAX 44): the soft hyphen, joiners, marks of direction, fillers, variation selectors
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-# Letters whose stroke or ligature Unicode doesn't decompose.
-_LETTERS: Final = {
-    "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ŋ": "n", "ħ": "h", "’": "'",
-}  # fmt: skip
-_LETTER: Final = re.compile("[" + "".join(_LETTERS) + "]")
+"""What folding drops, as the content of a character class."""
+
+_DROPPED: Final = re.compile(f"[{DROPPED}]+")
+# Letters that Unicode doesn't decompose, beside those with a stroke or a hook.
+_LETTERS: Final = {"æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ı": "i", "ŋ": "n", "’": "'"}
+_LATIN: Final = re.compile(r"LATIN (?:SMALL LETTER|LETTER SMALL CAPITAL) (?P<letter>[A-Z])(?: WITH .*)?")
+
+
+@cache
+def _look_alikes() -> dict[str, str]:
+    """The ASCII letter as which a letter of another script reads, by the confusables of UTS 39."""
+    data: dict[str, list[dict[str, Any]]] = load("confusables.json")
+    found = {}
+    for letter, likes in data.items():
+        ascii_likes = [
+            like["c"] for like in likes if len(like["c"]) == 1 and like["c"].isascii() and like["c"].isalpha()
+        ]
+        if len(letter) == 1 and not letter.isascii() and ascii_likes:
+            found[letter] = ascii_likes[0]
+    return found
+
+
+class _Plain(dict[int, str]):
+    """The plain form of a folded code point; filled on demand, for `str.translate`."""
+
+    def __missing__(self, code: int) -> str:
+        letter, plain = chr(code), chr(code)
+        if letter in _LETTERS:
+            plain = _LETTERS[letter]
+        elif latin := _LATIN.fullmatch(unicodedata.name(letter, "")):
+            plain = latin["letter"].lower()
+        elif code > 127 and letter.isalpha():
+            # The capital decides: Greek ν is N. A capital that looks like a small letter doesn't: Cyrillic І is no L.
+            capital = _look_alikes().get(letter.upper(), "")
+            plain = (capital if capital.isupper() else _look_alikes().get(letter, letter)).lower()
+        elif code > 127 and letter.isdigit():
+            plain = str(unicodedata.digit(letter))
+        return self.setdefault(code, plain)
+
+
+_PLAIN: Final = _Plain()
 _SHORT: Final = 100
 _MOST_FOREIGN: Final = 40
 WORD: Final = re.compile(r"[^\W\d_]+|\d+")
@@ -34,7 +75,7 @@ _FOREIGN: Final = re.compile(r"[^\x00-\x7f]")
 
 
 def folded(text: str) -> str:
-    """The text in lower case, without accents, invisible characters and ligatures."""
+    """The text in lower case, without accents, invisible characters, ligatures and look-alikes."""
     if text.isascii():
         return text.lower()
     if len(text) <= _SHORT:
@@ -49,10 +90,8 @@ def folded(text: str) -> str:
 
 
 def _folded(text: str) -> str:
-    plain = _DROPPED.sub("", unicodedata.normalize("NFKD", text.casefold()))
-    if plain.isascii():
-        return plain
-    return _LETTER.sub(lambda match: _LETTERS[match[0]], plain)
+    plain = _DROPPED.sub("", unicodedata.normalize("NFKD", text.casefold()).casefold())
+    return plain if plain.isascii() else plain.translate(_PLAIN)
 
 
 _ALONE: Final[dict[str, str]] = {}

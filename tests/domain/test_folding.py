@@ -15,6 +15,9 @@ FOLDED = [
     ("ADAM Wilson", "adam wilson"), ("Peña", "pena"), ("Pen\u0303a", "pena"),
     ("Gar\u00adcía", "garcia"),  # a soft hyphen
     ("Łukasz Ødegård", "lukasz odegard"), ("Weiß", "weiss"), ("ﬁne", "fine"), ("İnci", "inci"), ("O’Neill", "o'neill"),
+    ("Ga\u200erc\u2066ía\ufe0f\U000e0041", "garcia"),  # other characters without width
+    ("Аguilеra", "aguilera"), ("Νavarro", "navarro"), ("ВЕРА", "bepa"), ("вера", "bepa"),  # Cyrillic and Greek
+    ("ⱥƀᴀ 𝐀", "aba a"), ("٩1५", "915"), ("Ωμ漢", "ωm漢"),
 ]  # fmt: skip
 
 

@@ -1,24 +1,14 @@
-"""Words compared without case and accents."""
+"""Words compared without case, accents and invisible characters."""
 
 import re
-import unicodedata
 from functools import lru_cache
 from typing import Final
 
+from annotations.domain import folding
+
 _WORDS: Final = re.compile(r"[^\W_]+")
-# Letters that have no decomposition but are often written otherwise.
-_LETTERS: Final = str.maketrans(
-    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", "ð": "d", "þ": "th", "ı": "i"}
-)
-
-
-@lru_cache(maxsize=1 << 16)
-def fold(word: str) -> str:
-    """The word in lower case without accents."""
-    if word.isascii():
-        return word.lower()
-    parts = unicodedata.normalize("NFKD", word.casefold().translate(_LETTERS))
-    return "".join(character for character in parts if not unicodedata.combining(character))
+fold = lru_cache(maxsize=1 << 16)(folding.folded)
+"""The word in the form in which all identifiers are compared (`domain.folding`)."""
 
 
 def folded(text: str) -> str:

@@ -4,9 +4,10 @@ import re
 from functools import cached_property
 from typing import Final
 
+from annotations.domain.folding import DROPPED
 from annotations.domain.knowing.folding import fold
 
-_TOKEN: Final = re.compile(r"[^\W\d_]+(?:[̀-ͯ]+[^\W\d_]*)*|\d+")
+_TOKEN: Final = re.compile(rf"[^\W\d_]+(?:[{DROPPED}]+[^\W\d_]*)*|\d+")
 
 
 class Reading:
