@@ -9,6 +9,8 @@ EXTENSION: Final = re.compile(r"(?:\s*(?:x|ext\.?)\s*\d+)", re.IGNORECASE)
 
 _COUNTRIES: Final = ("39", "34", "1", "44", "33", "49", "351", "41", "52", "54", "56", "57", "51")
 _WRITTEN_FOR: Final = ("39", "34", "1")
+# A national number of these begins with a zero that is left out after the prefix: 07700 900123 is +44 7700 900123.
+_WITH_ZERO: Final = ("44", "33", "49")
 _DIGITS: Final = re.compile(r"\d+")
 
 
@@ -28,3 +30,8 @@ def telephone_forms(value: str) -> Iterator[str]:
         yield country + national
         yield "00" + country + national
     yield "001" + national
+    if national.startswith("0"):
+        for country in _WITH_ZERO:
+            yield from (country + national[1:], "00" + country + national[1:], country + national)
+    elif national != digits:
+        yield "0" + national

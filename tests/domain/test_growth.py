@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import pytest
 
+from annotations.domain.knowing.days import days_in
 from annotations.domain.leaks.gate import Gate
 from annotations.domain.leaks.needles import Needle
 from annotations.domain.leaks.shapes import full_dates, telephones
@@ -27,12 +28,14 @@ TOKENS = [
     ".", "..", "!", "?", ",", ";", ":", "-", "–", "_", "/", "\\", "(", ")", "[", "'", '"', "«", "*", "#", "@", "+", "=",
     "\t", " ", "\n", "1", "1.", "1/", "1-", "1 ", "1.1", "12:", "a", "A", "a.", "A.", "a-", "Aa ", "Aa-", "A. ", "a@",
     "a.a@", "www.",
-    "http://", "://a", "dr. ", "Mr. ", "de ", "calle ", "tel ", "+3", "00", "n. ", "é", "ß", "\u0301", "漢", "٣", "🙂",
+    "http://", "://a", "dr. ", "Mr. ", "de ", "calle ", "tel ", "+3", "00", "n. ", "mario",
+    "m a r i o ", "mar 1 ", "mar1", "12/iii/", "Gil ", "Sr. Gil ", "é", "ß", "\u0301", "漢", "٣", "🙂",
 ]  # fmt: skip
 
 
 def _gate(text: str) -> object:
-    needles = [Needle("Mario Rossi", "PATIENT", Kind.NAME), Needle("915 123 456", "PHONE", Kind.PHONE)]
+    needles = [Needle("Mario Rossi Gil", "PATIENT", Kind.NAME), Needle("915 123 456", "PHONE", Kind.PHONE)]
+    needles += [Needle("Mario", "PATIENT", Kind.NAME), Needle("12/03/2021", "DATE", Kind.DATE)]
     return Gate((), ["es"], ()).find(text, needles, exceptions=Counter())
 
 
@@ -43,6 +46,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "addresses by shape": lambda text: list(unreserved(text)),
     "ages by shape": lambda text: list(told_in(text, 2020)),
     "a date": lambda text: read_dates(text, "es"),
+    "days": lambda text: days_in(text),
     "gate": _gate,
     "rules": lambda text: RulesBackend().predict([text]),
 }

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from annotations.domain.knowing import birthdays
+from annotations.domain.knowing import days
 from annotations.domain.knowing.codes import Codes
 from annotations.domain.knowing.folding import folded
 from annotations.domain.knowing.mention import How, Mention, apart
@@ -15,7 +15,7 @@ from annotations.domain.knowing.reading import Reading
 from annotations.domain.redaction.kinds import Kind
 
 # Raise this number when the same people, terms and texts can give other mentions.
-VERSION: Final = 1
+VERSION: Final = 2
 _AT: Final = re.compile(r"\s?(?:@|\(at\)|\[at\]|\(a\))\s?", re.IGNORECASE)
 _LOCAL: Final = re.compile(r"[\w.+%-]+$")
 _DOMAIN: Final = re.compile(r"[\w-]+(?:\.[\w-]+)+")
@@ -56,7 +56,7 @@ class Profile:
         self._names = Names.of(person)
         self._codes = Codes.of(person)
         self._places = Places.of(person)
-        self._days = [day for value in person.birth_dates if (day := birthdays.day_of(value)) is not None]
+        self._days = [day for value in person.birth_dates if (day := days.day_of(value)) is not None]
         self._emails = {value.strip().casefold(): value for value in person.emails}
 
     def find(self, note: Reading) -> Iterator[Mention]:
@@ -66,7 +66,7 @@ class Profile:
             yield from self._codes.find(note)
         yield from self._places.find(note)
         if self._days:
-            for start, end in birthdays.mentions(note, self._days):
+            for start, end in days.mentions(note, self._days):
                 yield Mention(start, end, Kind.DATE, How.FORM)
         if self._emails:
             yield from self._addresses(note.text)

@@ -1,4 +1,4 @@
-"""Numbers in another grouping: 915123456 is also 915 123 456 and, as a telephone number, +34 915 12 34 56.
+"""Numbers in another grouping: 915123456 is also 915,123 456 and, as a telephone number, +34 915 12 34 56.
 
 A number has seven digits or more. Offsets are code points of the folded text, end-exclusive.
 """
@@ -19,8 +19,8 @@ LEAST_DIGITS: Final = 7
 
 _MOST_DIGITS: Final = 40
 _GROUP: Final = re.compile(r"\d+")
-_BETWEEN: Final = r"[ \t\r\n\u00a0\u2007\u202f\-\u2010-\u2013./()·_]"
-_RUN: Final = re.compile(rf"\d+(?:{_BETWEEN}{{1,4}}\d+)*")
+_BETWEEN: Final = r"(?:[^\w\0]|_)"
+_RUN: Final = re.compile(rf"\d+(?:{_BETWEEN}{{1,8}}\d+)*")
 _LETTERS_BEFORE: Final = re.compile(rf"([^\W\d_]{{1,4}}){_BETWEEN}{{0,2}}$")
 _LETTERS_AFTER: Final = re.compile(rf"{_BETWEEN}{{0,2}}([^\W\d_]{{1,4}})(?![^\W\d_])")
 _NO_DIGITS: Final = bytes(set(range(128)) - set(b"0123456789"))
@@ -58,10 +58,13 @@ def numbers_of(needle: Needle) -> Iterator[Number]:
         letters = (before[1] if before else "", after[1] if after else "")
         part = sum(map(len, (digits, *letters))) < whole
         yield Number(digits, *letters, part)
+        bare = digits.lstrip("0")
+        if LEAST_DIGITS <= len(bare) < len(digits):
+            yield Number(bare, *letters, part)
         if needle.kind in _TELEPHONES:
             plus = "+" if "+" in plain[max(0, run.start() - 2) : run.start()] else ""
             for form in dict.fromkeys(telephone_forms(plus + run[0])):
-                if len(form) >= LEAST_DIGITS and form != digits:
+                if len(form) >= LEAST_DIGITS and form not in (digits, bare):
                     yield Number(form, *letters, part)
 
 

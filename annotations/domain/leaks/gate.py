@@ -1,8 +1,9 @@
 """The leak gate: no labeled string and no known identifier may occur in a released text.
 
 Text and strings are folded (case, accents), and strings match whole words only, whatever stands between the words. Each
-string is also sought by its parts of four letters or more, except dates and ages, and a number of seven digits or more
-in any grouping (`digits`). Named exceptions let a string stay:
+string is also sought by its parts of four letters or more, except dates and ages; a person's name also by shorter parts
+where a name stands, and with its letters apart or joined (`spacing`); a number of seven digits or more in any grouping
+(`digits`); a date in any notation (`dated`). Named exceptions let a string stay:
 
 * `allowed`: a term that the project allows.
 * `short`: a single letter, or a number of one or two digits.
@@ -23,18 +24,24 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, TypeVar
 
-from annotations.domain.folding import WORD, Folded, all_words, words
+from annotations.domain.folding import WORD, Folded, all_words, plain_words, words
+from annotations.domain.knowing.reading import Reading, lone_capital
+from annotations.domain.knowing.words import ALWAYS_CAPITAL, CUES
+from annotations.domain.leaks.dated import Dates
 from annotations.domain.leaks.digits import Number, Numbers, Place, numbers_of
 from annotations.domain.leaks.generic import generic_words
 from annotations.domain.leaks.needles import (
+    PART_LETTERS,
     Needle,
     Sought,
     describes,
     is_part,
+    is_short_name,
     names_place,
 )
 from annotations.domain.leaks.prepared import Prepared, Strings, Worded
 from annotations.domain.redaction.dates import names_day
+from annotations.domain.redaction.numbering import TITLES
 from annotations.domain.redaction.offsets import piece_around
 from annotations.domain.redaction.policy import Action
 from annotations.domain.redaction.released import Piece
@@ -51,12 +58,18 @@ GENERALIZED: Final = "generalized"
 _FIXED: Final = frozenset({Action.MASK, Action.HASH})
 _READABLE: Final = frozenset({Action.KEEP, Action.GENERALIZE, Action.SHIFT})
 _BARRIER: Final = "\0"
+_WRITTEN: Final = re.compile(r"[^\W_]+")
 _CAPITAL: Final = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 _T = TypeVar("_T")
 # With fewer digits, a number must also have the same characters between the digits: 3/12 isn't 3.12.
 _LONG_NUMBER: Final = 7
 # Of a longer string the first words are sought, which takes less time in a text that repeats itself.
 _MOST_WORDS: Final = 100
+# A shorter name in parts with spaces between them must begin with a capital letter: "del mar" is no Delmar.
+_LONG_NAME: Final = 8
+_BEFORE_NAMES: Final = CUES | TITLES
+_NEVER_ALONE: Final = frozenset({"d", "da", "don", "dona"})  # also words that are no title
+_CONTEXT: Final = 40  # characters around a short name
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +105,8 @@ class Gate:
         for needle in needles:
             for number in numbers_of(needle):
                 self._add_number(numbers, number, needle)
-        return Prepared(needles, numbers, self._strings_of)
+        dates = Dates(lambda needle: Sought(words(needle.text), False, self.exception_of(needle)))
+        return Prepared(needles, numbers, dates, self._strings_of)
 
     def _strings_of(self, word: str, needles: Iterable[Worded]) -> Strings:
         """The needles, and their parts, whose rarest word this is."""
@@ -102,7 +116,7 @@ class Gate:
             whole = found[:_MOST_WORDS]
             if word in whole and self._rarest(whole) == word:
                 self._add(strings, sought, whole, needle, whole.index(word), part=False)
-            if is_part(word, needle, found):
+            if is_part(word, needle, found) or is_short_name(word, needle, found):
                 self._add(strings, sought, (word,), needle, 0, part=True)
         return strings
 
@@ -169,9 +183,11 @@ class Gate:
         """
         needles = needles if isinstance(needles, Prepared) else self.prepared(needles)
         searched = Folded(_without_placeholders(text, pieces))
-        strings = needles.strings_in(searched.text)
+        present = set(plain_words(searched.text))
+        strings = needles.strings_in(present)
         numbers = list(needles.numbers.find(searched.text))
-        if not strings and not numbers:
+        respelled, dates = list(needles.respelled_in(searched.text)), list(needles.dates.find(searched.text, present))
+        if not (strings or numbers or respelled or dates):
             return []
         found_words = all_words(searched.text)
         search = _Search(searched, found_words, pieces, self._language, Counter() if exceptions is None else exceptions)
@@ -186,10 +202,12 @@ class Gate:
                     bounds = search.match(sought, first)
                     if bounds is not None and (bounds not in found or not sought.part):
                         found[bounds] = sought.part, sought.best(note)
-        for place in numbers:
-            bounds = search.match_number(place)
+        others = [(place.sought, place.part or place.sought.part, search.match_number(place)) for place in numbers]
+        others += [(sought, sought.part, search.match_respelled(sought, *place)) for sought, *place in respelled]
+        others += [(sought, False, search.match_date(sought, *place)) for sought, *place in dates]
+        for sought, part, bounds in others:
             if bounds is not None and (bounds not in found or found[bounds][0]):
-                found[bounds] = place.part or place.sought.part, place.sought.best(note)
+                found[bounds] = part, sought.best(note)
         return [Leak(start, end, needle, part) for (start, end), (part, needle) in _outermost(found)]
 
     def find_in_name(
@@ -243,6 +261,7 @@ class _Search:
         exceptions: Counter[str],
     ) -> None:
         self._text = text
+        self._all_pieces = pieces
         self._pieces = [piece for piece in pieces if piece.action in _READABLE]
         self._language = language
         self._exceptions = exceptions
@@ -267,22 +286,61 @@ class _Search:
         if sought.exception:
             self._exceptions[sought.exception] += 1
             return None
-        start, end = self._bounds[first][0], self._bounds[first + length - 1][1]
-        bounds = self._text.original_bounds(start, end)
-        exception = self._exception(bounds, sought)
-        if exception:
-            self._exceptions[exception] += 1
-        return None if exception else bounds
+        if sought.part and len(sought.words[0]) < PART_LETTERS and not self._is_name(sought, first):
+            return None
+        return self._judged(sought, self._bounds[first][0], self._bounds[first + length - 1][1])
 
     def match_number(self, place: Place) -> Bounds | None:
         """The bounds in the text of a number, unless it stands there as a needle writes it or an exception applies."""
         if any(words(text) == place.words for text in place.sought.texts):
             return None
-        bounds = self._text.original_bounds(place.start, place.end)
-        exception = place.sought.exception or self._exception(bounds, place.sought)
+        return self._judged(place.sought, place.start, place.end)
+
+    def match_respelled(self, sought: Sought, start: int, end: int) -> Bounds | None:
+        """The bounds in the text of a name in another spacing, unless it may be words or an exception applies."""
+        name, between = sought.words[0], _WRITTEN.sub("", self._text.text[start:end])
+        first = self._text.original[self._text.original_bounds(start, end)[0]]
+        in_parts = between.isspace() and "\n" not in between and len(between) < len(name) - 1
+        if in_parts and len(name) < _LONG_NAME and not first.isupper():
+            return None
+        return self._judged(sought, start, end)
+
+    def match_date(self, sought: Sought, start: int, end: int) -> Bounds | None:
+        """The bounds in the text of a date, unless the policy made it or an exception applies."""
+        bounds = self._text.original_bounds(start, end)
+        made = piece_around(self._all_pieces, *bounds)
+        return None if made is not None and made.action is not Action.KEEP else self._judged(sought, start, end)
+
+    def _judged(self, sought: Sought, start: int, end: int) -> Bounds | None:
+        """The bounds in the text, unless an exception applies, which is counted."""
+        bounds = self._text.original_bounds(start, end)
+        exception = sought.exception or self._exception(bounds, sought)
         if exception:
             self._exceptions[exception] += 1
         return None if exception else bounds
+
+    def _is_name(self, sought: Sought, first: int) -> bool:
+        """Whether a short word stands as a name: after a title, beside the rest of the name or a placeholder, or
+        capitalized where an ordinary word is not.
+        """
+        start, end = self._text.original_bounds(*self._bounds[first])
+        text = self._text.original
+        begin = max(0, start - _CONTEXT)
+        note = Reading(text[begin : end + _CONTEXT])
+        at = bisect_left(note.starts, start - begin)
+        if at == len(note.words) or note.words[at] != sought.words[0]:
+            return False
+        before = note.words[at - 1] if at and len(note.gap(at - 1)) < 4 and _BARRIER not in note.gap(at - 1) else ""
+        if before == "a" and at > 1:  # Sr(a). Gil
+            before = note.words[at - 2]
+        if before in _BEFORE_NAMES and (note.capital(at) or (before in TITLES and before not in _NEVER_ALONE)):
+            return True
+        if not note.capital(at) or sought.words[0] in ALWAYS_CAPITAL:
+            return False
+        after = note.words[at + 1] if at + 1 < len(note.words) and len(note.gap(at)) < 3 else ""
+        if (before in sought.beside and note.capital(at - 1)) or (len(after) > 1 and after in sought.beside):
+            return True
+        return text[begin:start].rstrip(" ,")[-1:] == _BARRIER or (len(sought.words[0]) > 2 and lone_capital(note, at))
 
     @cached_property
     def _bounds(self) -> list[Bounds]:

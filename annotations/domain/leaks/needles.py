@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from annotations.domain.folding import WORD, Folded, folded
+from annotations.domain.folding import WORD, Folded, folded, words
+from annotations.domain.knowing.words import CUES, PARTICLES
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.policy import Action, Policy
 from annotations.domain.spans import Span
@@ -12,6 +13,7 @@ from annotations.domain.spans import Span
 PART_LETTERS: Final = 4
 """The fewest letters of a part of an identifier that is sought by itself."""
 
+_PERSONS: Final = frozenset({Kind.NAME, Kind.STAFF})
 _WHOLE_ONLY: Final = frozenset({Kind.DATE, Kind.AGE})
 # Spans of these kinds are descriptions in common words, whose parts identify nobody.
 _DESCRIPTIONS: Final = frozenset({Kind.PROFESSION, Kind.SEX, Kind.FAMILY, Kind.ETHNICITY})
@@ -55,12 +57,12 @@ def needles_of(text: str, spans: Iterable[Span], policy: Policy, note: int | Non
 class Sought:
     """A string of one or several folded words, and the different needles that it comes from.
 
-    `part`: a part of these needles. `exception` is the name of the exception that applies wherever the string occurs,
-    empty if there is none. Add all needles before the properties are read.
+    `own`: the words of the string. `part`: a part of these needles. `exception` is the name of the exception that
+    applies wherever the string occurs, empty if there is none. Add all needles before the properties are read.
     """
 
-    def __init__(self, words: tuple[str, ...], part: bool, exception: str) -> None:
-        self.words = words
+    def __init__(self, own: tuple[str, ...], part: bool, exception: str) -> None:
+        self.words = own
         self.part = part
         self.exception = exception
         self._needles: dict[tuple[int | None, str, str], Needle] = {}
@@ -84,6 +86,12 @@ class Sought:
         return frozenset(_core(needle.text) for needle in self._needles.values())
 
     @cached_property
+    def beside(self) -> frozenset[str]:
+        """The other words of the needles and their initials, without particles."""
+        found = {word for needle in self._needles.values() for word in words(needle.text) if word not in PARTICLES}
+        return frozenset((found | {word[0] for word in found}).difference(self.words))
+
+    @cached_property
     def date_texts(self) -> frozenset[str]:
         return frozenset(needle.text for needle in self._needles.values() if needle.kind is Kind.DATE)
 
@@ -98,6 +106,22 @@ class Sought:
 def is_part(word: str, needle: Needle, found: tuple[str, ...]) -> bool:
     """Whether a word of a needle with these words is a part that is sought by itself."""
     return len(found) > 1 and len(word) >= PART_LETTERS and word.isalpha() and needle.kind not in _WHOLE_ONLY
+
+
+def is_short_name(word: str, needle: Needle, found: tuple[str, ...]) -> bool:
+    """Whether a word of a person's name is too short to be sought anywhere but where a name stands: Gil, Lee."""
+    short = len(found) > 1 and 1 < len(word) < PART_LETTERS and word.isalpha() and names_person(needle)
+    return short and word not in CUES and word not in PARTICLES
+
+
+def is_whole_only(needle: Needle) -> bool:
+    """Whether the needle is a date or an age, which is sought only as a whole."""
+    return needle.kind in _WHOLE_ONLY
+
+
+def names_person(needle: Needle) -> bool:
+    """Whether the needle names a person."""
+    return needle.kind in _PERSONS
 
 
 def describes(needle: Needle) -> bool:

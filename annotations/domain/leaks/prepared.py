@@ -1,11 +1,14 @@
 """Needles in the form in which the gate looks for them."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from annotations.domain.folding import plain_words, words
+from annotations.domain.folding import words
+from annotations.domain.leaks.dated import Dates
 from annotations.domain.leaks.digits import Numbers
-from annotations.domain.leaks.needles import Needle, Sought
+from annotations.domain.leaks.needles import Needle, Sought, is_whole_only, names_person
+from annotations.domain.leaks.spacing import Spacing
+from annotations.domain.redaction.kinds import Kind
 
 Worded = tuple[tuple[str, ...], Needle]
 """A needle with its words."""
@@ -16,15 +19,21 @@ words. A text is searched in time that doesn't depend on how many strings share 
 
 
 class Prepared:
-    """The needles by their words, and the long numbers in them.
+    """The needles by their words, the long numbers and the dates in them, and the names that may be written otherwise.
 
     Most words of needles are in no released text. `strings_of` makes the strings of a word when a text first has it.
     """
 
     def __init__(
-        self, needles: Iterable[Needle], numbers: Numbers, strings_of: Callable[[str, Sequence[Worded]], Strings]
+        self,
+        needles: Iterable[Needle],
+        numbers: Numbers,
+        dates: Dates,
+        strings_of: Callable[[str, Sequence[Worded]], Strings],
     ) -> None:
         self.numbers = numbers
+        self.dates = dates
+        self._spacing = Spacing()
         self._strings_of = strings_of
         self._by_word: defaultdict[str, list[Worded]] = defaultdict(list)
         self._made: dict[str, Strings] = {}
@@ -33,15 +42,26 @@ class Prepared:
             worded = (found, needle)
             for word in found if len(found) < 2 else set(found):
                 self._by_word[word].append(worded)
+            if needle.kind is Kind.DATE:
+                dates.add(needle)
+            elif len(found) == 1 or names_person(needle):
+                self._spacing.add(found, needle)
+            if len(found) > 1 and not is_whole_only(needle) and (joined := "".join(found)).isalpha():
+                self._by_word[joined].append(((joined,), needle))
         self._foreign = [word for word in self._by_word if not word.isascii()]
 
-    def strings_in(self, text: str) -> dict[str, Strings]:
-        """The strings that may be in a folded text, by their longest word that isn't generic."""
-        found = {}
-        for word in (*(self._by_word.keys() & plain_words(text)), *self._foreign):
-            strings = self._made.get(word)
-            if strings is None:
-                strings = self._made[word] = self._strings_of(word, self._by_word[word])
-            if strings:
-                found[word] = strings
-        return found
+    def strings_in(self, found: set[str]) -> dict[str, Strings]:
+        """The strings that may be in a folded text with these words, by their longest word that isn't generic."""
+        strings = {word: self._strings(word) for word in (*(self._by_word.keys() & found), *self._foreign)}
+        return {word: made for word, made in strings.items() if made}
+
+    def respelled_in(self, text: str) -> Iterator[tuple[Sought, int, int]]:
+        """The names that a folded text has in another spacing, and where."""
+        for word, start, end in self._spacing.find(text):
+            for sought in self._strings(word).get((0, 1), {}).get((word,), ()):
+                yield sought, start, end
+
+    def _strings(self, word: str) -> Strings:
+        if word not in self._made:
+            self._made[word] = self._strings_of(word, self._by_word[word])
+        return self._made[word]

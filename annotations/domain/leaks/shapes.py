@@ -1,7 +1,8 @@
 """Telephone numbers and full dates that nobody labeled, by their shape.
 
 A number counts as one after a word such as "Tel.", with the prefix of a country, or where its digits are grouped as
-telephone numbers of Spain, Italy or the United States are. Values, dates and doses have none of these shapes.
+telephone numbers of Spain, Italy, France, the United Kingdom or the United States are. Values, dates and doses have
+none of these shapes.
 """
 
 import re
@@ -28,10 +29,14 @@ _NUMBER: Final = re.compile(
     r"|[6-9]\d{2}(?:[ .\-]\d{3}[ .\-]\d{3}|[ .\-]\d{2}[ .\-]\d{2}[ .\-]\d{2}|\d{6})"
     r"|(?:\([2-9]\d{2}\)[ ]?|[2-9]\d{2}[.\- ])\d{3}[.\- ]\d{4}"
     r"|0[1-9]\d{0,2}[ /\-]\d{6,8}|3\d{2}[ ./\-]\d{6,7}"
+    r"|0[1-9]\d{3}[ \-]\d{3}[ \-]?\d{3}|0[1-9]\d{2}[ \-]\d{3}[ \-]\d{4}|0[1-9]\d[ \-]\d{4}[ \-]\d{4}"
+    r"|0[1-9](?:(?:[ ]\d{2}){4}|(?:[.]\d{2}){4}|(?:-\d{2}){4})"
     r")(?![\w/]|[.,\-]\d)"
 )
 
 
+# Begins with a digit, so that a text without dates takes a sixth of the time of `_DATE`.
+_LIKE_DATE: Final = re.compile(r"\d[/.\-]\d{1,2}[/.\-]\d{2}")
 # Day, month and year, or year, month and day, in figures with the same separator.
 _DATE: Final = re.compile(
     r"(?<![\w.,/\-])(?:(?:0?[1-9]|[12]\d|3[01])(?P<apart>[/.\-])(?:0?[1-9]|[12]\d|3[01])(?P=apart)(?:19|20)\d{2}"
@@ -41,7 +46,7 @@ _DATE: Final = re.compile(
 
 def full_dates(text: str) -> Iterator[Bounds]:
     """The bounds of dates with day, month and a year of four figures, in code points, end-exclusive."""
-    return (found.span() for found in _DATE.finditer(text))
+    return (found.span() for found in _DATE.finditer(text)) if _LIKE_DATE.search(text) else iter(())
 
 
 def _may_have_number(text: str) -> bool:

@@ -13,9 +13,9 @@ _PEOPLE: Final = frozenset({Kind.NAME, Kind.STAFF})
 # Titles don't tell people apart. They are compared after folding.
 _TITLES_LIST: Final = (
     "dr dra doctor doctora dott dottor dottore dottssa dottoressa ssa prof profesor profesora professor "
-    "professore professoressa mr mrs ms miss sr sra srta don dona sig signor signora signorina md phd d da"
+    "profa professore professoressa mr mrs ms miss sr sra srta don dona dna sig signor signora signorina md phd d da"
 )
-_TITLES: Final = frozenset(_TITLES_LIST.split())
+TITLES: Final = frozenset(_TITLES_LIST.split())
 
 
 def numbered(mentions: Iterable[Mention]) -> dict[Bounds, int]:
@@ -74,4 +74,4 @@ def _name(mention: Mention) -> tuple[str, ...]:
     if mention.kind not in _PEOPLE:
         return tuple(folded(mention.text).split())
     found = words(mention.text)
-    return tuple(word for word in found if word not in _TITLES) or found
+    return tuple(word for word in found if word not in TITLES) or found

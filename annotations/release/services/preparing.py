@@ -383,7 +383,7 @@ class Preparer:
             leaks = self._leaks(note, note.name, needles, None, exceptions)
             if note.patient:
                 leaks = merged(leaks, gate.find_in_name(note.name, [self._patient_id(note.patient)]))
-            leaks = merged(leaks, numbers_in_name(note.name, self._label_of))
+            leaks = with_longer(leaks, numbers_in_name(note.name, self._label_of))
             found += [self._found(note, Where.NAME, note.name, (leak.start, leak.end), leak) for leak in leaks]
         # Several leaks may lie in one replaced stretch: each string is one finding there.
         distinct = {(one.where, one.original_start, one.original_end, one.string_key): one for one in reversed(found)}
