@@ -1,6 +1,6 @@
 """File formats for notes and their spans, by name in `FORMATS`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from annotations.domain.bio import Scheme
@@ -88,15 +88,14 @@ def heads(names: Iterable[str], files: Files) -> list[Head]:
     return found
 
 
-def claiming(found: Sequence[Head]) -> str:
+def claiming(found: Sequence[Head], formats: Mapping[str, InputFormat] = FORMATS) -> str:
     """The first format that claims one of the files; plain text if none does."""
-    formats: dict[str, InputFormat] = {**FORMATS, **READERS}
     claims = (name for name, one in formats.items() if name != "text" and any(one.claims(*head) for head in found))
     return next(claims, "text")
 
 
 def detected(names: Iterable[str], files: Files) -> str:
-    """The format that `claiming` finds for files."""
+    """The format of FORMATS that `claiming` finds for files."""
     return claiming(heads(names, files))
 
 

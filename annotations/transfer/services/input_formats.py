@@ -57,7 +57,7 @@ def input_format(format: str, names: Iterable[str], source: Source) -> str:
         return format
     listed = list(names)
     found = heads(listed, source)
-    main, documents = claiming(found), INPUT_FORMATS[DOCUMENTS]
+    main, documents = claiming(found, {**FORMATS, **READERS}), INPUT_FORMATS[DOCUMENTS]
     if not holds_spans(main):
         claimed = [documents.claims(*head) for head in found]
         texts = [INPUT_FORMATS[main].claims(*head) and not other for head, other in zip(found, claimed, strict=True)]

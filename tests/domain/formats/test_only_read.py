@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from annotations.domain.formats import READERS, detected
+from annotations.domain.formats import READERS, claiming
 from annotations.domain.formats.base import Loaded
 from annotations.domain.spans import Span
 from tests.domain.formats.helpers import NAMES, facts, outcomes, read_all, read_one, refused, said
@@ -22,7 +22,7 @@ def test_pubtator(wide: int) -> None:
     """Offsets count code points, or UTF-16 code units with `wide`."""
     rows = ROWS.format(10 + wide, 19 + wide, 33 + wide, 37 + wide) + "a/../b|t|Bo\nx|t|Anna\nx\t0\t4\tAnna\tNAME\n"
     files: dict[str, bytes | str] = {"x.txt": rows}
-    assert detected(files, Loaded(lambda _name: rows.encode())) == "pubtator"
+    assert claiming([("x.txt", rows.encode())], READERS) == "pubtator"
     one, two, three = read_all(PUBTATOR, files)
     assert (one.name, one.text) == ("12", "Seen 😀 by Anna Neri.\nShe came on 2069.")
     assert facts(one.spans) == [(10, 19, "NAME", (("identifier", "D1"),)), (33, 37, "DATE", ())]
@@ -55,7 +55,7 @@ def test_pubannotation() -> None:
         "relations": [{"id": "R1", "subj": "T1", "pred": "of", "obj": "T3"}], "other": 1,
     }  # fmt: skip
     data = json.dumps(record)
-    assert detected(["a.json"], Loaded(lambda _name: data.encode())) == "pubannotation"
+    assert claiming([("a.json", data.encode())], READERS) == "pubannotation"
     note = read_one(PUBANNOTATION, {"a.json": data})
     assert (note.name, facts(note.spans)) == (
         "PMC-77-3",

@@ -257,10 +257,8 @@ def _parse(
         message = f"{len(document.blank)} rows without a token, the first one here, are left out."
         warnings.append(Problem(file, document.blank[0], "not kept", message))
     if document.wide:
-        message = (
-            f"{len(document.wide)} rows, the first one here, have more columns than the others. The words before the "
-            "usual number of columns were read as one token."
-        )
+        rows = "This row has" if len(document.wide) == 1 else f"{len(document.wide)} rows, the first one here, have"
+        message = f"{rows} more columns than the others. The words before the usual columns were read as one token."
         warnings.append(Problem(file, document.wide[0], "wide", message))
     return ParsedNote(name, text, decode(tokens, tags), warnings)
 
