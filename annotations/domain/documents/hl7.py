@@ -108,7 +108,7 @@ def _read_segments(draft: Draft, header: str, segments: Iterable[_Lines]) -> Non
     stated = header[4:].split(field)[0]
     component, repetition, escape, subcomponent = list(stated + "^~\\&"[len(stated) :])[:4]
     special = {"F": field, "S": component, "R": repetition, "E": escape, "T": subcomponent}
-    comments = number = stray = 0
+    comments = number = stray = cut = 0
     left, others = Counter[str](), Counter[str]()
     lines: list[str] = []
     kind, start = PartKind.OBX, 0
@@ -122,7 +122,7 @@ def _read_segments(draft: Draft, header: str, segments: Iterable[_Lines]) -> Non
     for rows in segments:
         name = rows[0][:3]
         fields, rest = _fields(rows, field, {"OBX": 5, "NTE": 3}.get(name))
-        given = fields[-1] if name in ("OBX", "NTE") else ""
+        given = fields[5] if name == "OBX" else fields[3] if name == "NTE" else ""
         if name == "OBX":
             number += 1
             value_type = fields[2].strip()
@@ -134,6 +134,8 @@ def _read_segments(draft: Draft, header: str, segments: Iterable[_Lines]) -> Non
                     close()
                     group = name
                 continue
+            # Text has neither units nor a range: a bar in it was not escaped.
+            cut += value_type != "ST" and any(map(str.strip, fields[6:8]))
             # A report comes as one segment for each line, all with the same identifier.
             if (name, fields[3]) != group:
                 close()
@@ -166,23 +168,29 @@ def _read_segments(draft: Draft, header: str, segments: Iterable[_Lines]) -> Non
     if others:
         total = sum(others.values())
         draft.warn(f"{count(total, 'segment', 'segments')} of other kinds ({', '.join(sorted(others))}) left out.")
+    if cut:
+        values = count(cut, "OBX value seems", "OBX values seem")
+        draft.warn(f"{values} to go on after a field separator in the text. What follows it was left out.")
     if stray:
         draft.warn(f"{count(stray, 'line', 'lines')} after segments without text left out. Check the file.")
 
 
 def _fields(rows: _Lines, field: str, text: int | None) -> tuple[list[str], list[str]]:
-    """The fields of a segment up to that with its text, which may go on over several lines, and the lines after it.
+    """The fields of a segment, of which that with its text may go on over several lines, and the lines after it.
 
-    `text` is the number of that field; without one, all fields of the first line are given.
+    `text` is the number of that field, which is added if it is missing; None if no field goes on.
     """
-    fields, rest = rows[0].split(field), rows[1:]
-    if text is None:
-        return fields, rest
-    while rest and len(fields) == text + 1:
-        more, *after = rest.pop(0).split(field)
-        fields[text:] = [f"{fields[text]}\n{more}", *after]
-    fields += [""] * (text + 1 - len(fields))
-    return fields[: text + 1], rest
+    fields = rows[0].split(field)
+    end = 1
+    if text is not None and len(fields) == text + 1:
+        values = [fields.pop()]
+        more: list[str] = []
+        while end < len(rows) and not more:
+            value, *more = rows[end].split(field)
+            values.append(value)
+            end += 1
+        fields += ["\n".join(values), *more]
+    return fields + [""] * ((text or 0) + 1 - len(fields)), rows[end:]
 
 
 def _plain(value: str, special: dict[str, str]) -> str:

@@ -235,6 +235,8 @@ WRITTEN_LOOSELY = [
     # What stands outside values is named.
     (["OBX|1|TX|F||a", "PV1|1\nlost", "ZTX|1|b", "DG1|1|c", "OBR"], [("OBX 1", "a")], "2 segments of other kinds"),
     (["OBX|1|TX|F||a", "PV1|1\nlost"], [("OBX 1", "a")], "1 line "),
+    (["OBX|1|TX|F||a\nweight | 70 kg||||F\nb"], [("OBX 1", "a\nweight\nb")], "1 OBX value seems"),
+    (["OBX|1|ST|F||9|mg/dl|3-5|||F", "OBX|2|TX|F||a|||N|||F"], [("OBX 1", "9\na")], ""),
 ]  # fmt: skip
 
 
