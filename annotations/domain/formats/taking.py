@@ -17,6 +17,8 @@ from annotations.domain.whitespace import WHITE_SPACE, trim
 
 _DIGITS: Final = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _MOST: Final = 2**63 - 1
+_More = tuple[int | None, str | None, float | None, str, Mapping[str, str | bool] | None]
+"""The line, the code, the confidence, the source and the attributes of a span."""
 
 
 class SpanTaker:
@@ -76,9 +78,18 @@ class SpanTaker:
         count as equal to each other and to a space. White space at the ends is removed with the warning “trimmed”, and
         of equal spans with the same label the first is taken with the warning “twice”.
         """
-        self.take_pieces(
-            label, [(start, end)], line=line, quote=quote, attributes=attributes, confidence=confidence, source=source
-        )
+        if self._find_label.skipped and self.skips(label):
+            return
+        more = (line, self._code(label, line), confidence, source, attributes)
+        if quote and self._find_label.repair and self._is_misplaced(start, end, quote, more):
+            return
+        bounds = self._bounds(start, end, line)
+        if bounds is None:
+            return
+        if quote is not None and not self._same(self.text[bounds[0] : bounds[1]], quote):
+            self._differs(start, end, line)
+            return
+        self._keep(*bounds, more)
 
     def take_pieces(
         self,
@@ -88,33 +99,32 @@ class SpanTaker:
         line: int | None = None,
         quote: str | None = None,
         attributes: Mapping[str, str | bool] | None = None,
-        confidence: float | None = None,
-        source: str = "",
     ) -> None:
         """Take a span that a file gives in pieces. Each part of a discontinuous one becomes a span, with a warning."""
+        if len(pieces) == 1:
+            self.take(label, *pieces[0], line=line, quote=quote, attributes=attributes)
+            return
         if self.skips(label):
             return
         code = self._code(label, line)
-        held = tuple(sorted(attributes.items())) if attributes else ()
-        keep = partial(self._keep, line=line, code=code, confidence=confidence, source=source, held=held)
-        if quote and self._find_label.repair and (misplaced := self._misplaced_as(pieces, quote, line, keep)):
-            self._misplaced.append(misplaced)
-            return
         bounds = [found for piece in pieces if (found := self._bounds(*piece, line))]
         if len(bounds) < len(pieces):
             return
-        parts = bounds if len(bounds) == 1 else joined(self.text, sorted(bounds))
+        parts = joined(self.text, sorted(bounds))
         if quote is not None and not self._quoted(parts, quote):
-            message = (
-                f"The text at {pieces[0][0]}-{pieces[-1][1]} differs from the text that the file gives for this span. "
-                f"Check that the text is unchanged and that offsets count {self._counted()}."
-            )
-            self.refuse("quote", message, line)
+            self._differs(pieces[0][0], pieces[-1][1], line)
             return
         if len(parts) > 1:
             self.warn("discontinuous", split_message(len(parts)), line)
         for start, end in parts:
-            keep(start, end)
+            self._keep(start, end, (line, code, None, "", attributes))
+
+    def _differs(self, start: object, end: object, line: int | None) -> None:
+        message = (
+            f"The text at {start}-{end} differs from the text that the file gives for this span. "
+            f"Check that the text is unchanged and that offsets count {self._counted()}."
+        )
+        self.refuse("quote", message, line)
 
     def _quoted(self, parts: Sequence[Bounds], quote: str) -> bool:
         """Whether a quote is that of a span. Programs join the parts of a discontinuous one by spaces or dots."""
@@ -122,23 +132,21 @@ class SpanTaker:
             return self._same(self.text[slice(*parts[0])], quote)
         return _letters("".join(self.text[start:end] for start, end in parts)) == _letters(quote)
 
-    def _misplaced_as(
-        self, pieces: Sequence[tuple[object, object]], quote: str, line: int | None, keep: Callable[[int, int], None]
-    ) -> Misplaced | None:
-        """The span that is to be moved; None if its quote stands at its offsets, or these are no offsets at all."""
-        first, past = whole(pieces[0][0]), whole(pieces[-1][1])
-        if first is None or past is None or len(pieces) > 1 or not 0 <= first < past:
-            return None
+    def _is_misplaced(self, given: object, last: object, quote: str, more: _More) -> bool:
+        """Whether a span is to be moved, since its quote doesn't stand at its offsets. It is then held for that."""
+        first, past = whole(given), whole(last)
+        if first is None or past is None or not 0 <= first < past:
+            return False
         start, end = (self._units.points(at) if self._units else at for at in (first, past))
         if start is not None and end is not None and end <= len(self.text) and self._same(self.text[start:end], quote):
-            return None
-        return Misplaced(first if start is None else start, past if end is None else end, quote, line, keep)
+            return False
+        place = (first if start is None else start, past if end is None else end)
+        self._misplaced.append(Misplaced(*place, quote, more[0], partial(self._keep, more=more)))
+        return True
 
-    def _keep(
-        self, first: int, past: int, *, line: int | None, code: str | None, confidence: float | None, source: str,
-        held: tuple[tuple[str, str | bool], ...],
-    ) -> None:  # fmt: skip
+    def _keep(self, first: int, past: int, more: _More) -> None:
         text, start, end = self.text, first, past
+        line, code, confidence, source, attributes = more
         if text[first] in WHITE_SPACE or text[past - 1] in WHITE_SPACE:
             first, past = trim(text, first, past)
             if first == past:
@@ -151,6 +159,7 @@ class SpanTaker:
         if (first, past, code) in self._spans:
             self.warn("twice", f"The span {start}-{end} {code} occurs twice and is imported once.", line)
             return
+        held = tuple(sorted(attributes.items())) if attributes else ()
         self._spans[first, past, code] = Span(first, past, code, confidence, source, attributes=held)
 
     def refuse(self, code: str, message: str, line: int | None = None) -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given
 
-from annotations.domain.formats import reader, writer
+from annotations.domain.formats import FORMATS, writer
 from annotations.domain.formats.base import Format
 from annotations.domain.spans import Span
 from annotations.domain.tokens import Token, tokenize
@@ -142,7 +142,7 @@ def test_spans_that_were_changed_after_the_export() -> None:
 
 def test_maps_without_a_text_are_problems() -> None:
     for kind in ("brat", "conll", "text"):
-        groups, problems = reader(kind).group(["a.txt", "b.map"])
+        groups, problems = FORMATS[kind].group(["a.txt", "b.map"])
         assert [group.name for group in groups] == ["a"]
         assert [(problem.file, problem.code) for problem in problems] == [("b.map", "no text")]
 
