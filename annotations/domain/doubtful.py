@@ -6,15 +6,15 @@ from annotations.domain.provenance import Doubt
 from annotations.domain.spans import Bounds, Span
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Doubtful(Span):
     """A span that a reviewer should check.
 
     `removed` are words beside the span that vanished together with it. `unsupported` are words of the span that
     neither a rule nor the shape of the words supports. Both are bounds in the note's text, in code points,
     end-exclusive. `places` is the number of places that the model may have meant, if its answer doesn't say which one;
-    each of them is suggested (Singh et al. 2025, section 3.2). It is 1 if the context in the answer contradicts the note,
-    and otherwise 0.
+    each of them is suggested (Singh et al. 2025, section 3.2). It is 1 if the context in the answer contradicts the
+    note, and otherwise 0.
     """
 
     removed: tuple[Bounds, ...] = field(default=(), compare=False)

@@ -10,7 +10,7 @@ Bounds = tuple[int, int]
 """Start and end, in code points, end-exclusive."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Span:
     """A labeled stretch of a note: `text[start:end]`, in code points, end-exclusive.
 
@@ -24,6 +24,10 @@ class Span:
     confidence: float | None = field(default=None, compare=False)
     source: str = field(default="", compare=False)
     attributes: tuple[tuple[str, str | bool], ...] = field(default=(), compare=False, kw_only=True)
+
+    # The order of a dataclass would refuse to compare a span with a doubtful one.
+    def __lt__(self, other: "Span") -> bool:
+        return (self.start, self.end, self.label) < (other.start, other.end, other.label)
 
 
 class SpanError(ValueError):

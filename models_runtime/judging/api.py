@@ -70,7 +70,8 @@ class JudgingOut(JudgingItem):
 class NewJudging(Body):
     """Which annotations language models judge, as “server model” each. `notes`: at most this many, a fixed sample.
 
-    `may_leave`: the notes may be sent to another machine. Without unit and temperature, the rules decide.
+    `may_leave`: the notes may be sent to another machine. Without unit and temperature, the rules decide;
+    without language, the prompt is in the project's.
     """
 
     author: int = Field(ge=1, le=MAX_ID)
@@ -83,7 +84,7 @@ class NewJudging(Body):
     unit: str = ""
     temperature: float | None = None
     threshold: float = THRESHOLD
-    language: str = "en"
+    language: str = ""
 
 
 class EntitiesWanted(Schema):

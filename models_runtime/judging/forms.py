@@ -83,8 +83,8 @@ class JudgeForm(forms.Form):
     )
     language = forms.ChoiceField(
         label=_("Language of the prompt"),
-        choices=list(LANGUAGES.items()),
-        initial="en",
+        required=False,
+        choices=[("", _("the project's language")), *LANGUAGES.items()],
         error_messages={"invalid_choice": _("There is no prompt in %(value)s. Choose from the list.")},
     )
 

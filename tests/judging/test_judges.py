@@ -271,7 +271,10 @@ def test_the_command_and_a_sample(project, server):
     # By exact spans, two of three are found, and one is unnecessary.
     assert [found["rewritten"]["micro"][key] for key in ("tp", "fn", "fp")] == [9, 3, 3]
     assert [found["spans"]["micro"][key] for key in ("tp", "fn", "fp")] == [6, 3, 3]
+    project.language = "es"
+    project.save()
     words = printed(*known, "--judge=ward/good", "--notes=1")
+    assert Judging.objects.latest("pk").language == "es"
     assert ": 1 notes, 4 entities" in words and "Counted in the rewritten text" in words
     with pytest.raises(CommandError, match="Confirm that"):
         printed(*known, "--judge=cloud/large")

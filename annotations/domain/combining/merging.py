@@ -26,7 +26,7 @@ class Backing:
     source: str
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Merged(Span):
     """A span with the runs that suggested it (`backing`), out of `of` runs.
 

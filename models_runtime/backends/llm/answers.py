@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
@@ -9,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.asking import THOUGHT
+from models_runtime.backends.llm.prompts import NOTHING
 from models_runtime.backends.llm.structured import list_schema
 
 KEY: Final = "entities"
@@ -67,6 +69,24 @@ def listed(text: str, model: type[M]) -> Listed[M]:
             found = text.find("{", at + 1)
             at = found if found >= 0 else len(text)
     return Listed(entries, broken)
+
+
+def lines_of(text: str, kinds: Iterable[str]) -> Listed[Mention]:
+    """The entries of an answer in lines, each with one of the types and the words (Xu et al. 2026, appendix A.1).
+
+    Raises BackendError for an answer without an entry that doesn't say that there is none.
+    """
+    entries: list[Mention] = []
+    entry = re.compile(rf"[-*•\s]*({'|'.join(map(re.escape, kinds))})\s*[:|\t–-]\s*(\S.*?)\s*", re.IGNORECASE)
+    lines = [line for line in text.rpartition(THOUGHT)[2].splitlines() if line.strip()]
+    for line in lines:
+        found = entry.fullmatch(line)
+        if found:
+            entries.append(Mention(text=found[2], type=found[1]))
+    nothing = sum(NOTHING in line.upper() for line in lines)
+    if not entries and not nothing:
+        raise BackendError("The model's answer has none of the requested lines.", permanent=False)
+    return Listed(entries, len(lines) - len(entries) - nothing)
 
 
 def _next(text: str, at: int) -> int:

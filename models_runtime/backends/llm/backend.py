@@ -17,8 +17,10 @@ from models_runtime.backends.llm.extracting import Extracting, whole, without_ov
 from models_runtime.backends.llm.params import Params
 from models_runtime.backends.llm.prompts import (
     BY_LABEL,
+    LINES,
     VERSION,
     LabelWord,
+    Shot,
     digest,
     prompt_of_run,
     system_prompt,
@@ -26,6 +28,7 @@ from models_runtime.backends.llm.prompts import (
 )
 from models_runtime.backends.llm.rewriting import Placeholders, Rewriting, joined
 from models_runtime.backends.llm.servers import Server
+from models_runtime.backends.llm.shots import shots_of
 
 T = TypeVar("T")
 
@@ -67,8 +70,10 @@ class LlmBackend:
         self.label_set = label_set
         self.labels = tuple(sorted(label.code for label in labels))
         self.meter = meter or Meter()
+        lines = version_of(params.template) == LINES
+        shots = shots_of(params.language, labels, label_set) if params.examples or lines else []
         self.prompt = prompt or prompt_of_run(
-            params.strategy, params.language, labels, params.template, descriptions=params.descriptions
+            params.strategy, params.language, labels, params.template, descriptions=params.descriptions, shots=shots
         )
         self._params = params
         self._capacity = capacity
@@ -77,7 +82,7 @@ class LlmBackend:
             self.device = self._completion.device
         # Small batches: little work is lost with a worker, and several workers can share a run of few notes.
         self.budget = Budget(notes=(1 if params.strategy == BY_LABEL else 4) * self._completion.at_once)
-        messages = _messages(params, labels, self.prompt)
+        messages = _messages(params, labels, self.prompt, shots)
         settings = [VERSION, _CODE, server.name, params.model, repr(params.temperature), str(params.tokens)]
         made_of = digest(
             *settings, *(message for message, _labels in messages), json.dumps(sorted((mapping or {}).items()))
@@ -103,6 +108,7 @@ class LlmBackend:
                 source=source,
                 meter=self.meter,
                 answers=found,
+                lines=lines,
             )
             for own, (message, allowed) in zip(asking, messages, strict=True)
         ]
@@ -194,12 +200,17 @@ def completion_of(server: Server, model: str, meter: Meter) -> Completion:
     return RemoteCompletion(server, model, meter)
 
 
-def _messages(params: Params, labels: Sequence[LabelWord], prompt: str) -> list[tuple[str, list[LabelWord]]]:
+def _messages(
+    params: Params, labels: Sequence[LabelWord], prompt: str, shots: Sequence[Shot]
+) -> list[tuple[str, list[LabelWord]]]:
     """Each system message of a run, with the labels that its answers may have."""
     if params.strategy != BY_LABEL:
         return [(prompt, list(labels))]
     return [
-        (system_prompt(BY_LABEL, params.language, [one], prompt, descriptions=params.descriptions), [one])
+        (
+            system_prompt(BY_LABEL, params.language, [one], prompt, descriptions=params.descriptions, shots=shots),
+            [one],
+        )
         for one in sorted(labels, key=lambda label: label.code)
     ]
 

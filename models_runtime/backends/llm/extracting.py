@@ -15,7 +15,7 @@ from annotations.domain.doubtful import Doubtful, shifted
 from annotations.domain.passes import in_pass
 from annotations.domain.spans import Bounds, Span
 from annotations.domain.whitespace import trim
-from models_runtime.backends.llm.answers import Mention, listed, schema_of
+from models_runtime.backends.llm.answers import Mention, lines_of, listed, schema_of
 from models_runtime.backends.llm.asking import Answer, Asking, Meter
 from models_runtime.backends.llm.cache import AnswerCache, Found, FoundSpan, cached_or_asked
 from models_runtime.backends.llm.driver import Conversation
@@ -26,7 +26,10 @@ from models_runtime.backends.llm.prompts import digest, fenced
 
 @dataclass(frozen=True)
 class Extracting:
-    """The questions of a run with one system message. `labels`: names in answers to codes, all others are unknown."""
+    """The questions of a run with one system message. `labels`: names in answers to codes, all others are unknown.
+
+    `lines`: whether answers are lines, not JSON.
+    """
 
     asking: Asking
     system: str
@@ -35,6 +38,7 @@ class Extracting:
     source: str
     meter: Meter
     answers: AnswerCache[Found]
+    lines: bool = False
 
     def extract(
         self, text: str, start: int, end: int, passes: int, *, every_pass: bool = False
@@ -50,7 +54,7 @@ class Extracting:
             masked = mask(piece, spans)
             # A repeated question is one of its own, or its answer would be the cached one.
             key = digest(self.asking.key, masked.text, *([f"repeated {repeated}"] if repeated else []))
-            schema = schema_of(Mention, {"type": list(self.codes)})
+            schema = None if self.lines else schema_of(Mention, {"type": list(self.codes)})
             question = self.asking.question(self.system, fenced(masked.text), len(masked.text), schema)
             read = partial(self._mentions, masked)
             found = yield from cached_or_asked(self.answers, key, text, question, read, self.meter)
@@ -62,7 +66,8 @@ class Extracting:
 
     def _mentions(self, masked: Masked, answer: Answer) -> Found:
         self.meter.add(cut=int(answer.cut))
-        return self._located(masked, listed(answer.text, Mention))
+        answered = lines_of(answer.text, self.labels) if self.lines else listed(answer.text, Mention)
+        return self._located(masked, answered)
 
     def _located(self, masked: Masked, answered: Any) -> Found:
         """The locations of the mentions in the unmasked piece. Mentions that are not in the text sent are counted."""

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from annotations.domain.numbers import whole
-from models_runtime.backends.llm.prompts import LANGUAGES
+from models_runtime.backends.llm.prompts import LANGUAGES, PRESETS, printed
 from models_runtime.backends.llm.servers import Server
 
 STRATEGIES: Final = {
@@ -31,9 +31,9 @@ class Params:
     """Parameters of a run. Not for *rewrite*: `omega`, words in a piece; `overlap`, words that it shares with the
     piece before; `passes`, passes over a piece; `every_pass`, whether passes follow one that finds nothing.
 
-    `descriptions`: whether the prompt has the labels' descriptions. `tokens`: limit of tokens in an answer; 0 for as
-    many as the note needs. `template`: the system message in place of the built-in one; $labels and $example are filled
-    in. With *by_label*, they stand for one label.
+    `descriptions`, `examples`: whether the prompt has the labels' descriptions, and examples. `tokens`: limit of tokens
+    in an answer; 0 for as many as the note needs. `template`: the system message in place of the built-in one; $labels
+    and $example are filled in. With *by_label*, they stand for one label.
     """
 
     server: str
@@ -48,18 +48,28 @@ class Params:
     overlap: int = 0
     every_pass: bool = False
     descriptions: bool = True
+    examples: bool = False
 
     def as_dict(self) -> dict[str, str | int | float]:
         return asdict(self)
 
 
 def read_params(given: Mapping[str, object], servers: Mapping[str, Server]) -> Params:
-    """The parameters, with defaults for missing ones. Raises ValueError with the value and the choices."""
+    """The parameters, with defaults for missing ones. Raises ValueError with the value and the choices.
+
+    The given `preset` names a printed prompt, which decides on template, strategy and language.
+    """
     if not servers:
         raise ValueError(
             "No language model is available. The administrator can list servers in DEIDREVIEW_LLM_SERVERS."
         )
     server = servers[_one_of("server", given.get("server") or next(iter(servers)), servers)]
+    if given.get("preset"):
+        preset = _one_of("printed prompt", given["preset"], PRESETS)
+        if given.get("template"):
+            raise ValueError("A run has a printed prompt or your own prompt. Leave one of them empty.")
+        strategy, language, _source = PRESETS[preset]
+        given = {**given, "template": printed(preset), "strategy": strategy, "language": language}
     omega = _number("omega", given.get("omega"), OMEGA, LEAST_OMEGA, MOST_OMEGA)
     return Params(
         server=server.name,
@@ -74,6 +84,7 @@ def read_params(given: Mapping[str, object], servers: Mapping[str, Server]) -> P
         overlap=_number("overlap", given.get("overlap"), 0, 0, most_overlap(omega)),
         every_pass=_choice(given.get("every_pass"), default=False),
         descriptions=_choice(given.get("descriptions"), default=True),
+        examples=_choice(given.get("examples"), default=False),
     )
 
 

@@ -4,13 +4,15 @@ Imports no client library, because pages show prompts too.
 """
 
 import hashlib
+import json
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from string import Template
-from typing import Final
+from typing import Final, NamedTuple
 
 VERSION: Final = "2"
 """Increase it when the meaning of a prompt changes. Any change of a file also changes the revision of runs."""
@@ -20,7 +22,33 @@ BY_LABEL: Final = "by_label"
 """The strategy with a question, and so a system message, for each label (Xu et al. 2026, appendix A.1)."""
 TAGGED: Final = ("rewrite", "confirm")
 """Tasks in which the model knows labels by their placeholders."""
+NOTHING: Final = "NO ENTITIES"
+"""The answer in lines that finds nothing."""
+_LAST_WORDS: Final = re.compile(r"(?:\S+\s+){1,2}\Z")
+_FIRST_WORDS: Final = re.compile(r"\A(?:\s*\S+){1,2}")
 _FOLDER: Final = Path(__file__).with_name("prompts")
+
+
+class Preset(NamedTuple):
+    """A prompt that a paper prints, and what it is for. Its note is always between two lines, as in our own prompts."""
+
+    strategy: str
+    language: str
+    source: str
+
+
+LINES: Final = "xu-2026"
+"""The preset whose answers are lines, each with a label and the words."""
+PRESETS: Final = {
+    "miranda-2025": Preset("rewrite", "it", "Miranda et al. 2025, section 3.2"),
+    LINES: Preset(BY_LABEL, "en", "Xu et al. 2026, appendix A.1"),
+}
+# Words before the examples, a note and an answer in the prompts.
+_EXAMPLES: Final = {
+    "en": ("Examples", "Note", "Answer"),
+    "it": ("Esempi", "Nota", "Risposta"),
+    "es": ("Ejemplos", "Nota", "Respuesta"),
+}
 
 
 @dataclass(frozen=True)
@@ -33,32 +61,91 @@ class LabelWord:
     placeholder: str
 
 
+@dataclass(frozen=True)
+class Shot:
+    """An invented example for a prompt: a note, and its identifiers in order, each with the code of its label."""
+
+    text: str
+    identifiers: Sequence[tuple[str, str]]
+
+
 def system_prompt(
-    task: str, language: str, labels: Sequence[LabelWord], template: str = "", *, descriptions: bool = True
+    task: str,
+    language: str,
+    labels: Sequence[LabelWord],
+    template: str = "",
+    *,
+    descriptions: bool = True,
+    shots: Sequence[Shot] = (),
 ) -> str:
     """The system message for a task: extract, by_label, rewrite, confirm, judge or judge-miranda-2025.
 
-    `template` takes the place of the built-in file. Only $labels and $example are filled in; other dollar signs stay.
-    With `descriptions`, the list of labels has their descriptions, as guidance for each type (Singh et al. 2025,
-    section B.1).
+    `template` takes the place of the built-in file. Only $labels and $example are filled in, and in a question about
+    one label $name, $description and $language; other dollar signs stay. `shots` take the place of $examples, or stand
+    at the end. With `descriptions`, the list of labels has their descriptions, as guidance for each type (Singh et al.
+    2025, section B.1), in the language of the prompt if they are those of a shipped label set.
     """
     tagged = task in TAGGED
-    if not descriptions:
-        labels = [replace(label, description="") for label in labels]
+    translated = _translations(language)
+    labels = [
+        replace(each, description=translated.get(each.description, each.description) if descriptions else "")
+        for each in labels
+    ]
     lines = [
         f"- {_called(task, label)}: {': '.join(filter(None, (_name(label), label.description)))}" for label in labels
     ]
-    example = labels[0].placeholder if tagged else labels[0].code
-    return Template(template or _file(task, language)).safe_substitute(labels="\n".join(lines), example=example)
+    template = template or _file(task, language)
+    known = {
+        "labels": "\n".join(lines),
+        "example": labels[0].placeholder if tagged else labels[0].code,
+        "name": labels[0].name,
+        "description": labels[0].description,
+        "language": LANGUAGES[language],
+    }
+    if shots:
+        known["examples"] = _examples(task, language, labels, shots, lines=version_of(template) == LINES)
+        if "$examples" not in template:
+            template += f"\n\n{_EXAMPLES[language][0]}\n\n$examples"
+    return Template(template).safe_substitute(known)
+
+
+def _examples(task: str, language: str, labels: Sequence[LabelWord], shots: Sequence[Shot], *, lines: bool) -> str:
+    """The examples, each with the right answer: a rewritten note, JSON, or lines."""
+    _heading, note, answer = _EXAMPLES[language]
+    placeholders = {label.code: label.placeholder for label in labels}
+    parts = []
+    for shot in shots:
+        rewritten, rest = "", shot.text
+        mentions = []
+        for words, code in shot.identifiers:
+            before, _words, after = rest.partition(words)
+            if code in placeholders:
+                context = [*_LAST_WORDS.findall(before)[-1:], words, *_FIRST_WORDS.findall(after)[:1]]
+                mentions.append({"text": words, "type": code, "context": "".join(context).strip()})
+            rewritten, rest = f"{rewritten}{before}{placeholders.get(code, words)}", after
+        if task in TAGGED:
+            right = rewritten + rest
+        elif lines:
+            right = "\n".join(f"{each['type']}: {each['text']}" for each in mentions) or NOTHING
+        else:
+            right = json.dumps({"entities": mentions}, ensure_ascii=False)
+        parts.append(f"{note}:\n{shot.text}\n{answer}:\n{right}")
+    return "\n\n".join(parts)
 
 
 def prompt_of_run(
-    strategy: str, language: str, labels: Sequence[LabelWord], template: str = "", *, descriptions: bool = True
+    strategy: str,
+    language: str,
+    labels: Sequence[LabelWord],
+    template: str = "",
+    *,
+    descriptions: bool = True,
+    shots: Sequence[Shot] = (),
 ) -> str:
     """The prompt that is stored with a run: its system message, or for BY_LABEL the template of its messages."""
     if strategy == BY_LABEL:
         return template or _file(strategy, language)
-    return system_prompt(strategy, language, labels, template, descriptions=descriptions)
+    return system_prompt(strategy, language, labels, template, descriptions=descriptions, shots=shots)
 
 
 def prompt_without_labels(task: str, language: str) -> str:
@@ -66,9 +153,16 @@ def prompt_without_labels(task: str, language: str) -> str:
     return _file(task, language)
 
 
+def printed(name: str) -> str:
+    """The text of a preset, as a template."""
+    return _file(f"{PRESETS[name].strategy}-{name}", PRESETS[name].language)
+
+
 def version_of(template: str) -> str:
-    """The version of a prompt: VERSION for a built-in file, or a short hash of a template."""
-    return f"own-{digest(template)[:8]}" if template else VERSION
+    """The version of a prompt: VERSION for a built-in file, the name of a preset, or a short hash of a template."""
+    if not template:
+        return VERSION
+    return next((name for name in PRESETS if template == printed(name)), f"own-{digest(template)[:8]}")
 
 
 def _called(task: str, label: LabelWord) -> str:
@@ -92,6 +186,13 @@ def fenced(text: str) -> str:
 
 def _line() -> str:
     return f"note-{secrets.token_hex(8)}"
+
+
+@cache
+def _translations(language: str) -> dict[str, str]:
+    """The descriptions of the shipped label sets in a language, by the English ones."""
+    file = _FOLDER / f"descriptions.{language}.json"
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
 
 
 @cache

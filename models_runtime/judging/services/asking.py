@@ -23,7 +23,7 @@ from models_runtime.judging.jobs import ready_again
 from models_runtime.judging.services.rules import PROMPTS, checked_temperature, rules_named, unit_named
 from models_runtime.models import Judge, Judging
 from models_runtime.runs.services.consent import check_consent
-from models_runtime.runs.services.llm import prompt_labels
+from models_runtime.runs.services.llm import default_language, prompt_labels
 
 MOST_JUDGES: Final = 9
 
@@ -50,6 +50,8 @@ def start_judging(
 
     `rules`, `unit` and `temperature` as for models_runtime.judging.services.rules.
 
+    Without a `language`, the prompt is in that of the project, or else in English.
+
     A repeated call with the same `key` returns the same judging. Raises ServiceError, with the choices in its
     message, and `leaves` if notes would leave this machine without consent.
     """
@@ -59,7 +61,8 @@ def start_judging(
     wanted = _wanted(project, gold, author_id, author, split)
     chosen = _judges(judges)
     check_consent([server for server, _ in chosen], may_leave=may_leave)
-    if (language or "en") not in LANGUAGES:
+    language = language or default_language(project) or "en"
+    if language not in LANGUAGES:
         raise ServiceError(
             gettext("There is no prompt in “%(language)s”. Choose one of: %(choices)s.")
             % {"language": language, "choices": ", ".join(LANGUAGES)},
@@ -77,8 +80,8 @@ def start_judging(
         unit=unit_named(unit, counted_by),
         temperature=checked_temperature(temperature, counted_by),
         threshold=_threshold(THRESHOLD if threshold is None else threshold),
-        language=language or "en",
-        prompt=system_prompt(PROMPTS[counted_by.key], language or "en", labels),
+        language=language,
+        prompt=system_prompt(PROMPTS[counted_by.key], language, labels),
         prompt_version=VERSION,
         labels=[[label.code, label.placeholder] for label in labels],
         created_by=actor,

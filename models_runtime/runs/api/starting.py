@@ -121,7 +121,8 @@ class NewLlmRun(Body):
 
     `strategy`: `extract`, `by_label` (one question about each label) or `rewrite`.
 
-    `template` is an own prompt, in which `$labels` stands for the labels of a question.
+    `template` is an own prompt, in which `$labels` stands for the labels of a question. `preset` names a printed
+    prompt, which decides on strategy and language: `miranda-2025` or `xu-2026`. `examples`: the prompt has examples.
     """
 
     server: str = Field(max_length=40)
@@ -134,8 +135,10 @@ class NewLlmRun(Body):
     passes: int = PASSES
     every_pass: bool = False
     descriptions: bool = True
+    examples: bool = False
     temperature: float = 0
     tokens: int | None = None
+    preset: str = ""
     template: str = Field("", max_length=MOST_PROMPT)
     name: str = Field("", max_length=80)
 

@@ -20,14 +20,14 @@ from models_runtime.backends.llm.params import (
     most_overlap,
     temperature_of,
 )
-from models_runtime.backends.llm.prompts import LANGUAGES
+from models_runtime.backends.llm.prompts import LANGUAGES, PRESETS
 from models_runtime.backends.llm.servers import Server
 from models_runtime.runs.forms.names import name_field
 
 # The parameters that the service takes as they are.
 OWN = (
-    "strategy", "language", "omega", "overlap", "passes", "every_pass", "descriptions", "temperature", "tokens",
-    "template",
+    "strategy", "language", "omega", "overlap", "passes", "every_pass", "descriptions", "examples", "temperature",
+    "tokens", "preset", "template",
 )  # fmt: skip
 NO_SUCH_MODEL = _("There is no model %(value)s. Choose from the list.")
 
@@ -102,6 +102,11 @@ class LlmForm(forms.Form):
         initial=True,
         help_text=_("They tell the model what belongs to each label."),
     )
+    examples = forms.BooleanField(
+        label=_("Examples in the prompt"),
+        required=False,
+        help_text=_("Two invented notes with the right answers, in the language of the prompt."),
+    )
     temperature = forms.CharField(
         label=_("Temperature"),
         initial="0",
@@ -114,6 +119,15 @@ class LlmForm(forms.Form):
         most=MOST_TOKENS,
         required=False,
         help_text=_("If this is empty, as many as the note needs. Answers that are cut off count as failed."),
+    )
+    preset = forms.ChoiceField(
+        label=_("Printed prompt"),
+        required=False,
+        choices=[("", _("none")), *((name, preset.source) for name, preset in PRESETS.items())],
+        error_messages={"invalid_choice": _("There is no printed prompt %(value)s. Choose from the list.")},
+        help_text=_(
+            "The prompt of a paper, to repeat its experiment. Strategy and language are then those of the paper."
+        ),
     )
     template = forms.CharField(
         label=_("Your own prompt"),

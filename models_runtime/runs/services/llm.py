@@ -14,7 +14,16 @@ from annotations.jobs.services.starting import started_with
 from annotations.models import Project, Release, User
 from annotations.projects.selectors.labels import labels_of
 from models_runtime.backends.llm.params import Params, read_params
-from models_runtime.backends.llm.prompts import BY_LABEL, LANGUAGES, LabelWord, prompt_of_run, system_prompt, version_of
+from models_runtime.backends.llm.prompts import (
+    BY_LABEL,
+    LANGUAGES,
+    PRESETS,
+    LabelWord,
+    printed,
+    prompt_of_run,
+    system_prompt,
+    version_of,
+)
 from models_runtime.backends.llm.servers import Server
 from models_runtime.core.registry import LLM
 from models_runtime.models import Judge, LlmUsage, Run
@@ -59,11 +68,19 @@ def start_llm_run(
     existing = started_with(Run, project, "run", key)
     if existing is not None:
         return existing
+    # The rules behind the examples take long to load, and few requests need them.
+    from models_runtime.backends.llm.shots import shots_of
+
     params = checked_params({"language": default_language(project)} | dict(given), may_leave=may_leave)
     labels = prompt_labels(project)
     stored = params.as_dict() | {
         "prompt": prompt_of_run(
-            params.strategy, params.language, labels, params.template, descriptions=params.descriptions
+            params.strategy,
+            params.language,
+            labels,
+            params.template,
+            descriptions=params.descriptions,
+            shots=shots_of(params.language, labels, project.label_set.key) if params.examples else [],
         ),
         "prompt_version": version_of(params.template),
         "mapping": mapping_for(project),
@@ -88,14 +105,16 @@ class Shown:
 def prompts_of(project: Project, tasks: Mapping[str, str]) -> list[Shown]:
     """Return each task's prompt in each language, with the project's labels. `tasks` maps keys to titles.
 
-    The prompt for one label has the first label, as an example.
+    The prompt for one label has the first label, as an example. The printed prompts for these tasks follow.
     """
     labels = prompt_labels(project)
-    return [
+    built_in = [
         Shown(f"{title}, {language}", system_prompt(task, code, labels[:1] if task == BY_LABEL else labels))
         for task, title in tasks.items()
         for code, language in LANGUAGES.items()
     ]
+    presets = [(name, preset) for name, preset in PRESETS.items() if preset.strategy in tasks]
+    return built_in + [Shown(preset.source, printed(name)) for name, preset in presets]
 
 
 @dataclass(frozen=True)

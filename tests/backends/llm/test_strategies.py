@@ -97,6 +97,15 @@ def test_a_mention_without_a_place_is_doubtful_at_all_its_places() -> None:
         assert [note_of(body) for body in server.requests] == [NOTE, NOTE.replace("Anna Serra", "[PERSON]")]
 
 
+@pytest.mark.parametrize("words", ["the patient", "Anna Serra"])
+def test_a_note_can_have_certain_and_doubtful_mentions(words: str) -> None:
+    """Of one label or of two, in any order."""
+    contexts = {"the patient": "saw the patient", "Anna Serra": "was born in Genoa"}
+    rows = [(each, "PERSON" if each == words else "AGE", contexts[each]) for each in contexts]
+    spans, *_ = predicted(lambda body: entities(*rows), NOTE, passes=1)
+    assert [text for text, _label in spans] == ["Anna Serra", "the patient", "Anna Serra"]
+
+
 def test_passes_go_on_after_one_that_finds_nothing_if_asked() -> None:
     """The repeated question is asked again and not taken from the cache; a later run takes all from the cache."""
     asked: list[str] = []

@@ -54,7 +54,9 @@ class Command(JourneyCommand):
             + ", ".join(f"{rules.temperature:g} for {key}" for key, rules in RULES.items())
             + ".",
         )
-        parser.add_argument("--language", default="en", choices=list(LANGUAGES), help="Prompt language. Default: en.")
+        parser.add_argument(
+            "--language", default="", choices=list(LANGUAGES), help="Prompt language. Default: the project's."
+        )
         parser.add_argument(
             "--split", default="", choices=["", *Split], help="Only these notes of the version's split."
         )

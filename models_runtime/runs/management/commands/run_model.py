@@ -12,7 +12,7 @@ from annotations.domain.combining.voting import Method
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, Project, User
 from models_runtime.backends.llm.params import OMEGA, PASSES, STRATEGIES
-from models_runtime.backends.llm.prompts import LANGUAGES
+from models_runtime.backends.llm.prompts import LANGUAGES, PRESETS
 from models_runtime.core.model_files import NAMED_BY
 from models_runtime.core.registry import (
     BACKENDS,
@@ -37,7 +37,7 @@ OF_LLM = {
     "server": "--server", "model": "--model", "strategy": "--strategy", "language": "--language", "omega": "--omega",
     "overlap": "--overlap", "passes": "--passes", "every_pass": "--every-pass",
     "descriptions": "--without-descriptions", "temperature": "--temperature", "tokens": "--tokens",
-    "template": "--template",
+    "template": "--template", "examples": "--examples", "preset": "--preset",
 }  # fmt: skip
 
 
@@ -89,6 +89,12 @@ class Command(JourneyCommand):
             "--without-descriptions", dest="descriptions", action="store_const", const=False,
             help="Leave the descriptions of labels out of the prompt.",
         )  # fmt: skip
+        parser.add_argument(
+            "--examples", action="store_const", const=True, help="Put invented examples into the prompt."
+        )
+        parser.add_argument(
+            "--preset", choices=list(PRESETS), help="Printed prompt of a paper, with its strategy and language."
+        )
         parser.add_argument("--temperature", metavar="T", help="Temperature of the answers, from 0 to 2. Default: 0.")
         parser.add_argument("--tokens", metavar="N", help="Most tokens in an answer. Default: as many as needed.")
         parser.add_argument(
