@@ -113,7 +113,8 @@ def _safe_harbor(rows: Sequence[IdentifierRow]) -> str:
     if lacking:
         return " ".join(["Not met. The release does not remove all eighteen identifiers.", *lacking])
     text = (
-        "The policy removes or replaces the labeled spans of all eighteen identifiers; notes are text without images. "
+        "The policy removes or replaces the labeled spans of seventeen of the eighteen identifiers; the other one, "
+        "(Q), are images, which notes don't have. "
     )
     if found[SEARCHED]:
         text += (
