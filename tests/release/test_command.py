@@ -178,14 +178,23 @@ def test_what_the_command_refuses(ward, release, tmp_path):
     assert not (tmp_path / "out").exists() and not models.Release.objects.exists()
 
 
-def test_an_unmapped_label_is_named(db, no_redis, tmp_path):
+@pytest.mark.parametrize(("said", "written"), [([], "[SHIP]"), (["--label-kind", "SHIP=country"], "Aurora")])
+def test_a_label_of_ones_own_is_masked_unless_its_kind_is_said(db, no_redis, tmp_path, said, written):
     project = new_project("own")
     label = project.label_set.labels.first()
-    label.pk, label.code, label.name, label.hotkey = None, "SHIP", "Ship", ""
+    label.pk, label.code, label.name, label.hotkey, label.placeholder = None, "SHIP", "Ship", "", "[SHIP]"
     label.save()
     add_note(project, "n", "The «Aurora|SHIP» sank.\n")
-    with pytest.raises(CommandError, match="SHIP"):
-        release_command("own", "--set", "gold", "--policy", "mask", "--out", tmp_path / "out")
+    words = ("own", "--set", "gold", "--policy", "limited", "--out")
+    for wrong in ("SHIP", "SHIP=boat", "NONE=country"):
+        with pytest.raises(CommandError):
+            release_command(*words, tmp_path / "out", "--label-kind", wrong)
+    result = release_command(*words, tmp_path / "out", *said)
+    assert texts_in(tmp_path / "out") == {"n": f"The {written} sank.\n"}
+    assert result["labels_without_kind"] == ([] if said else ["SHIP"])
+    # The policy remembers it.
+    result = release_command(*words, tmp_path / "again")
+    assert (result["labels_without_kind"], texts_in(tmp_path / "again")) == ([], texts_in(tmp_path / "out"))
 
 
 @pytest.fixture

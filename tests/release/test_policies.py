@@ -4,9 +4,16 @@ import pytest
 from django.db import connection
 
 from annotations.core.errors import ServiceError
+from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.shipped import SHIPPED
 from annotations.models import Event, Label, ReleasePolicy
-from annotations.release.services.policies import missing_labels, policies_of, policy_named, save_policy
+from annotations.release.services.policies import (
+    labels_without_kind,
+    missing_labels,
+    policies_of,
+    policy_named,
+    save_policy,
+)
 from tests.release.conftest import new_project
 
 
@@ -70,17 +77,48 @@ def test_versions_are_counted_and_never_changed(project):
     assert policies_of(project)[-1] == made
 
 
-def test_a_label_that_somebody_added_must_be_decided(project):
+SAID = {
+    "vehicle": {"mask": "mask", "safe-harbor": "mask", "limited": "mask", "surrogate": "surrogate", "hash": "hash",
+                "remove": "remove"},
+    "country": {"mask": "mask", "safe-harbor": "keep", "limited": "keep", "surrogate": "keep", "hash": "keep",
+                "remove": "remove"},
+    "": dict.fromkeys(SHIPPED, "mask"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SAID)
+def test_a_label_that_somebody_added_is_masked_unless_its_kind_is_said_once(project, kind):
+    edited = policy_named(project, "mask")
     add_label(project, "SHIP")
+    assert [label.code for label in labels_without_kind(project)] == ["SHIP"]
+    first = policy_named(project, "mask", 1, kinds={"SHIP": Kind(kind)} if kind else None)
+    assert (first.version, edited.rules.items() <= first.rules.items()) == (2, True)
+    assert labels_without_kind(project) == []
+    found = {slug: policy_named(project, slug).rules["SHIP"] for slug in SHIPPED}
+    assert {slug: rule["action"] for slug, rule in found.items()} == SAID[kind]
+    assert {rule["kind"] for rule in found.values()} == {kind or "other"}
+    assert policy_named(project, "mask", kinds={"SHIP": Kind(kind or "other")}) == first, "the same answer again"
+    for label, other in (("SHIP", "city"), ("AGE", "city"), ("NONE", "other")):
+        with pytest.raises(ServiceError) as refused:
+            policy_named(project, "mask", kinds={label: Kind(other)})
+        assert refused.value.code == "kinds"
+
+
+def test_a_new_label_follows_the_label_of_its_kind_in_a_policy_of_ones_own(project):
+    rules = policy_named(project, "mask").rules
+    rules |= {code: rules[code] | {"action": "keep"} for code in ("CITY", "HOSPITAL")}
+    save_policy(project=project, slug="own", name="Own", rules=rules, actor=None)
+    add_label(project, "SHIP")
+    add_label(project, "WARD")
+    add_label(project, "OLD", merged_into=Label.objects.get(label_set__project=project, code="WARD"))
+    found = policy_named(project, "own", kinds={"WARD": Kind.HOSPITAL}).rules
+    assert {code: found[code]["action"] for code in ("WARD", "OLD", "SHIP")} == {
+        "WARD": "keep", "OLD": "keep", "SHIP": "mask",
+    }  # fmt: skip
+    lacking = {code: rule for code, rule in found.items() if code != "SHIP"}
     with pytest.raises(ServiceError, match="SHIP") as refused:
-        policy_named(project, "mask")
+        save_policy(project=project, slug="own", name="Own", rules=lacking, actor=None)
     assert refused.value.code == "unmapped"
-    offered = next(policy for policy in policies_of(project) if policy.slug == "mask")
-    assert missing_labels(project, offered.rules) == ["SHIP"]
-    with pytest.raises(ServiceError, match="SHIP"):
-        save_policy(project=project, slug="mask", name="Mask", rules=offered.rules, actor=None)
-    rules = offered.rules | {"SHIP": {"kind": "other", "action": "remove"}}
-    assert save_policy(project=project, slug="mask", name="Mask", rules=rules, actor=None).version == 1
 
 
 def test_merged_labels_have_rules_since_frozen_gold_may_use_them(project):

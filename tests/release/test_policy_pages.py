@@ -5,6 +5,7 @@ from django.urls import reverse
 
 from annotations.models import LabelSet, ReleasePolicy
 from annotations.projects.services.labels import merge_labels
+from tests import factories as make
 from tests.worlds.checks import check_page
 
 POLICIES, MASK = reverse("release_policies", args=["covid"]), reverse("release_policy", args=["covid", "mask"])
@@ -87,6 +88,7 @@ def test_a_policy_that_is_not_total_or_not_possible_is_refused(editor):
 def test_labels_without_a_kind_are_named_and_can_be_mapped(editor):
     assert "as shipped" in check_page(editor.client.get(POLICIES))
     LabelSet.objects.filter(project=editor.project).update(key="test")
+    ReleasePolicy.objects.update(project=make.make_project("elsewhere"))  # where nobody asks for kinds
     assert "28 labels without a rule" in check_page(editor.client.get(POLICIES))
     page = reverse("release_policy", args=["covid", "remove"])
     assert "28 labels have no rule: " in check_page(editor.client.get(page))

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from annotations.core.events import NOTE_READ
 from annotations.jobs.runner import run as run_job
-from annotations.models import Event, Job, LabelSet, Release, ReleasePolicy
+from annotations.models import Event, Job, Label, Release, ReleasePolicy
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.services.deciding import decide_all
 from annotations.release.services.settling import settle
@@ -76,14 +76,24 @@ def test_a_wrong_form_is_refused(clinic, sign_in):
     assert Release.objects.count() == 1
 
 
-def test_labels_without_a_rule_lead_to_the_editor_of_the_policy(clinic, sign_in):
-    LabelSet.objects.filter(project=clinic.project).update(key="test")
+def test_the_page_asks_once_for_the_kind_of_a_label_of_ones_own(clinic, sign_in):
+    city = clinic.labels["CITY"]
+    Label.objects.filter(pk=city.pk).update(code="TOWN", name="Town")
     client = sign_in(clinic.mia)
-    check_page(client.get(NEW))
-    assert client.post(NEW, form(policy="limited:1")).status_code == 422
-    response = client.post(NEW, form(policy="limited:1", act="preview"), headers={"HX-Request": "true"})
-    assert reverse("release_policy", args=["covid", "limited"]) in check_page(response, fragment=True)
+    assert 'name="kind-TOWN"' in check_page(client.get(NEW))
+    shown = {}
+    for kind in ("", "country"):
+        sent = form(policy="limited:1", act="preview", **{"kind-TOWN": kind})
+        shown[kind] = check_page(client.post(NEW, sent, headers={"HX-Request": "true"}), fragment=True)
+    assert ">[CITY]</a>" in shown[""] and ">[CITY]</a>" not in shown["country"]
     assert not ReleasePolicy.objects.filter(slug="limited").exists()
+    assert client.post(NEW, form(policy="limited:1", **{"kind-TOWN": "boat"})).status_code == 422
+    first, second = (client.post(NEW, form(policy="limited:1", **{"kind-TOWN": "country"})) for _click in range(2))
+    assert first.url == second.url and Release.objects.count() == 2
+    assert Release.objects.latest("number").policy.rules["TOWN"] == {
+        "kind": "country", "action": "keep", "numbered": False
+    }  # fmt: skip
+    assert "kind-TOWN" not in check_page(client.get(NEW))
 
 
 def test_the_preview_shows_both_texts_and_the_findings(clinic, sign_in):

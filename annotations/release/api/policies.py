@@ -47,7 +47,7 @@ class RuleItem(Body):
 class PolicyItem(Schema):
     """A policy. `version` is 0 for a shipped policy that nobody has used yet.
 
-    `unmapped` are the codes of labels without a rule; such a policy can't be used before it has one for each.
+    `unmapped` are the codes of labels without a rule; the next release masks them, or is told their kinds.
     """
 
     policy: str

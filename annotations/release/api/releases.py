@@ -17,6 +17,7 @@ from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
 from annotations.core.events import NOTE_READ
 from annotations.domain.numbers import MAX_ID
+from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.released import Piece as Stretch
 from annotations.jobs.api import JobItem, started
 from annotations.models import Release
@@ -27,7 +28,7 @@ from annotations.release.selectors.exported import ready_exports
 from annotations.release.selectors.releases import leak_counts, note_counts, release_for
 from annotations.release.services.exporting import start_release_export
 from annotations.release.services.outdating import outdated, prepare_again
-from annotations.release.services.policies import parsed_policy
+from annotations.release.services.policies import labels_without_kind, parsed_policy
 from annotations.release.services.previewing import Placed, preview_placed
 from annotations.release.services.sources import specs_of, union_of
 from annotations.release.services.starting import start_chosen
@@ -106,12 +107,17 @@ class ReleaseDetail(ReleaseItem):
 
 
 class ReleaseChoices(Schema):
-    """What a new release can use: annotation sets, policies, and makers of surrogates besides the rules."""
+    """What a new release can use: annotation sets, policies, and makers of surrogates besides the rules.
+
+    `labels_without_kind`: codes of labels of which nobody has said what identifier they are. A release masks them,
+    unless its `kinds` say it.
+    """
 
     sets: list[str]
     policies: list[str]
     makers: list[str]
     formats: list[str]
+    labels_without_kind: list[str]
 
 
 class NewRelease(Body):
@@ -119,7 +125,8 @@ class NewRelease(Body):
 
     `maker` is a language model that makes surrogates, by default rules do. `may_leave`: the notes may be sent to the
     model's machine. The leak gate also looks for what `searched_runs` suggested (specifications such as run:rules-1).
-    `keep_names`: the released notes keep the names of the notes; by default they get neutral ones.
+    `keep_names`: the released notes keep the names of the notes; by default they get neutral ones. `kinds`: the kind of
+    identifier of each label that has none yet, by code; the policy remembers it. Without it the label is masked.
     """
 
     sets: list[str] = Field(min_length=1, max_length=50)
@@ -131,6 +138,7 @@ class NewRelease(Body):
     purpose: str = ""
     recipient: str = ""
     expires_on: date | None = None
+    kinds: dict[str, Kind] = Field({}, max_length=500)
 
 
 class Piece(Schema):
@@ -222,6 +230,7 @@ def release_choices(request: ApiRequest, slug: str) -> ReleaseChoices:
         policies=[one.row.slug for one in offered_policies(access.project)],
         makers=[one.value for one in maker_choices()],
         formats=list(about_formats()),
+        labels_without_kind=[label.code for label in labels_without_kind(access.project)],
     )
 
 
@@ -258,10 +267,10 @@ def new_release(request: ApiRequest, response: HttpResponse, slug: str, body: Ne
         makers=maker_choices(),
     )
     wanted = check(form)
-    with named({**REFUSED_AT, "maker": "maker", "long": "purpose"}):
+    with named({**REFUSED_AT, "maker": "maker", "long": "purpose", "kinds": "kinds"}):
         release = start_chosen(
             project=access.project, sets=wanted["sets"], policy=parsed_policy(wanted["policy"]), maker=wanted["maker"],
-            may_leave=wanted["may_leave"], actor=access.user, runs=wanted["searched_runs"],
+            may_leave=wanted["may_leave"], actor=access.user, kinds=body.kinds, runs=wanted["searched_runs"],
             keep_names=wanted["keep_names"], purpose=wanted["purpose"],
             recipient=wanted["recipient"], expires_on=wanted["expires_on"],
         )  # fmt: skip

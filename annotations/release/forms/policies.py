@@ -127,7 +127,7 @@ def policy_texts(policy: ReleasePolicy) -> tuple[str, str]:
 class OfferedPolicy:
     """A policy to choose. `value` names its version, so that a release uses the one that was shown.
 
-    `missing` are the codes of the labels that it doesn't map, and `missing_names` their names.
+    `missing` are the codes of the labels that it doesn't map.
     """
 
     row: ReleasePolicy
@@ -135,7 +135,6 @@ class OfferedPolicy:
     name: str
     text: str
     missing: list[str]
-    missing_names: list[str]
 
     @property
     def has_surrogates(self) -> bool:
@@ -144,13 +143,10 @@ class OfferedPolicy:
 
 def offered_policies(project: Project) -> list[OfferedPolicy]:
     """The policies of the project, with the labels that each doesn't map."""
-    names = dict(Label.objects.filter(label_set__project=project).values_list("code", "name"))
-    found = []
-    for row in policies_of(project):
-        missing = missing_labels(project, row.rules)
-        named = [names.get(code, code) for code in missing]
-        found.append(OfferedPolicy(row, f"{row.slug}:{row.version or 1}", *policy_texts(row), missing, named))
-    return found
+    return [
+        OfferedPolicy(row, f"{row.slug}:{row.version or 1}", *policy_texts(row), missing_labels(project, row.rules))
+        for row in policies_of(project)
+    ]
 
 
 @dataclass(frozen=True)

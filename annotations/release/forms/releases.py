@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
 from django import forms
 from django.utils import timezone
@@ -11,7 +11,9 @@ from django.utils.translation import gettext_lazy
 
 from annotations.core.fields import Agreed
 from annotations.core.offering import offer
-from annotations.models import LabelMapping
+from annotations.domain.redaction.kinds import Kind
+from annotations.models import Label, LabelMapping
+from annotations.release.forms.policies import kind_names
 from annotations.release.services.files import RELEASE_FORMATS
 from annotations.surrogates.services.makers import MakerChoice
 from annotations.transfer.forms.exports import SetChoice
@@ -30,7 +32,7 @@ def about_formats() -> dict[str, About]:
 RUNS = ("run:", "refined:")
 REFUSED_AT = {
     "unmapped": "policy", "policy": "policy", "set": "sets", "version": "sets", "empty": "sets", "leaves": "may_leave",
-    "runs": "searched_runs",
+    "runs": "searched_runs", "kinds": "policy",
 }  # fmt: skip
 """Codes of the errors of `start_chosen`, and the fields where they can be corrected."""
 
@@ -38,6 +40,20 @@ REFUSED_AT = {
 def runs_among(sets: Sequence[SetChoice]) -> list[SetChoice]:
     """The runs among annotation sets."""
     return [one for one in sets if one.spec.startswith(RUNS)]
+
+
+_KIND: Final = "kind-"
+
+
+def kind_field(code: str) -> str:
+    """The name of the field that says the kind of a label."""
+    return f"{_KIND}{code}"
+
+
+def kinds_in_form(data: Mapping[str, Any]) -> dict[str, Kind]:
+    """The kinds of labels that a form says."""
+    said = {name.removeprefix(_KIND): value for name, value in data.items() if name.startswith(_KIND)}
+    return {code: Kind(value) for code, value in said.items() if value in set(Kind)}
 
 
 class ReleaseForm(forms.Form):
@@ -101,14 +117,24 @@ class ReleaseForm(forms.Form):
         sets: Sequence[SetChoice],
         policies: Sequence[str],
         makers: Sequence[MakerChoice],
+        labels: Sequence[Label] = (),
         **kwargs: Any,
     ) -> None:
+        """`labels`: those of which nobody has said the kind."""
         super().__init__(*args, **kwargs)
         grouped = groupby(sets, key=lambda choice: choice.group)
         offer(self, "sets", [(group, [(choice.spec, choice.name) for choice in found]) for group, found in grouped])
         offer(self, "searched_runs", [(one.spec, one.name) for one in runs_among(sets)])
         offer(self, "policy", [(name, name) for name in policies])
         offer(self, "maker", [("", _("Rules on this machine")), *((one.value, one.title) for one in makers)])
+        kinds = [("", _("Not said: mask it")), *((str(kind), text) for kind, text in kind_names().items())]
+        for label in labels:
+            self.fields[kind_field(label.code)] = forms.ChoiceField(label=label.name, required=False)
+            offer(self, kind_field(label.code), kinds)
+
+    def kinds(self) -> dict[str, Kind]:
+        """The kinds of labels that a valid form says."""
+        return kinds_in_form(self.cleaned_data)
 
     def clean_expires_on(self) -> Any:
         day = self.cleaned_data["expires_on"]

@@ -8,9 +8,10 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
+from annotations.core.labels import label_rows
 from annotations.core.names import good_name
 from annotations.domain.redaction.kinds import Kind, kinds_of
-from annotations.domain.redaction.policy import Policy, PolicyError, Rule
+from annotations.domain.redaction.policy import Action, Policy, PolicyError, Rule
 from annotations.domain.redaction.shipped import SHIPPED, rules_for
 from annotations.models import Label, Project, ReleasePolicy, User
 from annotations.release.events import POLICY_SAVED
@@ -21,15 +22,56 @@ LONGEST_NAME = 80
 def kinds_in(project: Project) -> dict[str, Kind]:
     """The kind of each label code of the project; merged labels are included, since frozen gold may use them.
 
-    A label that somebody added has no kind, so it is missing, unless it was merged into a label that has one.
+    A label that somebody added has the kind that a saved policy gives it, the newest first, or that of the label that
+    it was merged into. Else it is missing.
     """
-    shipped = kinds_of(project.label_set.key)
+    known = dict[str, Kind]()
+    for rules in ReleasePolicy.objects.filter(project=project).order_by("pk").values_list("rules", flat=True):
+        known |= {code: rule.kind for code, rule in read_policy(rules).rules.items()}
+    known |= kinds_of(project.label_set.key)
     found: dict[str, Kind] = {}
     for code, target in _codes(project):
-        kind = shipped.get(code) or shipped.get(target or "")
+        kind = known.get(code) or known.get(target or "")
         if kind is not None:
             found[code] = kind
     return found
+
+
+def labels_without_kind(project: Project) -> list[Label]:
+    """The labels whose kind nobody has said, in the project's order, without merged ones."""
+    kinds = kinds_in(project)
+    return [label for label in label_rows(project.pk) if label.code not in kinds]
+
+
+def completed(project: Project, policy: ReleasePolicy, said: Mapping[str, Kind] | None = None) -> ReleasePolicy:
+    """The policy, unsaved, with a rule for each label of the project that it lacks.
+
+    The rule follows the label's kind, by `said` or `kinds_in`: it is that of another label of the kind in the policy,
+    or of the shipped policy. A label of no kind, or of the kind “other”, is masked.
+    """
+    missing = missing_labels(project, policy.rules)
+    kinds = {**kinds_in(project), **(said or {})} if missing else {}
+    shipped = SHIPPED[policy.slug].actions if policy.slug in SHIPPED else {}
+    used = {Kind(rule["kind"]): Action(rule["action"]) for rule in policy.rules.values()}
+    rules = dict(policy.rules)
+    now = dict(_codes(project))
+    for code in missing:
+        kind = kinds.get(code) or kinds.get(now[code] or "") or Kind.OTHER
+        action = Action.MASK if kind is Kind.OTHER else used.get(kind, shipped.get(kind, Action.MASK))
+        rules[code] = Rule(kind, action).as_dict()
+    return ReleasePolicy(project=project, slug=policy.slug, version=policy.version, name=policy.name, rules=rules)
+
+
+def _checked_kinds(project: Project, said: Mapping[str, Kind]) -> Mapping[str, Kind]:
+    kinds, codes = kinds_in(project), set(codes_of(project))
+    for code, kind in said.items():
+        if code not in codes or kinds.get(code, kind) != kind:
+            raise ServiceError(
+                _("The type of “%(label)s” can't be said here. These labels have none yet: %(labels)s.")
+                % {"label": code[:80], "labels": ", ".join(sorted(codes - kinds.keys())) or "–"},
+                code="kinds",
+            )
+    return said
 
 
 def codes_of(project: Project) -> list[str]:
@@ -63,30 +105,49 @@ def policies_of(project: Project) -> list[ReleasePolicy]:
 
 
 def _unsaved(project: Project, slug: str, kinds: Mapping[str, Kind]) -> ReleasePolicy:
-    rules = {code: rule.as_dict() for code, rule in rules_for(slug, kinds).items()}
-    return ReleasePolicy(project=project, slug=slug, version=0, name=SHIPPED[slug].name, rules=rules)
+    rules = rules_for(slug, kinds)
+    for code in kinds.keys() - kinds_of(project.label_set.key).keys():
+        if kinds[code] is Kind.OTHER:
+            rules[code] = Rule(Kind.OTHER, Action.MASK)
+    stored = {code: rule.as_dict() for code, rule in rules.items()}
+    return ReleasePolicy(project=project, slug=slug, version=0, name=SHIPPED[slug].name, rules=stored)
 
 
 def policy_named(
-    project: Project, slug: str, version: int | None = None, *, actor: User | None = None
+    project: Project,
+    slug: str,
+    version: int | None = None,
+    *,
+    actor: User | None = None,
+    kinds: Mapping[str, Kind] | None = None,
 ) -> ReleasePolicy:
     """Return a policy by its short name: the newest version, or the given one.
 
-    Saves version 1 of a shipped policy on first use. Raises ServiceError `policy` with the choices if there is no such
-    policy, and `unmapped` with the labels for which a shipped policy has no rule.
+    Saves version 1 of a shipped policy on first use, and the next version where the newest one has no rule for a label.
+    `kinds`: those of labels of which nobody has said it (`completed`). Raises ServiceError `policy` with the choices if
+    there is no such policy, and `kinds` for a label that has another kind or does not exist.
     """
-    rows = ReleasePolicy.objects.filter(project=project, slug=slug)
-    wanted = (rows if version is None else rows.filter(version=version)).order_by("-version")
-    found = wanted.first()
+    said = _checked_kinds(project, kinds) if kinds else {}
+    rows = ReleasePolicy.objects.filter(project=project, slug=slug).order_by("-version")
+
+    def usable() -> ReleasePolicy | None:
+        """The wanted version. The newest one must have all rules, since otherwise there is a next one."""
+        newest = rows.first()
+        if newest is None or version is None or version == newest.version:
+            return None if newest is None or missing_labels(project, newest.rules) else newest
+        return rows.filter(version=version).first()
+
+    found = usable()
     if found is not None:
         return found
-    if slug not in SHIPPED or version not in (None, 1):
+    newest = rows.first()
+    if version not in (None, newest.version if newest else 1) or (newest is None and slug not in SHIPPED):
         raise _unknown(project, slug, version)
-    shipped = _unsaved(project, slug, kinds_in(project))
+    whole = completed(project, newest or _unsaved(project, slug, kinds_in(project)), said)
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         # Another request may have saved it between the search and the lock.
-        return wanted.first() or _saved(project=project, slug=slug, name=shipped.name, rules=shipped.rules, actor=actor)
+        return usable() or _saved(project=project, slug=slug, name=whole.name, rules=whole.rules, actor=actor)
 
 
 def parsed_policy(text: str) -> tuple[str, int | None]:

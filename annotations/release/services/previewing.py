@@ -12,7 +12,7 @@ from annotations.domain.spans import Span
 from annotations.models import Document, LeakFinding, Project, ReleasePolicy
 from annotations.release.services.batches import MEANWHILE, again
 from annotations.release.services.naming import covered_notes
-from annotations.release.services.policies import read_policy
+from annotations.release.services.policies import completed, read_policy
 from annotations.release.services.preparing import Found, Preparer
 from annotations.release.services.replacing import Original
 from annotations.release.services.sources import Source, source_of
@@ -32,7 +32,7 @@ class Preview:
 
 
 def preview(*, project: Project, set_spec: str, policy: ReleasePolicy, document: Document) -> Preview:
-    """Prepare one note as a release would. `policy` may be a shipped one that was never saved.
+    """Prepare one note as a release would. `policy` may be a shipped one that was never saved, and lack labels.
 
     New surrogates are not stored, so another preview may show others until a release has made them. Raises
     ServiceError: `set` or `version` for unknown annotations, `empty` if the note has none, `unmapped` for a label
@@ -41,7 +41,7 @@ def preview(*, project: Project, set_spec: str, policy: ReleasePolicy, document:
     source = source_of(project, set_spec)
     if not source.covers(document):
         raise ServiceError(_("This note has no such annotations, so a release of them leaves it out."), code="empty")
-    preparer = Preparer(project, read_policy(policy.rules), source)
+    preparer = Preparer(project, read_policy(completed(project, policy).rules), source)
     for _try in again():
         note, *siblings = preparer.originals([(one, ()) for one in [document, *_siblings(source, document)]])
         try:

@@ -1,7 +1,7 @@
 """Start a release: its row, a row for each of its notes, and the job that prepares them, in one transaction."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 
 from django.db import connection, transaction
@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.label_lock import keep_labels
 from annotations.core.names import good_name
+from annotations.domain.redaction.kinds import Kind
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
 from annotations.models import Author, Document, Job, Project, Release, ReleasedNote, ReleasePolicy, User
@@ -106,6 +107,7 @@ def start_chosen(
     maker: str,
     may_leave: bool,
     actor: User | None,
+    kinds: Mapping[str, Kind] | None = None,
     runs: Sequence[str] = (),
     keep_names: bool = False,
     purpose: str = "",
@@ -115,14 +117,15 @@ def start_chosen(
 ) -> Release:
     """Start a release as a person chose it: specifications of annotation sets, a policy, and a maker of surrogates.
 
-    `policy` is a short name and a version (None: the newest). Raises ServiceError as `start_release`, `policy_named`
+    `policy` is a short name and a version (None: the newest). `kinds`: those of labels of which nobody has said it; the
+    others of these labels are masked. Raises ServiceError as `start_release`, `policy_named`
     and `checked_maker`.
     """
     slug, version = policy
     return start_release(
         project=project,
         set_spec=union_of(sets),
-        policy=policy_named(project, slug, version, actor=actor),
+        policy=policy_named(project, slug, version, actor=actor, kinds=kinds),
         actor=actor,
         purpose=purpose,
         recipient=recipient,

@@ -16,11 +16,12 @@ from annotations.core.events import NOTE_READ
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, number
 from annotations.jobs.tokens import form_token
-from annotations.models import Document
+from annotations.models import Document, Label
 from annotations.notes.selectors.in_context import label_looks
 from annotations.release.forms.policies import OfferedPolicy, offered_policies
-from annotations.release.forms.releases import REFUSED_AT, ReleaseForm, runs_among
+from annotations.release.forms.releases import REFUSED_AT, ReleaseForm, kind_field, kinds_in_form, runs_among
 from annotations.release.selectors.beside import Marked, Row, beside
+from annotations.release.services.policies import completed, labels_without_kind
 from annotations.release.services.previewing import preview_placed
 from annotations.release.services.sources import union_of
 from annotations.release.services.starting import start_chosen
@@ -30,7 +31,7 @@ from annotations.transfer.forms.exports import SetChoice, set_choices
 
 @dataclass(frozen=True)
 class PreviewedNote:
-    """A note as the release would show it. `missing`: names of labels without a rule; then there are no rows."""
+    """A note as the release would show it."""
 
     note: Document | None
     rows: list[Row]
@@ -40,7 +41,6 @@ class PreviewedNote:
     position: int
     total: int
     error: str = ""
-    policy: OfferedPolicy | None = None
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -51,7 +51,8 @@ def release_new(request: Request, slug: str) -> HttpResponse:
     offered = offered_policies(access.project)
     starts = request.method == "POST" and request.POST.get("act") == "start"
     makers = maker_choices()
-    form = _form(request, sets, offered, makers, bound=starts)
+    labels = labels_without_kind(access.project)
+    form = _form(request, sets, offered, makers, labels, bound=starts)
     if starts and form.is_valid():
         made = _start(request, access, form, offered)
         if made is not None:
@@ -67,6 +68,7 @@ def release_new(request: Request, slug: str) -> HttpResponse:
         "sets": sets,
         "groups": _grouped(sets),
         "runs": runs_among(sets),
+        "kinds": [form[kind_field(label.code)] for label in labels],
         "policies": offered,
         "makers": makers,
         "leaving": [one for one in makers if one.host],
@@ -86,9 +88,17 @@ def _grouped(sets: list[SetChoice]) -> list[tuple[str, list[SetChoice]]]:
 
 
 def _form(
-    request: Request, sets: list[SetChoice], offered: list[OfferedPolicy], makers: list[MakerChoice], *, bound: bool
+    request: Request,
+    sets: list[SetChoice],
+    offered: list[OfferedPolicy],
+    makers: list[MakerChoice],
+    labels: list[Label],
+    *,
+    bound: bool,
 ) -> ReleaseForm:
-    choices: dict[str, Any] = {"sets": sets, "policies": [policy.value for policy in offered], "makers": makers}
+    choices: dict[str, Any] = {
+        "sets": sets, "policies": [policy.value for policy in offered], "makers": makers, "labels": labels
+    }  # fmt: skip
     if bound:
         return ReleaseForm(request.POST, **choices)
     sent = request.POST if request.method == "POST" else request.GET
@@ -97,7 +107,7 @@ def _form(
     policy = next((one.value for one in offered if sent.get("policy") in (one.value, one.row.slug)), "")
     initial = {
         "sets": wanted or ([] if request.method == "POST" else specs[:1]),
-        "policy": policy or next((one.value for one in offered if not one.missing), offered[0].value),
+        "policy": policy or offered[0].value,
         "searched_runs": request.POST.getlist("searched_runs"),
         "keep_names": "keep_names" in request.POST,
         "token": request.POST.get("token") or uuid.uuid4(),
@@ -120,6 +130,7 @@ def _start(request: Request, access: Access, form: ReleaseForm, offered: list[Of
             runs=data["searched_runs"],
             keep_names=data["keep_names"],
             actor=access.user,
+            kinds=form.kinds(),
             purpose=data["purpose"],
             recipient=data["recipient"],
             expires_on=data["expires_on"],
@@ -137,15 +148,13 @@ def _previewed(access: Access, request: Request, sets: list[SetChoice], offered:
     specs = [choice.spec for choice in sets if choice.spec in request.POST.getlist("sets")]
     policy = next((one for one in offered if one.value == request.POST.get("policy")), None)
     if not specs or policy is None:
-        return _nothing(_("Choose annotations and a policy to preview a note."), policy)
-    if policy.missing:
-        text = _("This policy has no rule for these labels: %(labels)s. Edit the policy to release these notes.")
-        return _nothing(text % {"labels": ", ".join(policy.missing_names)}, policy)
+        return _nothing(_("Choose annotations and a policy to preview a note."))
     try:
         wanted = number(request.POST, "note") or 0
-        found = preview_placed(project=access.project, set_spec=union_of(specs), policy=policy.row, wanted=wanted)
+        row = completed(access.project, policy.row, kinds_in_form(request.POST))
+        found = preview_placed(project=access.project, set_spec=union_of(specs), policy=row, wanted=wanted)
     except ServiceError as error:
-        return _nothing(str(error), policy)
+        return _nothing(str(error))
     NOTE_READ.record(
         actor=access.user, project_id=access.project.pk, document_id=found.note.pk, data={"what": "release preview"}
     )
@@ -159,9 +168,8 @@ def _previewed(access: Access, request: Request, sets: list[SetChoice], offered:
         found.following,
         found.position,
         found.total,
-        policy=policy,
     )
 
 
-def _nothing(error: str, policy: OfferedPolicy | None) -> PreviewedNote:
-    return PreviewedNote(None, [], 0, None, None, 0, 0, error, policy)
+def _nothing(error: str) -> PreviewedNote:
+    return PreviewedNote(None, [], 0, None, None, 0, 0, error)

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
+from annotations.domain.redaction.kinds import Kind
 from annotations.jobs.runner import run as work
 from annotations.jobs.waiting import wait_for, watched
 from annotations.models import Job, LeakFinding, Release, User
@@ -15,7 +17,7 @@ from annotations.release.services.certifying import certify, check_certifier
 from annotations.release.services.deciding import decide_all
 from annotations.release.services.exporting import export_release_to_path
 from annotations.release.services.files import RELEASE_FORMATS
-from annotations.release.services.policies import parsed_policy
+from annotations.release.services.policies import labels_without_kind, parsed_policy
 from annotations.release.services.starting import start_chosen
 from annotations.transfer.services.archives import check_out
 from annotations.transfer.services.export_labels import labels_in_words
@@ -41,6 +43,11 @@ class Command(JourneyCommand):
         parser.add_argument(
             "--policy", required=True, metavar="NAME[:VERSION]",
             help="Short name of a policy, such as mask, safe-harbor, limited, surrogate, hash or remove.",
+        )  # fmt: skip
+        parser.add_argument(
+            "--label-kind", action="append", default=[], metavar="LABEL=KIND",
+            help="The kind of identifier of a label that no policy knows yet. Without it, the label is masked. "
+            f"Repeatable. KIND is one of {', '.join(Kind)}.",
         )  # fmt: skip
         parser.add_argument(
             "--surrogates-by", default="", metavar="MODEL",
@@ -95,6 +102,8 @@ class Command(JourneyCommand):
             project, mapping=options["mapping"], mapped=options["map_label"], skipped=options["skip_label"]
         )
         labels.by_code(project)
+        kinds = _kinds(options["label_kind"])
+        unsaid = [label.code for label in labels_without_kind(project) if label.code not in kinds]
         release = start_chosen(
             project=project,
             sets=options["set"],
@@ -103,6 +112,7 @@ class Command(JourneyCommand):
             may_leave=options["may_leave"],
             runs=options["search_run"],
             keep_names=options["keep_names"],
+            kinds=kinds,
             actor=actor,
             purpose=options["purpose"],
             recipient=options["recipient"],
@@ -130,6 +140,7 @@ class Command(JourneyCommand):
             "format": options["format"],
             "content_hash": exported["content_hash"],
             "labels": exported["labels"],
+            "labels_without_kind": unsaid,
             "findings": leaks,
             "figures": release.figures,
         }
@@ -163,11 +174,27 @@ class Command(JourneyCommand):
                 f"The leak gate has {result['leaks']:,} open findings. Notes held back: {result['held_back']:,}. "
                 "Decide the findings on the page of the release, or use --decide."
             )
+        if unsaid := result["labels_without_kind"]:
+            lines.append(
+                f"Labels without a kind, which the policy masks from now on: {', '.join(unsaid)}. Edit the policy to "
+                "change it."
+            )
         if labels := result["labels"]:
             counts = ", ".join(f"{code} {count}" for code, count in sorted(labels["written"].items())) or "none"
             lines.append(f"Labels written: {counts}. Spans left out: {labels['left_out']:,}.")
         lines.append(f"Content hash: {result['content_hash']}")
         return "\n".join(lines)
+
+
+def _kinds(said: Sequence[str]) -> dict[str, Kind]:
+    """The kinds of labels, given as LABEL=KIND."""
+    found = {}
+    for text in said:
+        code, _equals, kind = text.rpartition("=")
+        if not code or kind not in set(Kind):
+            raise ServiceError(f"“{text[:120]}” is not LABEL=KIND. KIND is one of: {', '.join(Kind)}.", code="kinds")
+        found[code] = Kind(kind)
+    return found
 
 
 def _day(text: str) -> date:
