@@ -9,7 +9,7 @@ from typing import Final
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.folding import LONGEST, folded
 from annotations.domain.surrogates.gazetteers import kept, known_language, lines, names_of
-from annotations.domain.surrogates.places import CITY, COUNTRY_OF, named, of_country
+from annotations.domain.surrogates.places import CITY, COUNTRY_OF, PROVINCE, REGION, named, of_country
 
 NUMBER, LETTER, ACRONYM, WORD, GIVEN, SURNAME, ZIP, COUNTRY = (
     "number",
@@ -28,6 +28,8 @@ _SMALL: Final = kept("small")
 LEVELS: Final = ("level", "field", "body", "type", "type_f")
 """Words of institutions without a name of their own, such as "Hospital General": the first one found is replaced."""
 SHORT: Final = "short"  # the abbreviation of a state or province
+IN_COUNTRY: Final = frozenset({CITY, PROVINCE, REGION, ZIP, SHORT})
+"""Kinds of slots that lie in a country, in an area of it."""
 _SCHOOLS: Final = frozenset(
     {"facultad", "facultat", "faculty", "facolta", "school", "escuela", "college", "departamento"}
 )
@@ -152,6 +154,8 @@ class _Scan:
             if found:
                 out.append(self.slot(at, length, found))
             at += length
+        if any(slot.kind in IN_COUNTRY for slot in out):  # The new place lies in the same country.
+            out = [slot for slot in out if slot.kind != COUNTRY]
         if not any(slot.kind not in (NUMBER, LETTER) for slot in out) and not self.place and not self.street:
             for name in LEVELS:  # "Hospital General": nothing else tells it from others
                 group = words_of(self.language, name)
@@ -182,6 +186,8 @@ class _Scan:
             return "", 1
         if self.state(at):
             return SHORT, 1
+        if raw in ("USA", "US", "UK") and (self.place or self.street):
+            return COUNTRY, 1
         if len(key) == 1 or key in _SMALL:
             length, found = named(self.words, at, self.country)  # "A Coruña", "Las Palmas"
             if length > 1:

@@ -51,6 +51,8 @@ SLOTS = [
     ("es", Kind.LOCATION, "Calle Mayor 3, 28015 Madrid", ["Mayor", "3", "28015", "Madrid"]),
     ("en", Kind.LOCATION, "123 Oak Street, Boston, MA 02115", ["123", "Oak", "Boston", "MA", "02115"]),
     ("en", Kind.STREET, "9 Elm Ct, Palo Alto, CA 94301", ["9", "Elm", "Palo Alto", "CA", "94301"]),
+    ("en", Kind.LOCATION, "Reno, NV 89501, USA", ["Reno", "NV", "89501"]),  # the country stays
+    ("es", Kind.LOCATION, "Toledo, España", ["Toledo"]),
     ("it", Kind.STREET, "20121 Milano (BO)", ["20121", "Milano", "BO"]),
     ("it", Kind.CITY, "Reggio Emilia", ["Reggio Emilia"]),
     ("es", Kind.ORGANIZATION, "Facultad de Ciencias de la Salud", ["Salud"]),  # something must change

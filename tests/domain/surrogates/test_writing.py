@@ -29,6 +29,7 @@ FORMS = [
     ("en", CHANG, "Wilson, Adam", "Chang, Kevin"),  # order and comma
     ("en", CHANG, "Wilson's", "Chang's"),
     ("en", CHANG, "Adam\n  Wilson", "Kevin\n  Chang"),  # a line break inside
+    ("en", CHANG, "Mr. and Mrs. Wilson", "Mr. and Mrs. Chang"),
     ("en", CHANG, "Adam Wilson, MD", "Kevin Chang, MD"),  # a title behind
     ("es", GIL, "Dr. Adán Pérez de la Cruz", "Dr. Jaime Gómez de la Vega"),  # particles stay
     ("es", GIL, "Adán Pérez-Ruiz", "Jaime Gómez-Vega"),  # the hyphen stays

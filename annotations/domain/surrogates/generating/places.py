@@ -24,6 +24,7 @@ from annotations.domain.surrogates.scrambling import scrambled_digits
 from annotations.domain.surrogates.templates import (
     ACRONYM,
     GIVEN,
+    IN_COUNTRY,
     JOB,
     LETTER,
     NUMBER,
@@ -38,7 +39,6 @@ from annotations.domain.surrogates.templates import (
 from annotations.domain.surrogates.templates import WORD as UNKNOWN
 
 _ROMAN: Final = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
-_PLACE_KINDS: Final = frozenset({CITY, PROVINCE, REGION, ZIP, SHORT})
 
 
 def new_template(words: Words) -> dict[str, str]:
@@ -58,7 +58,7 @@ def _fill(words: Words, form: str, found: Sequence[Slot]) -> dict[str, str]:
     parts: dict[str, str] = {}
     area: Area | None = None
     city = ""
-    if any(slot.kind in _PLACE_KINDS for slot in found):
+    if any(slot.kind in IN_COUNTRY for slot in found):
         area = _area(words, form)
         parts["area"] = area.key
     value, at = [], 0
@@ -91,7 +91,7 @@ def _slot(words: Words, slot: Slot, area: Area | None, city: str) -> str:
         return _job(words, slot)
     if slot.kind == UNKNOWN:
         return words.coin("surname", slot.text)
-    if area is not None and slot.kind in _PLACE_KINDS:
+    if area is not None and slot.kind in IN_COUNTRY:
         return _place(words, slot, area, city)
     pool = [word for key, word in words_of(words.language, slot.kind).items() if key != slot.key]
     return words.use(words.pick(pool) or words.coin("surname", slot.text))
