@@ -1,6 +1,7 @@
 """What rules and runs find in notes whose labels are incomplete is a finding, before a release can be signed."""
 
 import json
+from contextlib import nullcontext
 
 import pytest
 
@@ -8,6 +9,7 @@ from annotations.certificates.services.drafting import looked_for
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
 from annotations.models import Label, LeakFinding, ListedTerm
+from annotations.release.services.batches import prepare_rows, preparer_of
 from annotations.release.services.deciding import decide_all, decide_equal
 from annotations.release.services.policies import policy_named
 from annotations.release.services.starting import start_release
@@ -48,6 +50,21 @@ def test_what_nobody_labeled_is_found_and_replaced_by_the_rule_of_its_label(ward
     assert "120/80 mmHg, hemoglobin 12.3 since 2017" in note.text, "values and a year are no findings"
 
 
+def test_what_the_rules_find_in_a_note_is_looked_for_in_the_other_notes_of_the_patient(ward):
+    add_note(ward, "en-2", "Referred by Dr. Oakes today.\n", language="en", patient_id="P-00417")
+    for name, patient in (("en-3", "P-00417"), ("en-4", "P-00418"), ("en-5", "")):
+        add_note(ward, name, "Discussed with Oakes, under oakes. Oakeson.\n", language="en", patient_id=patient)
+    release = make_release(ward)
+    found = [strings_of(release, note__name=name) for name in ("en-3", "en-4", "en-5")]
+    assert found == [[("Oakes", "DOCTOR", "rules")], [], []]
+    # Notes that are prepared again alone are compared with the patient's others, too.
+    row = release.notes.get(document__name="en-3")
+    row.state = "pending"
+    row.save()
+    prepare_rows(release, preparer_of(release), [row.pk], nullcontext())
+    assert strings_of(release, note__name="en-3") == found[0]
+
+
 def test_one_string_is_decided_once_and_an_allowed_term_is_no_finding(ward):
     add_note(ward, "en-2", "Lives at 3 Elm Street, Millbrook. Millbrook.\n", language="en", patient_id="P-00418")
     sealed = project_key(ward).seal("Fairview Hospital")
@@ -56,8 +73,8 @@ def test_one_string_is_decided_once_and_an_allowed_term_is_no_finding(ward):
     found = strings_of(release)
     assert "Fairview Hospital" not in {text for text, *_about in found}
     key = LeakFinding.objects.filter(note__release=release, label="CITY").values_list("string_key", flat=True)
-    assert len(key) == 2 and len(set(key)) == 1
-    assert decide_equal(release=release, string_key=key[0], answer="allow", actor=None) == 2
+    assert len(key) == 3 and len(set(key)) == 1
+    assert decide_equal(release=release, string_key=key[0], answer="allow", actor=None) == 3
 
 
 def test_what_the_policy_keeps_is_no_finding(ward):

@@ -3,7 +3,7 @@
 Nothing here writes; `writing.py` stores the result. The text of a note never changes.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -53,7 +53,7 @@ from annotations.release.services.replacing import (
     unmarked,
     with_masks,
 )
-from annotations.release.services.searching import Seeking, Sighting, once
+from annotations.release.services.searching import Repeats, Seeking, Sighting, once
 from annotations.release.services.sources import Source, source_of
 from annotations.surrogates.services.makers import Params
 from annotations.surrogates.services.making import NoteMentions, surrogates_for
@@ -223,9 +223,14 @@ class Preparer:
         sought: dict[tuple[object, str], Sought] = {}
         known = self._finder.find([(note.patient, note.text) for note in notes])
         suggested = self._seeking.by_runs([note.pk for note in notes])
+        searched = {note.pk: self._seeking.by_search(note.text, note.language) for note in everything}
+        repeats: defaultdict[object, Repeats] = defaultdict(Repeats)
+        for note in everything:
+            repeats[_whose(note)].add(note.text, searched[note.pk])
         prepared = []
         for note, mentions in zip(notes, known, strict=True):
-            sightings = self._sightings(note.text, note.language, mentions, suggested[note.pk])
+            by_rules = repeats[_whose(note)].found_in(note.text, searched[note.pk])
+            sightings = self._sightings(mentions, by_rules, suggested[note.pk])
             order = self._date_order.month_first(note, everything)
             plan = partial(self._planned, note, spans[note.pk])
             replacing = NoteReplacing(self._key, note, plan, surrogates, order)
@@ -321,14 +326,14 @@ class Preparer:
         return self.originals([(note, ()) for note in notes])
 
     def _sightings(
-        self, text: str, language: str, known: Iterable[KnownMention], suggested: Sequence[Sighting] = ()
+        self, known: Iterable[KnownMention], by_rules: Sequence[Sighting], suggested: Sequence[Sighting] = ()
     ) -> dict[LeakFinding.Origin, list[Sighting]]:
         return once(
             {
                 Origin.KNOWN: [
                     Sighting(one.start, one.end, one.kind, self._label_of.get(one.kind, "")) for one in known
                 ],
-                Origin.RULES: self._seeking.by_search(text, language),
+                Origin.RULES: by_rules,
                 Origin.RUN: suggested,
             }
         )
@@ -343,7 +348,7 @@ class Preparer:
         gate, plain = self._gate(note.language), Released(line, ())
         leaks = self._leaks(note, line, needles, None, exceptions)
         (known,) = self._finder.find([(note.patient, line)])
-        for origin, some in self._sightings(line, note.language, known).items():
+        for origin, some in self._sightings(known, self._seeking.by_search(line, note.language)).items():
             leaks = merged(leaks, sighted_leaks(line, some, origin, plain, gate, self._kept, exceptions))
         leaks = merged(leaks, shape_leaks(plain, gate, self._label_of, self._kept, exceptions))
         return merged(leaks, numbers_in_name(line, self._label_of, DIGITS_IN_ATTRIBUTE))

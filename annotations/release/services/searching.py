@@ -3,12 +3,14 @@
 The rules belong to a higher feature, which puts its search into SEARCHES.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from django.db.models import Count
 
+from annotations.domain.finding import Covered
 from annotations.domain.redaction.dates import names_day
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.policy import Policy
@@ -84,6 +86,40 @@ def searched_in(release: Release) -> dict[str, Any]:
         "kinds": sorted({str(kind) for search in SEARCHES for kind in search.kinds}),
         "unread": {code: n for code, n in sorted(notes.items()) if not any(one.knows(code) for one in SEARCHES)},
     }
+
+
+_SHORTEST_REPEAT: Final = 4
+_NOT_REPEATED: Final = _WEAK | {Kind.DATE}
+
+
+class Repeats:
+    """Strings that the searches find in a note of a patient, and that stand in others too. `add` all notes first."""
+
+    def __init__(self) -> None:
+        self._strings: dict[str, Sighting] = {}
+
+    def add(self, text: str, sightings: Iterable[Sighting]) -> None:
+        """Look for what the searches find in this text: names, numbers and places of four characters or more."""
+        for one in sightings:
+            if one.end - one.start >= _SHORTEST_REPEAT and one.kind not in _NOT_REPEATED:
+                self._strings.setdefault(text[one.start : one.end], one)
+
+    def found_in(self, text: str, own: Sequence[Sighting]) -> list[Sighting]:
+        """What the searches find in a text, and where the strings stand as words of the same case, in order."""
+        taken, reached = Covered([(one.start, one.end) for one in own]), 0
+        places = [
+            (found.start(), -found.end(), string)
+            for string in self._strings
+            if string in text
+            for found in re.finditer(rf"{re.escape(string)}(?!\w)", text)
+            if not text[max(0, found.start() - 1) : found.start()].isalnum()
+        ]
+        found = list(own)
+        for start, minus_end, string in sorted(places):
+            if start >= reached and not taken.partly(start, -minus_end):
+                reached = -minus_end
+                found.append(self._strings[string]._replace(start=start, end=reached))
+        return sorted(found)
 
 
 class Seeking:
