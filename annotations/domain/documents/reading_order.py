@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 # Lines overlap in height if they share at least this part of the lower one.
-_SHARED: Final = 0.4
+_SHARED: Final = 0.35
 # The least gap between columns (points). Words of one line are put together before.
 _GAP: Final = 3.0
 # What tells columns of prose from those of a table: several lines are long and fill the column.

@@ -74,6 +74,12 @@ def test_rows_of_forms_and_tables_stay_together():
     assert read("a.pdf", one_page(content)).text == "Name:\tAna Diaz\nBorn:\t3 May 1947\nMRN:\t0012-345"
 
 
+def test_a_cell_of_two_lines_is_one_cell_beside_a_centered_one():
+    content = shown(50, 700, "Address:") + shown(150, 705.8, "12 Oak Hill") + shown(150, 694.2, "Riverton")
+    content += shown(300, 700, "MRN:") + shown(350, 705.8, "4471") + shown(350, 694.2, "0099")
+    assert read("a.pdf", one_page(content)).text == "Address:\t12 Oak Hill Riverton\tMRN:\t4471 0099"
+
+
 def test_columns_of_prose_are_read_one_after_another():
     line = "a line of prose that fills its column"
     content = shown(50, 750, "A title over both columns")
