@@ -118,6 +118,12 @@ PLACES = [
     ("Anna 7 9 B-NAME\n. 1 4 O\n", "a", "Anna .", [(0, 4)], [REBUILT]),
     ("Anna 5 9 B-NAME\n. 8 9 O\n", "a", "Anna .", [(0, 4)], [REBUILT]),
     ("Anna 0 4 B-NAME\n, 4 5 O\n. O\n", "a", "Anna , .", [(0, 4)], [REBUILT]),
+    # Numbers of rows, and a name in all rows, before the token
+    ("1\tAnna\tN\tB-NAME\n2\tcame\tV\tO\n\n1\tBo\tN\tB-NAME\n", "a", "Anna came\nBo", [(0, 4), (10, 12)], [REBUILT]),
+    ("d 0 Anna B-NAME\nd 1 e O\nd 2 Van Bo I-NAME\nd 3 a O\nd 4 . O\n", "a", "Anna e Van Bo a .", [(0, 4), (7, 13)],
+     [REBUILT, "wide"]),
+    ("1 -X- O B-NAME\n2 -X- O O\n3 -X- O O\n", "a", "1 2 3", [(0, 1)], [REBUILT]),
+    ("d 0 0 4 B-NAME\nd 1 5 6 O\n", "a", "d d", [(0, 1)], [REBUILT]),
     # A token with a space, in rows of which most have one column less
     ("Anna NN O B-NAME\nVan Lund NN O I-NAME\ncame VB O O\n", "a", "Anna Van Lund came", [(0, 13)], [REBUILT, "wide"]),
 ]  # fmt: skip

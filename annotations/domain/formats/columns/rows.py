@@ -1,16 +1,17 @@
 """Rows of CoNLL files without offsets: notes, sentences, tokens and tags, read as a stream.
 
 A row has columns that are separated by spaces or by tabs: the token is the first one, the tag the last one; two columns
-between them may be the offsets of the token. A row with more columns than most, separated by spaces, has spaces in its
-token. An empty row ends a sentence. A row `-DOCSTART-`, `# newdoc` (CoNLL-U,
-https://universaldependencies.org/format.html) or `# doc_id = NAME` starts a note, and may name it. Other rows that
-begin with `#` and don't end with a tag are comments.
+between them may be the offsets of the token, and columns with the number of the row or the name of the note may stand
+before it. A row with more columns than most, separated by spaces, has spaces in its token. An empty row ends a
+sentence. A row `-DOCSTART-`, `# newdoc` (CoNLL-U, https://universaldependencies.org/format.html) or `# doc_id = NAME`
+starts a note, and may name it. Other rows that begin with `#` and don't end with a tag are comments.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import IO, Final
 
 from annotations.domain.formats.aligning import shown
@@ -111,7 +112,7 @@ class _Rows:
         except UnicodeDecodeError:
             return False
         found = _PLAIN.findall(text)
-        if len(found) <= block.count(b"\n") or len(block) >= LONGEST or self._read.offsets:
+        if len(found) <= block.count(b"\n") or len(block) >= LONGEST or self._read.is_odd:
             return False
         words, rests = zip(*found, strict=True)
         known = self._read.known
@@ -172,7 +173,8 @@ class _Columns:
     """Reads the token, the tag and the start of a row; None for a comment, a message for a row that can't be read.
 
     `known` are the tags of the rows so far, by the row after its token. `offsets` is the number of the column with
-    starts, before that with ends; 0 without such columns. `is_wide` says whether the last row had too many columns.
+    starts, before that with ends; 0 without such columns. `leading` columns with numbers of rows or a name of the note
+    are left out first. `is_wide` says whether the last row had too many columns.
     """
 
     def __init__(self, head: str) -> None:
@@ -181,10 +183,19 @@ class _Columns:
         found = [_split(row.removesuffix("\r")) for row in rows if not row.startswith(MARK)]
         counts = Counter(len(columns) for columns in found if len(columns) > 1)
         self._count = max(counts, key=lambda count: (counts[count], -count), default=0)
-        usual = [columns for columns in found if len(columns) == self._count]
+        whole = [columns for columns in found if len(columns) >= self._count]
+        self.leading = 0
+        while self._count - self.leading > 2 and _is_no_word([columns[self.leading :] for columns in whole]):
+            self.leading += 1
+        usual = [columns[self.leading :] for columns in whole if len(columns) == self._count]
         self.offsets = next((at for at in range(1, self._count - 2) if all(_fits(each, at) for each in usual)), 0)
         self.is_wide = False
         self.known: dict[str, str] = {}
+
+    @property
+    def is_odd(self) -> bool:
+        """Whether rows have more than a token in front and a tag at the end."""
+        return bool(self.leading or self.offsets)
 
     def __call__(self, row: str) -> tuple[str, str, int] | str | None:
         tabs = "\t" in row
@@ -201,10 +212,12 @@ class _Columns:
         separator = "\t" if tabs else " "
         first, _, rest = row.partition(separator)
         self.is_wide = not tabs and len(columns) > self._count
+        past = len(columns) - self._count + 1
+        if len(columns) - self.leading > 1:
+            del columns[: self.leading]
         if self.is_wide:
-            past = len(columns) - self._count + 1
             columns[:past] = [" ".join(columns[:past])]
-        elif first.strip(" ") == columns[0] and len(self.known) < _MOST_KNOWN:
+        elif not self.leading and first.strip(" ") == columns[0] and len(self.known) < _MOST_KNOWN:
             self.known[f"{separator}{rest}"] = columns[-1]
         start = int(columns[self.offsets]) if self.offsets and _fits(columns, self.offsets) else -1
         return columns[0], columns[-1], start
@@ -216,6 +229,19 @@ def _split(row: str) -> list[str]:
     while columns and not columns[-1]:
         columns.pop()
     return columns
+
+
+def _is_no_word(rows: list[list[str]]) -> bool:
+    """Whether the first column holds the numbers of rows, which begin again with sentences, or one name in all rows.
+
+    The next one must look like words: not be the same in all rows.
+    """
+    cells = [row[0] for row in rows]
+    if len({row[1] for row in rows}) == 1:
+        return False
+    if len(cells) > 2 and all(map(_OFFSET.fullmatch, cells)):
+        return all(int(after) in (int(before) + 1, 0, 1) for before, after in pairwise(cells))
+    return len(cells) > 4 and len(set(cells)) == 1
 
 
 def _fits(columns: list[str], at: int) -> bool:
