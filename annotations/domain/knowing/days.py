@@ -16,7 +16,7 @@ Dated = tuple[int, int, set[Day]]
 _NAMES: Final = (
     "january jan enero ene gennaio gen",
     "february feb febrero febbraio",
-    "march mar marzo",
+    "march mar marzo mzo",
     "april apr abril abr aprile",
     "may mayo maggio mag",
     "june jun junio giugno giu",

@@ -23,8 +23,8 @@ _APART: Final = r"(?:[^\w\0]|_){0,8}"
 _LONGEST_TOKEN: Final = 60
 # With fewer letters, parts of several letters may be two other words: "con de" is no Conde.
 _LEAST_IN_PARTS: Final = 6
-# What stands between two parts: one or two signs, or a line break with a hyphen and an indentation.
-_BETWEEN_PARTS: Final = re.compile(r"[^\w.,;:!?]{1,2}|_|[./]|-?[ \t]*\r?\n[ \t]*")
+# What stands between two parts: one or two signs, or one or two line breaks with a hyphen and indentation.
+_BETWEEN_PARTS: Final = re.compile(r"[^\w.,;:!?]{1,2}|_|[./]|-?[ \t]*(?:\r?\n[ \t]*){1,2}")
 
 
 class Spacing:

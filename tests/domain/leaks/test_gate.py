@@ -270,7 +270,7 @@ VARIANTS = {
         "sig.ra Gil",
     ],
     "short name in the position of a name": ["vio a Gil ayer", "F. Gil", "Sr. F. Gil", "GIL, FERNANDO", "Gil Aguilera"],
-    "name over a line break": ["Agui-\nlera", "Agui\nlera", "Fernan-\r\n   do", "Petr-\nie", "Agui\u00ad\nlera"],
+    "name over a line break": ["Agui-\nlera", "Fernan-\r\n   do", "Petr\nie", "Agui\u00ad\nlera", "Aguil-\n\nera"],
     "letters apart": [
         "P E T R I E", "P.E.T.R.I.E", "p e t r i e", "P\nE\nT\nR\nI\nE", "R O S A", "Petr ie", "Pet rie", "Petr\tie",
         "Petr\u00a0ie", "Petr.ie", "Agui_lera", "agui/lera", "Fern ando",
@@ -296,8 +296,8 @@ VARIANTS = {
 }  # fmt: skip
 CLEAN = [
     "del agua la gira", "el mar de la rosa", "rosado y morado", "petri dish", "gil", "12.3 mg en 2021", "el 3/12",
-    "12 de 2021", "agui, lera",
-    "petr ie", "pet. Rie", "13/03/2021", "marzo de 2021", "sansa", "moral", "aguileral", "12/03/20213",
+    "12 de 2021", "agui, lera", "petr ie",
+    "pet. Rie", "13/03/2021", "marzo de 2021", "sansa", "moral", "aguileral", "12/03/20213",
 ]  # fmt: skip
 
 
