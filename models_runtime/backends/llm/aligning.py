@@ -12,9 +12,10 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Final
+
+from rapidfuzz.distance import LCSseq
 
 from annotations.domain.tokens import Token, tokenize
 from models_runtime.backends.base import BackendError
@@ -35,7 +36,7 @@ _SIGNS: Final = str.maketrans(
     | dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff")
     | {"º": "°", "×": "x", "≤": "<=", "≥": ">="}
 )
-_CHARACTER: Final = re.compile(r".[\u0300-\u036f]*", re.DOTALL)
+_CHARACTER: Final = re.compile(r".[\u0300-\u036f]{0,4}", re.DOTALL)
 _ACCENTED: Final = re.compile(r"([aeiouAEIOU])[\u0300\u0301]")
 
 
@@ -219,7 +220,7 @@ def _changed(words: list[str], parts: _Parts, rewritten: str) -> Changed:
     for literal in parts.literals[1:]:
         theirs += ["\0", *literal]
     a = c = kept = added = left_out = 0
-    for block in SequenceMatcher(None, words, theirs, autojunk=False).get_matching_blocks():
+    for block in LCSseq.opcodes(words, theirs).as_matching_blocks():
         hidden = "\0" in theirs[c : block.b]
         added += sum(word != "\0" for word in theirs[c : block.b])
         left_out += 0 if hidden and block.a - a <= _REACH else block.a - a

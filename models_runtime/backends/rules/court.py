@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from annotations.domain.finding import Covered
 from models_runtime.backends.rules.kinds import NAMES, Kind
 from models_runtime.backends.rules.phrases import before, words_of
 from models_runtime.backends.rules.rule import Hit
@@ -39,17 +40,18 @@ def private(text: str, hits: Sequence[Hit]) -> list[Hit]:
             several = _SEVERAL.search(title) is not None
         elif hit.kind in NAMES and several and _NEXT.fullmatch(text, lawyers[-1].end, hit.start):
             lawyers.append(hit)
-    own = [match.span() for hit in lawyers if (match := _OF_LAWYER.match(text, hit.end))]
+    own = Covered(match.span() for hit in lawyers if (match := _OF_LAWYER.match(text, hit.end)))
     known = _words(text, lawyers)
-    names = [hit for hit in ordered if hit.kind in NAMES and hit not in lawyers]
+    public = set(lawyers)
+    names = [hit for hit in ordered if hit.kind in NAMES and hit not in public]
     # A word that a private person's name has, too, doesn't tell who is meant.
     known -= _words(text, [hit for hit in names if not _words(text, [hit]) <= known])
-    public = {*lawyers, *(hit for hit in names if _words(text, [hit]) <= known)}
+    public |= {hit for hit in names if _words(text, [hit]) <= known}
     return [
         hit
         for hit in ordered
         if hit not in public
-        and not any(start <= hit.start and hit.end <= end for start, end in own)
+        and not own.wholly(hit.start, hit.end)
         and not (hit.kind in (Kind.CASE, Kind.EPISODE, Kind.RECORD) and _NUMBER.search(before(text, hit.start, 60)))
     ]
 

@@ -16,6 +16,7 @@ from models_runtime.backends.rules.clinical import is_clinical_word
 from models_runtime.backends.rules.gazetteers import word_set
 from models_runtime.backends.rules.names import ALL_GIVEN
 from tests.backends.llm.texts import spanned
+from tests.timing import takes_at_most
 
 LABELS = [
     LabelWord("NOME", "Nome", "", "[NOME]"),
@@ -210,6 +211,17 @@ def test_any_other_change_is_an_error_with_counts(rewritten: str, left_out: int,
 def test_a_placeholder_cannot_swallow_the_note(text: str, rewritten: str) -> None:
     with pytest.raises(Changed):
         found(text, rewritten)
+
+
+@pytest.mark.parametrize("piece", ["avv. ", "«»", "(", "È\u0300\u0327", "a\n"])
+def test_hostile_repetition_is_fast_to_refuse(piece: str) -> None:
+    text = piece * 4000
+
+    def refused() -> None:
+        with pytest.raises(Changed):
+            align(text, tokenize(text), f"[NOME] x {text}")
+
+    assert takes_at_most(1, refused)
 
 
 @given(spanned())

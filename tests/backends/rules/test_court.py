@@ -3,6 +3,7 @@
 import pytest
 
 from models_runtime.backends.rules.backend import RulesBackend
+from tests.timing import grows_in_proportion
 
 LAWYER = "dall'avv. Piera Monti del Foro di Prato (c.f. MNTPRI70A41D612X, pec: piera.monti@avvocati.example)"
 
@@ -27,3 +28,9 @@ LAWYER = "dall'avv. Piera Monti del Foro di Prato (c.f. MNTPRI70A41D612X, pec: p
 def test_lawyers_and_numbers_of_decisions_stay(text: str, expected: list[str]) -> None:
     (spans,) = RulesBackend("omissis", ["it"]).predict([text])
     assert [text[span.start : span.end] for span in spans] == expected
+
+
+@pytest.mark.parametrize("piece", ["Avv.ti Piera Monti, ", "Avv. Piera Monti (x ", "sentenza n. 245/2019 "])
+def test_many_lawyers_take_time_in_proportion(piece: str) -> None:
+    rules = RulesBackend("omissis", ["it"])
+    assert grows_in_proportion(lambda: rules.predict([piece * 300]), lambda: rules.predict([piece * 1200]), 0.05)
