@@ -7,15 +7,8 @@ from django.utils.translation import gettext_lazy as _
 from annotations.core.events import Verb
 
 
-class ArchiveWritten(TypedDict):
-    notes: int
-    sets: int
-    spans: int
-    sha256: str
-
-
 class ArchiveImported(TypedDict):
-    """`accounts`: how many people of the archive got a new account here."""
+    """`accounts`: for how many people of the archive an inactive account was made here."""
 
     notes: int
     sets: int
@@ -24,5 +17,9 @@ class ArchiveImported(TypedDict):
     accounts: int
 
 
-ARCHIVE_WRITTEN = Verb[ArchiveWritten]("archive.written", _("exported the whole project as an archive"), reading=True)
+class WorkClaimed(TypedDict):
+    sets: int
+
+
 ARCHIVE_IMPORTED = Verb[ArchiveImported]("archive.imported", _("imported the project from an archive"))
+WORK_CLAIMED = Verb[WorkClaimed]("archive.claimed", _("took over the imported work under their name"))

@@ -84,7 +84,7 @@ def attachment(
             actor=access.user,
             project_id=access.project.pk,
             document_id=note,
-            data={"file": stored.pk, "size": stored.size},
+            data={"file": stored.pk, "size": stored.size, "kind": stored.kind},
         )
     kind = "application/zip" if note is None else "application/octet-stream"
     chunks, size = content or (read_chunks(stored), stored.size)

@@ -140,13 +140,17 @@ class SetSeeded(TypedDict):
 
 
 class Erasure(TypedDict):
-    """How many rows of each type erasing a patient or deleting a note removes."""
+    """How many rows of each type erasing a patient or deleting a note removes.
+
+    `copies` counts notes of other projects with the same texts, which stay.
+    """
 
     notes: int
     annotation_sets: int
     gold_versions: int
     stored_files: int
     models: int
+    copies: int
 
 
 class PatientErased(Erasure):
@@ -159,6 +163,7 @@ class FileDownloaded(TypedDict, total=False):
 
     file: int
     size: int
+    kind: str
     decisions: str
     sentences: str
     errors: str
@@ -166,8 +171,26 @@ class FileDownloaded(TypedDict, total=False):
     comments: str
 
 
+class ArchiveWritten(TypedDict):
+    notes: int
+    sets: int
+    spans: int
+    sha256: str
+
+
 NOTE_READ = Verb[NoteRead]("note.read", _("opened a note"), reading=True)
 SET_SEEDED = Verb[SetSeeded]("set.seeded", _("began from a model's spans"))
 PATIENT_ERASED = Verb[PatientErased]("patient.erased", _("erased a patient's notes"))
 NOTE_DELETED = Verb[Erasure]("note.deleted", _("deleted a note"))
 FILE_DOWNLOADED = Verb[FileDownloaded]("file.downloaded", _("downloaded a file"), reading=True)
+ARCHIVE_WRITTEN = Verb[ArchiveWritten]("archive.written", _("exported the whole project as an archive"), reading=True)
+
+
+def record_reads(*, actor: User | None, project_id: int, notes: Iterable[int], what: str) -> None:
+    """Record that a person was shown text of each of these notes. `what` is the kind of page.
+
+    Whatever shows text of several notes calls this: certificates list the people whom these events name.
+    """
+    NOTE_READ.record_all(
+        project_id, [({"actor": actor, "document_id": note}, {"what": what}) for note in sorted(set(notes))]
+    )

@@ -142,9 +142,9 @@ class LeakFinding(models.Model):
     """An identifier that the leak gate found in a released note, until somebody decides about it.
 
     `start` and `end` are code points of the released text or, for `where` name, of the note's own name, or for `attr`
-    of the span's attributes as one line. Once the place is replaced, they say where it was. `original_start` and `original_end` are the corresponding bounds in the
-    original, by which a finding is recognized when its note is prepared again. `source` and its bounds are the labeled
-    span whose string it is. The row holds no text.
+    of the span's attributes as one line. Once the place is replaced, they say where it was. `original_start` and
+    `original_end` are the corresponding bounds in the original, by which a finding is recognized when its note is
+    prepared again. `source` and its bounds are the labeled span whose string it is. The row holds no text.
     """
 
     class Where(models.TextChoices):

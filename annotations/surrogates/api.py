@@ -121,7 +121,7 @@ def list_surrogates(
     rows = entities_of(access.project, str(kind or ""), state).select_related("edited_by")
 
     def fetch(after: int | None, size: int) -> list[Shown]:
-        return shown(access.project, list(rows.order_by("pk").filter(pk__gt=after or 0)[:size]))
+        return shown(access, list(rows.order_by("pk").filter(pk__gt=after or 0)[:size]))
 
     return paged(request, paging, fetch, EntityItem.of, lambda one: one.row.pk)
 
@@ -131,7 +131,7 @@ def search_surrogates(request: ApiRequest, slug: str, body: SearchWords) -> list
     """Find at most 200 entities with this name or surrogate. Words are in the body, never in an address."""
     access = enter(request, slug, Can.RELEASE)
     rows = found_by(access.project, body.text).select_related("edited_by")[:MOST_FOUND]
-    return [EntityItem.of(one) for one in shown(access.project, list(rows))]
+    return [EntityItem.of(one) for one in shown(access, list(rows))]
 
 
 @router.post(f"{PATH}/merge", response=EntityItem)
@@ -218,5 +218,5 @@ def _seen(request: ApiRequest, access: Access, pk: int) -> int:
 def _item(response: HttpResponse, access: Access, pk: int) -> EntityItem:
     row = _entity(access, pk)
     response["ETag"] = _etag(row)
-    (one,) = shown(access.project, [row])
+    (one,) = shown(access, [row])
     return EntityItem.of(one)

@@ -6,11 +6,11 @@ administrator ask, as in test_access_matrix: what is refused is refused by the s
 
 import re
 from copy import deepcopy
-from functools import partial
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
+from django.http import HttpResponse
 
 from annotations.api.mount import api
 from annotations.models import Membership, Span
@@ -55,18 +55,18 @@ def path_of(name: str, world: World, slug: str = "ours", objects: str = "ours") 
     return re.sub(r"{(?:\w+:)?(\w+)}", lambda found: str(ids[kinds.get(found[1], found[1])]), path) + TABLE[name].query
 
 
-def ask(program: Program | None, name: str, world: World, **where: str) -> int:
+def answer_of(program: Program | None, name: str, world: World, **where: str) -> HttpResponse:
     row, method = TABLE[name], api().operations[name].methods[0]
     asked = program or Program(None)
     if row.files:
         files = [SimpleUploadedFile(name, content) for name, content in row.files.items()]
-        return asked.upload(path_of(name, world, **where), {row.upload: files}).status_code
+        return asked.upload(path_of(name, world, **where), {row.upload: files})
     headers = {header.lower().replace("-", "_"): value for header, value in row.headers.items()}
-    return asked.send(method, path_of(name, world, **where), row.body, **headers).status_code
+    return asked.send(method, path_of(name, world, **where), row.body, **headers)
 
 
 def status_of(program: Program | None, name: str, world: World, **where: str) -> int:
-    return undone(partial(ask, program, name, world, **where))
+    return undone(lambda: answer_of(program, name, world, **where).status_code)
 
 
 def inside() -> list[str]:

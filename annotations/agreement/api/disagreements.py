@@ -1,6 +1,6 @@
 """Routes of the locations where annotators disagree: list, count, read one, by sentence, causes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any, Literal, Self
 
@@ -28,7 +28,7 @@ from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import csv_answer
-from annotations.core.events import FILE_DOWNLOADED
+from annotations.core.events import FILE_DOWNLOADED, record_reads
 from annotations.domain.adjudicating.disagreement import Kind, Rows
 from annotations.domain.agreement import Unit
 from annotations.domain.numbers import MAX_ID, MAX_OFFSET
@@ -165,7 +165,9 @@ def list_disagreement_sentences(
 
     def fetch(after: int | None, size: int) -> Sequence[Sentence]:
         found = sentences(access.project, filters, hidden=access.unnamed, after=_placed(after))
-        return list(islice(found, size))
+        page = list(islice(found, size))
+        _record(access, (one.note.pk for one in page))
+        return page
 
     return paged(request, paging, fetch, SentenceItem.of, lambda one: _place(one.stretch.document_id, one.stretch.last))
 
@@ -254,7 +256,13 @@ def _pair(access: Access, pair: str) -> tuple[int, int] | None:
 
 
 def _shown(access: Access, rows: list[Difference], filters: Filters) -> list[Shown]:
-    return in_context(access.project, rows, everyone=filters.everyone, hidden=access.unnamed)
+    found = in_context(access.project, rows, everyone=filters.everyone, hidden=access.unnamed)
+    _record(access, (one.row.document_id for one in found))
+    return found
+
+
+def _record(access: Access, notes: Iterable[int]) -> None:
+    record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what="disagreements")
 
 
 def _place(note: int, start: int) -> int:

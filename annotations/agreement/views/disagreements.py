@@ -17,6 +17,7 @@ from annotations.agreement.services.causes import change_cause
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.access import Access, Can, enter, note_for
 from annotations.core.errors import ServiceError
+from annotations.core.events import record_reads
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request, number, uuid_of
 from annotations.domain.adjudicating.disagreement import Kind
@@ -121,6 +122,8 @@ def _locations(request: Request, access: Access, filters: Filters) -> dict[str, 
         before=pair_of(request.GET, "before"),
         hidden=access.unnamed,
     )
+    notes = (shown.row.document_id for shown in found.locations)
+    record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what="disagreements")
     query = query_of(filters)
     counted = counts(differences(access.project, filters))
     return {

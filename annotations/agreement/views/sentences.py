@@ -25,7 +25,7 @@ from annotations.agreement.views.disagreements import (
 )
 from annotations.core.access import Access, Can, enter
 from annotations.core.answers import csv_answer
-from annotations.core.events import FILE_DOWNLOADED
+from annotations.core.events import FILE_DOWNLOADED, record_reads
 from annotations.core.requests import Request
 
 
@@ -47,6 +47,8 @@ def _page(request: Request, access: Access, filters: Filters) -> dict[str, Any]:
     after = pair_of(request.GET, "after")
     found = list(islice(sentences(access.project, filters, hidden=access.unnamed, after=after), PAGE + 1))
     shown = found[:PAGE]
+    notes = (one.note.pk for one in shown)
+    record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what="disagreements")
     last = shown[-1].stretch if len(found) > PAGE else None
     return {
         "sentences": shown,

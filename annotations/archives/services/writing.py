@@ -14,7 +14,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.agreement.services.comparing import bring_up_to_date
-from annotations.archives.events import ARCHIVE_WRITTEN
 from annotations.archives.services import tables
 from annotations.archives.services.columns import Column
 from annotations.archives.services.names import Names
@@ -23,6 +22,7 @@ from annotations.archives.services.snapshot import snapshot
 from annotations.archives.services.tables import Table
 from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
+from annotations.core.events import ARCHIVE_WRITTEN
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import store_file
 from annotations.domain.files.archives import ArchiveWriter

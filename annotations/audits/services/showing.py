@@ -10,7 +10,7 @@ from annotations.audits.selectors.results import audit_figures, result_of
 from annotations.audits.selectors.shown import shown_of
 from annotations.audits.services.reading import last_finished, reading_note
 from annotations.core.access import Access, Can
-from annotations.core.events import NOTE_READ
+from annotations.core.events import NOTE_READ, record_reads
 from annotations.domain.auditing.shown import Shown
 from annotations.models import AuditMark, AuditNote, AuditPlan, Project, Release, User
 
@@ -55,6 +55,5 @@ def show_note(*, plan: AuditPlan, user: User) -> tuple[AuditNote, Shown] | None:
 def show_leaks(*, project: Project, marks: Sequence[AuditMark], actor: User | None) -> list[Leak]:
     """Return the leaks in their sentences of the original notes."""
     leaks = listed_leaks(project, marks)
-    for note in {leak.note for leak in leaks}:
-        NOTE_READ.record(actor=actor, project_id=project.pk, document_id=note, data={"what": "leaks of an audit"})
+    record_reads(actor=actor, project_id=project.pk, notes=(leak.note for leak in leaks), what="leaks of an audit")
     return leaks

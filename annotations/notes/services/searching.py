@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.access import Access, Can
 from annotations.core.errors import ServiceError
+from annotations.core.events import record_reads
 from annotations.domain.finding import Sought, finder
 from annotations.domain.wording import WordingError, worded
 from annotations.models import Project, Search
@@ -68,12 +69,14 @@ def begin_name_search(*, access: Access, name: str) -> Search:
 
 
 def record_search(*, access: Access, search: Search, found: Results, after: int) -> None:
-    """Record that a page of results was opened: counts and options, without the search text."""
+    """Record that a page of results was opened: its notes, counts and options, without the search text."""
+    project, notes = access.project.pk, [n.pk for n in found.notes]
+    record_reads(actor=access.user, project_id=project, notes=notes, what="search")
     data = _event_data(Options.of(search.options)) | {"after": after, "looked": found.looked, "hits": found.hits}
     NOTES_SEARCHED.record(
         actor=access.user,
-        project_id=access.project.pk,
-        data=data | {"notes": [n.pk for n in found.notes]},
+        project_id=project,
+        data=data | {"notes": notes},
     )
 
 

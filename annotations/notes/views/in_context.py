@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from annotations.core.access import Access
-from annotations.core.events import NOTE_READ
+from annotations.core.events import record_reads
 from annotations.notes.selectors.in_context import Entry, LabelLook, entries, label_looks
 
 
@@ -16,11 +16,6 @@ def shown_in_context(
     `what` is the kind of page, for the event. `looks` replaces the looks of the project's labels.
     """
     shown = entries(rows, label_looks(access.project) if looks is None else looks)
-    for note in {entry.note for entry in shown}:
-        NOTE_READ.record(
-            actor=access.user,
-            project_id=access.project.pk,
-            document_id=note,
-            data={"what": what},
-        )
+    notes = (entry.note for entry in shown)
+    record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what=what)
     return shown

@@ -13,7 +13,7 @@ from annotations.api.problems import invalid, named
 from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Can
-from annotations.core.events import NOTE_READ
+from annotations.core.events import record_reads
 from annotations.domain.numbers import MAX_ID
 from annotations.models import LeakFinding, Release
 from annotations.release.selectors.about import open_counts
@@ -107,10 +107,8 @@ def list_findings(
         rows = passing(findings_of(found), state).filter(pk__gt=after or 0).order_by("pk")
         findings = list(rows.select_related("decided_by", "note__document")[:size])
         shown = in_context(findings)
-        for note in {one.note for one in shown.values()}:
-            NOTE_READ.record(
-                actor=access.user, project_id=access.project.pk, document_id=note, data={"what": "leak findings"}
-            )
+        notes = (one.note for one in shown.values())
+        record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what="leak findings")
         return [(one, shown[one.pk]) for one in findings]
 
     return paged(request, paging, fetch, lambda row: FindingItem.of(*row), lambda row: row[0].pk)

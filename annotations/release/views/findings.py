@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_READ
+from annotations.core.events import record_reads
 from annotations.core.requests import Request, numbers, one_of, paged
 from annotations.domain.numbers import whole
 from annotations.models import LeakFinding, Release
@@ -74,10 +74,8 @@ def _key(value: str) -> int | None:
 
 def _read(access: Access, groups: list[Group]) -> None:
     """Record each note that the page shows a part of."""
-    for note in {shown.note for group in groups for shown in group.shown}:
-        NOTE_READ.record(
-            actor=access.user, project_id=access.project.pk, document_id=note, data={"what": "leak findings"}
-        )
+    notes = (shown.note for group in groups for shown in group.shown)
+    record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what="leak findings")
 
 
 @require_POST

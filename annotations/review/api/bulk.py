@@ -13,6 +13,7 @@ from annotations.api.paging import Page, Paging, paged
 from annotations.api.problems import check, named
 from annotations.api.requests import ApiRequest, enter
 from annotations.core.access import Access, Can
+from annotations.core.events import record_reads
 from annotations.jobs.api import JobItem, started
 from annotations.models import BulkAct, Job
 from annotations.notes.api import codes_of, label_coded
@@ -123,6 +124,8 @@ def list_suggested_strings(
             found, more = page_of(number)
             rows += [row for row in found if row[0] > (after or 0)]
             number += 1
+        notes = (row.note for _place, row in rows[:size] if row.note)
+        record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what="strings")
         return rows[:size]
 
     return paged(request, paging, fetch, lambda row: StringItem.of(row[1], codes), lambda row: row[0])
@@ -140,7 +143,9 @@ def list_occurrences(
     def fetch(after: int | None, size: int) -> Sequence[tuple[int, Occurrence]]:
         first = after or 0
         rows = occurrences(spans[first : first + size], access.project.pk, access.user)
-        if notes := sorted({row.note for row in rows}):
+        notes = sorted({row.note for row in rows})
+        record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what="suggestions")
+        if notes:
             NOTES_SEARCHED.record(
                 actor=access.user,
                 project_id=access.project.pk,

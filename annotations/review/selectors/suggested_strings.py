@@ -22,12 +22,14 @@ Order = Literal["open", "uncertainty"]
 class Row:
     """A string with one label in the chosen runs. `pk` is the id of one of its count rows and part of its URL.
 
+    `note` is the one that `text` is from; 0 if its span was deleted meanwhile.
     `open` counts suggestions without a decision; after `as_waiting`, those that a bulk act would decide. `skipped` then
     counts those in notes that already have gold, and `doubtful` the doubtful ones elsewhere, which it would skip.
     """
 
     pk: int
     key: int
+    note: int
     text: str
     label: int
     count: int
@@ -52,7 +54,7 @@ def strings(runs: Sequence[int], *, label: int | None = None, order: Order = "op
     merged = _merged(runs, label, order, first + ROWS + 1)[first:]
     texts = _texts([row.sample for row in merged[:ROWS]])
     shown = [
-        Row(row.pk, row.key, texts.get(row.sample, ""), row.label, row.count, row.open, row.confidence)
+        Row(row.pk, row.key, *texts.get(row.sample, (0, "")), row.label, row.count, row.open, row.confidence)
         for row in merged[:ROWS]
     ]
     return Page(shown, number, len(merged) > ROWS)
@@ -150,10 +152,11 @@ def _whole(runs: Sequence[int], tops: Sequence[Sequence[SuggestedString]]) -> It
     return merged.values()
 
 
-def _texts(samples: Sequence[int]) -> dict[int, str]:
-    """The text of these spans. The database cuts it out, because a note may be long."""
+def _texts(samples: Sequence[int]) -> dict[int, tuple[int, str]]:
+    """The note and the text of these spans. The database cuts it out, because a note may be long."""
     cut = Substr("annotation_set__document__text", F("start") + 1, F("end") - F("start"))
-    return dict(Span.objects.filter(pk__in=samples).annotate(text=cut).values_list("pk", "text"))
+    rows = Span.objects.filter(pk__in=samples).annotate(text=cut)
+    return {pk: (note, text) for pk, note, text in rows.values_list("pk", "annotation_set__document_id", "text")}
 
 
 def string_for(project: Project, pk: int) -> SuggestedString:

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
+from annotations.core.events import record_reads
 from annotations.core.form_errors import add_error
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request, number, numbers
@@ -122,6 +123,12 @@ def review_strings(request: Request, slug: str) -> HttpResponse:
     page_number = min(max(number(request.GET, "page") or 1, 1), 100_000)
     runs = [run.pk for run in chosen]
     page = as_waiting(strings(runs, label=label, order=order, number=page_number), runs, access.project, access.user)
+    record_reads(
+        actor=access.user,
+        project_id=access.project.pk,
+        notes=(row.note for row in page.rows if row.note),
+        what="strings",
+    )
     labels = _labels_by_id(access)
     context = {
         "access": access,
@@ -224,8 +231,9 @@ def _names(access: Access, runs: Sequence[int]) -> list[str]:
 
 
 def _record_look(access: Access, rows: Sequence[Occurrence]) -> None:
-    """Record that text of these notes was shown. The event names the notes, not the string."""
+    """Record that text of these notes was shown. The events name the notes, not the string."""
     notes = sorted({row.note for row in rows})
+    record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what="suggestions")
     if notes:
         NOTES_SEARCHED.record(
             actor=access.user,

@@ -9,7 +9,7 @@ from django.db.models import Count, Min, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.access import Access
-from annotations.core.events import NOTE_READ
+from annotations.core.events import record_reads
 from annotations.core.sealing import project_key
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.deciding import identities, surrogate_key
@@ -136,14 +136,18 @@ def found_by(project: Project, text: str) -> QuerySet[SurrogateEntity]:
     return SurrogateEntity.objects.filter(named_so, project=project).order_by("kind", "pk")
 
 
-def shown(project: Project, rows: Sequence[SurrogateEntity]) -> list[Shown]:
-    """What a page shows of these entities, with a fixed number of queries."""
-    key = project_key(project)
+def shown(access: Access, rows: Sequence[SurrogateEntity]) -> list[Shown]:
+    """What a page shows of these entities, with a fixed number of queries.
+
+    Records the first note of each as read, since its forms are text of notes.
+    """
+    key = project_key(access.project)
     mentions = SurrogateMention.objects.filter(entity__in=rows).order_by()
     counts: dict[int, dict[int, int]] = {}
     for entity, form, number in mentions.values_list("entity", "form").annotate(Count("pk")):
         counts.setdefault(entity, {})[form] = number
     firsts = dict(mentions.values_list("entity").annotate(Min("document")))
+    record_reads(actor=access.user, project_id=access.project.pk, notes=firsts.values(), what="surrogates")
     notes = Document.objects.filter(pk__in=firsts.values()).values_list("pk", "patient_id", "name")
     owners = {pk: patient or name for pk, patient, name in notes}
     found = []
@@ -173,8 +177,8 @@ def mention_lines(access: Access, mentions: Sequence[SurrogateMention]) -> list[
     rows = [(one.document_id, str(one.pk), [one.start, one.end, ""], None) for one in mentions]
     by_pk = {str(one.pk): one for one in mentions}
     found = [MentionLine(by_pk[entry.kind], entry) for _row, entry in with_entries(rows, looks)]
-    for note in {line.entry.note for line in found}:
-        NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=note, data={"what": "surrogates"})
+    notes = (line.entry.note for line in found)
+    record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what="surrogates")
     return found
 
 

@@ -44,7 +44,7 @@ def surrogates(request: Request, slug: str) -> HttpResponse:
     context = {
         "access": access,
         "page": page,
-        "rows": shown(access.project, list(page)),
+        "rows": shown(access, list(page)),
         "form": form,
         "searched": searched,
         "kind": kind,
@@ -142,7 +142,7 @@ def _page(
     status: int = 200,
 ) -> HttpResponse:
     page = paged(request, row.mentions.order_by("document", "start"), LINES)
-    (entity,) = shown(access.project, [row])
+    (entity,) = shown(access, [row])
     context = {
         "access": access,
         "entity": entity,

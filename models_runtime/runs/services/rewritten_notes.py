@@ -7,6 +7,7 @@ from typing import Any
 
 from django.shortcuts import get_object_or_404
 
+from annotations.core.events import record_reads
 from annotations.models import Project, RewrittenNote, Span, User
 from annotations.review.selectors.doubtful import DOUBTFUL
 from models_runtime.models import Run, RunItem
@@ -56,8 +57,10 @@ def rewritten_lines(run: Run, *, prompt: bool) -> Iterator[str]:
             yield json.dumps(row, ensure_ascii=False) + "\n"
 
 
-def export_rewritten(*, run: Run, prompt: bool, actor: User) -> tuple[Iterator[str], str]:
+def export_rewritten(*, run: Run, prompt: bool, actor: User | None) -> tuple[Iterator[str], str]:
     """Return the lines of the download, and the name of the file. Record the download."""
+    notes = RewrittenNote.objects.filter(author=run.author_id).values_list("document_id", flat=True)
+    record_reads(actor=actor, project_id=run.project_id, notes=notes, what="rewritten notes")
     REWRITTEN_EXPORTED.record(actor=actor, project_id=run.project_id, data={"author": run.author_id, "prompt": prompt})
     return rewritten_lines(run, prompt=prompt), f"{run.project.slug}-rewritten-{run.pk}.jsonl"
 

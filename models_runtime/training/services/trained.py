@@ -217,7 +217,7 @@ def write_model(*, model: TrainedModel, path: Path, actor: User | None) -> Train
     FILE_DOWNLOADED.record(
         actor=actor,
         project_id=model.project_id,
-        data={"file": stored.pk, "size": stored.size},
+        data={"file": stored.pk, "size": stored.size, "kind": stored.kind},
     )
     return model
 

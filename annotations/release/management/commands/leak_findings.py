@@ -5,7 +5,7 @@ from django.core.management.base import CommandParser, OutputWrapper
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_READ
+from annotations.core.events import record_reads
 from annotations.domain.numbers import MAX_ID
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, LeakFinding, Release, User
@@ -99,8 +99,8 @@ def _listed(release: Release, actor: User | None, state: str) -> list[dict[str, 
     rows = passing(findings_of(release), state).order_by("pk")
     findings = list(rows.select_related("decided_by", "note__document")[:SHOWN])
     shown = in_context(findings)
-    for note in sorted({one.note for one in shown.values()}):
-        NOTE_READ.record(actor=actor, project_id=release.project_id, document_id=note, data={"what": "leak findings"})
+    notes = (one.note for one in shown.values())
+    record_reads(actor=actor, project_id=release.project_id, notes=notes, what="leak findings")
     return [
         {
             "id": one.pk, "string": one.string_key, "note": context.name, "where": one.where, "start": one.start,

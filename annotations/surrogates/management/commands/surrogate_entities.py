@@ -110,7 +110,7 @@ def _entity(access: Access, word: str) -> SurrogateEntity:
 
 def _listed(access: Access, rows: list[SurrogateEntity]) -> dict[str, Any]:
     fresh = SurrogateEntity.objects.select_related("edited_by").in_bulk([row.pk for row in rows])
-    found = shown(access.project, [fresh[row.pk] for row in rows])
+    found = shown(access, [fresh[row.pk] for row in rows])
     return {"entities": [_described(one) for one in found]}
 
 

@@ -5,7 +5,7 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_READ
+from annotations.core.events import record_reads
 from annotations.models import Project, User
 from models_runtime.injecting.selectors import systemic_errors
 from models_runtime.injecting.services.systemic import accept_cluster, clusters_of, remove_systemic, rule_of
@@ -39,10 +39,9 @@ class Command(JourneyCommand):
             )
             return {"rule": rule_of(row), "label": row.label, "examples": row.examples.count()} | _accepted(project)
         found = clusters_of(project, options["seed"])
-        for note in sorted({example.note for one in found for example in one.examples}) if actor else ():
-            NOTE_READ.record(
-                actor=actor, project_id=project.pk, document_id=note, data={"what": "systemic errors"}
-            )  # The strings of a cluster are text of the note.
+        # The strings of a cluster are text of the note.
+        notes = (example.note for one in found for example in one.examples) if actor else ()
+        record_reads(actor=actor, project_id=project.pk, notes=notes, what="systemic errors")
         return {"clusters": [one.as_json() for one in found]} | _accepted(project)
 
     def say(self, result: dict[str, Any]) -> str:

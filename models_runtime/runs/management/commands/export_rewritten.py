@@ -8,8 +8,7 @@ from annotations.core.commands import LinesCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import Project, User
 from models_runtime.models import Run
-from models_runtime.runs.events import REWRITTEN_EXPORTED
-from models_runtime.runs.services.rewritten_notes import rewritten_lines
+from models_runtime.runs.services.rewritten_notes import export_rewritten
 
 
 class Command(LinesCommand):
@@ -25,10 +24,7 @@ class Command(LinesCommand):
     def lines(self, actor: User | None, **options: Any) -> Iterable[str]:
         project = find_project(options["project"])
         run = _find(project, options["run"])
-        REWRITTEN_EXPORTED.record(
-            actor=actor, project_id=project.pk, data={"author": run.author_id, "prompt": options["prompt"]}
-        )
-        return rewritten_lines(run, prompt=options["prompt"])
+        return export_rewritten(run=run, prompt=options["prompt"], actor=actor)[0]
 
 
 def _find(project: Project, name: str) -> Run:
