@@ -12,6 +12,7 @@ from annotations.api.describing import sends
 from annotations.api.problems import check, named
 from annotations.api.requests import ApiRequest, Scope, enter, require_any_project, require_scope
 from annotations.archives.forms import ArchiveForm
+from annotations.archives.services.claiming import claim, imported_self
 from annotations.archives.services.staging import (
     ready_archives,
     stage_archive,
@@ -46,12 +47,21 @@ class StagedArchive(Schema):
 
 
 class ArchivePerson(Schema):
-    """A person of the archive. The account here with the same name gets the role and the work; null: a new account."""
+    """A person of the archive, whose work is imported under their name with “ (imported)”.
+
+    `account`: an account here of the same name. It gets neither the role nor the work, and can be added as a member.
+    """
 
     name: str
     role: str
     active: bool
     account: str | None
+
+
+class ClaimedWork(Schema):
+    """How many annotation sets the person took over."""
+
+    sets: int
 
 
 class ArchiveContent(Schema):
@@ -105,7 +115,7 @@ def stage_archive_import(
 
 @router.get(STAGED, response=ArchiveContent)
 def read_archive_import(request: ApiRequest, slug: str, archive_upload: int) -> ArchiveContent:
-    """Read what an uploaded archive holds, and which accounts its people get here."""
+    """Read what an uploaded archive holds, and who of its people has an account here."""
     _access, stored = _staged(request, slug, archive_upload)
     with named({"archive": "archive"}):
         found = staged(stored)
@@ -123,6 +133,15 @@ def confirm_archive_import(
     """Confirm the people of an uploaded archive, and start its import."""
     access, stored = _staged(request, slug, archive_upload)
     return started(response, slug, start_loading(project=access.project, stored=stored, actor=access.user))
+
+
+@router.post("/projects/{slug:slug}/imported-work", response=ClaimedWork)
+def claim_imported_work(request: ApiRequest, slug: str) -> ClaimedWork:
+    """Take over what an archive brought under the person's user name: it is theirs from then on."""
+    access = enter(request, slug)
+    if imported_self(access.project, access.user) is None:
+        raise Http404("No archive brought work under this user name.")
+    return ClaimedWork(sets=claim(project=access.project, user=access.user))
 
 
 def _staged(request: ApiRequest, slug: str, pk: int) -> tuple[Access, StoredFile]:

@@ -42,7 +42,11 @@ class ArchivesConfig(AppConfig):
                 by_path.export_to, by_path.say_exported, by_path.import_from, by_path.say_imported
             )
         )
+        from annotations.archives import overview
+
+        overview.register()
         navigation.extend("project_settings", "archive_export", "archive_confirm")
+        navigation.extend("project", "archive_claim")
         offers.offer("settings.sections", "archives/offers/settings.html", position=10)
         offers.offer("settings_archived.actions", "archives/offers/archived.html", position=-10)
         offers.offer("project_new.foot", "archives/offers/project_new.html")

@@ -1,5 +1,7 @@
 """Authors of annotation sets."""
 
+from typing import Final
+
 from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
@@ -9,6 +11,9 @@ from annotations.models import Author, Membership, Project, User
 
 KINDS_WRITTEN_AS = {"annotator": Author.Kind.ANNOTATOR, "run": Author.Kind.RUN}
 GOLD_NAME = "gold"
+IMPORTED: Final = " (imported)"
+"""Ends the user name of an inactive account that stands for a person of an archive. Nobody can choose such a name,
+because user names have no spaces. So whatever names the author of imported work says that it is imported."""
 
 
 def gold_author(project: Project) -> Author:

@@ -5,15 +5,17 @@ import io
 import pytest
 from django.urls import reverse
 
+from annotations.accounts.services.members import add_member
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.jobs.runner import run
-from annotations.models import Document, Event, Job, Membership, Project, StoredFile, User
+from annotations.models import AnnotationSet, Comment, Document, Event, Job, Membership, Project, StoredFile, User
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.archiving import archive_project, restore_project
 from tests import factories as make
 from tests.archives.archived_world import archive_of, changed, files_of, full_project
 from tests.worlds.checks import check_page
 from tests.worlds.pages import sign_in
+from tests.worlds.programs import Program
 
 __all__ = ["sign_in"]
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -75,18 +77,18 @@ def test_an_archive_is_imported_once_its_people_are_confirmed(world, mia):
     check_page(mia.get(IMPORT))
     response = upload(mia, archive, slug="copy")
     page = check_page(mia.get(response.url))
-    assert "existing account anna" in page and "new, inactive account" in page
+    assert "none of this name" in page and ">anna</td>" in page
     assert not Document.objects.filter(project__slug="copy").exists(), "nothing is imported before"
     begun = mia.post(response.url)
     assert job_of(mia.post(response.url)) == job_of(begun)
     job = done(begun)
-    assert (job.state, job.error, job.result["notes"], job.result["accounts"]) == ("done", "", 9, 1)
+    assert (job.state, job.error, job.result["notes"], job.result["accounts"]) == ("done", "", 9, 6)
     check_page(mia.get(reverse("job", args=["copy", job.number])))
     copy = Project.objects.get(slug="copy")
-    assert not User.objects.get(username="rosa").is_active
+    assert not User.objects.get(username="rosa (imported)").is_active
     assert not StoredFile.objects.filter(project=copy).exists(), "the upload is deleted"
     roles = dict(Membership.objects.filter(project=copy).values_list("user__username", "role"))
-    assert (roles["mia"], roles["anna"], roles["rosa"]) == ("manager", "annotator", "reviewer")
+    assert roles == {"mia": "manager"}, "nobody becomes a member by the act of somebody else"
     assert mia.post(response.url).status_code == 404
     for name in ("project", "notes", "labels", "people", "gold", "guidelines", "project_settings", "agreement"):
         check_page(mia.get(reverse(name, args=["copy"])))
@@ -96,6 +98,30 @@ def test_an_archive_is_imported_once_its_people_are_confirmed(world, mia):
         assert mia.get(reverse("review", args=["copy", run_author.pk, note.pk])).status_code in (200, 302, 404)
         assert mia.get(reverse("adjudicate", args=["copy", note.pk])).status_code in (200, 302, 404)
     check_page(mia.get(reverse("gold_version", args=["copy", copy.gold_versions.get().number])))
+
+
+def test_people_take_over_their_own_imported_work(world, mia, sign_in):
+    """Only they can, before they begin to work in the copy; afterwards it is theirs, and they continue it."""
+    done(mia.post(upload(mia, archive_of(world.project), slug="copy").url))
+    copy, url = Project.objects.get(slug="copy"), reverse("archive_claim", args=["copy"])
+    anna = sign_in(world.anna)
+    assert anna.get(url).status_code == 404, "she is no member yet"
+    for person, role in ((world.anna, "annotator"), (world.bruno, "annotator"), (world.rita, "reviewer")):
+        add_member(project=copy, user=person, role=role, actor=world.mia)
+    assert url in anna.get(reverse("project", args=["copy"])).content.decode()
+    check_page(anna.get(url))
+    assert anna.post(url).status_code == 302 and anna.get(url).status_code == 404
+    assert copy.authors.get(user=world.anna).name == "anna" and not copy.authors.filter(name="anna (imported)").exists()
+    before = AnnotationSet.objects.filter(author__project=world.project, author__user=world.anna)
+    after = AnnotationSet.objects.filter(author__project=copy, author__user=world.anna)
+    states = [sorted(rows.values_list("document__name", "state")) for rows in (before, after)]
+    assert states[0] == states[1]
+    assert Comment.objects.filter(document__project=copy, author=world.anna).exists()
+    assert Event.objects.get(verb="archive.claimed").data == {"sets": before.count()}
+    # Who has begun keeps both apart. Rita did no annotations, so there is nothing to take over.
+    make.make_set(copy.documents.get(name="review-4"), world.bruno)
+    assert Program(world.bruno).post("/projects/copy/imported-work").status_code == 409
+    assert Program(world.rita).post("/projects/copy/imported-work").status_code == 404
 
 
 def done(response):

@@ -192,13 +192,6 @@ def test_a_frozen_version_must_have_its_content(archive):
     assert "gold version 1 don't fit its content hash" in told
 
 
-def test_a_project_needs_a_manager(archive):
-    people = rows_of(archive, "people.jsonl")
-    line = next(n for n, row in enumerate(people, start=1) if row["name"] == "mia")
-    member = people[line - 1]["member"] | {"role": "viewer"}
-    assert "at least one active manager" in refused(with_row(archive, "people.jsonl", line, member=member))
-
-
 def test_broken_json_is_named_with_its_line(archive):
     for bad in (b"{", b"[]", b"3", b"\xff\xfe", b'{"a": 1, "a": 2}', b'{"a": NaN}', b'{"a": "\\ud800"}', b"[" * 9000):
         data = files_of(archive)["flags.jsonl"].splitlines(keepends=True)

@@ -8,6 +8,7 @@ from django.apps import apps
 from django.core.management import CommandError, call_command
 
 from annotations import models
+from annotations.accounts.services.members import add_member
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.agreement.services.figures import figures_of
 from annotations.archives.services import tables
@@ -35,7 +36,10 @@ def world():
 
 
 def without_manifest(archive):
-    return {name: data for name, data in files_of(archive).items() if name != "manifest.json"}
+    """The files of an archive but the manifest, and without the roles, which an import gives to nobody."""
+    files = {name: data for name, data in files_of(archive).items() if name != "manifest.json"}
+    people = sorted(row["name"] for row in rows_of(archive, "people.jsonl"))
+    return files | {"people.jsonl": "\n".join(people).encode()}
 
 
 @pytest.mark.both_databases
@@ -47,14 +51,15 @@ def test_on_another_instance_the_archive_is_byte_identical(world, tmp_path):
     # Other rows come first, so that no primary key is the same by chance.
     other_rows()
     found = command("import_archive", file)
-    assert (found["people"], found["accounts"]) == (6, 5)
+    assert (found["people"], found["accounts"]) == (6, 6)
     assert (found["project"], found["notes"]) == ("covid", written["notes"])
     command("export_archive", "covid", second)
-    one, two = files_of(file.read_bytes()), files_of(second.read_bytes())
-    manifests = [json.loads(files.pop("manifest.json")) for files in (one, two)]
-    assert one == two
+    one, two = file.read_bytes(), second.read_bytes()
+    manifests = [json.loads(files_of(archive)["manifest.json"]) for archive in (one, two)]
+    assert without_manifest(one) == without_manifest(two)
     for manifest in manifests:
         manifest.pop("made_at")
+        manifest["files"].pop("people.jsonl")
     assert manifests[0] == manifests[1]
     assert shares_of(models.Project.objects.get(slug="covid")) == shares
 
@@ -87,7 +92,7 @@ def open_in(note):
     return list(models.Span.objects.filter(annotation_set__in=sets, decision=None).values_list("pk", flat=True))
 
 
-def test_people_get_their_roles_and_new_accounts_are_inactive(world, tmp_path):
+def test_people_of_an_archive_are_marked_and_nobody_becomes_a_member(world, tmp_path):
     file = tmp_path / "one.zip"
     command("export_archive", "covid", file)
     assert file.stat().st_mode & 0o077 == 0, "it contains notes"
@@ -100,15 +105,29 @@ def test_people_get_their_roles_and_new_accounts_are_inactive(world, tmp_path):
             command(*words)
     assert [each.name for each in tmp_path.iterdir()] == ["one.zip"]
     call_command("flush", interactive=False, verbosity=0)
-    mia = make.make_user("MIA")
-    command("import_archive", file, "--as", "moved")
-    roles = dict(models.Membership.objects.filter(project__slug="moved").values_list("user__username", "role"))
-    annotators, reviewers = dict.fromkeys(("anna", "bruno", "carla"), "annotator"), ("rita", "rosa")
-    assert roles == annotators | dict.fromkeys(reviewers, "reviewer") | {"MIA": "manager"}
-    mia.refresh_from_db()
-    assert mia.is_active and mia.has_usable_password()
-    for user in models.User.objects.exclude(pk=mia.pk):
-        assert not user.is_active and not user.has_usable_password() and not user.is_staff
+    mia, anna = make.make_user("MIA", is_staff=True), make.make_user("anna")
+    command("import_archive", file, "--as", "moved", "--by", "MIA")
+    moved = models.Project.objects.get(slug="moved")
+    assert dict(moved.memberships.values_list("user__username", "role")) == {"MIA": "manager"}
+    marked = models.User.objects.exclude(pk__in=[mia.pk, anna.pk])
+    assert marked.count() == 6 and not marked.exclude(username__endswith=" (imported)").exists()
+    assert not marked.filter(is_active=True).exists() and not any(user.has_usable_password() for user in marked)
+    # Whoever the archive names, every row that names a person names a marked one.
+    for table in (*tables.BEFORE, *tables.AFTER):
+        rows = table.model.objects.filter(**{table.project: moved.pk})
+        for field in table.model._meta.concrete_fields:
+            if field.related_model is models.User:
+                assert not rows.filter(**{f"{field.name}__in": [mia, anna]}).exists(), (table.name, field.name)
+    names = set(moved.authors.filter(kind="annotator").values_list("name", flat=True))
+    assert names == {"anna (imported)", "bruno (imported)", "carla (imported)"}
+    gold = models.Span.objects.filter(annotation_set__document__project=moved, provenance__by__isnull=False)
+    assert {row["by"] for row in gold.values_list("provenance", flat=True)} == {"rita (imported)"}
+    # Who works on under the same name begins anew, and a further archive tells the two apart.
+    add_member(project=moved, user=anna, role="annotator", actor=mia)
+    assert moved.authors.filter(name="anna", annotation_sets=None).exists()
+    assert {"anna", "anna (imported)", "rita"} <= {row["name"] for row in rows_of(archive_of(moved), "people.jsonl")}
+    again = import_archive(file=io.BytesIO(archive_of(moved)), slug="third")
+    assert again.sets == moved.documents.filter(annotation_sets__isnull=False).values("annotation_sets").count()
 
 
 def test_an_erased_patient_leaves_nothing_in_the_archive(world):
@@ -175,7 +194,8 @@ def shares_of(project):
     strings = models.SuggestedString.objects.filter(author__project=project).order_by(
         "author__name", "string_key", "label_id"
     )
-    names = dict(models.Author.objects.filter(project=project).values_list("pk", "name"))
+    rows = models.Author.objects.filter(project=project).values_list("pk", "name")
+    names = {pk: name.removesuffix(" (imported)") for pk, name in rows}
     figures = {str(unit): figures_of(project=project, unit=unit)["granularities"] for unit in Unit}
     for of_unit in figures.values():
         for at_granularity in of_unit.values():
@@ -207,7 +227,7 @@ def test_beside_the_original_project_the_copy_has_the_same_archive(world):
     assert both in [rest for *_span, rest in (span for span in frozen if len(span) == 5)]
     kept = [row["kept"] for row in rows_of(archive, "second_reviews.jsonl")]
     assert both in [span[6] for one in kept for span in one["removed"]]
-    assert import_archive(file=io.BytesIO(archive), slug="copy").accounts == 0
+    assert import_archive(file=io.BytesIO(archive), slug="copy").accounts == 6
     copy = models.Project.objects.get(slug="copy")
     assert copy.archived_at is not None
     attributes = definitions(make.label_of(copy, "PATIENT"))
@@ -215,7 +235,7 @@ def test_beside_the_original_project_the_copy_has_the_same_archive(world):
     moved = models.Span.objects.filter(annotation_set__document__project=copy, attributes__isnull=False)
     assert moved.count() == len(spans)
     mapping = models.LabelMapping.objects.get(project=copy)
-    assert (mapping.name, mapping.created_by) == ("For the registry", world.mia)
+    assert (mapping.name, mapping.created_by.username) == ("For the registry", "mia (imported)")
     rows = mapping.rows.filter(label__label_set__project=copy).values_list("label__code", "code")
     assert dict(rows) == {"PATIENT": "NAME", "AGE": ""}
     assert without_manifest(archive_of(copy)) == without_manifest(archive)

@@ -101,7 +101,12 @@ def test_who_read_what_counts_each_auditor_and_not_as_a_reader_of_originals(ward
     about = {"project_id": ward.project.pk, "document_id": done[0].note.document_id, "actor": ward.rev}
     Event.objects.create(verb="note.read", data={}, **about)
     rows = [(row["name"], row["what"], row["notes"]) for row in readers_of(ward.release, {})]
-    assert ("rita", "opened the original notes", 1) in rows
+    assert ("rita", "saw text of the original notes", 1) in rows
+    # So does a file with notes, but none with weights or released text.
+    for actor, kind in ((ward.rev, "model"), (ward.rev2, "release"), (ward.mia, "export")):
+        Event.objects.create(verb="file.downloaded", data={"kind": kind}, project_id=ward.project.pk, actor=actor)
+    found = [row["name"] for row in readers_of(ward.release, {}) if row["what"].startswith("downloaded")]
+    assert found == [ward.mia.username]
     managers = check_page(sign_in(ward.mia).get(reverse("release_audit", args=["covid", 1])))
     assert "Planted leaks found" in managers.split('id="auditors-title"')[1]
     reviewers = check_page(sign_in(ward.rev).get(reverse("release_audit", args=["covid", 1])))

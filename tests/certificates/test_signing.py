@@ -11,6 +11,7 @@ from pypdf import PdfReader
 
 from annotations.agreement.services.figures import figures_of
 from annotations.certificates.events import RELEASE_SIGNED
+from annotations.certificates.selectors.people import readers_of
 from annotations.certificates.services.drafting import Terms
 from annotations.certificates.services.keys import newest_key, signer
 from annotations.certificates.services.signing import certify, content_of, prospect, sign
@@ -22,7 +23,17 @@ from annotations.domain.agreement import Unit
 from annotations.domain.certifying.pdf import render
 from annotations.domain.certifying.signatures import fingerprint_of, open_certificate, signed_pdf
 from annotations.domain.certifying.verifying import State
-from annotations.models import Certificate, Event, LeakFinding, NoteMetadata, Release, ReleasedNote, Review, SigningKey
+from annotations.models import (
+    Certificate,
+    Event,
+    Import,
+    LeakFinding,
+    NoteMetadata,
+    Release,
+    ReleasedNote,
+    Review,
+    SigningKey,
+)
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.services import deciding
 from annotations.release.services.certifying import CERTIFIERS
@@ -133,6 +144,24 @@ def test_measures_of_other_features_are_quoted(released):
     assert found["agreement"]["annotators"] == 2 and found["agreement"]["alpha"] is not None
     readers = {(row["name"], row["what"]): row["notes"] for row in part["governance"]["readers"]}
     assert readers["rev", "reviewed the notes"] == 2 and readers["ben", "annotated the notes"] == 2
+
+
+def test_imported_work_is_named_as_imported(released):
+    """An archive's people have accounts of their own, and sets from files name the import."""
+    marked = make.make_user("ben (imported)")
+    first, second = released.notes
+    for note, person, run in ((first, marked, None), (second, released.ben, 1)):
+        made = make.make_set(note, person, [(0, 11, "PATIENT")], submitted=True)
+        made.imported_by = run and Import.objects.create(project=released.project, format="text")
+        made.save()
+    Review.objects.create(
+        document=first, author=make.make_author(released.project, kind="run", name="r"), finished_by=marked
+    )
+    rows = {(row["name"], row["what"]): row["notes"] for row in readers_of(released.release, {})}
+    said = "annotated the notes, says an imported file"
+    assert rows["ben (imported)", said] == rows["ben", said] == 1
+    assert rows["ben (imported)", "reviewed the notes, says an imported file"] == 1
+    assert ("ben", "annotated the notes") not in rows
 
 
 def test_after_an_erasure_a_second_certificate_says_so(released):

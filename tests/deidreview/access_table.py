@@ -335,6 +335,8 @@ TABLE: dict[str, dict[str, str]] = {
     "archive_file": {"GET": MANAGERS, "POST": EVERYONE_405},
     "archive_import": {"GET": "302 403 403 403 403 200 200 200", "POST": "302 403 403 403 403 422 422 422"},
     # The upload is no archive: redirects to the project, with the reason.
+    # An archive brought nobody's work.
+    "archive_claim": {"GET": NOBODY, "POST": NOBODY},
     "archive_confirm": {"GET": done(MANAGERS), "POST": done(MANAGERS)},
 
     "certificate_verify": {"GET": SIGNED_IN, "POST": done(SIGNED_IN, 422)},

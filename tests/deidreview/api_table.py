@@ -256,6 +256,8 @@ TABLE: dict[str, Row] = {
     "stage_archive_import": Row("401 403 403 403 403 422 422 422", files={"a.zip": b"no"}, upload="archive"),
     "read_archive_import": Row(MANAGERS).answers(422),
     "confirm_archive_import": Row(MANAGERS).answers(409),
+    # An archive brought nobody's work.
+    "claim_imported_work": Row(MEMBERS).answers(404),
     # Review
     "list_reviews": Row(REVIEWERS),
     "next_review": Row(REVIEWERS),

@@ -40,6 +40,6 @@ def say_imported(result: dict[str, Any]) -> str:
     """What `import_from` did, in sentences."""
     return (
         f"Imported project {result['project']}: {result['notes']:,} notes, {result['sets']:,} annotation sets, "
-        f"{result['spans']:,} spans. People: {result['people']:,}, of whom {result['accounts']:,} got a new, "
-        "inactive account."
+        f"{result['spans']:,} spans. People: {result['people']:,}; their work is marked as imported, and nobody became "
+        "a member. Add members with add_member."
     )

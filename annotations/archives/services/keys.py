@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
+from annotations.core.authors import IMPORTED
 from annotations.models import (
     AnnotationSet,
     Author,
@@ -62,7 +63,8 @@ class Keys:
 
     def know_authors(self) -> None:
         rows = Author.objects.filter(project=self.project).values_list("kind", "name", "pk")
-        self._authors = {(kind, name): pk for kind, name, pk in rows}
+        people = Author.Kind.ANNOTATOR
+        self._authors = {(kind, name.removesuffix(IMPORTED) if kind == people else name): pk for kind, name, pk in rows}
 
     def begin(self, notes: Iterable[str]) -> None:
         """Look up the notes of the next batch of rows, and forget the last batch."""

@@ -1,13 +1,17 @@
 """Names in place of primary keys: what the rows of a project are called in an archive.
 
 A person is a user name, a note its name, an author [kind, name], a label its code, a suggestion the author, bounds and
-label of its span, and a bulk act or a majority vote its number in the project.
+label of its span, and a bulk act or a majority vote its number in the project. People who were imported have their
+names without the mark, unless somebody who works here has the same name.
 """
 
 from collections.abc import Iterable
 from typing import Any
 
-from annotations.models import AnnotationSet, Author, BulkAct, Comment, Label, MajorityAct, Project, Span, User
+from django.db.models import Q
+
+from annotations.core.authors import IMPORTED
+from annotations.models import AnnotationSet, Author, BulkAct, Comment, Event, Label, MajorityAct, Project, Span, User
 
 
 class Names:
@@ -18,8 +22,14 @@ class Names:
 
     def __init__(self, project: Project, using: str) -> None:
         self.using = using
-        authors = Author.objects.using(using).filter(project=project).order_by("pk")
-        self._authors = {pk: [kind, name] for pk, kind, name in authors.values_list("pk", "kind", "name")}
+        authors = Author.objects.using(using).filter(project=project).order_by("pk").values_list("pk", "kind", "name")
+        acts = Event.objects.using(using).filter(project_id=project.pk).order_by().values("actor")
+        here = User.objects.using(using).filter(Q(memberships__project=project) | Q(pk__in=acts))
+        people = [name for _pk, kind, name in authors if kind == Author.Kind.ANNOTATOR]
+        self._here = {name.lower() for name in [*here.values_list("username", flat=True), *people]}
+        self._authors = {
+            pk: [kind, self.plain(name) if kind == Author.Kind.ANNOTATOR else name] for pk, kind, name in authors
+        }
         labels = Label.objects.using(using).filter(label_set__project=project)
         self._labels = dict(labels.values_list("pk", "code"))
         self._bulk = _numbered(BulkAct.objects.using(using).filter(project=project).order_by("created_at", "pk"))
@@ -34,16 +44,25 @@ class Names:
         """The user names, by user id, of everybody who was named so far."""
         return self._people
 
+    def plain(self, name: str) -> str:
+        """The user name or name of an annotator in the archive."""
+        found = name.removesuffix(IMPORTED)
+        return name if found.lower() in self._here else found
+
     def person(self, pk: int | None) -> str | None:
         if pk is None:
             return None
         if pk not in self._people:
-            self._people[pk] = User.objects.using(self.using).values_list("username", flat=True).get(pk=pk)
+            name = User.objects.using(self.using).values_list("username", flat=True).get(pk=pk)
+            self._people[pk] = self.plain(name)
         return self._people[pk]
 
     def author(self, pk: int | None) -> list[str] | None:
         """None for no author, and for one that was deleted."""
         return None if pk is None else self._authors.get(pk)
+
+    def author_name(self, pk: int) -> str:
+        return self._authors[pk][1]
 
     def label(self, pk: int | None) -> str | None:
         return None if pk is None else self._labels.get(pk)

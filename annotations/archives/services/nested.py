@@ -1,6 +1,6 @@
 """JSON values of rows: provenance, attributes, decisions of adjudicators, rules of bulk acts, handovers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from annotations.archives.services.keys import Bad, Keys
 from annotations.archives.services.names import Names
 from annotations.core.attributes import stored
+from annotations.core.authors import IMPORTED
 from annotations.domain.attributes import AttributeDefError, as_data, attributes_of, definitions_of
 from annotations.domain.names import shown
 from annotations.domain.provenance import Backed, Doubt, Provenance, Refined, RunSays
@@ -35,6 +36,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "removal": (int,),
     "refined": (dict,),
 }
+_PEOPLE = {"annotator", "reviewer"}
 _NAMED = {"set", "suggestion", "annotators", "cause", "adjudication", "runs"}
 assert set(_TYPES) | _NAMED == set().union(*(kind.__annotations__ for kind in (Provenance, Backed, Doubt, Refined)))
 
@@ -60,6 +62,8 @@ def provenance_out(names: Names, value: Any) -> Any:
     if value is None:
         return None
     found = dict(value)
+    for key in found.keys() & {"from", "by"}:
+        found[key] = _of_person(key, found[key], names.plain)
     if "set" in found:
         found["set"] = names.set(found["set"])
     if "suggestion" in found:
@@ -83,7 +87,7 @@ def provenance_in(keys: Keys, value: Any) -> Any:
         if key in _TYPES:
             if type(part) not in _TYPES[key]:
                 raise Bad(_("has a value of the wrong type for “%(key)s”") % {"key": key})
-            found[key] = part
+            found[key] = _of_person(key, part, lambda name: name + IMPORTED)
         elif key not in _NAMED:
             raise Bad(_("has an unknown key"))
         elif key == "runs":
@@ -101,6 +105,14 @@ def provenance_in(keys: Keys, value: Any) -> Any:
         else:
             found[key] = str(keys.act("bulk", part))
     return found
+
+
+def _of_person(key: str, value: Any, named: Callable[[str], str]) -> Any:
+    """The value of a key of provenance with another name if it names a person: who decided, or annotator:NAME."""
+    if key == "by" and value:
+        return named(value)
+    kind, colon, name = value.partition(":") if key == "from" else ("", "", "")
+    return f"{kind}:{named(name)}" if colon and kind in _PEOPLE else value
 
 
 def _runs(value: Any) -> list[Any]:

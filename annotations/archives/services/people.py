@@ -1,22 +1,29 @@
-"""The people of an archive: which accounts here they stand for."""
+"""The people of an archive. Their work belongs to inactive accounts that are marked as imported.
+
+Nobody's own account gets work or a role by an import: otherwise whoever writes an archive could sign for colleagues.
+"""
 
 from typing import Any, NamedTuple
 
+from allauth.account.adapter import get_adapter
 from django.core.exceptions import ValidationError
 from django.db.models.functions import Lower
 from django.utils.translation import gettext as _
 
-from annotations.accounts.services.members import create_user
 from annotations.archives.services.keys import Bad
-from annotations.core.errors import ServiceError
-from annotations.models import Project, User
+from annotations.core.authors import IMPORTED
+from annotations.models import User
 
 # User names asked for in one query.
 BATCH = 500
+LONGEST = 150 - len(IMPORTED)
 
 
 class Person(NamedTuple):
-    """A person of the archive. `role` is empty for a person who is no member, `account` the user name here, if any."""
+    """A person of the archive. `role` is empty for a person who is no member.
+
+    `account`: the user name of an account here of the same name, if any. It gets nothing by the import.
+    """
 
     name: str
     role: str
@@ -27,8 +34,8 @@ class Person(NamedTuple):
 def name_of(row: dict[str, Any]) -> str:
     """The user name of a row of people.jsonl. Raises Bad."""
     name = row.get("name")
-    if not isinstance(name, str) or not name or set(row) != {"name", "member"}:
-        raise Bad(_("must have a user name as “name”, and “member”"))
+    if not isinstance(name, str) or not 0 < len(name) <= LONGEST or set(row) != {"name", "member"}:
+        raise Bad(_("must have a user name of at most %(most)s characters as “name”, and “member”") % {"most": LONGEST})
     return name
 
 
@@ -42,12 +49,16 @@ def accounts_here(names: list[str]) -> dict[str, User]:
     return found
 
 
-def make_account(name: str, project: Project) -> User:
-    """Make an inactive account without a password. An administrator can activate it. Raises Bad."""
+def make_account(name: str) -> User:
+    """Make the account that stands for a person of an archive: inactive, and without a password. Raises Bad."""
+    typed = name
+    while typed.endswith(IMPORTED):  # It was imported before.
+        typed = typed.removesuffix(IMPORTED)
     try:
-        user = create_user(username=name, created_in=project)
-    except (ServiceError, ValidationError):
+        get_adapter().clean_username(typed, shallow=True)
+    except ValidationError:
         raise Bad(_("has a user name that is not allowed here")) from None
-    user.is_active = False
-    user.save(update_fields=["is_active"])
+    user = User(username=name + IMPORTED, is_active=False)
+    user.set_unusable_password()
+    user.save()
     return user

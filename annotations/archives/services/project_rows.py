@@ -4,47 +4,50 @@ from datetime import datetime
 from itertools import islice
 from typing import NamedTuple
 
+from django.db.models import Value
+from django.db.models.functions import Concat
+
 from annotations.archives.services import tables
 from annotations.archives.services.people import accounts_here, make_account, name_of
 from annotations.archives.services.rows import Rows, at
+from annotations.core.authors import IMPORTED
 from annotations.domain.files.archives import ArchiveError
-from annotations.models import Author, Label, Membership, Project, Role
+from annotations.models import Author, Label, Project
 
 
 class People(NamedTuple):
-    """How many people an archive names, and how many of them got a new account."""
+    """How many people an archive names, and for how many of them an account was made."""
 
     people: int
     accounts: int
 
 
 def store_people(rows: Rows) -> People:
+    """Find or make the account that stands for each person. Nobody becomes a member; roles are only checked."""
     keys: dict[str, int] = {}
     accounts = 0
-    managers = set(Membership.objects.filter(project=rows.project).values_list("user_id", flat=True))
     for batch in rows.batches(tables.PEOPLE):
         names = [at(tables.PEOPLE, line, name_of, row) for line, row in batch]
-        here = accounts_here(names)
-        members = []
+        here = accounts_here([name + IMPORTED for name in names])
         for (line, row), name in zip(batch, names, strict=True):
             if name in keys:
                 raise ArchiveError("The user name is listed twice.", file=tables.PEOPLE, line=line)
-            user = here.get(name.lower())
-            if user is None:
-                user = at(tables.PEOPLE, line, make_account, name, rows.project)
+            marked = (name + IMPORTED).lower()
+            if marked not in here:
+                here[marked] = at(tables.PEOPLE, line, make_account, name)
                 accounts += 1
-                here[name.lower()] = user
-            keys[name] = user.pk
-            if row["member"] is None:
-                continue
-            values = rows.values(tables.PEOPLE, line, tables.MEMBER_COLUMNS, row["member"])
-            # Whoever imports the archive stays the manager of the project.
-            if user.pk not in managers:
-                own = {"user_id": user.pk, "project_id": rows.project.pk, "provided_by": ""}
-                members.append((line, {**own, **values}))
-        rows.insert(tables.PEOPLE, Membership, members)
+            keys[name] = here[marked].pk
+            if row["member"] is not None:
+                rows.values(tables.PEOPLE, line, tables.MEMBER_COLUMNS, row["member"])
     rows.keys.know_people(keys)
     return People(len(keys), accounts)
+
+
+def mark_authors(rows: Rows) -> None:
+    """Mark the annotators as imported, and find all authors by their names in the archive."""
+    annotators = Author.objects.filter(project=rows.project, kind=Author.Kind.ANNOTATOR)
+    annotators.update(name=Concat("name", Value(IMPORTED)))
+    rows.keys.know_authors()
 
 
 def store_project(rows: Rows) -> None:
@@ -60,8 +63,6 @@ def store_project(rows: Rows) -> None:
     times = {"created_at", "archived_at"}
     values |= {name: datetime.fromisoformat(row[name]) if row.get(name) else None for name in times}
     rows.guarded(tables.PROJECT, [line], lambda: Project.objects.filter(pk=rows.project.pk).update(**values))
-    if not Membership.objects.filter(project=rows.project, role=Role.MANAGER, active=True).exists():
-        raise ArchiveError("A project needs at least one active manager.", file=tables.PEOPLE)
 
 
 def merge_labels(rows: Rows) -> None:

@@ -7,6 +7,7 @@ from django.db import connection, transaction
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
+from annotations.accounts.services.members import add_member
 from annotations.archives.events import ARCHIVE_IMPORTED
 from annotations.archives.services import tables
 from annotations.archives.services.joining import (
@@ -19,6 +20,7 @@ from annotations.archives.services.looking import named, said
 from annotations.archives.services.note_rows import store_notes, store_sets
 from annotations.archives.services.project_rows import (
     check_codes,
+    mark_authors,
     merge_labels,
     merge_runs,
     store_people,
@@ -29,7 +31,7 @@ from annotations.archives.services.tables import Table
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
 from annotations.domain.files.archives import ArchiveError, ArchiveReader
-from annotations.models import Author, Document, Label, LabelSet, Project, User
+from annotations.models import Author, Document, Label, LabelSet, Project, Role, User
 
 
 class Imported(NamedTuple):
@@ -42,7 +44,10 @@ class Imported(NamedTuple):
 
 
 def import_archive(*, file: IO[bytes], slug: str = "", actor: User | None = None) -> Imported:
-    """Make a new project from an archive; its short name is `slug`, or that of the archive. Raises ServiceError."""
+    """Make a new project from an archive; its short name is `slug`, or that of the archive. Raises ServiceError.
+
+    Its only member is `actor`, as a manager. Without one it has no member.
+    """
     with said(), ArchiveReader(file, tables.NAMES) as archive:
         _verify(archive, silent)
         own, name = named(archive)
@@ -57,6 +62,8 @@ def import_archive(*, file: IO[bytes], slug: str = "", actor: User | None = None
                     code="exists",
                 )
             project = Project.objects.create(slug=chosen, name=name, created_by=actor)
+            if actor is not None:
+                add_member(project=project, user=actor, role=Role.MANAGER, actor=actor)
             return _everything(Rows(archive, project), actor)
 
 
@@ -94,7 +101,7 @@ def _everything(rows: Rows, actor: User | None) -> Imported:
         if table is tables.MAPPED:
             check_codes(rows)
         if table is tables.AUTHORS:
-            rows.keys.know_authors()
+            mark_authors(rows)
             merge_runs(rows)
     notes = store_notes(rows)
     sets, spans = store_sets(rows)

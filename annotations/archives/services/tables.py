@@ -238,6 +238,7 @@ AUTHORS = Table(
     "authors.jsonl", Author, "project",
     columns_of(Author, first=[], instead={
         "project_id": None,
+        "name": plain(_field(Author, "name"))._replace(path="pk", out=lambda names, pk: names.author_name(pk)),
         "user_id": person_column("user_id", null=True),
         "merged_from": Column("merged_from", "merged_from", "", _merged_runs, _runs_or_none),
     }),

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotations.archives.forms import ArchiveForm
+from annotations.archives.services.claiming import claim, imported_self
 from annotations.archives.services.staging import (
     ready_archives,
     stage_archive,
@@ -82,7 +83,7 @@ def archive_import(request: Request) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def archive_confirm(request: Request, slug: str, pk: int) -> HttpResponse:
-    """Which accounts the people of the archive get here; a POST confirms them and starts the import."""
+    """The people of the archive, and which accounts here have their names; a POST starts the import."""
     access = enter(request.user, slug, Can.MANAGE)
     stored = upload_of(access.project, pk)
     if stored is None:
@@ -99,3 +100,23 @@ def archive_confirm(request: Request, slug: str, pk: int) -> HttpResponse:
     return render(
         request, "archives/confirm.html", {"access": access, "stored": stored, "found": found, "counts": counts}
     )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def archive_claim(request: Request, slug: str) -> HttpResponse:
+    """What an archive brought under the person's user name; a POST takes it over."""
+    access = enter(request.user, slug)
+    author = imported_self(access.project, access.user)
+    if author is None:
+        raise Http404("No archive brought work under this user name.")
+    error = ""
+    if request.method == "POST":
+        try:
+            claim(project=access.project, user=access.user)
+        except ServiceError as refused:
+            error = str(refused)
+        else:
+            messages.success(request, _("The imported work is shown under your name now."))
+            return redirect("project", slug)
+    context = {"access": access, "sets": author.annotation_sets.count(), "error": error}
+    return render(request, "archives/claim.html", context, status=409 if error else 200)

@@ -6,7 +6,8 @@ from typing import Any
 from django.db.models import Count, QuerySet
 
 from annotations.audits.events import AUDIT_READ
-from annotations.core.events import NOTE_READ
+from annotations.core.authors import IMPORTED
+from annotations.core.events import ARCHIVE_WRITTEN, FILE_DOWNLOADED, NOTE_READ
 from annotations.domain.certifying.content import Reader
 from annotations.models import (
     Adjudication,
@@ -17,11 +18,17 @@ from annotations.models import (
     Release,
     ReleasedNote,
     Review,
+    StoredFile,
     User,
 )
+from annotations.transfer.events import NOTES_EXPORTED
 
 ANNOTATED, ADJUDICATED, REVIEWED = "annotated the notes", "adjudicated the notes", "reviewed the notes"
-OPENED, AUDITED = "opened the original notes", "audited released notes"
+READ, AUDITED = "saw text of the original notes", "audited released notes"
+IN_FILES = ", says an imported file"
+DOWNLOADED = "downloaded files that can hold the original notes"
+# Stored files without text of notes, and tables without it.
+_WITHOUT_TEXT = frozenset({StoredFile.Kind.MODEL, StoredFile.Kind.RELEASE, "agreement", "comments"})
 
 
 def name_of(user: User | None) -> str:
@@ -30,27 +37,40 @@ def name_of(user: User | None) -> str:
 
 
 def readers_of(release: Release, auditors: Mapping[int, int]) -> list[Reader]:
-    """People who annotated, adjudicated, reviewed, opened or audited notes of the release, with counts of notes.
+    """People who annotated, adjudicated, reviewed, saw or audited notes of the release, with counts of notes.
 
+    A file that somebody downloaded from the project can hold all of them.
     `auditors`: the notes that each read in the audit, by user id.
     """
     notes = ReleasedNote.objects.filter(release=release).order_by().values("document_id")
     sets = AnnotationSet.objects.filter(
         document_id__in=notes, author__kind=Author.Kind.ANNOTATOR, state=AnnotationSet.State.SUBMITTED
     )
+    own, files = sets.filter(imported_by=None), sets.exclude(imported_by=None)
     return [
-        *_named(ANNOTATED, _people(sets, "author__user")),
+        *_named(ANNOTATED, _people(own, "author__user")),
+        *_named(ANNOTATED + IN_FILES, _people(files, "author__user")),
         *_named(ADJUDICATED, _people(Adjudication.objects.filter(document_id__in=notes), "finished_by")),
         *_named(REVIEWED, _people(Review.objects.filter(document_id__in=notes), "finished_by")),
-        *_named(OPENED, _people(_opened(release, notes), "actor")),
+        *_named(READ, _people(_read(release, notes), "actor")),
+        *_named(DOWNLOADED, dict.fromkeys(_downloaders(release), release.notes_left)),
         *_named(AUDITED, auditors),
     ]
 
 
-def _opened(release: Release, notes: Any) -> "QuerySet[Event]":
-    """The events of opened originals. Who reads in an audit sees the released text."""
-    events = Event.objects.filter(project_id=release.project_id, verb=NOTE_READ, document_id__in=notes)
+def _read(release: Release, notes: Any) -> "QuerySet[Event]":
+    """The events of shown or downloaded originals. Who reads in an audit sees the released text."""
+    verbs = [NOTE_READ, FILE_DOWNLOADED]
+    events = Event.objects.filter(project_id=release.project_id, verb__in=verbs, document_id__in=notes)
     return events.exclude(pk__in=events.filter(data__what=AUDIT_READ).values("pk"))
+
+
+def _downloaders(release: Release) -> set[int]:
+    """Who exported notes of the project, or downloaded a file or table with text of notes."""
+    verbs = [FILE_DOWNLOADED, NOTES_EXPORTED, ARCHIVE_WRITTEN]
+    events = Event.objects.filter(project_id=release.project_id, verb__in=verbs, document_id=None).exclude(actor=None)
+    rows = events.order_by().values_list("actor_id", "data")
+    return {actor for actor, data in rows if not _WITHOUT_TEXT & {*data, data.get("kind")}}
 
 
 def _people(rows: "QuerySet[Any]", person: str) -> dict[int, int]:
@@ -62,7 +82,10 @@ def _people(rows: "QuerySet[Any]", person: str) -> dict[int, int]:
 def _named(what: str, counts: Mapping[int, int]) -> list[Reader]:
     users = User.objects.in_bulk(counts)
     rows = sorted((-number, name_of(users[pk])) for pk, number in counts.items() if pk in users)
-    return [Reader(name=name, what=what, notes=-number) for number, name in rows]
+    return [
+        Reader(name=name, what=what + IN_FILES if name.endswith(IMPORTED) else what, notes=-number)
+        for number, name in rows
+    ]
 
 
 def allowed_by(release: Release) -> list[str]:

@@ -63,7 +63,10 @@ class Note(Schema):
 
 
 class SetItem(Schema):
-    """An annotation set: its author, state, version (which counts its changes) and number of spans."""
+    """An annotation set: its author, state, version (which counts its changes) and number of spans.
+
+    `imported`: a file or an archive brought it, so what it says of its author is not checked.
+    """
 
     id: int
     author: str
@@ -72,12 +75,13 @@ class SetItem(Schema):
     version: int
     changed_at: datetime
     spans: int
+    imported: bool
 
     @classmethod
     def of(cls, one: SetSummary) -> Self:
         return cls(
             id=one.pk, author=one.name, kind=one.kind, state=one.state, version=one.version, changed_at=one.changed,
-            spans=one.spans,
+            spans=one.spans, imported=one.imported,
         )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.db.models import Count, QuerySet
 
+from annotations.core.authors import IMPORTED
 from annotations.core.hiding import shown
 from annotations.core.labels import LabelItem
 from annotations.core.spans import SpanItem
@@ -25,7 +26,7 @@ _ORDER = [
 
 @dataclass(frozen=True)
 class SetSummary:
-    """One annotation set of a note: author, state and number of spans."""
+    """One annotation set of a note: author, state and number of spans. `imported`: a file or an archive brought it."""
 
     pk: int
     name: str
@@ -36,6 +37,7 @@ class SetSummary:
     version: int
     changed: datetime
     spans: int
+    imported: bool
 
     @property
     def is_gold(self) -> bool:
@@ -70,6 +72,7 @@ def annotation_sets_of(sets: "QuerySet[AnnotationSet]") -> list[SetSummary]:
             version=row.version,
             changed=row.submitted_at or row.updated_at,
             spans=counts.get(row.pk, 0),
+            imported=row.imported_by_id is not None or row.author.name.endswith(IMPORTED),
         )
         for row in sets.select_related("author")
     ]

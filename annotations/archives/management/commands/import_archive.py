@@ -10,8 +10,8 @@ from annotations.models import User
 
 class Command(JourneyCommand):
     help = (
-        "Make a new project from an archive. People are matched with accounts by user name; others get an inactive "
-        "account without a password."
+        "Make a new project from an archive. The work of its people is marked as imported, and none of them becomes a "
+        "member. --by becomes the manager; without it, add one with add_member."
     )
     needs = Standing.CREATE_PROJECTS
 
