@@ -26,9 +26,10 @@ class RefiningConfig(AppConfig):
         from annotations.api import registry
         from annotations.core import navigation, offers, proposed_removals
         from annotations.core.access import Can
-        from annotations.core.hooks import notes_learned_from
+        from annotations.core.hooks import notes_learned_from, patient_erased
         from annotations.jobs.registry import JobKind, register
         from models_runtime.refining.selectors import removed
+        from models_runtime.refining.services.erasing import forget_reasons
 
         register(
             {
@@ -43,6 +44,7 @@ class RefiningConfig(AppConfig):
         )
         proposed_removals.register(removed)
         notes_learned_from.add(notes_learned)
+        patient_erased.add(forget_reasons)
         navigation.register(navigation.Entry("models", 60, _("Refinements"), "refinements", Can.MANAGE))
         offers.offer("runs.actions", "refining/offers/runs.html", position=10)
         offers.offer("injections.actions", "refining/offers/injections.html")

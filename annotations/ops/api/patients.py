@@ -72,7 +72,8 @@ class ModelElsewhere(Schema):
 class ErasedNotes(Schema):
     """What an erasure deletes, and what stays for a person to check.
 
-    `models` may have learned words of the notes. `hidden_models` are in projects of which the person is no member.
+    `models` may have learned words of the notes. `copies` are notes of other projects with the same texts.
+    `hidden_models` are in projects of which the person is no member.
     """
 
     notes: int
@@ -80,6 +81,7 @@ class ErasedNotes(Schema):
     gold_versions: int
     stored_files: int
     models: int
+    copies: int
     texts: list[FreeTextToCheck]
     models_elsewhere: list[ModelElsewhere]
     hidden_models: int

@@ -94,7 +94,13 @@ def _counted(project: Project, notes: QuerySet[Document]) -> Erasure:
         # Those of other projects that learned from this project's gold count too.
         "models": StoredFile.objects.filter(project=project, kind=StoredFile.Kind.MODEL).count()
         + len(weights_elsewhere(project)),
+        "copies": copies_of(notes).count(),
     }
+
+
+def copies_of(notes: QuerySet[Document]) -> QuerySet[Document]:
+    """The notes of other projects with the same text as one of these, for example in a copy of the whole project."""
+    return Document.objects.filter(sha256__in=notes.values("sha256")).exclude(project__in=notes.values("project"))
 
 
 Chosen = Callable[[], QuerySet[Document]]

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from annotations.models import Author, Project
 from annotations.ops.selectors.free_texts import FreeText
-from models_runtime.models import Judging, ReviewSkill, Run, TrainedModel
+from models_runtime.models import Judging, RefinedItem, ReviewSkill, Run, TrainedModel
 
 
 def free_texts(project: Project) -> Iterator[FreeText]:
@@ -20,6 +20,8 @@ def free_texts(project: Project) -> Iterator[FreeText]:
         yield FreeText(what, 1, reverse("run", args=[slug, run.pk]))
     if skills := ReviewSkill.objects.filter(project=project).count():
         yield FreeText(_("Guidance for agents, in all versions"), skills, reverse("skills", args=[slug]))
+    if reasons := RefinedItem.objects.filter(refinement__project=project).exclude(reason="").count():
+        yield FreeText(_("Reasons of refiners for their decisions"), reasons, reverse("refinements", args=[slug]))
     if models := TrainedModel.objects.filter(project=project).count():
         yield FreeText(_("Names of trained models"), models, reverse("models", args=[slug]))
     for model in TrainedModel.objects.filter(project=project, card__has_key="probe"):

@@ -49,6 +49,10 @@ class Command(JourneyCommand):
                 f"{result['models']} trained models may contain words of these notes. "
                 "Retire them to delete their weights, then train again."
             )
+        if result["copies"]:
+            lines.append(
+                f"{result['copies']} notes of other projects have the same text. Erase the patient there, too."
+            )
         if result["models_elsewhere"]:
             lines.append("Of these models, the following are in other projects, which trained on this project's gold:")
         lines += [f"  {one['model']} in {one['project']}: {one['url']}" for one in result["models_elsewhere"]]
