@@ -131,6 +131,9 @@ SHOP = {
     "b": "Born «12 Dec 1919|BIRTH_DATE_TIME», seen in 2019.\n",
     "c": "Born in 1919, seen in 2019, 94-year-old sister.\n",
     "d": "She is «90+|AGE», he «1,200 months|AGE».\n",
+    "e": "Born «12 Dec 1919|BIRTH_DATE_TIME».\n",  # another note of the patient tells the age
+    "f": "Seen in 2019.\n",
+    "g": "Born «12 Dec 1919|BIRTH_DATE_TIME».\n",
 }
 
 
@@ -138,7 +141,7 @@ def test_safe_harbor_with_labels_for_dates_of_birth_only(db, no_redis, tmp_path)
     """redactor-33 has labels for dates of birth and death only; the gate finds the others, and ages over 89."""
     project = new_project("shop", "redactor-33")
     for name, text in SHOP.items():
-        add_note(project, name, text, language="en")
+        add_note(project, name, text, language="en", patient_id="P-1" if name in "ef" else "")
     release = make_release(project, policy="safe-harbor")
     assert [text for text, *_about in strings_of(release)] == ["03/16/2025", "16 Mar 2025", "1919", "94-year-old"]
     release_command(
@@ -150,6 +153,9 @@ def test_safe_harbor_with_labels_for_dates_of_birth_only(db, no_redis, tmp_path)
         "b": "Born [BIRTH_DATE_TIME], seen in 2019.\n",
         "c": "Born in [AGE], seen in 2019, 90+-year-old sister.\n",
         "d": "She is 90+, he [AGE].\n",
+        "e": "Born [BIRTH_DATE_TIME].\n",
+        "f": "Seen in 2019.\n",
+        "g": "Born 1919.\n",
     }
     content = json.loads((tmp_path / "c.json").read_text())["certificate"]
     statuses = {row["letter"]: row["status"] for row in content["identifiability"]["identifiers"]}

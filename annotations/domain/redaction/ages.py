@@ -16,14 +16,6 @@ from annotations.domain.spans import Bounds
 _OLDEST: Final = 89
 _IMPOSSIBLE: Final = 130
 
-# With groups of three digits ("1,200", "1.200", "1 200") or a fraction.
-_FIGURES: Final = r"(?>[1-9][0-9]{0,2}(?:[.,'’ \u00a0\u202f][0-9]{3})+(?![0-9])|[0-9]+(?:[.,][0-9]+)?)"
-_THOUSANDS: Final = re.compile(r"[.,'’ \u00a0\u202f](?=[0-9]{3}(?![0-9]))")
-_NUMBER: Final = re.compile(
-    rf"(?<![0-9.,/])(?P<number>{_FIGURES})(?P<tail>['’]?s(?![^\W\d_])|[ ]?\+)?"
-    r"(?:[ \-]?(?P<unit>[^\W\d_]+))?",
-    re.IGNORECASE,
-)
 _PER_YEAR: Final = {
     12: "mo mos month months mes meses mese mesi",
     52: "wk wks week weeks sem semana semanas settimana settimane",
@@ -31,6 +23,18 @@ _PER_YEAR: Final = {
     8760: "hour hours hora horas ora ore",
 }
 _UNITS: Final = {unit: count for count, units in _PER_YEAR.items() for unit in units.split()}
+_SHORTER: Final = "|".join(sorted(_UNITS, key=len, reverse=True))
+# With groups of three digits ("1,200", "1.200", before a unit also "1 200") or a fraction.
+_FIGURES: Final = (
+    rf"(?>[1-9][0-9]{{0,2}}(?:[ \u00a0\u202f][0-9]{{3}})+(?=[ \-]?(?:{_SHORTER})(?![^\W\d_]))"
+    r"|[1-9][0-9]{0,2}(?:[.,'’][0-9]{3})+(?![0-9])|[0-9]+(?:[.,][0-9]+)?)"
+)
+_THOUSANDS: Final = re.compile(r"[.,'’ \u00a0\u202f](?=[0-9]{3}(?![0-9]))")
+_NUMBER: Final = re.compile(
+    rf"(?<![0-9.,/])(?P<number>{_FIGURES})(?P<tail>['’]?s(?![^\W\d_])|[ ]?\+)?"
+    r"(?:[ \-]?(?P<unit>[^\W\d_]+))?",
+    re.IGNORECASE,
+)
 
 _ONES_EN: Final = "one|two|three|four|five|six|seven|eight|nine"
 _TENS_EN: Final = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
@@ -128,25 +132,34 @@ def _value(number: str) -> float:
     return float(whole.replace(",", "."))
 
 
-_SHORTER: Final = "|".join(sorted(_UNITS, key=len, reverse=True))
-_AGES: Final = re.compile(
-    # Before a word: "94-year-old", "94 yo", "94 años", "1,200 months";
-    rf"(?<![0-9.,/])(?P<before>{_FIGURES})[ ]?\+?[ \-]?(?:"
-    r"(?:years?|yrs?|y)[ \-]?(?:old|of[ ]age)|y/?o|y\.o|años|anni|(?P<unit>" + _SHORTER + r"))(?![^\W\d_])"
-    # or after a word: "aged 94", "Age: 94", "edad 94", "età di 94", "in her 90s"
-    r"|\b(?:aged?|edad|età|in[ ](?:his|her|their)(?:[ ](?:early|mid|late))?)\b[ ]?(?:[:=]|of\b|is\b|de\b|di\b)?[ ]?"
-    rf"(?P<after>{_FIGURES})(?:['’]?s)?(?![^\W\d_]|[0-9/%]|[ \-]?(?:{_SHORTER})(?![^\W\d_]))"
-    r"|\b(?:nonagenari\w{1,3}|centenari\w{1,3}|novant\w{0,10}enn[ei]|(?:ninety|noventa)(?:[ \-]+(?:y[ ])?\w{2,6})?"
+_NUMBERS: Final = re.compile(_FIGURES, re.IGNORECASE)
+# What stands after the number of an age, "94-year-old", "94 yo", "94 años", "1,200 months", or before it, "aged 94",
+# "Age: 94", "edad 94", "età di 94", "in her 90s". Then no other unit follows.
+_UNIT_AFTER: Final = re.compile(
+    r"[ ]?\+?[ \-]?(?:(?:years?|yrs?|y)[ \-]?(?:old|of[ ]age)|y/?o|y\.o|años|anni|(?P<unit>"
+    + _SHORTER
+    + r"))(?![^\W\d_])",
+    re.IGNORECASE,
+)
+_AGED_BEFORE: Final = re.compile(
+    r"\b(?:aged?|edad|età|in[ ](?:his|her|their)(?:[ ](?:early|mid|late))?)\b[ ]?(?:[:=]|of\b|is\b|de\b|di\b)?[ ]?\Z",
+    re.IGNORECASE,
+)
+_END_AFTER: Final = re.compile(rf"(?:['’]?s)?(?![^\W\d_]|[/%]|[ \-]?(?:{_SHORTER})(?![^\W\d_]))", re.IGNORECASE)
+_BORN_BEFORE: Final = re.compile(
+    r"\b(?:born|birth|dob|b\.|nacid[oa]|naci[oó]|nacimiento|nat[oa]|nascita)(?![^\W\d_])"
+    r"(?:[^\d\n]|[0-9]{1,2}(?![0-9])){0,20}\Z",
+    re.IGNORECASE,
+)
+_BEFORE: Final = 36  # code points that these may have
+_IN_WORDS: Final = ("genari", "novant", "ninety", "noventa", "centenari")
+_WORDS_OVER: Final = re.compile(
+    r"\b(?:nonagenari\w{1,3}|centenari\w{1,3}|novant\w{0,10}enn[ei]|(?:ninety|noventa)(?:[ \-]+(?:y[ ])?\w{2,6})?"
     r"[ \-](?:years?[ \-]old|years[ ]of[ ]age|años))\b",
     re.IGNORECASE,
 )
-_BORN: Final = re.compile(
-    r"\b(?:born|birth|dob|b\.|nacid[oa]|naci[oó]|nacimiento|nat[oa]|nascita)(?![^\W\d_])(?:[^\d\n]|[0-9]{1,2}(?![0-9])){0,20}"
-    r"(?P<year>(?:18|19|20)[0-9]{2})(?![0-9]|[.,/\-][0-9])",
-    re.IGNORECASE,
-)
 _OR_MORE: Final = re.compile(r"[ ]?\+|[ ](?:or|o)[ ](?:older|over|more|m[aá]s|più)")
-_YEAR: Final = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9]|[.,][0-9]|[ ]?(?:[mkµ]?[gl]|mmol|kcal|cc|ui|iu)\b)")
+_YEAR: Final = re.compile(r"(?:19|20)[0-9]{2}(?<![0-9]{5})(?![0-9]|[.,][0-9]|[ ]?(?:[mkµ]?[gl]|mmol|kcal|cc|ui|iu)\b)")
 
 
 def latest_year(text: str) -> int | None:
@@ -159,12 +172,23 @@ def told_in(text: str, latest: int | None) -> Iterator[Bounds]:
 
     Bounds are in code points, end-exclusive. "90+" is no age over 89, but the group of all of them.
     """
-    for found in _AGES.finditer(text):
-        number = "before" if found["before"] else "after"
-        years = _value(found[number]) / _UNITS.get((found["unit"] or "").lower(), 1) if found[number] else _OLDEST + 1
-        grouped = found[number] == "90" and _OR_MORE.match(text, found.end(number))
-        if _OLDEST < years < _IMPOSSIBLE and not grouped:
-            yield found.span()
-    for found in _BORN.finditer(text):
-        if latest is not None and _OLDEST < latest - int(found["year"]) < _IMPOSSIBLE:
-            yield found.span("year")
+    for found in _NUMBERS.finditer(text):
+        start, end = found.span()
+        value = _value(found[0])
+        if value <= _OLDEST or text[max(0, start - 1) : start] in (*"/.,", *"0123456789"):
+            continue
+        before = text[max(0, start - _BEFORE) : start]
+        if latest is not None and found[0].isdigit() and _OLDEST < latest - value < _IMPOSSIBLE:
+            if _BORN_BEFORE.search(before):
+                yield start, end
+            continue
+        if value == _OLDEST + 1 and _OR_MORE.match(text, end):
+            continue
+        if unit := _UNIT_AFTER.match(text, end):
+            if _OLDEST < value / _UNITS.get((unit["unit"] or "").lower(), 1) < _IMPOSSIBLE:
+                yield start, unit.end()
+        elif value < _IMPOSSIBLE and (aged := _AGED_BEFORE.search(before)) and (rest := _END_AFTER.match(text, end)):
+            yield start - len(before) + aged.start(), rest.end()
+    folded = text.lower()
+    if any(word in folded for word in _IN_WORDS):
+        yield from (found.span() for found in _WORDS_OVER.finditer(text))

@@ -55,6 +55,10 @@ class Replacing(Protocol):
     def month_first(self) -> bool | None:
         """Whether dates in figures have the month first, as other dates tell; None if nothing tells it."""
 
+    @property
+    def latest_year(self) -> int | None:
+        """The latest year in figures in the notes of this patient, whether or not somebody labeled it."""
+
     def hashed(self, mention: Mention) -> str:
         """A keyed hash of the mention in a few hexadecimal digits, without the label.
 

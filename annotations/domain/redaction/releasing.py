@@ -22,7 +22,7 @@ def release_text(
     would be left over. Raises PolicyError for a label without a rule.
     """
     plans = planned(text, spans, policy)
-    note = InNote(text, [plan.mention for plan in plans], placeholder_of, replacing)
+    note = InNote([plan.mention for plan in plans], placeholder_of, replacing)
     parts: list[str] = []
     pieces: list[Piece] = []
     done = length = 0

@@ -26,6 +26,7 @@ class _Invented:
     language = "en"
     days = 48
     month_first = None
+    latest_year = None
 
     def hashed(self, mention: Mention) -> str:
         return hashlib.sha256(mention.text.encode()).hexdigest()[:16]

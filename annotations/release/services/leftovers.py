@@ -12,7 +12,7 @@ from annotations.domain.folding import words
 from annotations.domain.leaks.gate import ALLOWED, GENERIC, KEPT, Gate, Leak
 from annotations.domain.leaks.needles import PART_LETTERS, Needle
 from annotations.domain.leaks.shapes import full_dates, telephones
-from annotations.domain.redaction.ages import latest_year, told_in
+from annotations.domain.redaction.ages import told_in
 from annotations.domain.redaction.date_reading import is_ambiguous
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.offsets import piece_around, span_to_released
@@ -115,10 +115,10 @@ def shape_leaks(
     return leaks
 
 
-def age_leaks(text: str, released: Released, label: str, gate: Gate, exceptions: Counter[str]) -> list[Leak]:
-    """Ages over 89, and years of birth that tell one, outside of the pieces of a release of `text`."""
+def age_leaks(released: Released, latest: int | None, label: str, gate: Gate, exceptions: Counter[str]) -> list[Leak]:
+    """Ages over 89 outside of the pieces, and years of birth that tell one beside the patient's `latest` year."""
     leaks = []
-    for start, end in told_in(_outside(released), latest_year(text)):
+    for start, end in told_in(_outside(released), latest):
         needle = Needle(released.text[start:end], label, Kind.AGE, Origin.SHAPE)
         if gate.exception_of(needle) == ALLOWED:
             exceptions[ALLOWED] += 1

@@ -18,6 +18,7 @@ from annotations.domain.knowing.mention import Mention as KnownMention
 from annotations.domain.leaks.gate import Gate, Leak
 from annotations.domain.leaks.needles import Needle, needles_of
 from annotations.domain.leaks.prepared import Prepared as Sought
+from annotations.domain.redaction.ages import latest_year
 from annotations.domain.redaction.calendars import with_weekday
 from annotations.domain.redaction.dates import years
 from annotations.domain.redaction.kinds import Kind
@@ -221,6 +222,10 @@ class Preparer:
         surrogates = self._surrogates(everything, spans) if self.makes_surrogates else {}
         needles = self._needles(everything)
         sought: dict[tuple[object, str], Sought] = {}
+        latest: dict[object, int] = {}
+        for one in everything:
+            if year := latest_year(one.text):
+                latest[_whose(one)] = max(year, latest.get(_whose(one), year))
         known = self._finder.find([(note.patient, note.text) for note in notes])
         suggested = self._seeking.by_runs([note.pk for note in notes])
         searched = {note.pk: self._seeking.by_search(note.text, note.language) for note in everything}
@@ -233,12 +238,14 @@ class Preparer:
             sightings = self._sightings(mentions, by_rules, suggested[note.pk])
             order = self._date_order.month_first(note, everything)
             plan = partial(self._planned, note, spans[note.pk])
-            replacing = NoteReplacing(self._key, note, plan, surrogates, order)
+            replacing = NoteReplacing(self._key, note, plan, surrogates, order, latest.get(_whose(note)))
             released = release_text(note.text, spans[note.pk], self._masking, self._placeholder_of, replacing)
             whose = (_whose(note), note.language)
             if whose not in sought:
                 sought[whose] = self._gate(note.language).prepared(needles[_whose(note)])
-            prepared.append(self._prepared(note, unmarked(released), sought[whose], sightings, order))
+            prepared.append(
+                self._prepared(note, unmarked(released), sought[whose], sightings, order, latest.get(_whose(note)))
+            )
         return prepared
 
     def _require(self, codes: Iterable[str]) -> None:
@@ -360,6 +367,7 @@ class Preparer:
         needles: Sought,
         sightings: Mapping[LeakFinding.Origin, Sequence[Sighting]],
         month_first: bool | None,
+        latest: int | None,
     ) -> Prepared:
         gate, exceptions = self._gate(note.language), Counter[str]()
         found = []
@@ -371,7 +379,7 @@ class Preparer:
         leaks = with_longer(leaks, merged(known, shape_leaks(released, gate, self._label_of, self._kept, exceptions)))
         leaks = merged(merged(leaks, rules), runs)
         if label := self._policy.age_label:
-            leaks = with_longer(leaks, age_leaks(note.text, released, label, gate, exceptions))
+            leaks = with_longer(leaks, age_leaks(released, latest, label, gate, exceptions))
         if month_first is None and note.language not in DAY_FIRST:
             leaks = merged(leaks, ambiguous_dates(note.text, released.pieces))
         for leak in leaks:

@@ -60,8 +60,10 @@ class NoteReplacing:
         plans: Callable[[], Sequence[Planned]],
         surrogates: Surrogates,
         month_first: bool | None = None,
+        latest_year: int | None = None,
     ) -> None:
         self._key = key
+        self.latest_year = latest_year
         self.month_first = month_first
         self._note = note
         self._plans = plans

@@ -14,6 +14,7 @@ class Told:
     language: str = "en"
     days: int = 20
     month_first: bool | None = None
+    latest_year: int | None = None
     surrogates: dict[str, str] = field(default_factory=dict)
     numbers: dict[Bounds, int] = field(default_factory=dict)
 

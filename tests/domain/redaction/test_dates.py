@@ -180,7 +180,7 @@ def test_what_is_no_age_that_can_be_read_is_none(text: str) -> None:
 TOLD = [
     ("A 94-year-old, aged 95, in her 90s", ["94-year-old", "aged 95", "in her 90s"]),
     ("Age: 94; 101 y/o; 92 yo M; 1,200 months old", ["Age: 94", "101 y/o", "92 yo", "1,200 months"]),
-    ("age: 1 200 months", ["1 200 months"]),
+    ("age: 1 200 months", ["1 200 months"]), ("Age: 94 120/80", ["Age: 94"]),
     ("mujer de 94 años, edad: 95", ["94 años", "edad: 95"]),
     ("età 99, 96 anni, novantenne", ["età 99", "96 anni", "novantenne"]),
     ("a nonagenarian, ninety-four years old", ["nonagenarian", "ninety-four years old"]),

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotations.domain.redaction.ages import latest_year
 from annotations.domain.redaction.attributes import attributes_of_pieces
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.numbering import numbered
@@ -32,7 +33,8 @@ def policies() -> st.SearchStrategy[Policy]:
 
 def released(text: str, *marks: tuple[str, str], told: Told | None = None, **rules: Rule) -> Released:
     spans = [Span(text.index(quote), text.index(quote) + len(quote), label) for quote, label in marks]
-    return release_text(text, spans, Policy(rules), {label: f"[{label}]" for label in rules}, told or Told())
+    told = told or Told(latest_year=latest_year(text))
+    return release_text(text, spans, Policy(rules), {label: f"[{label}]" for label in rules}, told)
 
 
 def name(action: Action, numbered: bool = False) -> Rule:

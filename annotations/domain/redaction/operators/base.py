@@ -5,19 +5,15 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Protocol
 
-from annotations.domain.redaction.ages import latest_year
 from annotations.domain.redaction.dates import years
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.released import Mention, Replacing
 
 
 class InNote:
-    """What operators know: the note's text and mentions, the placeholders of labels, and what the caller provides."""
+    """What operators know about the note: its mentions, the placeholders of labels, and what the caller provides."""
 
-    def __init__(
-        self, text: str, mentions: Sequence[Mention], placeholder_of: Mapping[str, str], replacing: Replacing
-    ) -> None:
-        self._text = text
+    def __init__(self, mentions: Sequence[Mention], placeholder_of: Mapping[str, str], replacing: Replacing) -> None:
         self._mentions = mentions
         self.placeholder_of = placeholder_of
         self.replacing = replacing
@@ -39,8 +35,8 @@ class InNote:
 
     @cached_property
     def latest_year(self) -> int | None:
-        """The latest year that a date of the note, or any year in figures, names."""
-        named = latest_year(self._text)
+        """The latest year that a date of the note names, or a year in figures in a note of the patient."""
+        named = self.replacing.latest_year
         return max([year for _, year in self._years] + ([] if named is None else [named]), default=None)
 
 
