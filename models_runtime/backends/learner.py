@@ -14,6 +14,9 @@ from models_runtime.backends.self_labels import SelfLabeled
 # Predicted with an uploaded model, so that weights that crash the backend do so in the child process.
 SAMPLE: Final = "Name: Anna Bianchi\nNHC: 2748903. Ingreso: 12/03/2021.\nIl dott. Rossi, a Torino: 54 anni.\n" * 3
 
+REVISION: Final = 2
+"""Increase it when steps get other fields, so that checkpoints with older steps are no longer used."""
+
 Note = tuple[str, Sequence[Span]]
 
 
@@ -77,6 +80,8 @@ class StepFigures(TypedDict, total=False):
     """Figures of an epoch that its loss doesn't tell: see Step."""
 
     f1: float | None
+    recall: float | None
+    precision: float | None
     tokens: TokenFigures | None
     pieces: TokenFigures | None
     held_out_loss: float | None
@@ -87,11 +92,12 @@ class StepFigures(TypedDict, total=False):
 class Step:
     """One of `most` iterations: its loss, and the F1 of exact spans on the held-out notes, if it was computed.
 
+    `recall`, `precision`: of the characters of held-out notes (of the CRF: tokens), whatever the labels.
+
     `held_out_loss`: the loss of a language model on the held-out notes, in nats per predicted unit (character, token,
     masked piece). `probe`: what a masked language model fills in. A step with the iteration 0 has both from before the
     training.
     `adapting`: an epoch of language pre-training, before any label is learned. These epochs are counted separately.
-    `again`: an iteration that repeats an earlier one, up to the chosen iteration; it is only counted.
     `tokens`, `pieces`: figures of tokens and of sub-words on the held-out notes.
     """
 
@@ -99,8 +105,9 @@ class Step:
     most: int
     loss: float
     f1: float | None = None
+    recall: float | None = None
+    precision: float | None = None
     adapting: bool = False
-    again: bool = False
     tokens: TokenFigures | None = None
     pieces: TokenFigures | None = None
     held_out_loss: float | None = None
@@ -128,10 +135,10 @@ class TrainingTask:
 
     `self_labeled`: notes without gold, with labels of models, for learners that can use them.
 
-    `choose`: let the held-out notes choose the iteration whose model is written, the one with the best F1 there;
-    without it, the last one's is written. `stop_after`: end after this many of the iterations, with the learning rates
-    of the whole training; 0 for all. `refit`: how many of the `notes` had chosen that number in an earlier training;
-    the file's card tells it.
+    `choose`: let the held-out notes choose the iteration (`best.chosen`). Its model is written by learners with
+    epochs; the CRF writes the last one's, as all learners do without `choose`. `stop_after`: end after this many of
+    the iterations, with the learning rates of the whole training; 0 for all. `refit`: how many of the `notes` had
+    chosen that number in an earlier training; the file's card tells it.
     """
 
     notes: Sequence[Note]
@@ -201,7 +208,7 @@ def task_key(task: TrainingTask, *more: str) -> str:
         ],
         *more,
     ]
-    whole = hashlib.sha256(json.dumps(parts, sort_keys=True).encode())
+    whole = hashlib.sha256(json.dumps([REVISION, *parts], sort_keys=True).encode())
     for text in task.unlabeled:
         whole.update(json.dumps(text).encode())
     return whole.hexdigest()

@@ -353,7 +353,10 @@ BATCHES = (
         "whole",
         least=1,
         most=1024,
-        help=_("The effective batch of one update. If empty, as many as have a set number of sub-words together."),
+        help=_(
+            "The effective batch of one update. If empty, as many as have a set number of sub-words together, fewer "
+            "in small trainings."
+        ),
     ),
     Setting(
         "accumulation",

@@ -27,9 +27,10 @@ class HeldOutLevel(TypedDict):
 class HeldOutScores(TypedDict):
     """Scores of a model on held-out notes: exact spans (also by label) and characters.
 
-    `tokens` are the scores of tokens at the same levels. `few_notes` is the interval of the F1 of exact spans on few
-    notes. `thresholds` are the figures without and at each masking threshold, for a model that gives probabilities.
-    Cards of older models lack all three.
+    `tokens` are the scores of tokens at the same levels. `rules_f1`: F1 of exact spans by label of the built-in rules
+    on the same notes; None for a label set that they don't know. `few_notes` is the interval of the F1 of exact spans
+    on few notes. `thresholds` are the figures without and at each masking threshold, for a model that gives
+    probabilities. Cards of older models lack all four.
     """
 
     notes: int
@@ -38,6 +39,7 @@ class HeldOutScores(TypedDict):
     tokens: NotRequired[list[HeldOutLevel]]
     labels: list[LabelRates]
     characters: RatesData
+    rules_f1: NotRequired[float | None]
     thresholds: NotRequired[list[OperatingPoint]]
 
 
@@ -159,6 +161,8 @@ class ModelCard(TypedDict, total=False):
     embeddings: list[EmbeddingData]
     # Figures by epoch: of held-out notes; `adapted_held_out` is the loss there after each epoch of `adapted`.
     epochs: list[EpochFigures]
+    # Recall and precision of marked characters (CRF: of tokens) of held-out notes after each iteration.
+    hold_out_masking: list[tuple[float, float]]
     adapted_held_out: list[float]
     # Of a masked language model, or of language pre-training: the loss on held-out notes before it, and its probe.
     held_out_before: float

@@ -32,6 +32,7 @@ from models_runtime.training.services.carrying import content_of
 from models_runtime.training.services.embeddings import language_models, missing_files
 from models_runtime.training.services.groups import group_of, start_group
 from models_runtime.training.services.model_cards import (
+    better_rules,
     erased_since,
     few_notes_of,
     headline,
@@ -125,6 +126,7 @@ def _model(request: Request, access: Access, row: TrainedModel, rename: RenameFo
         "status": status_of(row.job, access) if row.job else None,
         "trouble": trouble_of(row),
         "headline": headline(row.card),
+        "better_rules": better_rules(row.card),
         "few_notes": few_notes_of(row.card),
         "also": other_versions(row, access.user),
         "held_out_share": held_out_share(row.card),

@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("spacy")
 
+from models_runtime.backends.best import chosen
 from models_runtime.backends.bilstm_crf import training as bilstm
 from models_runtime.backends.files import card_of
 from models_runtime.backends.learner import Step, TrainingTask
@@ -57,10 +58,26 @@ def figures(monkeypatch):
         scored.append(FIGURES[number])
         return FIGURES[number]
 
-    for owner, name in ((bilstm._Training, "f1"), (stacked._Training, "f1"), (spacy._Training, "_f1")):
-        monkeypatch.setattr(owner, name, lambda self: after(len(scored)))
-    monkeypatch.setattr(held_out.HeldOut, "figures", lambda self: {"f1": after(len(scored))})
+    owners = (bilstm._Training, stacked._Training, spacy._Training, held_out.HeldOut)
+    for owner, name in zip(owners, ("figures", "figures", "_figures", "figures"), strict=True):
+        monkeypatch.setattr(owner, name, lambda self: {"f1": after(len(scored))})
     return scored
+
+
+@pytest.mark.parametrize(
+    ("masking", "best", "tolerant"),
+    [
+        ([(0.7, 0.95), (0.9, 0.92), (0.8, 0.99)], 2, 2),  # recall decides where precision is enough
+        ([(0.7, 0.95), (0.99, 0.5), (0.8, 0.91)], 3, 3),
+        ([(0.2, 0.5), (0.6, 0.6), (0.9, 0.1)], 2, 2),  # else F1
+        ([(0.7, 0.95), (0.804, 0.92), (0.8, 0.99)], 2, 3),  # the last one, if it is hardly worse
+        ([(0.8, 0.95), (0.8, 0.95)], 1, 2),
+        ([], 0, 0),
+    ],
+)
+def test_masking_chooses_the_iteration(masking, best, tolerant) -> None:
+    steps = [Step(at, 9, 0.0, 1 / at, recall, precision) for at, (recall, precision) in enumerate(masking, 1)]
+    assert (chosen(steps), chosen(steps, 0.005)) == (best, tolerant)
 
 
 @pytest.mark.parametrize("make", [bilstm_task, spacy_task, stacked_task, transformer_task])

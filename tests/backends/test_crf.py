@@ -10,6 +10,7 @@ import numpy as np
 import pycrfsuite
 import pytest
 
+from annotations.domain.tokens import covered
 from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.crf import CrfBackend, table
 from models_runtime.backends.crf import sums as summed
@@ -74,6 +75,29 @@ def test_a_note_longer_than_a_sequence_is_predicted_completely(loaded: CrfBacken
     features = Features(note, [])
     assert sum(len(features.of(*stretch)[0]) - 2 * AROUND for stretch in stretches) == len(note.tokens)
     assert loaded.predict([long])[0][-1].start > len(long) - 2 * len(line)
+
+
+def test_held_out_notes_are_measured_after_each_iteration(tmp_path: Path) -> None:
+    """Labels don't count, no iteration is run twice, and the model is the same as without held-out notes."""
+    notes, held_out = made_notes(12)[:6], made_notes(12)[6:]
+    steps: list[Step] = []
+    made = [
+        train(notes, tmp_path / name, label_set="meddocan", iterations=12, **options)
+        for name, options in (("plain", {}), ("measured", {"held_out": held_out, "report": steps.append}))
+    ]
+    assert made[0] == made[1]
+    steps = [step for step in steps if step.iteration]
+    assert [step.iteration for step in steps] == list(range(1, 13)) and all(step.recall is not None for step in steps)
+    right, found, gold = 0, 0, 0
+    for (text, spans), predicted in zip(
+        held_out, CrfBackend(str(tmp_path / "measured")).stream(text for text, _ in held_out), strict=True
+    ):
+        ours, theirs = (
+            {at for span in side for at in range(*covered(read(text).tokens, span.start, span.end))}
+            for side in (predicted, spans)
+        )
+        right, found, gold = right + len(ours & theirs), found + len(ours), gold + len(theirs)
+    assert (steps[-1].recall, steps[-1].precision) == pytest.approx((right / gold, right / found), abs=1e-4)
 
 
 def test_training_reports_and_stops_without_a_file(tmp_path: Path) -> None:

@@ -16,12 +16,15 @@ from annotations.core.errors import ServiceError
 from annotations.core.templatetags.coefficients import percent
 from annotations.domain.files import zips
 from annotations.domain.files.zips import MOST_ENTRIES
+from annotations.domain.spans import Span
 from annotations.jobs.runner import run as work
 from annotations.models import Event, Job, StoredFile
+from annotations.scores.selectors import LabelWords
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.files import unpack
 from models_runtime.core.registry import TRAINABLE
 from models_runtime.models import Run, TrainedModel
+from models_runtime.training.jobs.holding_out import rules_f1
 from models_runtime.training.services import trained as service
 from models_runtime.training.services.training import start_training
 from tests.domain.files.test_zips import archive as of_so_many
@@ -98,6 +101,25 @@ def test_few_held_out_notes_have_intervals(manager, model):
     model.card["scores"] = scores | {"notes": 20, "few_notes": None}
     model.save()
     assert not any("few notes" in html or 'class="interval"' in html for html in pages())
+
+
+def test_the_rules_are_measured_on_the_hold_out():
+    labels = LabelWords(["DATE"], {"DATE": "DATE"}, {}, {}, {})
+    notes = [("Seen on 12/03/2021.", [Span(8, 18, "DATE")]), ("Seen on 13/03/2021, bed 4.", [Span(24, 25, "DATE")])]
+    assert rules_f1("i2b2-2014", notes, labels) == 0.5 and rules_f1("own", notes, labels) is None
+
+
+@pytest.mark.parametrize(("rules", "told"), [(1.0, True), (0.0, False), (None, False)])
+def test_a_model_that_is_worse_than_the_rules_says_so(manager, model, rules, told):
+    scores = model.card["scores"]
+    assert scores["rules_f1"] is None  # The rules don't know the labels of this project.
+    scores["levels"][0]["micro"]["f1"] = None  # Nothing was found.
+    model.card["scores"] = scores | {"rules_f1": rules}
+    model.save()
+    out = io.StringIO()
+    call_command("models", "ward", "--json", stdout=out)
+    assert json.loads(out.getvalue())["models"][0]["better_rules"] == (rules if told else None)
+    assert ("the built-in rules are better" in check_page(manager.get(page("model", model.pk)))) == told
 
 
 def test_form_errors_are_shown_and_the_values_stay(manager):

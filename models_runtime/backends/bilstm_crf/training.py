@@ -16,16 +16,17 @@ import torch
 from annotations.domain.bio import encode_tokens
 from annotations.domain.spans import Bounds, Span
 from models_runtime.backends.augmenting.augmented import augmented
+from models_runtime.backends.best import span_figures
 from models_runtime.backends.bilstm_crf.characters import LANGUAGE_HYPERPARAMETERS, Characters, learn_characters
 from models_runtime.backends.bilstm_crf.encoding import Item, NoteEncoder, no_context, spans_of
 from models_runtime.backends.bilstm_crf.model import Card, Loaded, load_model, save_model
 from models_runtime.backends.bilstm_crf.network import BiLstmCrf, Shape, batch
 from models_runtime.backends.bilstm_crf.vocabulary import Vocabulary
 from models_runtime.backends.characters.model import load_model as load_characters
-from models_runtime.backends.learner import TrainingTask, labels_of, task_key
+from models_runtime.backends.learner import StepFigures, TrainingTask, labels_of, task_key
 from models_runtime.backends.neural.continuing import copy_network, copy_steps, shared_rows
 from models_runtime.backends.neural.device import Device, Placement, choose_device
-from models_runtime.backends.neural.epochs import f1, hyperparameters_of, run_epochs
+from models_runtime.backends.neural.epochs import hyperparameters_of, run_epochs
 from models_runtime.backends.neural.learning import Loop, Plan, seeded
 from models_runtime.backends.neural.tags import Tags
 from models_runtime.backends.notes.lexicon import learn as learn_words
@@ -80,7 +81,7 @@ def learn(task: TrainingTask, path: Path) -> str:
     rules = rules_for(task.label_set, used=task.settings.get("rules", True))
     encoder = NoteEncoder(rules, lexicon, hyper.grouped, context)
     training = _Training(task, hyper, encoder, Tags.of(labels), device, base, seed)
-    done = run_epochs(task, training.loop, training.orders, key, training.f1)
+    done = run_epochs(task, training.loop, training.orders, key, training.figures)
     card = Card(task.label_set, labels, name, rules.label_set, hyper.grouped, hyper.hidden, gold_notes, done)
     return save_model(path, card, training.network, training.vocabulary, lexicon, characters)
 
@@ -155,9 +156,9 @@ class _Training:
         weights = torch.tensor([self.weights[number] for number in numbers], device=self.device.name)
         return self.network.crf.loss(scores, shown["mask"], right.to(self.device.name), weights) / len(numbers)
 
-    def f1(self) -> float | None:
-        """F1 of exact spans on the held-out notes. It is only reported."""
-        return f1((self._predict(note, items), spans) for note, items, spans in self.held_out)
+    def figures(self) -> StepFigures:
+        """Figures of the held-out notes."""
+        return span_figures((self._predict(note, items), spans) for note, items, spans in self.held_out)
 
     def _predict(self, note: Note, items: Sequence[Item]) -> list[Span]:
         paths: list[list[int]] = []

@@ -8,7 +8,7 @@ import torch
 
 from models_runtime.backends.bilstm_crf.characters import TRAINING_BATCH, CharacterLearning, characters_for
 from models_runtime.backends.characters.model import Card, load_model, save_model
-from models_runtime.backends.learner import TrainingTask, task_key
+from models_runtime.backends.learner import StepFigures, TrainingTask, task_key
 from models_runtime.backends.neural.device import choose_device
 from models_runtime.backends.neural.epochs import hyperparameters_of, run_epochs
 from models_runtime.backends.neural.learning import seeded
@@ -52,6 +52,6 @@ def learn(task: TrainingTask, path: Path) -> str:
     )
     held_out = [text for text, _ in task.held_out]
     done = run_epochs(
-        task, learning.loop, learning.orders, key, lambda: None, held_out_loss=lambda: learning.mean_loss(held_out)
+        task, learning.loop, learning.orders, key, StepFigures, held_out_loss=lambda: learning.mean_loss(held_out)
     )
     return save_model(path, Card(task.label_set, (), name, characters.width, len(texts), done), characters)

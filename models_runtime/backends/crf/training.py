@@ -8,7 +8,6 @@ model.
 import ctypes
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from itertools import repeat
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +17,7 @@ import pycrfsuite
 from annotations.domain.bio import OUTSIDE, encode_tokens
 from annotations.domain.spans import Bounds, Span
 from models_runtime.backends.base import BackendError
+from models_runtime.backends.best import rounded
 from models_runtime.backends.crf.backend import CrfBackend
 from models_runtime.backends.crf.features import Features, families
 from models_runtime.backends.crf.model import MOST_STAGES, WEIGHTS, Card, load_model, save
@@ -40,8 +40,6 @@ UNSCALED: Final = ("ap",)
 # crfsuite's groups of sequences: those that it learns from, and those that it scores each iteration on.
 TRAINING: Final = 0
 HELD_OUT: Final = 1
-# The search for the best iteration ends after this many iterations without a better one.
-PATIENCE: Final = 20
 # crfsuite has no weights of sequences. With self-labeled notes, each gold note counts this often, and the penalties are
 # multiplied by the same number: the optimum is that of self-labeled notes with the weight WEIGHT.
 TIMES: Final = round(1 / WEIGHT)
@@ -65,13 +63,13 @@ def train(
 ) -> str:
     """Train on texts with their gold spans, write the model to `path` and return its sha256.
 
-    `unlabeled`: the project's other notes; the lexicon is learned from them too. `base`: the earlier model. Its labels
-    stay: spans with labels that these notes lack come from the earlier model. `held_out`: notes that choose the
-    iteration (see _Trainer.choose). `stop_after`: the iteration after which to end. `use_rules`: take the tags of the
-    rules as features. `gold_notes`: how many of the notes are no copies; 0 for all. `self_labeled`: notes with labels
-    of models, which count WEIGHT as much as gold notes. Deterministic: the same notes in the same order give the same
-    file. Raises BackendError (permanent) for notes without spans, an unknown algorithm, or a `base` with MOST_STAGES
-    stages.
+    `unlabeled`: the project's other notes; the lexicon is learned from them too. `base`: the earlier model. Its
+    labels stay: spans with labels that these notes lack come from the earlier model. `held_out`: notes that each
+    iteration is measured on; crfsuite writes the weights of the last one only. `stop_after`: the iteration after
+    which to end. `use_rules`: take the tags of the rules as features. `gold_notes`: how many of the notes are no
+    copies; 0 for all. `self_labeled`: notes with labels of models, which count WEIGHT as much as gold notes.
+    Deterministic: the same notes in the same order give the same file. Raises BackendError (permanent) for notes
+    without spans, an unknown algorithm, or a `base` with MOST_STAGES stages.
     """
     if algorithm not in ALGORITHMS:
         raise BackendError(
@@ -111,10 +109,7 @@ def train(
                 trainer.append(xseq, yseq, TRAINING)
     with tempfile.TemporaryDirectory() as folder:
         weights = Path(folder) / WEIGHTS
-        if held_out:
-            trainer.choose(str(weights))
-        else:
-            trainer.train(str(weights))
+        trainer.train(str(weights), HELD_OUT if held_out else -1)
         if algorithm in UNSCALED:
             weights.write_bytes(scaled(weights.read_bytes()))
         card = Card(label_set, labels, algorithm, rules.label_set, gold_notes or len(notes), trainer.done)
@@ -142,15 +137,13 @@ def _sequences(
         yield pycrfsuite.ItemSequence(rows.of(features.of(first, past), past - first)), tags[first:past]
 
 
-class _EnoughError(Exception):
-    """No better iteration was found for a while."""
-
-
-def _token_f1(scores: Mapping[str, Any]) -> float:
-    """Micro-averaged F1 of tags other than O, from crfsuite's counts by tag; 0 without any."""
-    counted = [score for tag, score in scores.items() if tag != OUTSIDE]
-    both = sum(score.model + score.ref for score in counted)
-    return 2 * sum(score.match for score in counted) / both if both else 0.0
+def _masking(scores: Mapping[str, Any]) -> tuple[float, float]:
+    """Recall and precision of labeled tokens, whatever their labels, from crfsuite's counts by tag."""
+    outside = scores.get(OUTSIDE)
+    labeled = [score for tag, score in scores.items() if tag != OUTSIDE]
+    gold, predicted = sum(score.ref for score in labeled), sum(score.model for score in labeled)
+    missed, wrong = (outside.model - outside.match, outside.ref - outside.match) if outside else (0, 0)
+    return 1 - missed / gold if gold else 1.0, 1 - wrong / predicted if predicted else 1.0
 
 
 class _Trainer(pycrfsuite.Trainer):  # type: ignore[misc]  # the class has no types
@@ -162,28 +155,11 @@ class _Trainer(pycrfsuite.Trainer):  # type: ignore[misc]  # the class has no ty
         self._report = report
         self._most = int(params["max_iterations"])
         self.done = 0
-        self._choosing = self._again = False
-        self._best, self._best_f1 = 0, -1.0
 
     def train(self, weights: str, holdout: int = -1) -> None:
         """Train, with the order of the notes (of the perceptron) as in a new process: it comes from C's `rand`."""
         ctypes.CDLL(None).srand(1)
         super().train(weights, holdout)
-
-    def choose(self, weights: str) -> None:
-        """Train, and write the weights after the iteration with the best token F1 on the group HELD_OUT.
-
-        The search ends after PATIENCE iterations without a better one. crfsuite only writes the weights of its last
-        iteration, so those up to the best one are repeated, with the same result.
-        """
-        self._choosing = True
-        with suppress(_EnoughError):
-            self.train(weights, holdout=HELD_OUT)
-        best, self._choosing = self._best, False
-        if best and best < self.done:
-            self._most, self._again = best, True
-            self.set("max_iterations", best)
-            self.train(weights, holdout=HELD_OUT)
 
     def on_start(self, log: str) -> None:
         pass
@@ -202,13 +178,9 @@ class _Trainer(pycrfsuite.Trainer):  # type: ignore[misc]  # the class has no ty
 
     def on_iteration(self, log: str, info: dict[str, Any]) -> None:
         self.done = int(info["num"])
-        self._report(Step(self.done, self._most, float(info.get("loss", 0.0)), again=self._again))
-        if self._choosing:
-            f1 = _token_f1(info["scores"])
-            if f1 > self._best_f1:
-                self._best, self._best_f1 = self.done, f1
-            elif self.done - self._best >= PATIENCE:
-                raise _EnoughError
+        recall, precision = _masking(info["scores"]) if info.get("scores") else (None, None)
+        loss = float(info.get("loss", 0.0))
+        self._report(Step(self.done, self._most, loss, recall=rounded(recall), precision=rounded(precision)))
 
     def on_optimization_end(self, log: str) -> None:
         pass

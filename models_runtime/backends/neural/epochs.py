@@ -1,12 +1,11 @@
 """Train from the first epoch to the last: report steps, write checkpoints, and continue after a kill."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
-from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.best import BestEpoch
+from models_runtime.backends.best import BestEpoch, chosen
 from models_runtime.backends.learner import Step, StepFigures, TrainingTask
 from models_runtime.backends.neural.learning import Loop
 
@@ -18,7 +17,7 @@ def run_epochs(
     loop: Loop,
     orders: Sequence[Sequence[Sequence[int]]],
     key: str,
-    score: Callable[[], float | StepFigures | None],
+    score: Callable[[], StepFigures],
     *,
     keep_last: bool = False,
     held_out_loss: Callable[[], float | None] = lambda: None,
@@ -28,13 +27,13 @@ def run_epochs(
     """Train on `orders` (the batches of each epoch), or until the task should stop. Returns the number of epochs.
 
     After each epoch, the state is written to the task's checkpoint under `key`; a later attempt with the same key
-    continues from it. `score` computes the F1 on the held-out notes, or more figures; they are only reported.
+    continues from it. `score` computes figures of the held-out notes.
     `keep_last`: write a checkpoint after the last epoch too, because another phase follows. `held_out_loss` computes
     the loss on the held-out notes. `more` is called with the steps so far before each epoch; False ends the training.
     `keep` is called with the number of each epoch that others follow, before its checkpoint is written.
 
-    If the task chooses, the network gets the weights after the epoch with the best F1 on the held-out notes, and the
-    number of that epoch is returned.
+    If the task chooses, the network gets the weights after the epoch that the held-out notes choose, and the number of
+    that epoch is returned.
     """
     steps = _earlier(task, loop, key)
     for step in steps:
@@ -45,8 +44,7 @@ def run_epochs(
         if not more(steps):
             break
         losses = list(loop.epoch(orders[number]))
-        mean, outside, found = sum(losses) / len(losses), held_out_loss(), score()
-        figures = found if isinstance(found, dict) else StepFigures(f1=found)
+        mean, outside, figures = sum(losses) / len(losses), held_out_loss(), score()
         if outside is not None:
             figures["held_out_loss"] = round(outside, 6)
         steps.append(Step(len(steps) + 1, len(orders), round(mean, 6), **figures))
@@ -62,7 +60,7 @@ def run_epochs(
     if best is None:
         return len(steps)
     loop.put_weights(best.content(steps))
-    return best.of(steps)
+    return chosen(steps)
 
 
 def adapt(
@@ -70,7 +68,7 @@ def adapt(
     loop: Loop,
     orders: Sequence[Sequence[Sequence[int]]],
     key: str,
-    score: Callable[[], float | StepFigures | None] = lambda: None,
+    score: Callable[[], StepFigures] = StepFigures,
 ) -> None:
     """Pre-train on the language of the notes, before any label. Its steps are reported as `adapting`; its checkpoint is
     next to the task's checkpoint. `score` as in run_epochs.
@@ -94,15 +92,6 @@ def _earlier(task: TrainingTask, loop: Loop, key: str) -> list[Step]:
         return [Step(**step) for step in loop.restore(task.checkpoint, key)]
     except ValueError:
         return []
-
-
-def f1(pairs: Iterable[tuple[Iterable[Span], Iterable[Span]]]) -> float | None:
-    """F1 of exact spans over pairs of found and gold spans; None without any span."""
-    right = predicted = gold = 0
-    for found, wanted in pairs:
-        ours, theirs = set(found), set(wanted)
-        right, predicted, gold = right + len(ours & theirs), predicted + len(ours), gold + len(theirs)
-    return round(2 * right / (predicted + gold), 4) if predicted + gold else None
 
 
 def hyperparameters_of(task: TrainingTask, by_name: dict[str, H]) -> tuple[str, H]:

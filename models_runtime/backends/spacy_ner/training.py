@@ -17,8 +17,8 @@ from thinc.api import Adam, Optimizer, fix_random_seed
 
 from models_runtime.backends.augmenting.augmented import augmented
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.best import BestEpoch
-from models_runtime.backends.learner import Step, TrainingTask, labels_of, task_key
+from models_runtime.backends.best import BestEpoch, chosen, span_figures
+from models_runtime.backends.learner import Step, StepFigures, TrainingTask, labels_of, task_key
 from models_runtime.backends.notes.lexicon import learn as learn_words
 from models_runtime.backends.notes.rule_tags import rules_for
 from models_runtime.backends.spacy_ner import checkpoint, weights
@@ -146,7 +146,7 @@ class _Training:
         if best is None:
             return last, self.progress.epochs
         steps = self.progress.steps
-        return weights.from_bytes(best.content(steps)), best.of(steps)
+        return weights.from_bytes(best.content(steps)), chosen(steps)
 
     def _epoch(self) -> bool:
         """Train one epoch. Returns False if the task should stop before its end."""
@@ -163,7 +163,7 @@ class _Training:
             self.progress.updates += 1
         self.progress.epochs += 1
         loss = round(float(losses[NER]) / max(self.tokens, 1), 6)
-        step = Step(number + 1, self.hyper.epochs, loss, self._f1())
+        step = Step(number + 1, self.hyper.epochs, loss, **self._figures())
         self.progress.steps.append(step)
         self.task.report(step)
         return True
@@ -177,17 +177,12 @@ class _Training:
         assert averages is not None
         return weights.numbers(self.ner, lambda node, name: averages[(node.id, name)])
 
-    def _f1(self) -> float | None:
-        """F1 of exact spans on the held-out notes, with the averaged weights. It is only reported."""
-        if not self.held_out:
-            return None
-        right = predicted = gold = 0
+    def _figures(self) -> StepFigures:
+        """Figures of the held-out notes, with the averaged weights."""
         with self.nlp.use_params(self.optimizer.averages):
-            for cut, spans in self.held_out:
-                found = set(cut.spans(entities(self.ner, cut.documents(self.nlp)), ""))
-                right, predicted = right + len(found & set(spans)), predicted + len(found)
-                gold += len(set(spans))
-        return round(2 * right / (predicted + gold), 4) if predicted + gold else None
+            return span_figures(
+                (cut.spans(entities(self.ner, cut.documents(self.nlp)), ""), spans) for cut, spans in self.held_out
+            )
 
 
 def _batches(examples: Sequence[Example], most: int) -> Iterator[list[Example]]:

@@ -11,14 +11,15 @@ import torch
 from annotations.domain.bio import encode_tokens
 from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError
+from models_runtime.backends.best import span_figures
 from models_runtime.backends.bilstm_crf.encoding import spans_of
 from models_runtime.backends.characters.model import load_model as load_characters
 from models_runtime.backends.files import digest
 from models_runtime.backends.learner import Note as LabeledNote
-from models_runtime.backends.learner import Step, TrainingTask, labels_of, task_key
+from models_runtime.backends.learner import Step, StepFigures, TrainingTask, labels_of, task_key
 from models_runtime.backends.neural.continuing import copy_network, copy_steps, shared_rows
 from models_runtime.backends.neural.device import Device, Placement, choose_device
-from models_runtime.backends.neural.epochs import f1, hyperparameters_of, run_epochs
+from models_runtime.backends.neural.epochs import hyperparameters_of, run_epochs
 from models_runtime.backends.neural.learning import seeded
 from models_runtime.backends.neural.tags import Tags
 from models_runtime.backends.notes.grouping import groups
@@ -103,7 +104,7 @@ def learn(task: TrainingTask, path: Path) -> str:
         training.loop,
         training.orders,
         key,
-        training.f1,
+        training.figures,
         held_out_loss=training.held_out_loss if hyper.anneal == "held-out" else lambda: None,
         more=training.more,
     )
@@ -289,9 +290,9 @@ class _Training:
             count += len(items)
         return total / count if count else None
 
-    def f1(self) -> float | None:
-        """F1 of exact spans on the held-out notes. It is only reported."""
-        return f1((self._predict(note, items), spans) for note, items, _, spans in self._held_out)
+    def figures(self) -> StepFigures:
+        """Figures of the held-out notes."""
+        return span_figures((self._predict(note, items), spans) for note, items, _, spans in self._held_out)
 
     def _predict(self, note: Note, items: Sequence[_Item]) -> list[Span]:
         paths: list[list[int]] = []

@@ -1,21 +1,21 @@
 """Figures of a transformer on held-out notes, after each epoch (Salierno et al. 2024, section 6.2)."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from annotations.domain.agreement.units import Granularity
 from annotations.domain.scoring import Rates, Scorer
+from annotations.domain.scoring.covering import covered_characters
 from annotations.domain.scoring.rates import micro
 from annotations.domain.spans import Span
+from models_runtime.backends.best import rounded
 from models_runtime.backends.learner import Note, StepFigures, TokenFigures
 from models_runtime.backends.neural.device import Placement
 from models_runtime.backends.neural.learning import IGNORED
 from models_runtime.backends.token_classification.encoding import Encoded
 from models_runtime.backends.token_classification.tagger import Tagger
-
-DECIMALS: Final = 4
 
 PieceTargets = Callable[[Encoded, Sequence[Span]], Sequence[int] | None]
 """The target of each piece of a note, or None for a model that doesn't label every sub-word."""
@@ -35,16 +35,18 @@ class HeldOut:
         self._targets = targets
 
     def figures(self) -> StepFigures:
-        """The F1 of exact spans, and the figures of tokens and sub-words; empty without notes."""
+        """The F1 of exact spans, and the figures of characters, tokens and sub-words; empty without notes."""
         if not self._notes:
             return {}
         labels = {span.label for _, spans in self._notes for span in spans}.union(self._tagger.labels)
         scorer = Scorer(sorted(labels), {label: label for label in labels})
         pieces: list[tuple[Any, Any]] = []
+        characters = Rates(0, 0, 0, 0)
         texts = (text for text, _ in self._notes)
         found = self._tagger.scored(texts, self._placement)
         for (text, gold), (predicted, encoded, scores) in zip(self._notes, found, strict=True):
             scorer.add(text, gold, predicted)
+            characters += covered_characters(gold, predicted)
             right = self._targets(encoded, gold)
             if right is not None and len(right):
                 pieces.append((np.array(right), scores.argmax(axis=1)))
@@ -53,7 +55,9 @@ class HeldOut:
             micro(table.level(unit, Granularity.SUBCATEGORY).classes.values()) for unit in ("entity", "token")
         )
         return StepFigures(
-            f1=_rounded(spans.f1),
+            f1=rounded(spans.f1),
+            recall=rounded(characters.recall),
+            precision=rounded(characters.precision),
             tokens=_figures(table.accuracy, tokens),
             pieces=_of_pieces(pieces) if pieces else None,
         )
@@ -69,12 +73,8 @@ def _of_pieces(pieces: Sequence[tuple[Any, Any]]) -> TokenFigures:
 
 def _figures(accuracy: float | None, rates: Rates) -> TokenFigures:
     return TokenFigures(
-        accuracy=_rounded(accuracy),
-        precision=_rounded(rates.precision),
-        recall=_rounded(rates.recall),
-        f1=_rounded(rates.f1),
+        accuracy=rounded(accuracy),
+        precision=rounded(rates.precision),
+        recall=rounded(rates.recall),
+        f1=rounded(rates.f1),
     )
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, DECIMALS)

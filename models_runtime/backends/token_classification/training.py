@@ -37,13 +37,18 @@ SEED: Final = 7
 FIRST, EVERY, REST = "first", "every", "rest"
 """Which sub-words of a token count in the loss: the first one, all alike, or all but the first with less weight."""
 
+# With few notes, batches are smaller and epochs more, until there are so many updates.
+LEAST_UPDATES: Final = 400
+MOST_EPOCHS: Final = 100
+SMALLEST_BATCH: Final = 64
+
 # The target of a piece whose label only the held-out notes have.
 UNKNOWN: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Hyperparameters:
-    """Hyperparameters of an algorithm. `weighted`: use class weights. `batch`: pieces in a batch, with padding.
+    """Hyperparameters of an algorithm. `weighted`: use class weights. `batch`: pieces in a batch with padding, at most.
 
     `rest`: weight of the later sub-words of a token, if these count less.
     """
@@ -55,6 +60,10 @@ class Hyperparameters:
     warm_up: int = 500
     sub_words: str = FIRST
     rest: float = 0.25
+
+    def batch_for(self, pieces: int) -> int:
+        """Pieces in a batch: fewer for few notes, so that an epoch has enough updates."""
+        return min(self.batch, max(SMALLEST_BATCH, pieces * self.epochs // LEAST_UPDATES))
 
     @property
     def plan(self) -> Plan:
@@ -175,8 +184,10 @@ class _Training:
             self.items += [(window, encoded, right) for window in self.scorer.windows(encoded)]
         counts = self._counts()
         self.weights = class_weights(counts, len(tags)).to(self.device.name) if hyper.weighted else None
-        self.batching = Batching(hyper.batch).changed(task.settings)
-        self.orders = Orders(hyper.epochs, self._order)
+        pieces_in_all = sum(len(window) for window, _, _ in self.items)
+        self.batching = Batching(hyper.batch_for(pieces_in_all)).changed(task.settings)
+        often = min(MOST_EPOCHS, -(-LEAST_UPDATES // max(1, len(self._order(0)))))
+        self.orders = Orders(task.iterations or max(hyper.epochs, often), self._order)
         self.loop = Loop(
             self.network, self._loss, hyper.plan, self.device,
             steps=self.orders.steps, parts=self.batching.parts, weigh=self._weigh,

@@ -7,9 +7,11 @@ from annotations.domain.scoring.all_or_nothing import fully_masked
 from annotations.domain.scoring.covering import covered_characters
 from annotations.domain.scoring.operating import OperatingCurve
 from annotations.domain.spans import Span
+from annotations.jobs.registry import load
 from annotations.scores.selectors import LabelWords
-from models_runtime.backends.base import Backend
+from models_runtime.backends.base import Backend, BackendError
 from models_runtime.backends.marginals import ABOVE, GivesMarginals, is_added, spans_above
+from models_runtime.core.registry import BACKENDS
 from models_runtime.models.cards import HeldOutLevel, HeldOutScores
 
 OnNote = Callable[[int, Sequence[Span], Sequence[Span]], None]
@@ -59,6 +61,22 @@ def hold_out_scores(
     if isinstance(backend, GivesMarginals):
         scores["thresholds"] = curve.points()
     return scores
+
+
+def rules_f1(
+    label_set: str,
+    notes: Iterable[tuple[str, Sequence[Span]]],
+    words: LabelWords,
+    *,
+    tick: Callable[[], None] = lambda: None,
+) -> float | None:
+    """F1 of exact spans by label of the built-in rules on held-out notes; None for a label set that they don't know."""
+    try:
+        rules: Backend = load(BACKENDS["rules"].factory)(label_set=label_set)
+    except BackendError:
+        return None
+    scores = hold_out_scores(rules, notes, words, tick=tick)
+    return scores["levels"][0]["micro"]["f1"] if scores else None
 
 
 def _read(

@@ -34,7 +34,7 @@ from models_runtime.models import OF_MODEL, Calibration, TrainedModel
 from models_runtime.models.cards import ModelCard, Refit
 from models_runtime.training.jobs.cards import card_of, spans_of
 from models_runtime.training.jobs.checkpoints import checkpoint_of, forget, forget_stale
-from models_runtime.training.jobs.holding_out import hold_out_scores
+from models_runtime.training.jobs.holding_out import hold_out_scores, rules_f1
 from models_runtime.training.jobs.kept_models import Kept, kept_models, store_kept
 from models_runtime.training.jobs.options import loaded, options_of, unlabeled_texts, without_spans
 from models_runtime.training.jobs.self_training import SelfLabels, self_labels
@@ -186,7 +186,8 @@ def _refitted(
 
     `card`: that of the held-out model. Returns what changes in it.
     """
-    kind, most = trainable_kind(row.backend), card["iterations"]
+    kind = trainable_kind(row.backend)
+    most = card["iterations"] if kind.by_epoch else watch.chosen
     watch.begin_refit(most)
     options = options_of(row, sources[0].version)
     settings = {key: value for key, value in options["settings"].items() if key not in KEEPING}
@@ -225,7 +226,10 @@ def _scored(
         if index < len(own):
             held_out(index, found, gold)
 
-    scores = hold_out_scores(backend, _held_out(sources), label_words(row.project), tick=watch.scoring, on_note=count)
+    words = label_words(row.project)
+    scores = hold_out_scores(backend, _held_out(sources), words, tick=watch.scoring, on_note=count)
+    if scores is not None:
+        scores["rules_f1"] = rules_f1(row.project.label_set.key, _held_out(sources), words, tick=watch.scoring)
     return {"scores": scores}, held_out
 
 

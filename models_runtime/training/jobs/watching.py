@@ -8,11 +8,15 @@ from django.db import transaction
 
 from annotations.core.erasures import unerased
 from annotations.jobs.runner import Claim
+from models_runtime.backends.best import chosen
+from models_runtime.backends.learner import Step
 from models_runtime.models import TrainedModel
 from models_runtime.models.cards import EpochFigures, FilledMask, ModelCard
 
 # The number of steps to expect before the trainer reports the maximum.
 STEPS = 100
+# So much recall may the last iteration lack to be chosen: less is chance, and it is the one that was scored.
+TOLERANCE = 0.005
 # The losses are stored at most this often (seconds).
 WRITE_EVERY = 0.5
 
@@ -26,6 +30,8 @@ class Watch:
         self.hold_out: list[float] = []
         self.adapted: list[float] = []
         self.epochs: list[EpochFigures] = []
+        self.masking: list[tuple[float, float]] = []
+        self._steps: list[Step] = []
         self.adapted_held_out: list[float] = []
         self.held_out_losses: list[float] = []
         self.held_out_before: float | None = None
@@ -34,7 +40,6 @@ class Watch:
         # Losses of the refit; None before it.
         self.refit_losses: list[float] | None = None
         self._refits, self._refit_most, self._refit_adapted = bool(row.params.get("refit")), 0, 0
-        self._again = self._again_most = 0
         # Iterations of the first round of self-training, done and planned.
         self._first = self._first_most = 0
         self._adapt = int(row.params.get("adapt") or 0)
@@ -46,15 +51,17 @@ class Watch:
         """Receive a report; None is a sign of life. Return whether the training should end early."""
         if report is not None:
             self._language(report)
-        if report is not None and report["again"]:
-            self._again, self._again_most = int(report["iteration"]), int(report["most"])
-        elif report is not None and report["adapting"]:
+        if report is not None and report["adapting"]:
             self.adapted += [round(float(report["loss"]), 4)] if report["iteration"] else []
         elif report is not None:
             self._most = int(report["most"])
             if report["iteration"]:
                 self.losses.append(round(float(report["loss"]), 4))
                 self.hold_out += [report["f1"]] if report["f1"] is not None else []
+                recall, precision = report.get("recall"), report.get("precision")
+                if recall is not None and precision is not None:
+                    self.masking.append((recall, precision))
+                self._steps.append(Step(len(self.losses), self._most, 0.0, report["f1"], recall, precision))
                 if report.get("tokens") is not None:
                     self.epochs.append({"f1": report["f1"], "tokens": report["tokens"], "pieces": report["pieces"]})
         if report is None or time.monotonic() - self._written < WRITE_EVERY:
@@ -67,6 +74,11 @@ class Watch:
     def most(self) -> int:
         """The number of iterations that the trainer planned."""
         return self._most
+
+    @property
+    def chosen(self) -> int:
+        """The iteration that the held-out notes choose, for learners that can't return to an earlier one."""
+        return chosen(self._steps, TOLERANCE)
 
     def first_round(self, report: dict[str, Any] | None) -> bool:
         """Receive a report of the first round of self-training, which never ends early. It is only counted.
@@ -129,6 +141,8 @@ class Watch:
             card["adapted"] = self.adapted
         if self.epochs:
             card["epochs"] = self.epochs
+        if self.masking:
+            card["hold_out_masking"] = self.masking
         if self.adapted_held_out:
             card["adapted_held_out"] = self.adapted_held_out
         if self.held_out_losses:
@@ -156,8 +170,8 @@ class Watch:
             self.claim.progress(most, most + 1)
 
     def _report(self) -> None:
-        done = self._first + len(self.adapted) + len(self.losses) + self._again
-        most = self._first_most + self._adapt + self._most + self._again_most
+        done = self._first + len(self.adapted) + len(self.losses)
+        most = self._first_most + self._adapt + self._most
         if self.refit_losses is not None:
             first, again = done, self._adapt + self._refit_most
             done, most = first + self._refit_adapted + len(self.refit_losses), first + again

@@ -39,7 +39,7 @@ class Summary(TypedDict):
     of a `self_training` are not counted in `notes`. `random_split`: the seed of a hold-out that was drawn for this
     training; None for that of its gold version. `refit_elsewhere`: of an uploaded model, how many of its notes had
     chosen its iterations. `thresholds`: figures of the held-out notes at each masking threshold, empty for a model that
-    gives no probabilities.
+    gives no probabilities. `better_rules`: the F1 of the built-in rules on the hold-out, if the model's is lower.
     """
 
     model: str
@@ -60,6 +60,7 @@ class Summary(TypedDict):
     sha256: str | None
     seconds: float | None
     f1: float | None
+    better_rules: float | None
     few_notes: FewNotes | None
     character_recall: float | None
     perplexity: float | None
@@ -90,6 +91,13 @@ def headline(card: ModelCard) -> RatesData | None:
     """Return precision, recall, F1 and counts of exact spans by label on the hold-out, or None without a score."""
     scores = card.get("scores")
     return scores["levels"][0]["micro"] if scores else None
+
+
+def better_rules(card: ModelCard) -> float | None:
+    """Return the F1 of the built-in rules on the hold-out if the model's is lower, else None."""
+    scores, own = card.get("scores"), headline(card)
+    rules = scores.get("rules_f1") if scores else None
+    return rules if rules is not None and own is not None and (own["f1"] or 0.0) < rules else None
 
 
 def perplexity(card: ModelCard) -> float | None:
@@ -190,6 +198,7 @@ def summary(model: TrainedModel) -> Summary:
         "sha256": model.card.get("sha256"),
         "seconds": model.card.get("seconds"),
         "f1": levels["label"]["f1"] if scores else None,
+        "better_rules": better_rules(model.card),
         "few_notes": few_notes_of(model.card),
         "character_recall": scores["characters"]["recall"] if scores else None,
         "perplexity": perplexity(model.card) if model.backend in language_models() else None,

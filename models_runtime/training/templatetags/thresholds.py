@@ -1,4 +1,4 @@
-"""The plot of recall, precision and leak-free notes by masking threshold. The same figures are in a table."""
+"""Plots of recall and precision of masking: by threshold, with leak-free notes, and by iteration of a training."""
 
 from collections.abc import Sequence
 
@@ -14,6 +14,8 @@ register = template.Library()
 # The distance between two thresholds in CSS pixels, so that the plot fits its card. Every second one has room
 # for its name. Values have as many digits as in the table.
 STEP, NAMED, DIGITS = 21, 2, 4
+# The room for all iterations in CSS pixels, and how many of them have a name.
+ROOM, NAMES = 560, 10
 
 
 @register.simple_tag
@@ -30,3 +32,15 @@ def threshold_plot(points: Sequence[OperatingPoint], title: str) -> SafeString:
         for at, point in enumerate(points)
     ]
     return lines_plot(lines, title, _("Masking threshold"), _("Share"), names, STEP, DIGITS)
+
+
+@register.simple_tag
+def masking_plot(points: Sequence[tuple[float, float]], title: str) -> SafeString:
+    """Draw recall and precision on held-out notes after each iteration."""
+    lines = [
+        Line(_("Recall"), [recall for recall, _precision in points], main=True),
+        Line(_("Precision"), [precision for _recall, precision in points], dashed=True),
+    ]
+    every = -(-len(points) // NAMES)
+    names = ["" if at % every else str(at) for at in range(1, len(points) + 1)]
+    return lines_plot(lines, title, _("Iteration"), _("Share"), names, max(3, ROOM // len(points)), DIGITS)

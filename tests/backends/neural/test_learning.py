@@ -102,7 +102,7 @@ def attempt(
 
 
 def labels(*asked: Any) -> None:
-    run_epochs(*asked, lambda: 0.5)
+    run_epochs(*asked, lambda: {"f1": 0.5})
 
 
 @pytest.mark.parametrize("act", [labels, adapt])

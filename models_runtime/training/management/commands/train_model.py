@@ -153,6 +153,10 @@ def _line(result: dict[str, Any]) -> str:
     if result["f1"] is not None:
         f1 = with_interval(result["f1"], result["few_notes"])
         line += f" Hold-out: {f1}, characters found {result['character_recall']:.4f}."
+    if result["better_rules"] is not None:
+        line += (
+            f" The built-in rules are better there (F1 {result['better_rules']:.4f}): train on more notes, or use them."
+        )
     if result["random_split"] is not None and result["held_out"]:
         line += f" Notes held out at random with seed {result['random_split']}: {result['held_out']}."
     if (refit := result["refit"]) is not None:
