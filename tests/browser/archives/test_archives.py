@@ -24,6 +24,6 @@ def test_an_archive_is_uploaded_and_its_people_are_shown(transactional_db: None,
     page.get_by_label("Short name").fill("third")
     page.get_by_role("button", name="Upload archive").click()
     page.get_by_role("heading", name="Confirm the import").wait_for()
-    expect(page.get_by_role("row").filter(has_text="rosa").last).to_contain_text("new, inactive account")
+    expect(page.get_by_role("row").filter(has_text="rosa").last).to_contain_text("none of this name")
     assert page.url.startswith(live("project", "third"))
     assert fits(page)
