@@ -43,7 +43,10 @@ BACKENDS: dict[str, BackendKind] = {
     RULES_BACKEND: BackendKind(
         title=_("Rules"),
         factory="models_runtime.backends.rules.RulesBackend",
-        description=_("Patterns with validators, context words and gazetteers; Italian, Spanish, English. No weights."),
+        description=_(
+            "Patterns with validators, context words and gazetteers; Italian, Spanish, English. No weights. In notes in "
+            "other languages they find only contacts, dates in figures and numbers."
+        ),
     ),
     KNOWN: BackendKind(
         title=_("Known identifiers"),

@@ -91,6 +91,7 @@ REPEATED = [
     "paciente: calle", "dr. ", "dr. a ", "sra. a ", "maria ", "maria de la ", "calle a 1 ", "ab1234", "a1", "1a",
     "hospital ", "vive en a ", "hija ", "a. ", "burgos ", "1 a lane ", "AAAAAA00A00A000A", "IT00 0000 ", "ES00",
     "X0000000", "12.345.678", "123-45-", "0000 0000 ", "Rosa'", "Xulio'Ellen-",
+    "A.Th. ", "Aa-\n", "1\n", "5/XI/98 ", "12Dec", "a at a dot a dot ", "mr. aa aa. ",
 ]  # fmt: skip
 
 

@@ -30,6 +30,8 @@ TOKENS = [
     "a.a@", "www.",
     "http://", "://a", "dr. ", "Mr. ", "de ", "calle ", "tel ", "+3", "00", "n. ", "mario",
     "m a r i o ", "mar 1 ", "mar1", "12/iii/", "Gil ", "Sr. Gil ", "é", "ß", "\u0301", "漢", "٣", "🙂",
+    "A.Th. ", "Aa-\n", "12Dec", "5/XI/", "a at a dot ", "a dot ", "[at]", "Will Aa ", "in her 90s ", "1\n",
+    "Dr.\n", "tel 1\n", "Mr. Aa aa. ",
 ]  # fmt: skip
 
 

@@ -10,7 +10,14 @@ from models_runtime.backends.rules.phrases import LETTER, SMALL_LETTER, UP, afte
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 from models_runtime.backends.rules.states import ALL_GIVEN
 
-_NUMBERS: Final = either("numbers_es", "numbers_it", "numbers_en")
+# "ninety-two", "hundred and two"
+_COMPOUND: Final = (
+    r"(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)[ \-](?:one|two|three|four|five|six|seven|eight|nine)|"
+    r"hundred(?:[ ]and[ ](?:one|two|three|four|five|six|seven|eight|nine|ten))?|"
+    r"(?:treinta|cuarenta|cincuenta|sesenta|setenta|ochenta|noventa)[ ]y[ ](?:un[oa]?|dos|tres|cuatro|cinco|seis|siete|"
+    r"ocho|nueve)|novant(?:uno|adue|atré|aquattro|acinque|asei|asette|otto|anove)|cento|cien|ciento[ ][a-z]{2,6}"
+)
+_NUMBERS: Final = f"{_COMPOUND}|{either('numbers_es', 'numbers_it', 'numbers_en')}"
 _UNIT: Final = (
     r"(?:años?|anys?|meses|mes|semanas?|d[ií]as?|horas?|anni|anno|mesi|mese|settimane|giorni|giorno|aa\b|aa?\.|"
     r"years?|yrs?|months?|weeks?|days?)"
@@ -19,7 +26,7 @@ _UNITS_FIELD: Final = r"años?|meses|mes|d[ií]as?|semanas?|horas?|anni|mesi|gio
 _AGE: Final = re.compile(
     rf"(?i)(?<![0-9.,/\-])(?P<number>(?<![A-Za-z])[0-9]{{1,3}}(?:[.,][05])?|{_NUMBERS})"
     r"(?:[ ]y[ ](?:medio|media|[0-9]{1,2}|un[oa]?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve))?"
-    rf"[ \xa0]{{0,2}}(?P<unit>{_UNIT})(?![a-zà-ÿ])"
+    rf"\+?[ \xa0]{{0,2}}(?P<unit>{_UNIT})(?![a-zà-ÿ])"
     r"(?:,?[ ](?:y|e|and)[ ](?:[0-9]{1,2}|un|medio|"
     r"(?:[0-9]{1,2}|un|una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once)[ ]?"
     r"(?:meses|mes|d[ií]as?|semanas?|mesi|mese|giorni|months?|days?))(?![ ]?kg|[a-zà-ÿ0-9.,]))?"
@@ -164,7 +171,7 @@ _THING_AFTER: Final = (
     r"functions?)\b)"
 )
 _OLD: Final = (
-    rf"(?i){_FREE}(?P<whole>(?P<number>[0-9]{{1,3}})(?:[ \-]?(?:years?|yrs?|yr|y|months?|mo|weeks?|wk|"
+    rf"(?i){_FREE}(?P<whole>(?P<number>[0-9]{{1,3}})\+?(?:[ \-]?(?:years?|yrs?|yr|y|months?|mo|weeks?|wk|"
     rf"days?)[ .\-]{{0,2}}old(?!{_THING_AFTER})"
     r"|[ ]?y/o|[ ]?y\.o\.?|[ ]?yo))(?![a-z])"
 )
@@ -209,6 +216,21 @@ def _bare(text: str, start: int, end: int) -> Iterator[Found]:
         yield start, end, Kind.AGE_UNIT
 
 
+_DECADE: Final = re.compile(
+    rf"(?<![a-z])(?:in|into|of) (?:his|her|their|(?:the )?(?:patient|{either('relations')})['’]s)"
+    r"(?: (?:very )?(?:early|mid|middle|late|upper|lower))?[ \-](?P<decade>(?:[2-9]|1[01])0['’]?s|[a-z]+)\Z"
+)
+
+
+def _decade(text: str, start: int, end: int) -> Iterator[Found]:
+    """`in her 90s`, `in his late eighties`. The trigger is the last word, or the s after figures."""
+    match = _DECADE.search(before(text, end, 48))
+    if match is not None:
+        at = end - len(match["decade"])
+        yield at, end, Kind.AGE
+        yield at, end, Kind.AGE_UNIT
+
+
 _FIGURES: Final = frozenset(DIGITS[1:4])
 
 RULES: Final = (
@@ -227,12 +249,21 @@ RULES: Final = (
     ),
     Rule(
         "age.person",
-        _FIGURES | frozenset(listed("numbers_es", "numbers_it", "numbers_en")),
+        _FIGURES.union(listed("numbers_es", "numbers_it", "numbers_en"), words("hundred cento cien ciento"))
+        | {f"novant{unit}" for unit in (*listed("ages_it_units"), "uno", "atré", "acinque", "asette", "otto", "anove")},
         _age,
         0.93,
         rank=60,
     ),
     Rule("age.bare", frozenset({DIGITS[2]}), _bare, 0.85, rank=56, languages=frozenset({"en"})),
+    Rule(
+        "age.decade",
+        words("s twenties thirties forties fifties sixties seventies eighties nineties"),
+        _decade,
+        0.9,
+        rank=60,
+        languages=frozenset({"en"}),
+    ),
     Rule("age.old", _FIGURES, _both(_OLD, check=_plausible), 0.97, rank=70, strong=True),
     Rule(
         "age.enne",

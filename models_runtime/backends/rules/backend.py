@@ -29,6 +29,7 @@ from models_runtime.backends.rules import (
     memory,
     names,
     numbered,
+    numerals,
     organizations,
     people,
     persons,
@@ -38,9 +39,8 @@ from models_runtime.backends.rules import (
     streets,
     traps,
 )
-from models_runtime.backends.rules.engine import resolve_overlaps, scan, table
 from models_runtime.backends.rules.kinds import SOFT, VARIANTS
-from models_runtime.backends.rules.recasing import recased
+from models_runtime.backends.rules.reading import read, tables
 from models_runtime.backends.rules.rule import Hit, Rule
 
 VERSION: Final = "2"
@@ -58,6 +58,7 @@ FAMILIES: Final = (
     memory,
     names,
     numbered,
+    numerals,
     organizations,
     people,
     persons,
@@ -97,9 +98,9 @@ class RulesBackend:
         self._labels = labels.table(label_set)
         self.labels = tuple(sorted({label for label in self._labels.values() if label}))
         chosen = frozenset(languages)
-        self._rules = table(rule for rule in RULES if not rule.languages or rule.languages & chosen)
+        self._rules = tables(rule for rule in RULES if not rule.languages or rule.languages & chosen)
         # Kinds without a label in this set must not displace overlapping hits of other kinds.
-        self._unwanted = {kind for kind in (*SOFT, *VARIANTS) if self._labels[kind] is None}
+        self._unwanted = frozenset(kind for kind in (*SOFT, *VARIANTS) if self._labels[kind] is None)
         measured: dict[str, float] = json.loads(CONFIDENCES.read_text(encoding="utf-8"))
         self._confidence = {rule.id: measured.get(rule.id, rule.confidence) for rule in RULES}
         self.revision = f"{VERSION}-{_DIGEST}-{label_set}-{'+'.join(sorted(chosen))}"
@@ -113,13 +114,10 @@ class RulesBackend:
         return map(self._spans_of, texts)
 
     def _spans_of(self, text: str) -> list[Span]:
-        text = recased(text)
-        scanned = scan(text, self._rules)
-        kept = resolve_overlaps([hit for hit in scanned.hits if hit.kind not in self._unwanted], len(text))
-        kept += memory.remember(text, scanned, kept)
+        hits = read(text, self._rules, self._unwanted)
         if self.label_set == court.LABEL_SET:
-            kept = court.private(text, kept)
-        return sorted(span for hit in kept if (span := self._span(text, hit)) is not None)
+            hits = court.private(text, hits)
+        return sorted(span for hit in hits if (span := self._span(text, hit)) is not None)
 
     def _span(self, text: str, hit: Hit) -> Span | None:
         label = self._labels[hit.kind]

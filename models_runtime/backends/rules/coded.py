@@ -113,6 +113,7 @@ def _is_value(text: str, start: int, end: int) -> bool:
         or MEASURE.match(ahead) is not None
         or _UNIT.match(ahead) is not None
         or (end - start <= _LONGEST_RATE and _RATE.match(ahead) is not None)
+        or _PAGE_OR_COUNT.search(before(text, start, 16)) is not None
     )
 
 
@@ -201,6 +202,11 @@ _PRODUCT: Final = re.compile(
     r"BMS|MK|LY|PF|GSK|INCB|AZD|ABT|NSC|JNJ|ONO|AMG|BAY|CNTO|EMD|GDC|GS|MEDI|REGN|RO|SB|SAR|TAK|VX|ZD|CP|DU|"
     r"ICI|RU|UK|WAY|"
     r"AC|CC|CPI|GW|LOINC|ATC|CIE|ICD|CPT|GRD|DRG)[\-_]?[0-9]{4,}(?:[\-.][0-9]{1,3})?"
+)
+# "See page 4010232137", "platelet count 4010232137"
+_PAGE_OR_COUNT: Final = re.compile(
+    r"(?<![a-zà-ÿ])(?:(?:see|on|at|to|from|ver|en|v\.|vedi|alla) p(?:ages?|áginas?|aginas?|agin[ae]|ág\.|ag\.|p?\.)|"
+    r"counts?|recuentos?|conteggi?o?|conta)[ ]?[:=]?[ ]?\Z"
 )
 _LAST_SIGN: Final = re.compile(r"(?:n[.º°]{1,2}|no\.|núm\.|number|numero|número)[ ]?\Z")
 # Codes of classifications: "J1100", "M-81403".

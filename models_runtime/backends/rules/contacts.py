@@ -10,11 +10,15 @@ from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.phrases import after, before
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 
-_DOMAIN: Final = r"(?:[A-Za-z0-9](?:[A-Za-z0-9\-]{0,62})\.){1,6}[A-Za-z]{2,24}"
-_LOCAL_END: Final = re.compile(r"[A-Za-z0-9_.+%\-À-ÿ]{1,64}\Z")
+# Letters of any script, and the names that stand for them in ASCII: "klinik-köln.de", "xn--kln-una.xn--p1ai".
+_SIGN: Final = r"(?:[^\W_]|[\u0300-\u036f])"
+_DOMAIN: Final = (
+    rf"(?:{_SIGN}(?:{_SIGN}|-){{0,62}}\.){{1,6}}(?:xn--[A-Za-z0-9\-]{{2,59}}|(?:[^\W\d_]|[\u0300-\u036f]){{2,24}})"
+)
+_LOCAL_END: Final = re.compile(r"[\w.+%'’\-\u0300-\u036f]{1,64}\Z")
 _AFTER_PHONE: Final = re.compile(r"[0-9]{2,4}[ ,;\-]{1,2}\(?\Z")
 _CALLED: Final = re.compile(r"(?i)\Ae-?mail[.\-:_]")
-_AFTER_AT: Final = re.compile(rf"[ ]?{_DOMAIN}(?![A-Za-z0-9@])")
+_AFTER_AT: Final = re.compile(rf"[ ]?{_DOMAIN}(?![^\W_]|@)")
 
 
 def _email(text: str, start: int, end: int) -> Iterator[Found]:
@@ -23,8 +27,31 @@ def _email(text: str, start: int, end: int) -> Iterator[Found]:
         return
     stop = start - 1 if text[start - 1 : start] == " " and text[end : end + 1] == " " else start
     local = _LOCAL_END.search(text[max(0, stop - 64) : stop])
-    if local is not None and (name := _CALLED.sub("", local[0]).lstrip(".-%+")):
+    if local is not None and (name := _CALLED.sub("", local[0]).lstrip(".-%+'’")):
         yield stop - len(name), domain.end(), Kind.EMAIL
+
+
+# As in "j.hackett at example dot com", "ana arroba hospital punto es" and "ana [at] hospital.es".
+_SPELLED: Final = re.compile(
+    r"(?i)(?P<name>[\w+%\-]+(?:(?:[ ](?:dot|punto)[ ]|\.)[\w+%\-]+){0,3}[ ]?)(?P<open>[\[({]?)[ ]?\Z"
+)
+_DOT: Final = r"(?:[ ]?[\[({](?:dot|punto|\.)[\])}][ ]?|[ ](?:dot|punto)[ ])"
+_SPELLED_HOST: Final = re.compile(
+    rf"(?i)(?P<close>[\])}}]?)[ ]?(?P<host>(?!(?:the|a|an|this|that|his|her|la|el|il)[ ])"
+    rf"[^\W_][\w\-]{{0,62}}(?:(?:{_DOT}|\.)[^\W_][\w\-]{{0,62}}){{0,4}}"
+    rf"(?P<dot>{_DOT}|\.)[a-z]{{2,10}})(?![\w@])"
+)
+
+
+def _spelled(text: str, start: int, end: int) -> Iterator[Found]:
+    """An e-mail address whose signs are written as words. "at" without brackets needs a "dot" too."""
+    host = _SPELLED_HOST.match(text, end)
+    if host is None or (text[start:end].lower() == "at" and not host["close"] and host["dot"] == "."):
+        return
+    low = max(0, start - 64)
+    name = _SPELLED.search(text[low:start])
+    if name is not None and bool(name["open"]) == bool(host["close"]):
+        yield low + name.start("name"), host.end(), Kind.EMAIL
 
 
 # A telephone number as people write it: groups of digits with single separators.
@@ -169,6 +196,8 @@ _ALONE: Final = re.compile(
     r"|3[1-9][0-9][/ .\-][0-9]{3}[ .\-][0-9]{2}[ .\-][0-9]{2}|3[1-9][0-9][ .\-][0-9]{6,7}"
     r"|3[0-9]{2}/[0-9]{6,7}|3[1-9][0-9](?:[ .\-][0-9]{2}){2}[ .\-][0-9]{3}|0[1-9][0-9]{1,2}[/\-][0-9]{6,7}"
     r"|0[0-9]{2,4}[ \-][0-9]{3,4}[ \-][0-9]{3,4}|07[0-9]{3}[ \-][0-9]{6}"
+    # France, and Dutch mobile numbers
+    r"|0[1-9](?:[ .\-][0-9]{2}){4}|06[ \-](?:[0-9]{8}|[0-9]{4}[ ][0-9]{4})"
     # An area code in brackets: with 0 in Italy and Britain, where numbers differ in length and grouping (`_is_short`
     # drops short ones), and with 9 in Spain
     r"|\(0[0-9]{1,5}\)[ .\-]?[0-9]{2,4}(?:[ .\-]?[0-9]{2,4}){1,2}|"
@@ -305,10 +334,11 @@ _URL_TAIL: Final = r"[^\s<>\"“”«»(){}\[\],;]{0,300}"
 
 RULES: Final = (
     Rule("contact.email", words("@"), _email, 0.99, rank=90, strong=True),
+    Rule("contact.email.spelled", words("at arroba chiocciola"), _spelled, 0.9, rank=89, strong=True),
     Rule(
         "contact.url.scheme",
         words("http https ftp"),
-        pattern(rf"(?i)(?P<url>(?:https?|ftp)://[A-Za-z0-9]{_URL_TAIL}[A-Za-z0-9/_=#])", url=Kind.URL),
+        pattern(rf"(?i)(?P<url>(?:https?|ftp)://[^\W_]{_URL_TAIL}[\w/=#])", url=Kind.URL),
         0.98,
         rank=90,
         strong=True,
@@ -316,7 +346,7 @@ RULES: Final = (
     Rule(
         "contact.url.www",
         words("www"),
-        pattern(rf"(?i)(?<![\w./@])(?P<url>www\.[A-Za-z0-9]{_URL_TAIL}[A-Za-z0-9/_=#])", url=Kind.URL),
+        pattern(rf"(?i)(?<![\w./@])(?P<url>www\.[^\W_]{_URL_TAIL}[\w/=#])", url=Kind.URL),
         0.98,
         rank=90,
         strong=True,

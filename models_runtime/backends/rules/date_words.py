@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from models_runtime.backends.rules.checks import real_date
-from models_runtime.backends.rules.dates import FREE, YEAR, is_birth
+from models_runtime.backends.rules.dates import FREE, MEASURE, YEAR, is_birth
 from models_runtime.backends.rules.gazetteers import either, listed
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.phrases import after, before
@@ -38,8 +38,9 @@ _PART_OF: Final = (
 _MONTH_YEAR: Final = (
     rf"(?i)(?<![\w\-])(?P<date>{_PART_OF}(?P<month>{_ANY_MONTH})\b"
     rf"(?:(?:[ ]?[\-/][ ]?|[ ](?:y|e|a|and)[ ])(?:{_LONG_MONTH}))?"
-    r"\.?(?:[ ]?(?:de[ ]l?|del[ ](?:año[ ])?|dell['’][ ]?(?:anno[ ])?|of[ ]|/|-|,)[ ]?|[ ])(?:año[ ])?"
-    rf"(?P<year>{YEAR})(?:[\-/][0-9]{{2,4}})?(?![0-9]|[.,/][0-9]))"
+    r"\.?(?:(?:[ ]?(?:de[ ]l?|del[ ](?:año[ ])?|dell['’][ ]?(?:anno[ ])?|of[ ]|/|-|,)[ ]?|[ ])(?:año[ ])?"
+    rf"(?P<year>{YEAR})(?:[\-/][0-9]{{2,4}})?|(?:[/\-]|[ ](?:of|del?)[ ]|[ ]?(?:of[ ]|del?[ ])?(?P<short>['’]))"
+    r"(?P<yy>[0-9]{2})(?![ ]?(?:mg|ml|%)))(?![0-9A-Za-z]|[.,/%:\-][0-9]))"
 )
 
 
@@ -65,6 +66,14 @@ def _real(match: re.Match[str]) -> bool:
 def _capital_month(match: re.Match[str]) -> bool:
     month = match["month"]
     return month.lower() not in ("mar", "set", "may", "gen", "ago", "dic", "march") or month[0].isupper()
+
+
+def _month_and_year(match: re.Match[str]) -> bool:
+    """Whether a month with two figures of a year is one, and no gene or range: `Mar-98`, `April of 87`."""
+    if match["year"] or match["short"]:
+        return True
+    month = match["month"]
+    return (month[0].isupper() or month in _LONG) and not MEASURE.match(after(match.string, match.end()))
 
 
 _ALONE: Final = re.compile(rf"(?i)(?:(?<![\w\-])|(?<=mid-))(?P<month>{_LONG_MONTH})(?![\w\-])")
@@ -150,7 +159,7 @@ RULES: Final = (
     Rule(
         "date.month_of_year",
         _ALL_MONTHS | words("primeros principios mediados finales inicios fine inizio metà early mid late"),
-        _found(_MONTH_YEAR),
+        _found(_MONTH_YEAR, _month_and_year),
         0.95,
         rank=62,
         strong=True,

@@ -72,7 +72,7 @@ def _exists(match: re.Match[str]) -> bool:
 PART: Final = re.compile(
     rf"{FREE}(?P<a>[0-9]{{1,2}})(?P<s>[/\-.])(?P<b>[0-9]{{1,2}})(?![0-9A-Za-z]|[/\-.,:][0-9]|[ ]?[%x/])"
 )
-_DATE_WORD: Final = re.compile(
+DATE_WORD: Final = re.compile(
     r"(?:(?<![a-zà-ÿ])(?:del|dal|il|al|el|dell['’]|l['’]|all['’]|dall['’]|on|from|since|until|till|before|by|d[ií]a|"
     r"desde|"
     r"hasta|fecha|data|labs?|eco|ecocardio|echo|rx|tc|tac|rm|ct|mri|ecg|intervenci[oó]n|hemocultivos?|urocultivos?|"
@@ -100,6 +100,13 @@ _LISTED: Final = re.compile(
 )
 
 
+# "Feb '09 and 3/4", "12/03/2019 y 3/4"
+_AFTER_DATE: Final = re.compile(
+    rf"(?:(?<![a-zà-ÿ])(?:{either('months', 'months_short')})[ .\-/]{{1,2}}(?:(?:of|del?)[ ])?'?[0-9]{{2,4}}|"
+    r"[0-9]{1,2}[/\-][0-9]{1,2}[/\-][0-9]{2,4})(?:,| e| y| and)[ ](?:il |el )?\Z"
+)
+
+
 def could_be_part(text: str, match: re.Match[str]) -> bool:
     """Whether no words around a day and month make it a score, a pressure or a measurement."""
     ahead = after(text, match.end())
@@ -113,10 +120,10 @@ def _part(text: str, start: int, end: int) -> Iterator[Found]:
     if match is None or not could_be_part(text, match):
         return
     a, b, behind = match["a"], match["b"], before(text, start, 24)
-    announced = bool(_DATE_WORD.search(behind)) or bool(_TIME_AFTER.match(text, match.end()))
+    announced = bool(DATE_WORD.search(behind)) or bool(_TIME_AFTER.match(text, match.end()))
     padded = len(a) == 2 and len(b) == 2 and b[0] == "0" and b != "00"
     if match["s"] == "/":
-        fits = announced or padded or bool(_LISTED.search(behind) and len(b) == 2)
+        fits = announced or padded or bool(_LISTED.search(behind) and len(b) == 2) or bool(_AFTER_DATE.search(behind))
         if announced and not padded and _WEAK_WORD.search(behind):
             fits = b[0] == "0" or a[0] == "0" or int(a) > 12
     else:

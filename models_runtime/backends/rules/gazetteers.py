@@ -80,6 +80,16 @@ def listed(*names: str) -> tuple[str, ...]:
     return tuple(word for name in names for word in _groups()[name])
 
 
+def is_month(word: str) -> bool:
+    """Whether a word is a month, in full or in short: `April`, `Feb`."""
+    return word.lower() in _months()
+
+
+@cache
+def _months() -> frozenset[str]:
+    return frozenset((*listed("months", "months_short"), "sept"))
+
+
 @cache
 def either(*names: str) -> str:
     """The words of these groups as alternatives of a regular expression, longer words first."""

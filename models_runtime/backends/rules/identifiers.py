@@ -3,26 +3,22 @@
 from functools import cache
 
 from models_runtime.backends.rules.backend import RULES
-from models_runtime.backends.rules.engine import Table, resolve_overlaps, scan, table
+from models_runtime.backends.rules.engine import scan
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.memory import remember
-from models_runtime.backends.rules.recasing import recased
+from models_runtime.backends.rules.reading import Tables, read, tables
 from models_runtime.backends.rules.rule import Hit
 
 
 def identifiers(text: str) -> list[Hit]:
     """The rules' hits in a text, in order and without overlaps. Offsets are code points, end-exclusive."""
-    text = recased(text)
-    scanned = scan(text, _all())
-    kept = resolve_overlaps(scanned.hits, len(text))
-    return sorted(kept + remember(text, scanned, kept), key=lambda hit: hit.start)
+    return read(text, _all())
 
 
 def traps(text: str) -> list[Hit]:
     """Text that looks like an identifier and is none, such as eponyms and doses, in order and without overlaps."""
     found: list[Hit] = []
     for hit in sorted(
-        (hit for hit in scan(text, _all()).hits if hit.kind is Kind.TRAP), key=lambda hit: (hit.start, -hit.end)
+        (hit for hit in scan(text, _all().known).hits if hit.kind is Kind.TRAP), key=lambda hit: (hit.start, -hit.end)
     ):
         if not found or found[-1].end <= hit.start:
             found.append(hit)
@@ -30,5 +26,5 @@ def traps(text: str) -> list[Hit]:
 
 
 @cache
-def _all() -> Table:
-    return table(RULES)
+def _all() -> Tables:
+    return tables(RULES)

@@ -32,6 +32,10 @@ SMALL: Final = PARTICLES.union(
 TITLES: Final = frozenset(listed("lower_titles"))
 
 
+SPEECH: Final = (es.WORDS, it.WORDS, en.WORDS)
+"""The words around persons' names in each language."""
+
+
 class Word(NamedTuple):
     """A word with its bounds in its line."""
 
@@ -54,7 +58,7 @@ def prose() -> frozenset[str]:
     """Words of sentences, which begin no name."""
     groups = ("sentence_starts", "statuses", "persons", "relations", "place_prepositions", "months", "weekdays")
     things = ("eponym_heads", "eponym_tails", "eponym_name_tails", "town_tails", "named_after_tails")
-    verbs = (word for words in (es.WORDS, it.WORDS, en.WORDS) for word in (*words.does, *words.has))
+    verbs = (word for words in SPEECH for word in (*words.does, *words.has))
     return word_set("not_names").union(
         listed(*groups), listed("lower_prose", "work_es", "work_it", "work_en"), listed(*things), verbs
     )

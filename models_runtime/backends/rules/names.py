@@ -119,8 +119,9 @@ def _is_grade(text: str, start: int) -> bool:
 
 
 _DEGREE_BEFORE: Final = re.compile(
-    rf"(?P<name>(?:[{UP}](?:\.|{LETTER}++(?:[{APOSTROPHE}\-]{LETTER}++)*+)[ ]){{1,3}}"
-    rf"(?:(?:de|del|della|van|von|di|la)[ ]){{0,2}}[{UP}]{LETTER}++(?:[{APOSTROPHE}\-]{LETTER}++)*+),?[ ]\Z"
+    rf"(?P<name>(?:(?:-?[{UP}]{SMALL_LETTER}{{0,2}}\.){{2,5}}[ ]?)?"
+    rf"(?:[{UP}](?:\.|{LETTER}++(?:[{APOSTROPHE}\-]{LETTER}++)*+)[ ]){{0,3}}"
+    rf"(?:(?:de|del|della|van|von|den|der|di|la)[ ]){{0,2}}[{UP}]{LETTER}++(?:[{APOSTROPHE}\-]{LETTER}++)*+),?[ ]\Z"
 )
 _WORD_START: Final = re.compile(rf"(?<![\w.])[{UP}]")
 
@@ -132,7 +133,11 @@ def _degree(text: str, start: int, end: int) -> Iterator[Found]:
     piece = text[low:start]
     for match in _WORD_START.finditer(piece):
         found = _DEGREE_BEFORE.match(piece, match.start())
-        if found is None or any(_no_name(part) for part in found["name"].split(" ")):
+        if (
+            found is None
+            or " " not in found["name"].replace(". ", ".").replace(".", " ")
+            or any(_no_name(part) for part in found["name"].split(" "))
+        ):
             continue
         yield low + found.start("name"), low + found.end("name"), Kind.STAFF
         return

@@ -70,6 +70,24 @@ def _signature(text: str, start: int, end: int) -> Iterator[Found]:
         yield match.start(), match.end(), Kind.STAFF
 
 
+# "A.Th. van den Broek", "J.Chr. Visser", "J.P.M. de Vries": initials of two and three letters, or a Dutch particle.
+_LONG_INITIALS: Final = re.compile(
+    rf"(?<![\w.\-])(?:-?[{UP}](?:[hr]|hr)?\.){{2,5}}[ ]?"
+    rf"(?P<particle>(?:(?:van|von|den|der|ten|ter|te|de|zu)[ ]){{0,3}})(?=[{UP}])"
+)
+_LONG: Final = re.compile(rf"[{UP}][hr]{{1,2}}\.")
+
+
+def _initials(text: str, start: int, end: int) -> Iterator[Found]:
+    """Initials that touch each other, and a surname."""
+    match = _LONG_INITIALS.match(text, start) if text[end : end + 1] == "." else None
+    if match is None or not (_LONG.search(match[0]) or (match["particle"] and match["particle"] != "de ")):
+        return
+    stop = read_name(text, start, most=8)
+    if stop > match.end():
+        yield start, stop, Kind.PERSON
+
+
 _NAME: Final = (
     rf"[{UP}]{LETTER}+(?:[ ](?:[{UP}]\.|(?:De|Lo|La|Di|Del|Dal|Van)[ ][{UP}]{LETTER}+|[{UP}]{LETTER}+)){{1,3}}"
 )
@@ -161,6 +179,15 @@ RULES: Final = (
     ),
     Rule(
         "name.signature", frozenset("abcdefghijklmnopqrstuvwxyz"), _signature, 0.85, rank=55, strong=True, capital=True
+    ),
+    Rule(
+        "name.initials",
+        frozenset((*"abcdefghijklmnopqrstuvwxyz", "th", "ph", "ch", "chr", "fr")),
+        _initials,
+        0.9,
+        rank=56,
+        strong=True,
+        capital=True,
     ),
     Rule("name.list", ALL_GIVEN, _author_list, 0.85, rank=44, strong=True, capital=True),
     Rule("name.born", words("nato nata nacido nacida born"), _born, 0.9, rank=58, strong=True),

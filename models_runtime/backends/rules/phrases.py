@@ -25,9 +25,10 @@ _WORD: Final = (
     rf"(?:[{APOSTROPHE}\-‐‑–](?:{LETTER}|{_MARK})++){{0,6}}+"
 )
 _REST: Final = rf"((?:(?i:{either('name_particles')}){SPACE}){{0,3}}+)({_WORD})(\.?)"
-_STEP: Final = re.compile(rf"({SPACE}?){_REST}")
+# "J.-P. Martin" has a hyphen before an initial.
+_STEP: Final = re.compile(rf"({SPACE}?|(?<=\.)-){_REST}")
 # Values of fields may have two blanks between words.
-_FIELD_STEP: Final = re.compile(rf"({SPACE}{{0,2}}){_REST}")
+_FIELD_STEP: Final = re.compile(rf"({SPACE}{{0,2}}|(?<=\.)-){_REST}")
 # "Julio de 2020", "June 5" are dates.
 _OF_DATE: Final = re.compile(rf"(?:{SPACE}(?:del?|of))?{SPACE}?,?{SPACE}?[0-9]")
 _COMMA: Final = re.compile(rf",{SPACE}?(?=[{UP}])")
@@ -36,6 +37,12 @@ _SLASHES: Final = ("/", "\\")
 
 def _initials(word: str) -> bool:
     return len(word) == 1 or (len(word) == 2 and word[1] in "ªº")
+
+
+def _is_glued(text: str, step: re.Match[str]) -> bool:
+    """Whether two or three letters with a period touch other initials: `A.Th. van den Broek`, `Th.M. van Dijk`."""
+    before, following = step[1] == "" and text[step.start(3) - 1 : step.start(3)], text[step.end() : step.end() + 2]
+    return step[3][1:].islower() and (before == "." or (following[:1].isupper() and following[1:] == "."))
 
 
 def read_name(text: str, at: int, *, most: int = 5, comma: bool = False, announced: bool = False) -> int:
@@ -55,7 +62,7 @@ def read_name(text: str, at: int, *, most: int = 5, comma: bool = False, announc
                 end = rest if rest > found.end() else end
             break
         word, lower = step[3], step[3].lower()
-        short = _initials(word)
+        short = _initials(word) or (bool(step[4]) and 1 < len(word) < 4 and _is_glued(text, step))
         month = not count and lower in listed("months", "weekdays_en")
         if month and _OF_DATE.match(text, step.end()):
             break

@@ -7,7 +7,7 @@ from typing import Final
 
 from models_runtime.backends.rules.bare import GIVEN
 from models_runtime.backends.rules.called import FIELD_OF_WORK
-from models_runtime.backends.rules.gazetteers import alternatives, either, listed, places
+from models_runtime.backends.rules.gazetteers import alternatives, either, is_month, listed, places
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.located import addressed, located
 from models_runtime.backends.rules.phrases import LETTER, TOWN, UP, after, before, cut_town
@@ -127,10 +127,10 @@ def _from(text: str, start: int, end: int) -> Iterator[Found]:
     """`natural de Cuenca`, `nato a Nuoro`, `lives in Erie`. After `from`, the town must be listed or end the phrase."""
     match = _FROM.match(text, start)
     town = cut_town(match["town"]) if match else ""
-    if match is None or len(town) < 4:
+    listed_town = town.lower() in places()
+    if match is None or len(town) < 4 or (not listed_town and is_month(town.split(" ")[0])):
         return
     at = match.start("town")
-    listed_town = town.lower() in places()
     if text[start:end].lower() == "from" and not listed_town:
         if town.isupper() and text[start].islower() and len(town) <= _LONGEST_CODE:
             return  # "cirrhosis from MASH"

@@ -19,7 +19,9 @@ _WHENCE: Final = re.compile(rf"(?<!{LETTER})(?:{either('origin_stems')})[a-zà-�
 _NEAR: Final = re.compile(rf"(?<!{LETTER})(?:{either('near_towns')})[ ]\Z", re.IGNORECASE)
 _IS: Final = re.compile(r"(?<![a-zà-ÿ])(?:es|è|is|was|era|son|are|sono|originally)[ ]\Z", re.IGNORECASE)
 _NO_TOWNS: Final = word_set("not_names").union(
-    word_set("drugs"), listed("months", "weekdays", "weekdays_en", "work_es", "work_it", "work_en", "no_towns")
+    word_set("drugs"),
+    ("sept",),
+    listed("months", "months_short", "weekdays", "weekdays_en", "work_es", "work_it", "work_en", "no_towns"),
 )
 _LINK: Final = re.compile(r"[ ](?:y|e|i)[ ]")
 _NAMED_AFTER: Final = re.compile(rf"[ ](?:{either('eponym_tails', 'town_tails', 'named_after_tails')})(?!{LETTER})")

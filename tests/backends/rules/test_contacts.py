@@ -33,12 +33,18 @@ FOUND = [
     "E-mail.{EMAIL|hleon@example.com}",  # glued to the word
     "({EMAIL|gm.fadda@pec-avvocati.example})", "{URL|https://casi.example/covid-19/caso-98}",
     "vedi {URL|www.radiologia.example/casi/57}.", "IP {IPADDRESS|192.0.2.17} kiosk",
+    # Addresses with letters of any language, and their form in ASCII.
+    "{EMAIL|user@xn--80ak6aa92e.com} or {EMAIL|ana@xn--kln-una.xn--p1ai} or {EMAIL|lena@klinik-köln.de},",
+    "{EMAIL|jürgen.groß@müller.example}; {EMAIL|o'brien@clinic.example}",
+    "or {EMAIL|j.hackett at example dot com}.", "{EMAIL|ana arroba hospital punto es}, {EMAIL|ana [at] hospital.es}",
+    "Call her (t: {PHONE|06 18 34 56 78}) or {PHONE|06-12345678}.",  # France; Dutch mobile
 ]  # fmt: skip
 LEFT = [
     "leucocitos 14.610/mm3, plaquetas 206.000", "19 x 23 mm", "17,6 x 109/l",  # counts; a size; a power of ten
     "300.1.2.999", "pressione 120 80", "10 20 30 mg", "foo@bar",  # no address has 999; no domain
     "dosis 667 mg", "L3-4-5 a 4/5", "int. 412", "(02) 123 456",  # an extension of nothing; too few digits in groups
     "(03) 12 45 67", "(012) 34 56", "DOI 617/555-0148",
+    "She fell at home dot", "seen at St. Mary", "look at the dot on film",
 ]  # fmt: skip
 
 

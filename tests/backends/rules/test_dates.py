@@ -25,6 +25,11 @@ FOUND = [
     "control el {DATE|martes 27} en consulta", "Wt up since {DATE|Friday}, ankles swollen",  # weekday alone
     "el {DATE|viernes}.", "ham over {DATE|Christmas}", "dieta en {DATE|Navidad}",  # feast
     "Desde el {DATE|día 7} deambula", "La noche del {DATE|4 al 5} agitado",  # a day of the stay
+    # Roman months, joined months, two figures of a year.
+    "Ingreso el {DATE|12-III-2021}, alta el {DATE|5/XI/98} y revisión el {DATE|3.IV.22}. {DATE|5 XI 1998}",
+    "visit {DATE|12Dec19}, DOB {DATE|12DEC1919}, {DATE|2019-Dec-12}, {DATE|Dec-12-2019}, {DATE|12.Dec.19}",
+    "Born in {DATE|April of 87}. Surgery in {DATE|Feb '09} and {DATE|3/4}. Seen {DATE|Mar-98} with cough",
+    "moved in {DATE|Aug. 2010}", "in {DATE|April}, then home",
 ]  # fmt: skip
 LEFT = [
     "31/02/2020", "29/02/2021", "45/13/2020",  # no such day; no leap year; neither order
@@ -35,6 +40,7 @@ LEFT = [
     "de lunes a viernes de 9 a 14 h", "Bebe vino los domingos", "She may march on",  # opening hours; a habit; verbs
     "mar 3 set 4", "anni 2 set di prove", "COVID-19", "L4-L5, C3-C4",  # short months that are words; levels
     "SpO2 99. FR 22",
+    "moved in Sept.", "5/X/3", "grado 2-III", "SEPT9 gene", "32Dec19",
 ]  # fmt: skip
 
 

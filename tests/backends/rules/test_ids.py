@@ -21,11 +21,13 @@ FOUND = [
     "COVID-19: caso {IDNUM|98}", "SENTENZA n. {IDNUM|118/2019}", "campione n. {IDNUM|20-03-11874})",
     "accession {IDNUM|MC2001-3318})", "prot. {IDNUM|0187723} agli atti", "transcribed by {USERNAME|tk482}",
     "cod. {USERNAME|psanna02})",
+    "Med rec no {MEDICALRECORD|12-34-56};",
 ]  # fmt: skip
 LEFT = [
     "12345678A", "ES91 2100 0418 4502 0005 1333",  # wrong letter; wrong check digits
     "000-12-3456", "in questo caso 15 litri", "caso clinico",  # no such social security number; no case number
     "plaquetas 206000",
+    "Study ID see page 4010232137; platelet count 4010232137",
 ]  # fmt: skip
 # By the word or sign before them.
 NUMBERED = [

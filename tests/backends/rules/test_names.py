@@ -35,6 +35,11 @@ FOUND = [
     "her sister {PATIENT|Ngozi} had", "{PATIENT|Sauro LOMBARDINI}, nato ieri",  # before a birth
     "MIR {DOCTOR|Nerea Iglesias}", "(Enf. {DOCTOR|Begoña})",
     "colleghi {PATIENT|Gavino Zedda} e altri",  # a known given name
+    "by {DOCTOR|A.Ph. Visser}, MD", "Dr. {DOCTOR|A.Th. van den Broek} and Dr. {DOCTOR|J.-P. Martin}",  # initials
+    "Met {PATIENT|A.Th. van den Broek}; {PATIENT|K.Chr. Visser-Bos} too", "Dr. {DOCTOR|Chr. Jansen}",
+    "Mr. {PATIENT|Petrie} came. {PATIENT|petrie} is well, mr {PATIENT|petrie} slept.",  # repeats in small letters
+    "Name: {PATIENT|SOPHIA SANTERNO}\nSeen today. {PATIENT|sophia santerno} slept.",
+    "{PATIENT|Will Young} came with May Day and {PATIENT|Grace Rich}. {PATIENT|Hope Price} called.",  # words
 ]  # fmt: skip
 LEFT = [
     "Attending: {DATE|June 2020}, then none",  # a month, not a name
@@ -45,6 +50,8 @@ LEFT = [
     "VIH positivo (ELISA y Western Blot)", "ANA y LKM negativos", "vitamina D. Tras la ingesta",  # no D. = Don
     "Stocco, Primo Referendario",  # no cousin
     "la mamma IgG positiva", "Dr. de guardia", "pt. verified name", "La paciente refiere",
+    "Dr. {DOCTOR|Long} waited as long as needed. Dr. {DOCTOR|Walker} brought a walker.",
+    "Lyme and Rocky Mountain serologies pending", "C.A.P. de Sants",
 ]  # fmt: skip
 # In running text, by their meanings and the words around them.
 RUNNING = [

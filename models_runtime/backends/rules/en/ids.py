@@ -21,7 +21,7 @@ RULES: Final = (
         Kind.SOCIAL_SECURITY,
         middle=r"(?:[ ]security)?(?:[ ]number)?(?:[ ]is)?",
     ),
-    numbered("id.record.en", "record chart", r"[0-9]{2,3}-[0-9]{2}-[0-9]{2}|[0-9]{6,10}", Kind.RECORD),
+    numbered("id.record.en", "record chart rec", r"[0-9]{2,3}-[0-9]{2}-[0-9]{2}|[0-9]{6,10}", Kind.RECORD),
     numbered("id.encounter.en", "csn rx", r"[0-9]{1,2}-[0-9]{5,8}|[0-9]{6,12}", Kind.EPISODE),
     numbered(
         "id.mbi.en",
