@@ -44,8 +44,8 @@ BACKENDS: dict[str, BackendKind] = {
         title=_("Rules"),
         factory="models_runtime.backends.rules.RulesBackend",
         description=_(
-            "Patterns with validators, context words and gazetteers; Italian, Spanish, English. No weights. In notes in "
-            "other languages they find only contacts, dates in figures and numbers."
+            "Patterns with validators, context words and gazetteers; Italian, Spanish, English. No weights. In other "
+            "languages they find only contacts, dates in figures and numbers."
         ),
     ),
     KNOWN: BackendKind(

@@ -22,6 +22,7 @@ from annotations.domain.formats.prodigy import ProdigyFormat
 from annotations.domain.formats.pubannotation import PubannotationFormat
 from annotations.domain.formats.pubtator import PubtatorFormat
 from annotations.domain.formats.tables import CsvFormat, XlsxFormat
+from annotations.domain.formats.uima import Layer
 from annotations.domain.formats.web_annotation import WebAnnotationFormat
 from annotations.domain.formats.webanno_tsv import WebannoTsvFormat
 from annotations.domain.formats.xmi import XmiFormat
@@ -99,7 +100,9 @@ def detected(names: Iterable[str], files: Files) -> str:
     return claiming(heads(names, files))
 
 
-def writer(name: str, *, sentences: bool = False, spaced: bool = False, tokenizer: Tokenizer = tokenize) -> Format:
+def writer(
+    name: str, *, sentences: bool = False, spaced: bool = False, tokenizer: Tokenizer = tokenize, layer: str = ""
+) -> Format:
     """The format for writing; see `OPTIONS` for the options that it has."""
     if name == "conll":
         return ConllFormat(tokenizer, sentences=sentences, spaced=spaced)
@@ -107,6 +110,8 @@ def writer(name: str, *, sentences: bool = False, spaced: bool = False, tokenize
         return BratFormat(spaced=spaced, tokenizer=tokenizer)
     if name == "webanno-tsv":
         return WebannoTsvFormat(tokenizer)
+    if name == "xmi":
+        return XmiFormat(Layer.named(layer))
     format = FORMATS[name]
     if isinstance(format, ColumnsFormat):
         return format.with_options(tokenizer=tokenizer, sentences=sentences)
@@ -126,5 +131,6 @@ OPTIONS: Final[dict[str, frozenset[str]]] = {
     "webanno-tsv": frozenset({"tokenizer"}),
     "docbin": frozenset({"tokenizer"}),
     "hf": frozenset({"tokenizer"}),
+    "xmi": frozenset({"layer"}),
 }
 """The options of `writer`, for formats that have some. In brat, only the spaces depend on the tokenizer."""

@@ -2,19 +2,21 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from annotations.domain.formats.base import Files, LabelFinder, NoteFiles
 from annotations.domain.formats.taking import SpanTaker
 from annotations.domain.formats.type_system import TypeSystem
 from annotations.domain.formats.uima import (
+    NAMED_ENTITY,
     NO_CHARACTERS,
     feature_not_kept,
     is_span_layer,
     label_and_attributes,
+    label_feature,
     layer_not_kept,
     relations_not_kept,
 )
@@ -71,11 +73,21 @@ class Cas:
         """The note. Raises NoteError with all problems."""
         identity, text = self._chosen()
         taker = SpanTaker(text, self.file, find_label, utf16=True)
+        layers: dict[str, None] = {}
         for found, label, attributes in self._spans(identity, taker):
             taker.take(label, found.start, found.end, line=found.line, attributes=attributes)
+            layers[found.layer] = None
         for layer, line in self.others.items():
             taker.not_kept(layer_not_kept(layer), line)
-        return taker.note(name)
+        return replace(taker.note(name), layers=tuple(self._own_layers(layers)))
+
+    def _own_layers(self, names: Iterable[str]) -> Iterator[str]:
+        """The layers of a project's own among these whose label is in a feature, as `TYPE:FEATURE`."""
+        layers = self._layers()
+        for name in names:
+            feature = label_feature(name, [one for one, is_value in layers[name].items() if is_value])
+            if name != NAMED_ENTITY and feature:
+                yield f"{name}:{feature}"
 
     def used_labels(self) -> Counter[str]:
         """The number of spans by label as written. Raises NoteError."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Final
 
-from annotations.domain.formats.uima import LABEL, METADATA, NAMED_ENTITY, SENTENCE
+from annotations.domain.formats.uima import LABEL, METADATA, NAMED_ENTITY, SENTENCE, Layer
 from annotations.domain.formats.xml_reading import parse
 from annotations.domain.formats.xml_writing import as_text
 
@@ -51,11 +51,12 @@ class TypeSystem:
         return kind in _VALUES or self.supertypes.get(kind) == STRING
 
 
-def written_types(attributes: Mapping[str, bool]) -> TypeSystem:
-    """The types that are written. `attributes` are features of named entities, and whether each is a check box."""
-    types = TypeSystem({name: above for name, (above, _) in _WRITTEN.items()}, {})
-    types.features = {name: dict(features) for name, (_, features) in _WRITTEN.items()}
-    types.features[NAMED_ENTITY] |= {name: BOOLEAN if is_box else STRING for name, is_box in attributes.items()}
+def written_types(attributes: Mapping[str, bool], layer: Layer = Layer()) -> TypeSystem:  # noqa: B008 - it is frozen
+    """The types that are written. `attributes` are features of the layer, and whether each is a check box."""
+    written = _WRITTEN if layer.type in _WRITTEN else _WRITTEN | {layer.type: (ANNOTATION, {layer.label: STRING})}
+    types = TypeSystem({name: above for name, (above, _) in written.items()}, {})
+    types.features = {name: dict(features) for name, (_, features) in written.items()}
+    types.features[layer.type] |= {name: BOOLEAN if is_box else STRING for name, is_box in attributes.items()}
     return types
 
 

@@ -34,6 +34,25 @@ _LABEL_FEATURES: Final = ("value", "label", "entity", "type", "category", "kind"
 _RESERVED: Final = frozenset({LABEL, "begin", "end", "sofa"})
 _FEATURE: Final = re.compile(r"(?!ROLE_)[A-Za-z][A-Za-z0-9_]*", re.ASCII)
 _NOT_SET: Final = "false"
+_LAYER: Final = re.compile(r"(?P<type>[A-Za-z]\w*(?:\.[A-Za-z]\w*)+):(?P<feature>[A-Za-z]\w*)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """The type of the annotations that are spans, and the feature that holds their label."""
+
+    type: str = NAMED_ENTITY
+    label: str = LABEL
+
+    @classmethod
+    def named(cls, spec: str) -> "Layer":
+        """The layer of `webanno.custom.PHI:kind`; named entities for an empty string. Raises ValueError."""
+        if not spec:
+            return cls()
+        match = _LAYER.fullmatch(spec)
+        if match is None or match["feature"] in ("begin", "end", "sofa") or not is_span_layer(match["type"]):
+            raise ValueError(spec)
+        return cls(match["type"], match["feature"])
 
 
 def is_structure(layer: str) -> bool:
@@ -65,16 +84,10 @@ def label_and_attributes(
 ) -> tuple[str, dict[str, str | bool]]:
     """The label of an annotation and its attributes.
 
-    The label is the feature of a layer that is called `value`, `label` or the like, or the only feature; for layers
-    with other features and for annotations without that value, it is the short name of the layer. `features` are the
-    features of the layer, `values` those that are set; check boxes are `true` or `false`.
+    The label is in the feature of `label_feature`; for annotations without that value, it is the short name of the
+    layer. `features` are the features of the layer, `values` those that are set; check boxes are `true` or `false`.
     """
-    named = {feature.lower(): feature for feature in features}
-    feature = next((named[word] for word in _LABEL_FEATURES if word in named), None)
-    if layer.startswith(_ENTITIES):
-        feature = LABEL
-    elif feature is None and len(features) == 1:
-        (feature,) = features
+    feature = label_feature(layer, features)
     label = values.get(feature, "") if feature else ""
     if attribute_value(label) is True or label == _NOT_SET:  # a check box is not a label
         feature, label = None, ""
@@ -84,6 +97,17 @@ def label_and_attributes(
         if name != feature and value and value != _NOT_SET
     }
     return label or layer.rpartition(".")[2], attributes
+
+
+def label_feature(layer: str, features: Collection[str]) -> str | None:
+    """The feature that holds the label: it is called `value`, `label` or the like, or is the only one; or None."""
+    named = {feature.lower(): feature for feature in features}
+    feature = next((named[word] for word in _LABEL_FEATURES if word in named), None)
+    if layer.startswith(_ENTITIES):
+        feature = LABEL
+    elif feature is None and len(features) == 1:
+        (feature,) = features
+    return feature
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +127,15 @@ class Entity:
         return self.span.end
 
 
-def entities(note: OutNote, labels: Mapping[str, str]) -> tuple[list[Entity], list[Loss]]:
-    """The spans of a note to write, in text order, and what is lost. Raises SpanError for a span outside the text."""
+def entities(note: OutNote, labels: Mapping[str, str], label: str = LABEL) -> tuple[list[Entity], list[Loss]]:
+    """The spans of a note to write, in text order, and what is lost. `label`: the feature for the label.
+
+    Raises SpanError for a span outside the text.
+    """
     spans, losses = given_spans(note, labels)
     found = []
     for span, code in spans:
-        words, lost = attribute_words(note, span, _FEATURE, _RESERVED)
+        words, lost = attribute_words(note, span, _FEATURE, _RESERVED | {label})
         losses += lost
         for name in [name for name, word in words.items() if word == _NOT_SET]:
             del words[name]

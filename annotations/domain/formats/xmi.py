@@ -24,10 +24,10 @@ from annotations.domain.formats.base import Files, Loss, NoteFiles, OutNote, is_
 from annotations.domain.formats.cas import INITIAL_VIEW, Cas, CasReading, Found, Sofa
 from annotations.domain.formats.type_system import TypeSystem, read_type_system, type_system_xml, written_types
 from annotations.domain.formats.uima import (
-    LABEL,
     METADATA,
     NAMED_ENTITY,
     SENTENCE,
+    Layer,
     entities,
     feature_types,
     is_structure,
@@ -62,22 +62,26 @@ def _namespace(layer: str) -> str:
     return f"http:///{layer.rpartition('.')[0].replace('.', '/')}.ecore"
 
 
+def _prefix(layer: str) -> str:
+    return "ner" if layer == NAMED_ENTITY else "custom"
+
+
 _HEAD: Final = (
     '<?xml version="1.0" encoding="UTF-8"?>\n'
     f'<xmi:XMI xmlns:xmi="{_XMI}" xmlns:cas="{_namespace(_SOFA)}" xmlns:metadata="{_namespace(METADATA)}" '
-    f'xmlns:segmentation="{_namespace(SENTENCE)}" xmlns:ner="{_namespace(NAMED_ENTITY)}" xmi:version="2.0">\n'
-    '<cas:NULL xmi:id="0"/>\n'
+    f'xmlns:segmentation="{_namespace(SENTENCE)}" '
 )
 
 
-def xmi_document(text: str, annotations: list[str]) -> bytes:
+def xmi_document(text: str, annotations: list[str], layer: str = NAMED_ENTITY) -> bytes:
     """The XMI of a text, with the elements of its annotations. Their ids count from 2, and their `sofa` is 1."""
     members = " ".join(map(str, range(2, 2 + len(annotations))))
     end = (
         f'<cas:Sofa xmi:id="1" sofaNum="1" sofaID="{INITIAL_VIEW}" mimeType="text" sofaString={as_attribute(text)}/>\n'
         f'<cas:View sofa="1" members="{members}"/>\n</xmi:XMI>\n{replaced_characters(text)}'
     )
-    return (_HEAD + "\n".join([*annotations, end])).encode()
+    head = f'xmlns:{_prefix(layer)}="{_namespace(layer)}" xmi:version="2.0">\n<cas:NULL xmi:id="0"/>\n'
+    return (_HEAD + head + "\n".join([*annotations, end])).encode()
 
 
 def read_cas(data: bytes, file: str, types: TypeSystem) -> Cas:
@@ -89,9 +93,12 @@ def read_cas(data: bytes, file: str, types: TypeSystem) -> Cas:
 
 
 class XmiFormat(CasReading):
-    """Reads and writes UIMA CAS XMI."""
+    """Reads and writes UIMA CAS XMI. Spans are written as annotations of `layer`."""
 
     name = "xmi"
+
+    def __init__(self, layer: Layer | None = None) -> None:
+        self._layer = layer or Layer()
 
     def claims(self, name: str, head: bytes) -> bool:
         """See `Format.claims`. A zip file is claimed if it begins with the files that INCEpTION puts into it."""
@@ -118,8 +125,8 @@ class XmiFormat(CasReading):
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`."""
-        name, text = check_name(note.name), note.text
-        found, losses = entities(note, labels)
+        name, text, kind = check_name(note.name), note.text, self._layer.type
+        found, losses = entities(note, labels, self._layer.label)
         units, title = offsets_of(text), as_attribute(name)
         parts = [
             f'<metadata:DocumentMetaData xmi:id="2" sofa="1" begin="0" end="{units(len(text))}" '
@@ -133,18 +140,18 @@ class XmiFormat(CasReading):
         for number, entity in enumerate(found, 3 + len(bounds)):
             features = "".join(f" {feature}={as_attribute(word)}" for feature, word in entity.features.items())
             parts.append(
-                f'<ner:NamedEntity xmi:id="{number}" sofa="1" begin="{units(entity.start)}" '
-                f'end="{units(entity.end)}" {LABEL}="{entity.code}"{features}/>'
+                f'<{_prefix(kind)}:{kind.rpartition(".")[2]} xmi:id="{number}" sofa="1" begin="{units(entity.start)}" '
+                f'end="{units(entity.end)}" {self._layer.label}="{entity.code}"{features}/>'
             )
-        out = {f"{name}.xmi": xmi_document(text, parts)}
+        out = {f"{name}.xmi": xmi_document(text, parts, kind)}
         attributes = feature_types(found)
         if attributes:
-            out[f"{name}.{_TYPES}"] = type_system_xml(written_types(attributes))
+            out[f"{name}.{_TYPES}"] = type_system_xml(written_types(attributes, self._layer))
         return out, losses
 
     def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
         """See `Format.extra_files`. The type system of the notes without attributes."""
-        return {"TypeSystem.xml": type_system_xml(written_types({}))}
+        return {"TypeSystem.xml": type_system_xml(written_types({}, self._layer))}
 
 
 def _nearest_types(name: str, types: set[str]) -> str | None:

@@ -93,7 +93,8 @@ class OtherCodes(Body):
 class NewExport(OtherCodes):
     """What to export, as the export page takes it.
 
-    `split`: folders, train, dev or test, for a gold version with a split.
+    `split`: folders, train, dev or test, for a gold version with a split. `layer`: for XMI, the type and feature of the
+    spans in INCEpTION, such as webanno.custom.PHI:kind; empty for named entities.
     """
 
     set: str = Field(max_length=200)
@@ -102,6 +103,7 @@ class NewExport(OtherCodes):
     sentences: bool = False
     spaced: bool = False
     tokenizer: str = ""
+    layer: str = ""
 
 
 class WrittenLabel(Schema):
@@ -198,4 +200,4 @@ def _labels(access: Access, body: NewExport) -> ExportLabels:
 
 
 def _writing(body: NewExport) -> Writing:
-    return Writing(sentences=body.sentences, spaced=body.spaced, tokenizer=body.tokenizer)
+    return Writing(sentences=body.sentences, spaced=body.spaced, tokenizer=body.tokenizer, layer=body.layer)

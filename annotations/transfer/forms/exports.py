@@ -87,11 +87,24 @@ class ExportForm(forms.Form):
             "“GambiaHome” becomes “Gambia Home”. An offset map beside each changed text undoes this."
         ),
     )
+    layer = forms.ChoiceField(
+        label=gettext_lazy("Layer"),
+        required=False,
+        help_text=gettext_lazy("Only XMI: the layer of the INCEpTION project that the notes came from."),
+    )
     labels = forms.ChoiceField(label=gettext_lazy("Labels"), required=False)
     token = forms.UUIDField(widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, sets: Sequence[SetChoice], mappings: Sequence[LabelMapping], **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        sets: Sequence[SetChoice],
+        mappings: Sequence[LabelMapping],
+        layers: Sequence[str] = (),
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
+        offer(self, "layer", [("", _("Named entities")), *((layer, layer) for layer in layers)])
         groups = groupby(sets, key=lambda choice: choice.group)
         choices = [(group, [(choice.spec, choice.name) for choice in found]) for group, found in groups]
         offer(self, "set", choices)

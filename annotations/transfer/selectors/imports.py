@@ -61,6 +61,13 @@ def report_lines(report: dict[str, Any]) -> Iterator[list[str]]:
     for outcome, key in (("refused", "refused"), ("imported with a warning", "warnings")):
         for problem in report.get(key, []):
             line = "" if problem["line"] is None else str(problem["line"])
-            yield [outcome, problem["file"], line, problem["code"], problem["message"]]
+            also = f" (and {problem['also']} more)" if problem.get("also") else ""
+            yield [outcome, problem["file"] + also, line, problem["code"], problem["message"]]
         if more := report.get(f"{key}_more", 0):
             yield [outcome, "", "", "more", f"{more} more problems are not listed."]
+
+
+def layers_of(project: Project) -> list[str]:
+    """The UIMA layers (`TYPE:FEATURE`) that spans of the project were imported from, sorted."""
+    reports = Import.objects.filter(project=project, state=Import.State.DONE).values_list("report__layers", flat=True)
+    return sorted({layer for layers in reports for layer in layers or ()})

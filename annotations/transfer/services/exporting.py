@@ -21,6 +21,7 @@ from annotations.core.stored_files import store_file
 from annotations.domain.files.csv_lines import csv_line
 from annotations.domain.files.safe_names import FileNames
 from annotations.domain.formats import FORMATS
+from annotations.domain.formats import writer as writer_of
 from annotations.domain.formats.base import LOSSES, NAMES, Loss, OneFileFormat, OutNote
 from annotations.domain.labels import CategoryDef, LabelDef, LabelSetDef
 from annotations.domain.spans import Span as DomainSpan
@@ -191,7 +192,7 @@ def _note_files(
     definitions = label_definitions(project, merged=wanted.version is not None)
     if labels.differ:
         definitions = written_set(definitions, codes, target_of(labels.target))
-    yield from FORMATS[format].extra_files(definitions).items()
+    yield from writer_of(format, layer=Writing(**report.options).layer).extra_files(definitions).items()
     manifest = report.as_dict() | {"project": project.slug, "losses": named_losses(project, report.losses)}
     if report.split is not None:
         manifest["split"] = report.split | {"notes": splits}

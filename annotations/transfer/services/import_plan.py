@@ -49,8 +49,9 @@ class Report:
 
     `refused_files` counts files that belong to no note: their names are not allowed, unknown to the format, or taken.
     `moved_spans` counts spans that were moved to the text that they quote; the warnings list them.
-    `labels` says what happened to each label of the files that the project didn't have. `cleared` is set when a patient
-    was erased afterwards: the lines, which name files, were then deleted.
+    `labels` says what happened to each label of the files that the project didn't have. `layers` are the
+    UIMA layers that spans came from (`TYPE:FEATURE`). `cleared` is set when a patient was erased afterwards: the lines,
+    which name files, were then deleted.
     """
 
     notes: int = 0
@@ -65,6 +66,7 @@ class Report:
     warnings: list[dict[str, Any]] = field(default_factory=list)
     warnings_more: int = 0
     labels: dict[str, LabelLine] = field(default_factory=dict)
+    layers: list[str] = field(default_factory=list)
     cleared: bool = False
 
     def refuse(self, problems: Sequence[Problem]) -> None:
@@ -83,9 +85,19 @@ class Report:
         self.refused_more += len(problems) - len(problems[:room])
 
     def warn(self, problems: Sequence[Problem]) -> None:
-        room = max(0, LISTED - len(self.warnings))
-        self.warnings += [asdict(problem) for problem in problems[:room]]
-        self.warnings_more += len(problems) - len(problems[:room])
+        """List warnings. What a format doesn't keep of several notes is one line, with the number of further notes."""
+        for problem in problems:
+            equal = next((line for line in self.warnings if _is_equal(line, problem)), None)
+            if equal:
+                equal["also"] = equal.get("also", 0) + 1
+            elif len(self.warnings) < LISTED:
+                self.warnings.append(asdict(problem))
+            else:
+                self.warnings_more += 1
+
+
+def _is_equal(line: dict[str, Any], problem: Problem) -> bool:
+    return problem.code == "not kept" and (line["code"], line["message"]) == (problem.code, problem.message)
 
 
 @dataclass

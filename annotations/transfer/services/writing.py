@@ -9,15 +9,21 @@ from annotations.core.errors import ServiceError
 from annotations.core.tokenizers import Tokenizers, check_tokenizer
 from annotations.domain.formats import FORMATS, OPTIONS, writer
 from annotations.domain.formats.base import Format
+from annotations.domain.formats.uima import Layer
 
 
 @dataclass(frozen=True)
 class Writing:
-    """Options of an export: CoNLL's empty rows between `sentences`, `spaced` spans, and a `tokenizer` by name."""
+    """Options of an export.
+
+    CoNLL's empty rows between `sentences`, `spaced` spans, a `tokenizer` by name, and the UIMA `layer` of the spans
+    (`TYPE:FEATURE`; empty: named entities).
+    """
 
     sentences: bool = False
     spaced: bool = False
     tokenizer: str = ""
+    layer: str = ""
 
     def chosen(self) -> dict[str, Any]:
         """The options that differ from the default, by name."""
@@ -39,6 +45,16 @@ class Writing:
         missing = set(self.chosen()) - OPTIONS.get(format, frozenset())
         if "sentences" in missing:
             raise ServiceError(_("Only CoNLL has empty rows. Choose CoNLL, or leave out this option."), code="options")
+        if "layer" in missing:
+            raise ServiceError(_("Only XMI has layers. Choose XMI, or leave out the layer."), code="options")
+        try:
+            Layer.named(self.layer)
+        except ValueError:
+            raise ServiceError(
+                _("“%(layer)s” is no layer. Write a type with its package, a colon and a feature: %(example)s.")
+                % {"layer": self.layer, "example": "webanno.custom.PHI:kind"},
+                code="layer",
+            ) from None
         if missing:
             raise ServiceError(
                 _("The format “%(format)s” takes neither a tokenizer nor inserted spaces. Leave out these options.")
@@ -70,6 +86,10 @@ class Writers:
         if key not in self._made:
             tokenizer = self._tokenizers(language)
             self._made[key] = writer(
-                self._format, sentences=options.sentences, spaced=options.spaced, tokenizer=tokenizer
+                self._format,
+                sentences=options.sentences,
+                spaced=options.spaced,
+                tokenizer=tokenizer,
+                layer=options.layer,
             )
         return self._made[key]

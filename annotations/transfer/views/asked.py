@@ -31,7 +31,7 @@ class AskedExport:
 
 
 def asked_export(request: Request, access: Access) -> AskedExport:
-    """Read POST `set`, `format`, `split`, `sentences`, `spaced`, `tokenizer`, `labels` (a mapping), `seen` (of it).
+    """Read POST `set`, `format`, `split`, `labels` (a mapping), `seen` (of it) and the fields of `Writing`.
 
     Raises PermissionDenied for annotation sets that are closed to the person; ServiceError for a format or mapping
     that doesn't exist, and `changed` for a mapping that was changed since the person saw it.
@@ -51,6 +51,7 @@ def asked_export(request: Request, access: Access) -> AskedExport:
         sentences="sentences" in request.POST,
         spaced="spaced" in request.POST,
         tokenizer=request.POST.get("tokenizer", ""),
+        layer=request.POST.get("layer", ""),
     )
     writing.check(format)
     labels = labels_of_mapping(mapping) if mapping else ExportLabels()

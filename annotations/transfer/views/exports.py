@@ -15,6 +15,7 @@ from annotations.gold.services.sets import wanted_set
 from annotations.transfer.forms.exports import ExportForm, set_choices
 from annotations.transfer.forms.formats import ABOUT
 from annotations.transfer.selectors.exports import ready_files
+from annotations.transfer.selectors.imports import layers_of
 from annotations.transfer.selectors.label_mappings import mappings_of, seen_of, spans_by_label
 from annotations.transfer.services.export_labels import written_lines
 from annotations.transfer.views.asked import asked_export, refuse_export
@@ -37,7 +38,7 @@ def export(request: Request, slug: str) -> HttpResponse:
     }
     context = {
         "access": access,
-        "form": ExportForm(initial=initial, sets=sets, mappings=mappings),
+        "form": ExportForm(initial=initial, sets=sets, mappings=mappings, layers=layers_of(access.project)),
         "formats": ABOUT.values(),
         "sets": sets,
         "has_split": any(choice.is_split for choice in sets),

@@ -58,6 +58,12 @@ class Command(JourneyCommand):
             choices=["", *KINDS],
             help="Tokenizer for the language of each note, for CoNLL and --spaces. Without it, the default rule.",
         )
+        parser.add_argument(
+            "--layer",
+            default="",
+            metavar="TYPE:FEATURE",
+            help="XMI: layer of the spans and feature of the label, such as webanno.custom.PHI:kind.",
+        )
         parser.add_argument("--mapping", default="", metavar="NAME", help="Write labels as in this label mapping.")
         parser.add_argument(
             "--map-label",
@@ -80,7 +86,7 @@ class Command(JourneyCommand):
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
         if options["format"] == WHOLE:
-            named = ("set", "split", "sentences", "spaces", "tokenizer", "mapping", "map_label", "skip_label")
+            named = ("set", "split", "sentences", "spaces", "tokenizer", "layer", "mapping", "map_label", "skip_label")
             check_alone({f"--{name.replace('_', '-')}": options[name] for name in named})
             return whole_projects().export(project=project, out=options["out"], actor=actor)
         if not options["set"]:
@@ -97,7 +103,10 @@ class Command(JourneyCommand):
                 set_spec=options["set"],
                 split=options["split"],
                 writing=Writing(
-                    sentences=options["sentences"], spaced=options["spaces"], tokenizer=options["tokenizer"]
+                    sentences=options["sentences"],
+                    spaced=options["spaces"],
+                    tokenizer=options["tokenizer"],
+                    layer=options["layer"],
                 ),
                 labels=labels,
                 actor=actor,

@@ -167,6 +167,7 @@ class Command(JourneyCommand):
         for kind, word in (("refused", "Refused"), ("warnings", "Warning")):
             for row in result[kind]:
                 line = f", line {row['line']}" if row["line"] else ""
+                line += f" (and {row['also']} more)" if row.get("also") else ""
                 lines.append(f"{word}: {row['file']}{line}: {row['message']}")
             if result[f"{kind}_more"]:
                 lines.append(f"{word}: {result[f'{kind}_more']} more problems are not listed.")
