@@ -173,7 +173,15 @@ _THING_AFTER: Final = (
 _OLD: Final = (
     rf"(?i){_FREE}(?P<whole>(?P<number>[0-9]{{1,3}})\+?(?:[ \-]?(?:years?|yrs?|yr|y|months?|mo|weeks?|wk|"
     rf"days?)[ .\-]{{0,2}}old(?!{_THING_AFTER})"
-    r"|[ ]?y/o|[ ]?y\.o\.?|[ ]?yo))(?![a-z])"
+    r"|[ \-]?y[/\-]o|[ ]?y\.o\.?|[ ]?yo))(?![a-z])"
+)
+# "ninety-five-year-old", "aged ninety-one"
+_OLD_IN_WORDS: Final = (
+    rf"(?i)(?<![A-Za-z0-9\-])(?P<whole>(?P<number>{_NUMBERS})[ \-](?:year|month|week|day)s?[ \-]old(?!{_THING_AFTER}))"
+    r"(?![a-z])"
+)
+_AGED_IN_WORDS: Final = (
+    rf"(?i)aged?(?:[ ]of|[ ]?:)?[ ](?P<whole>(?P<number>{_NUMBERS}))(?![a-zà-ÿ\-]|[ ](?:to|or|hours?)\b)"
 )
 _FIELD: Final = (
     rf"(?i)(?:edad|età|eta|age|anni)[ ]?:[ ]{{0,3}}(?P<whole>(?P<number>[0-9]{{1,3}})(?:[ ]{{0,3}}(?:{_UNITS_FIELD}))?"
@@ -264,6 +272,16 @@ RULES: Final = (
         rank=60,
         languages=frozenset({"en"}),
     ),
+    Rule(
+        "age.old.words",
+        frozenset({*listed("numbers_en"), "hundred"}),
+        _both(_OLD_IN_WORDS),
+        0.95,
+        rank=70,
+        strong=True,
+        languages=frozenset({"en"}),
+    ),
+    Rule("age.aged.words", words("age aged"), _both(_AGED_IN_WORDS), 0.9, rank=61, languages=frozenset({"en"})),
     Rule("age.old", _FIGURES, _both(_OLD, check=_plausible), 0.97, rank=70, strong=True),
     Rule(
         "age.enne",

@@ -14,6 +14,7 @@ FOUND = [
     "{AGE|45}F here for annual", "twins ({AGE|17})", "Età: {AGE|84}",  # age and sex in one
     "a woman in her {AGE|90s}", "in his late {AGE|eighties}", "{AGE|ninety-two} years old",
     "{AGE|noventa y dos} años de edad", "{AGE|90}+ years old",
+    "a {AGE|ninety-five}-year-old man", "{AGE|93}-y-o", "aged {AGE|ninety-one}, frail",
 ]  # fmt: skip
 LEFT = [
     "tos de 10 años de evolución",  # length of an illness
@@ -21,7 +22,8 @@ LEFT = [
     "20 anni fa", "control a los 2 años del trasplante", "seguimiento de 3 años",  # after an operation
     "76 mg al día", "ex fumatore (20 pack/years)", "gestante de 34 semanas",  # a dose; length of a pregnancy
     "for 3 years", "2 years ago", "over the last 6 months", "paciente 150 años",  # nobody is as old
-    "HR in the 90s", "sats in the high eighties", "born in the 50s",
+    "the two-year-old stent is open", "aged two to five hours", "HR in the 90s",
+    "sats in the high eighties", "born in the 50s",
 ]  # fmt: skip
 
 
