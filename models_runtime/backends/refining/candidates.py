@@ -14,6 +14,8 @@ from models_runtime.backends.notes.rule_tags import FeatureRules
 CONTEXT: Final = 3
 """Tokens on each side that are features."""
 EDGE: Final = "_"
+SURE: Final = 0.6
+"""The measured precision of a rule from which on its label counts against another one."""
 # Of a kind of stretch that is not gold, one in so many is an example; the hash of its place decides.
 _ONE_IN: Final = {"lower": 8, "upper": 2, "number": 1, "pair": 1, "run": 1, "rule": 1}
 MOST_EXAMPLES: Final = 4
@@ -28,6 +30,8 @@ class Read:
     note: Note
     rules: dict[Bounds, str]
     by_token: list[str]
+    sure: frozenset[Bounds]
+    """What rules find that are right more often than not by SURE."""
     norms: list[str]
     """The normal form of each token, with CONTEXT edges before the first and after the last one."""
 
@@ -40,9 +44,10 @@ def read_note(text: str, rules: FeatureRules) -> Read:
     for span in found:
         for at in range(*covered(note.tokens, span.start, span.end)):
             by_token[at] = span.label
+    sure = frozenset((span.start, span.end) for span in found if (span.confidence or 0.0) >= SURE)
     edges = [EDGE] * CONTEXT
     norms = [*edges, *(word.norm for word in note.words), *edges]
-    return Read(note, {(span.start, span.end): span.label for span in found}, by_token, norms)
+    return Read(note, {(span.start, span.end): span.label for span in found}, by_token, sure, norms)
 
 
 def features(own: Read, start: int, end: int) -> list[str]:

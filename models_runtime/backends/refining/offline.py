@@ -19,6 +19,8 @@ from models_runtime.backends.refining.candidates import read_note
 from models_runtime.backends.refining.ends import EndsModel
 from models_runtime.backends.refining.learned import NOTHING, Learned, Taught, Vocabularies, examples, learn
 from models_runtime.backends.refining.validators import NO_IDENTIFIER, validate
+from models_runtime.backends.rules.gazetteers import places
+from models_runtime.backends.rules.labels import table
 
 # Chosen on MEDDOCAN train (docs/refinement.md). Higher ones catch less and change less gold.
 REMOVE_ABOVE: Final = 0.999
@@ -29,6 +31,8 @@ ODDS: Final = 100.0
 """So many times likelier than its label must the other one be."""
 # Words that describe a person, and numbers: only what they stand for tells one label from another.
 _DESCRIPTIONS: Final = {Kind.FAMILY, Kind.SEX, Kind.ETHNICITY, Kind.OTHER}
+_TAKEN_FOR_PLACES: Final = (Kind.ORGANIZATION, Kind.REGION, Kind.ZIP)
+_LINES: Final = {Kind.PHONE, Kind.FAX}
 _NUMBERS: Final = {
     Kind.ID, Kind.NATIONAL_ID, Kind.RECORD, Kind.HEALTH_PLAN, Kind.ACCOUNT, Kind.LICENSE, Kind.DEVICE, Kind.VEHICLE,
 }  # fmt: skip
@@ -45,6 +49,7 @@ class OfflineAgent:
 
     def __init__(self, label_set: str) -> None:
         self._rules = rules_for(label_set)
+        self._labels = table(self._rules.label_set)
         self._vocabularies = Vocabularies.empty()
 
     def examples(self, text: str, gold: Sequence[Span]) -> Taught:
@@ -59,8 +64,8 @@ class OfflineAgent:
         """Decide about every annotation of a note; without a model, by the validators and the rules alone."""
         own = read_note(todo.text, self._rules)
         heard: defaultdict[str, set[str]] = defaultdict(set)
-        for (start, end), code in own.rules.items():
-            heard[folded(todo.text[start:end])].add(code)
+        for start, end in own.sure:
+            heard[folded(todo.text[start:end])].add(own.rules[start, end])
         groups: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
         for item in todo.open():
             groups[folded(todo.text[item.span.start : item.span.end]), item.span.label].append(item.number)
@@ -72,12 +77,19 @@ class OfflineAgent:
                     for one, chance in model.labels.probabilities(own, start, end).items():
                         chances[one] += chance / len(numbers)
             for number, place in zip(numbers, bounds, strict=True):
-                found = {own.rules[place]} if place in own.rules else heard[string]
+                found = {own.rules[place]} if place in own.sure else heard[string] or self._listed(todo, number)
                 todo = _decided(todo, number, chances, "".join(found) if len(found) == 1 else "")
         if model is not None:
             for item in todo.items:
                 todo = _with_ends(todo, item.number, own.note, model.ends)
         return settled(todo)
+
+    def _listed(self, todo: Todo, number: int) -> set[str]:
+        """The label of a listed place that is labeled as an organization, a region or a ZIP code; empty without one."""
+        span = todo.item(number).span
+        kind, _common = places().get(todo.text[span.start : span.end].lower(), (None, False))
+        code = self._labels.get(kind) if kind and kind_of(span.label) in _TAKEN_FOR_PLACES else None
+        return {code} if code else set()
 
 
 def _with_ends(todo: Todo, number: int, note: Note, model: EndsModel) -> Todo:
@@ -107,7 +119,7 @@ def _with_ends(todo: Todo, number: int, note: Note, model: EndsModel) -> Todo:
 def _may_become(label: str, told: str) -> bool:
     """Whether the rules may change a label into another one, of which its form or its context is evidence."""
     kinds = {kind_of(label), kind_of(told)}
-    return label != told and kinds.isdisjoint(_DESCRIPTIONS) and not kinds <= _NUMBERS
+    return label != told and kinds.isdisjoint(_DESCRIPTIONS) and not kinds <= _NUMBERS and not kinds <= _LINES
 
 
 def _decided(todo: Todo, number: int, chances: Mapping[str, float], told: str) -> Todo:

@@ -10,7 +10,7 @@ from annotations.domain.refining.state import Check
 from annotations.domain.spans import Span, overlaps
 from models_runtime.backends.rules.dates import FULL
 from models_runtime.backends.rules.identifiers import identifiers, traps
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import SOFT, Kind
 from models_runtime.backends.rules.recasing import recased
 from models_runtime.backends.rules.rule import Hit
 
@@ -46,6 +46,11 @@ _AGED: Final = re.compile(
     r"(?i)(?:[ ]?(?:y|e|ed|and|und|a|to|o|or|,|-|bis)[ ]?[0-9]{1,3}){0,2}[ -]?(?:a[ñn]os?|ann[io]|year|yr|y[./]?o|jahr|"
     r"jährig|mes|month|monat|settiman|seman|week|woche|giorn|d[ií]as?|day|tage?)"
 )
+# "WBC 12", "PCR: 14", but "(babysitter, 19)" and "hasta los 18"
+_VALUE_BEFORE: Final = re.compile(
+    r"(?i)\b(?!(?:los|las|gli|ai|age|aged|edad|età|alter|fuera)\b)[^\W\d_]\w*[ ]?[:=]?[ ]{0,2}\Z"
+)
+_LONGEST: Final = 30
 _WORD: Final = re.compile(r"\w+")
 _EMAIL_LIKE: Final = re.compile(r"\S+@\S*|\S*@\S+")
 _URL_LIKE: Final = re.compile(r"(?i)(?:https?:|ftp:|www\.)\S*")
@@ -54,7 +59,7 @@ _URL_LIKE: Final = re.compile(r"(?i)(?:https?:|ftp:|www\.)\S*")
 def validate(text: str, span: Span) -> list[Check]:
     """What is known by fixed rules about a span of a note. Empty if its text has no well-defined form."""
     hits, excluded, cased = _found(text)
-    near = [hit for hit in hits if overlaps(hit, span)]
+    near = [hit for hit in hits if overlaps(hit, span) and hit.kind not in SOFT]
     checks = [
         Check(
             _NAMES[hit.kind],
@@ -79,7 +84,8 @@ def validate(text: str, span: Span) -> list[Check]:
     if near:
         return []
     kind = kind_of(span.label)
-    if kind is Label.AGE and own.isdecimal() and not _AGED.match(text, span.end):
+    value = _VALUE_BEFORE.search(text[max(0, span.start - _LONGEST) : span.start])
+    if kind is Label.AGE and own.isdecimal() and value and not _AGED.match(text, span.end):
         return [Check(NO_IDENTIFIER, False, "A number, and nothing near it says that it is an age.")]
     if kind is Label.HOSPITAL and all(map(_UNIT.fullmatch, _WORD.findall(own))):
         return [Check(NO_IDENTIFIER, False, "A specialty or a unit, without the name of a hospital.")]

@@ -115,6 +115,9 @@ def test_checks_of_the_form(text, part, expected):
         ("RR 22 this morning.", "22", "AGE", True),
         ("The patient is 84 years old.", "84", "AGE", False),
         ("Padres de 74 y 64 años.", "74", "AGE", False),
+        ("Contact with the babysitter, 19, negative.", "19", "AGE", False),
+        ("In comunità hasta los 18. Dopo sola.", "18", "AGE", False),
+        ("La hermana mayor vive en casa.", "mayor", "PATIENT", True),
         # These still identify somebody, however they are written.
         ("Fecha de Ingreso: 14/14/2014.", "14/14/2014", "DATE", False),
         ("E-mail: guglieri_bea@gva", "guglieri_bea@gva", "EMAIL", False),
@@ -135,12 +138,19 @@ def test_without_gold_the_validators_remove_what_identifies_nobody(text, part, l
         ("The patient is 84 years old.", "84", "DATE", "AGE"),
         ("Ricoverato presso Ospedale San Raffaele, Milano.", "Ospedale San Raffaele", "ORGANIZATION", "HOSPITAL"),
         ("DNI 12345678Z", "12345678Z", "MEDICALRECORD", "MEDICALRECORD"),  # numbers look alike
+        ("Records requested, 781-555-0102.", "781-555-0102", "FAX", "FAX"),
+        ("SW consult: Bonnie Aldrich, Monday.", "Bonnie Aldrich", "DOCTOR", "DOCTOR"),  # a name without a role
+        ("Centro Malattie Emergenti di Verona.", "Verona", "STATE", "CITY"),
         ("Seen by Dr. Davis. Called Davis again.", "Davis again"[:5], "DOCTOR", "DOCTOR"),
     ],
 )
 def test_without_gold_the_rules_change_labels(text, part, label, right):
     start = text.index(part)
-    todo = Todo.of(text, [Span(start, start + len(part), label)], [*LABELS, "ORGANIZATION", "MEDICALRECORD", "IDNUM"])
+    todo = Todo.of(
+        text,
+        [Span(start, start + len(part), label)],
+        [*LABELS, "ORGANIZATION", "MEDICALRECORD", "IDNUM", "PHONE", "FAX", "STATE"],
+    )
     (result,) = OfflineAgent("i2b2-2014").refine(todo, None).results()
     assert result.label == right
 
