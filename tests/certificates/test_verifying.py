@@ -93,6 +93,42 @@ def test_extra_files_are_named_and_links_are_not_followed(certified, tmp_path):
     assert not passed and check["names"] == ["away", "more/.keys"]
 
 
+def _signature_with_a_name(folder):
+    file = folder / "release.json.sig"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"note": "Mario Rossi"}))
+
+
+CARRIERS = {
+    "a key in the signature": _signature_with_a_name,
+    "a space in the signature": lambda folder: (folder / "release.json.sig").open("a").write(" "),
+    "an empty folder": lambda folder: (folder / "Mario Rossi").mkdir(),
+}
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_what_no_signature_covers_is_refused(certified, tmp_path, carrier):
+    folder = exported(certified, tmp_path / "out")
+    CARRIERS[carrier](folder)
+    assert not run(certified.file, "--release", folder)[1]
+
+
+@pytest.mark.parametrize("carrier", ["nothing", "comment", "comment of a file", "before", "after", "empty folder"])
+def test_a_zip_with_more_than_its_files_is_refused(certified, tmp_path, carrier):
+    packed = exported(certified, tmp_path / "out.zip")
+    name = b"Mario Rossi"
+    with zipfile.ZipFile(packed, "a") as archive:
+        if carrier == "comment":
+            archive.comment = name
+        if carrier == "comment of a file":
+            archive.infolist()[0].comment = name
+            archive._didModify = True
+        if carrier == "empty folder":
+            archive.writestr("Mario Rossi/", "")
+    data = packed.read_bytes()
+    packed.write_bytes((name if carrier == "before" else b"") + data + (name if carrier == "after" else b""))
+    assert run(certified.file, "--release", packed)[1] == (carrier == "nothing")
+
+
 def test_a_certificate_of_another_instance_needs_its_fingerprint(certified, tmp_path):
     file = tmp_path / "other.json"
     file.write_bytes(signed_json(content(), PRIVATE))

@@ -6,7 +6,7 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Collection
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO
 
 from django.conf import settings
@@ -25,6 +25,8 @@ from annotations.domain.notes import NoteError, Problem
 from annotations.models import Certificate, Release
 
 Files = tuple[Collection[str], Load]
+_END = b"PK\5\6"  # begins the last record of a zip, which ends with the length of its comment
+_END_BYTES = 22
 HEX = frozenset("0123456789abcdef")
 FINGERPRINT = 64
 # Exceptions from reading one file of a zip. The errors of zlib are not subclasses of OSError.
@@ -83,11 +85,13 @@ def _records(data: bytes) -> tuple[int | None, bool] | None:
 
 
 def folder_files(root: Path) -> Files:
-    """All files in a folder, hidden ones too. A link is no file of a release, so that reading it fails."""
+    """All files in a folder, hidden ones and empty folders too. Reading a link or a folder fails."""
     names = []
     for folder, folders, files in os.walk(root):
         linked = [name for name in folders if (Path(folder) / name).is_symlink()]
         names += [(Path(folder) / name).relative_to(root).as_posix() for name in [*files, *linked]]
+        if not (folders or files) and Path(folder) != root:  # Its name may say something.
+            names.append(f"{Path(folder).relative_to(root).as_posix()}/")
 
     def load(name: str) -> bytes:
         try:
@@ -102,9 +106,10 @@ def folder_files(root: Path) -> Files:
 
 
 def zip_files(file: IO[bytes], most: int | None = None) -> Files:
-    """All files in a zip. A single top folder that holds the manifest is dropped from the names.
+    """All files in a zip, and empty folders. A single top folder that holds the manifest is dropped from the names.
 
-    Raises ServiceError `zip` for a file that is no readable zip, and `size` for one of more than `most` bytes unpacked.
+    Raises ServiceError `zip` for a file that is no readable zip or has text outside of its files, and `size` for one of
+    more than `most` bytes unpacked.
     """
     try:
         archive = open_zip(file)
@@ -112,7 +117,13 @@ def zip_files(file: IO[bytes], most: int | None = None) -> Files:
         raise ServiceError(_("The archive holds too many files."), code="zip") from None
     except _DAMAGED:
         raise ServiceError(_("The file is not a readable zip archive."), code="zip") from None
-    entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+    if _has_more(archive, file):
+        raise ServiceError(
+            _("The archive holds comments or bytes that belong to no file. Unpack it, and verify the folder."),
+            code="zip",
+        )
+    parents = {str(folder) for entry in archive.infolist() for folder in PurePosixPath(entry.filename).parents}
+    entries = [entry for entry in archive.infolist() if not entry.is_dir() or entry.filename.rstrip("/") not in parents]
     if most is not None and sum(entry.file_size for entry in entries) > most:
         raise ServiceError(
             _("The archive is too large for this page. Use the command verify_certificate instead."), code="size"
@@ -138,6 +149,15 @@ def zip_files(file: IO[bytes], most: int | None = None) -> Files:
             raise NoteError([Problem(name, None, "zip", "The file is damaged inside the archive.")]) from None
 
     return sorted(by_name), load
+
+
+def _has_more(archive: zipfile.ZipFile, file: IO[bytes]) -> bool:
+    """Whether a zip has comments, or bytes before its first entry or after its directory."""
+    entries = archive.infolist()
+    file.seek(-min(_END_BYTES, file.seek(0, os.SEEK_END)), os.SEEK_END)
+    end = file.read()
+    commented = any(entry.comment for entry in entries) or not (end.startswith(_END) and end.endswith(b"\0\0"))
+    return commented or min((entry.header_offset for entry in entries), default=0) > 0
 
 
 def files_at(path: Path) -> Files:

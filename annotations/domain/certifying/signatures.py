@@ -92,12 +92,15 @@ def signed_files(sha256: bytes, private: bytes) -> bytes:
 
 
 def _signature(message: bytes, private: bytes) -> dict[str, str]:
-    public = public_of(private)
+    return _written(public_of(private), Ed25519PrivateKey.from_private_bytes(private).sign(message))
+
+
+def _written(public: bytes, value: bytes) -> dict[str, str]:
     return {
         "algorithm": ALGORITHM,
         "fingerprint": fingerprint_of(public),
         "public_key": b64encode(public).decode(),
-        "value": b64encode(Ed25519PrivateKey.from_private_bytes(private).sign(message)).decode(),
+        "value": b64encode(value).decode(),
     }
 
 
@@ -110,6 +113,8 @@ def check_files_signature(data: bytes, listed: bytes) -> str:
     public, value = _decoded(found.get("public_key"), 32), _decoded(found.get("value"), 64)
     message = _OF_FILES + hashlib.sha256(listed).digest()
     _check(public, value, message, "The list of files was changed after signing.")
+    if canonical(_written(public, value)) != data:
+        raise CertificateError("signature", "The signature of the list of files holds more than the issuer wrote.")
     return fingerprint_of(public)
 
 
