@@ -79,8 +79,8 @@ _PARTS: Final[Mapping[str, Sequence[frozenset[Kind]]]] = {
     "GEOGRAPHIC": tuple(frozenset({Kind.LOCATION, one}) for one in (Kind.STREET, Kind.ZIP, Kind.CITY)),
     "DATES": (frozenset({Kind.DATE}), frozenset({Kind.AGE})),
 }
-# Labels of the set redactor-33 for some dates only.
-_SOME_DATES: Final = frozenset({"BIRTH_DATE_TIME", "DEATH_DATE_TIME"})
+# Labels of the set redactor-33 for some dates, devices, documents or numbers only.
+_SOME: Final = frozenset({"BIRTH_DATE_TIME", "DEATH_DATE_TIME", "MAC_ADDRESS", "PASSPORT_NUMBER_US", "FIN", "GUID"})
 _ADDRESSES: Final = frozenset({"ADDRESS"})  # its streets come with town and ZIP code
 
 
@@ -89,7 +89,7 @@ def covers_all(identifier: str, labels: Iterable[tuple[str, Kind]]) -> bool:
 
     The labels of hipaa-18 are the identifiers themselves. An identifier that is not listed in parts needs one label.
     """
-    found = [(code, kind) for code, kind in labels if code not in _SOME_DATES]
+    found = [(code, kind) for code, kind in labels if code not in _SOME]
     if any(code == identifier for code, _kind in found):
         return True
     kinds = {kind for _code, kind in found}

@@ -23,7 +23,7 @@ _NOT_REMOVING: Final = frozenset({Action.KEEP, Action.SHIFT, Action.HASH})
 _GENERALIZABLE: Final = frozenset({"DATES", "GEOGRAPHIC"})
 
 STATUS: Final[Mapping[str, str]] = {
-    REMOVED: "Removed or replaced",
+    REMOVED: "Removed or replaced where labeled",
     KEPT: "Kept, shifted or coded",
     SEARCHED: "Removed where labeled; the leak gate looked for the rest",
     PARTLY: "Only a part has a label",
@@ -110,8 +110,9 @@ def _safe_harbor(rows: Sequence[IdentifierRow]) -> str:
         )
         if found[status]
     ]
+    rest = "Identifiers that nobody labeled and the leak gate did not find may remain."
     if lacking:
-        return " ".join(["Not met. The release does not remove all eighteen identifiers.", *lacking])
+        return " ".join(["Not met. The release does not remove all eighteen identifiers.", *lacking, rest])
     text = (
         "The policy removes or replaces the labeled spans of seventeen of the eighteen identifiers; the other one, "
         "(Q), are images, which notes don't have. "
@@ -121,7 +122,7 @@ def _safe_harbor(rows: Sequence[IdentifierRow]) -> str:
             f"For {_listed(found[SEARCHED])} there is no label, or one for a part only. The leak gate looked for them, "
             "and what it found was replaced, or allowed by a person. "
         )
-    return f"{text}Identifiers that nobody labeled and the leak gate did not find may remain."
+    return text + rest
 
 
 def _listed(letters: Sequence[str]) -> str:

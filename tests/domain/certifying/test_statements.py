@@ -66,6 +66,8 @@ COVERED = [
     ("DATES", [("FECHAS", "date"), ("EDAD", "age")], "removed"),
     ("DATES", [("FECHAS", "date")], "partly"),  # no label for ages over 89
     ("DATES", [("BIRTH_DATE_TIME", "date"), ("DEATH_DATE_TIME", "date"), ("AGE", "age")], "partly"),
+    ("DEVICE", [("MAC_ADDRESS", "device")], "partly"),
+    ("OTHER_ID", [("FIN", "id"), ("GUID", "id")], "partly"),
     ("GEOGRAPHIC", [("LOCATION", "location")], "removed"),
     ("GEOGRAPHIC", [("STREET", "street"), ("CITY", "city")], "partly"),  # no label for ZIP codes
     ("GEOGRAPHIC", [("ADDRESS", "street")], "removed"),
@@ -84,6 +86,7 @@ def test_labels_cover_an_identifier_in_full_in_part_or_not_at_all(identifier, la
     rows = identifier_rows(rules, {identifier})
     assert {row["letter"]: row["status"] for row in rows}[letter] == ("removed" if status == "removed" else "searched")
     text = statements(rows, audited=True)[0]["text"]
+    assert text.endswith("may remain.")
     assert text.startswith("Not met.") and f"({letter})" not in text, "other identifiers are lacking, but not this one"
 
 
