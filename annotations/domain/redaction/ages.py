@@ -136,13 +136,14 @@ _NUMBERS: Final = re.compile(_FIGURES, re.IGNORECASE)
 # What stands after the number of an age, "94-year-old", "94 yo", "94 años", "1,200 months", or before it, "aged 94",
 # "Age: 94", "edad 94", "età di 94", "in her 90s". Then no other unit follows.
 _UNIT_AFTER: Final = re.compile(
-    r"[ ]?\+?[ \-]?(?:(?:years?|yrs?|y)[ \-]?(?:old|of[ ]age)|y/?o|y\.o|años|anni|(?P<unit>"
+    r"[ ]?\+?[ \-]?(?:(?:years?|yrs?|y)[ \-]?(?:old|of[ ]age)|y/?o[mf]?|y\.o|años|anni|aa|enn[ei]|(?P<unit>"
     + _SHORTER
     + r"))(?![^\W\d_])",
     re.IGNORECASE,
 )
 _AGED_BEFORE: Final = re.compile(
-    r"\b(?:aged?|edad|età|in[ ](?:his|her|their)(?:[ ](?:early|mid|late))?)\b[ ]?(?:[:=]|of\b|is\b|de\b|di\b)?[ ]?\Z",
+    r"\b(?:aged?|edad|età|di[ ]anni|in[ ](?:his|her|their)(?:[ ](?:early|mid|late))?)\b"
+    r"[ ]?(?:[:=]|of\b|is\b|de\b|di\b)?[ ]?\Z",
     re.IGNORECASE,
 )
 _END_AFTER: Final = re.compile(rf"(?:['’]?s)?(?![^\W\d_]|[/%]|[ \-]?(?:{_SHORTER})(?![^\W\d_]))", re.IGNORECASE)
@@ -154,7 +155,8 @@ _BORN_BEFORE: Final = re.compile(
 _BEFORE: Final = 36  # code points that these may have
 _IN_WORDS: Final = ("genari", "novant", "ninety", "noventa", "centenari")
 _WORDS_OVER: Final = re.compile(
-    r"\b(?:nonagenari\w{1,3}|centenari\w{1,3}|novant\w{0,10}enn[ei]|(?:ninety|noventa)(?:[ \-]+(?:y[ ])?\w{2,6})?"
+    r"\b(?:nonagenari\w{1,3}|centenari\w{1,3}|(?:ultra)?novant\w{0,10}enn[ei]"
+    r"|novant(?:\w{0,10}[ ]|['’])anni|(?:ninety|noventa)(?:[ \-]+(?:y[ ])?\w{2,6})?"
     r"[ \-](?:years?[ \-]old|years[ ]of[ ]age|años))\b",
     re.IGNORECASE,
 )
