@@ -134,7 +134,7 @@ _ON_DAY: Final = re.compile(r"(?:\bel|desde el|hasta el|\bil|\bdal|\bal)[ ]\Z")
 _SHORT_WEEKDAY: Final = r"(?P<date>Mon|Tues?|Weds?|Thu(?:rs?)?|Fri|Sat|Sun)\b"
 _FEAST: Final = (
     r"(?i)(?<!\w)(?P<date>navidad(?:es)?|nochebuena|nochevieja|semana santa|año nuevo|natale|capodanno|ferragosto|"
-    r"pasqua|"
+    r"pasqua|epifania|befana|ognissanti|d[ií]a de reyes|todos los santos|"
     r"pasquetta|christmas(?: eve| day)?|thanksgiving|easter|halloween|new year'?s(?: eve| day)?|super bowl sunday|"
     r"labor day|memorial day|fourth of july)(?!\w)"
 )
@@ -193,6 +193,7 @@ RULES: Final = (
         "date.feast",
         words(
             "navidad navidades nochebuena nochevieja semana año natale capodanno ferragosto pasqua pasquetta christmas "
+            "epifania befana ognissanti día dia todos "
             "thanksgiving easter halloween new super labor memorial fourth"
         ),
         pattern(_FEAST, check=_is_feast, date=Kind.LOOSE_DATE),
