@@ -15,6 +15,11 @@ PART_LETTERS: Final = 4
 
 _PERSONS: Final = frozenset({Kind.NAME, Kind.STAFF})
 _WHOLE_ONLY: Final = frozenset({Kind.DATE, Kind.AGE})
+_PART_DIGITS: Final = 5
+# Of these, a long number is sought without the rest, too: 448172 of A-448172.
+_CODES: Final = frozenset(
+    {Kind.RECORD, Kind.ID, Kind.NATIONAL_ID, Kind.HEALTH_PLAN, Kind.ACCOUNT, Kind.LICENSE, Kind.VEHICLE, Kind.DEVICE}
+)
 # Spans of these kinds are descriptions in common words, whose parts identify nobody.
 _DESCRIPTIONS: Final = frozenset({Kind.PROFESSION, Kind.SEX, Kind.FAMILY, Kind.ETHNICITY})
 _PLACES: Final = frozenset(
@@ -105,7 +110,8 @@ class Sought:
 
 def is_part(word: str, needle: Needle, found: tuple[str, ...]) -> bool:
     """Whether a word of a needle with these words is a part that is sought by itself."""
-    return len(found) > 1 and len(word) >= PART_LETTERS and word.isalpha() and needle.kind not in _WHOLE_ONLY
+    long = len(word) >= PART_LETTERS and word.isalpha() and needle.kind not in _WHOLE_ONLY
+    return len(found) > 1 and (long or (len(word) >= _PART_DIGITS and word.isdigit() and needle.kind in _CODES))
 
 
 def is_short_name(word: str, needle: Needle, found: tuple[str, ...]) -> bool:

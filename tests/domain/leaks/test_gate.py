@@ -21,7 +21,8 @@ from tests.domain.strategies import LABELS, texts_with_spans
 from tests.timing import takes_at_most
 
 KINDS = {kind.name: kind for kind in (Kind.NAME, Kind.CITY, Kind.HOSPITAL, Kind.DATE, Kind.AGE, Kind.PHONE, Kind.SEX)}
-RULES = {label: Rule(kind, Action.MASK) for label, kind in (KINDS | {"JOB": Kind.PROFESSION}).items()}
+OTHERS = {"JOB": Kind.PROFESSION, "CODE": Kind.RECORD}
+RULES = {label: Rule(kind, Action.MASK) for label, kind in (KINDS | OTHERS).items()}
 
 
 def needle(text: str, label: str = "NAME", **other: object) -> Needle:
@@ -85,6 +86,7 @@ FOUND = [
     # Short numbers need the same separators, and long ones don't.
     ("level 3.12 and 3/12", [needle("3/12", "DATE")], Gate(), ["3/12"]),
     ("call 555 12-34567", [needle("555-12-34567", "PHONE")], Gate(), ["555 12-34567"]),
+    ("record 448172 and 4481", [needle("A-448172", "CODE"), needle("B-4481", "CODE")], Gate(), ["448172"]),
     ("102 years", [needle("102", "AGE")], Gate(), ["102"]),
     ("Ospedale", [needle("Ospedale Rossi", "HOSPITAL")], ENGLISH, ["Ospedale"]),
     ("Lugo", [LUGO], SPANISH, ["Lugo"]),
