@@ -92,6 +92,16 @@ def test_the_content_is_that_of_the_release(released):
     assert content["identifiability"]["scores"] == [] and content["identifiability"]["agreement"] is None
 
 
+@pytest.mark.parametrize(
+    ("spec", "checked"),
+    [("gold:1", True), ("union:gold:1+annotator:ann", True), ("run:rules-1", False), ("union:gold:1+run:a", False)],
+)
+def test_annotations_of_a_model_are_a_risk_also_in_a_union(released, spec, checked):
+    Release.objects.filter(pk=released.release.pk).update(set_spec=spec)
+    risks = prospect(Release.objects.get(pk=released.release.pk), TERMS, released.mia).risks
+    assert any("no person checked" in risk.text for risk in risks) is not checked
+
+
 def test_allowed_findings_are_a_risk_with_the_name(released):
     finding(released, decision="allow", decided_by=released.rev)
     # Marks of auditors are no findings of the leak gate.

@@ -35,9 +35,10 @@ from annotations.domain.certifying.signatures import FORMAT
 from annotations.domain.certifying.statements import identifier_rows, statements
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.policy import Action, Policy
-from annotations.models import Author, Label, Project, Release
+from annotations.models import Label, Project, Release
 from annotations.projects.selectors.label_maps import mappings
 from annotations.release.selectors.releases import leak_counts
+from annotations.release.services.sources import specs_of
 
 HIPAA = "hipaa-18"
 
@@ -168,7 +169,7 @@ def _data(release: Release, rows: Rows, rules: Sequence[RuleRow]) -> Data:
     gold = release.gold_version
     return Data(
         source=release.set_spec,
-        checked=release.author is None or release.author.kind not in Author.MODELS,
+        checked=not any(spec.startswith("run:") for spec in specs_of(release.set_spec)),
         gold=GoldHash(version=gold.number, hash=gold.content_hash, notes=gold.note_count) if gold else None,
         notes=rows.notes,
         held_back=rows.held_back,

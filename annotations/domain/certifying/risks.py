@@ -36,7 +36,7 @@ def _of_the_data(content: Content) -> list[str]:
     data, gate = content["data"], content["identifiability"]["gate"]
     found = []
     if not data["checked"]:
-        found.append("A model made the annotations, and no person checked all of them.")
+        found.append("A model made annotations of the release, and no person checked all of them.")
     if data["notes_without_patient"]:
         found.append(
             f"{_notes(data['notes_without_patient'])} without a patient ID: identifiers of the same patient in other "
