@@ -163,6 +163,12 @@ def test_safe_harbor_with_labels_for_dates_of_birth_only(db, no_redis, tmp_path)
     assert content["context"]["statements"][0]["text"].startswith("Not met.")
 
 
+def test_a_finding_gets_the_first_label_of_its_kind(db, no_redis):
+    add_note(project := new_project("shop", "redactor-33"), "a", "Admitted to Fairview Hospital.\n", language="en")
+    found = strings_of(make_release(project))
+    assert [(text, label) for text, label, _origin in found] == [("Fairview Hospital", "ORGANIZATION")], "no pharmacy"
+
+
 def test_safe_harbor_is_refused_where_the_gate_could_not_read_a_note(db, no_redis):
     project = new_project("shop", "redactor-33")
     add_note(project, "a", "«Ada Lund|PERSON», vue le 16 mars 2025.\n", language="fr")

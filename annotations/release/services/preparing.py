@@ -317,9 +317,9 @@ class Preparer:
 
     @cached_property
     def _label_of(self) -> dict[Kind, str]:
-        """A label of each kind: one that the policy keeps, if there is one."""
-        kept_last = sorted(self._policy.rules.items(), key=lambda pair: (pair[1].action == Action.KEEP, pair[0]))
-        return {rule.kind: code for code, rule in kept_last}
+        """A label of each kind: the first one that the policy keeps, else the first, which is often the widest."""
+        kept_first = sorted(self._policy.rules.items(), key=lambda pair: pair[1].action != Action.KEEP)
+        return {rule.kind: code for code, rule in reversed(kept_first)}
 
     def _patient_id(self, patient: str) -> Needle:
         label = self._label_of.get(Kind.RECORD) or self._label_of.get(Kind.ID, "")
