@@ -33,6 +33,7 @@ class Spacing:
     def __init__(self) -> None:
         self._sought: dict[str, str] = {}  # with the initials of the words beside it in a person's name
         self._names: set[str] = set()
+        self._pairs: set[tuple[str, str]] = set()  # a particle and the word after it: Di Rosa
 
     def add(self, found: Collection[str], needle: Needle) -> None:
         """Look for the words of a needle: a person's name, or a single word."""
@@ -43,6 +44,7 @@ class Spacing:
                 self._sought[word] = self._sought.get(word, "") + initials
         if person:
             self._names.update(found)
+            self._pairs |= {pair for pair in pairwise(found) if pair[0] in PARTICLES}
 
     @cached_property
     def _parts(self) -> frozenset[str]:
@@ -80,7 +82,9 @@ class Spacing:
             at = text.find(name, end)
 
     def _precedes(self, letters: str, name: str) -> bool:
-        """Whether letters directly before a name are nothing, an initial, or other names or titles: f, Fernando, Dr."""
+        """Whether letters directly before a name are nothing, an initial, its particle, or other names or titles."""
+        if (letters, name) in self._pairs:
+            return True
         if len(letters) < 2:
             return not letters or (len(name) > PART_LETTERS and letters in self._sought[name])
         names = _is_made_of(letters, self._parts, TITLES, PARTICLES)

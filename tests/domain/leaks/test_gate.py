@@ -264,7 +264,7 @@ def test_long_numbers_are_found_in_any_grouping(label: str, labeled: str, text: 
 # By kind of variant: the labeled strings, and what isn't found without knowing how else they are written.
 LABELED = [
     needle("Fernando Aguilera Gil"), needle("Petrie"), needle("Rosa Mora"), needle("María de la Cruz"),
-    needle("San Sebastián", "CITY"), needle("12/03/2021", "DATE"),
+    needle("San Sebastián", "CITY"), needle("12/03/2021", "DATE"), needle("Di Faenza"),
 ]  # fmt: skip
 VARIANTS = {
     "short name after a title": [
@@ -280,7 +280,7 @@ VARIANTS = {
     "joined": [
         "FernandoAguilera", "fernandoaguilera", "AguileraFernando", "GilFernando", "faguilera", "FAguilera",
         "DrAguilera", "sraaguilera", "delacruz", "DeLaCruz", "MaríaCruz", "SanSebastián", "fernando_aguilera",
-        "aguilera77", "RosaGil",
+        "aguilera77", "RosaGil", "difaenza.am",
     ],
     "invisible characters": [
         f"Agui{character}lera"
@@ -298,7 +298,7 @@ VARIANTS = {
 }  # fmt: skip
 CLEAN = [
     "del agua la gira", "el mar de la rosa", "rosado y morado", "petri dish", "gil", "12.3 mg en 2021", "el 3/12",
-    "12 de 2021", "agui, lera", "petr ie",
+    "12 de 2021", "agui, lera", "petr ie", "dirosa",
     "pet. Rie", "13/03/2021", "marzo de 2021", "sansa", "moral", "aguileral", "12/03/20213",
 ]  # fmt: skip
 
