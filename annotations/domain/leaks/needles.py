@@ -1,5 +1,6 @@
 """Identifiers that must not be in a released text, prepared for the search."""
 
+import re
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -33,6 +34,8 @@ _PLACES: Final = frozenset(
         Kind.LOCATION,
     }
 )
+# The number last, or first and then up to a comma.
+_STREET: Final = re.compile(r"[^\d]{3,}\d+(?=[^\w.])|\d+\w? [^,;]+(?=[,;])")
 
 
 class Needle(NamedTuple):
@@ -53,10 +56,17 @@ def needles_of(text: str, spans: Iterable[Span], policy: Policy, note: int | Non
     """The labeled strings of a note that the policy doesn't keep. `source` is the bounds of the span in the note."""
     rules = policy.rules
     return [
-        Needle(text[span.start : span.end], span.label, rules[span.label].kind, (span.start, span.end), note)
+        Needle(written, span.label, rules[span.label].kind, (span.start, span.end), note)
         for span in spans
         if rules[span.label].action is not Action.KEEP
+        for written in _written(text[span.start : span.end], rules[span.label].kind)
     ]
+
+
+def _written(text: str, kind: Kind) -> list[str]:
+    """The string, and the street with its number alone of an address that goes on: “Calle Mayor 15, 3º B”."""
+    street = _STREET.match(text) if kind is Kind.STREET else None
+    return [text, street[0]] if street else [text]
 
 
 class Sought:

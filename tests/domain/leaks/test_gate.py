@@ -199,6 +199,12 @@ def test_strings_that_the_policy_keeps_are_no_needles() -> None:
     assert found == [Needle("Ann", "NAME", Kind.NAME, (0, 3), 7)]
 
 
+def test_a_street_with_its_number_is_sought_without_what_follows() -> None:
+    mask = Rule(Kind.STREET, Action.MASK)
+    for whole, street in [("Calle Mayor 15, 3º B", "Calle Mayor 15"), ("12 High Street, Flat 3", "12 High Street")]:
+        assert leaks(f"{whole}: at {street}", (whole, "STREET"), STREET=mask)[0] == [street]
+
+
 NOTE_NAMES = [
     ("wilson_2021.txt", ["wilson"]), ("note-Adam.Wilson-1.txt", ["Adam.Wilson"]), ("AdamWilson.txt", ["AdamWilson"]),
     ("2021AdamWilsonMRI.txt", ["AdamWilson"]), ("McDonald_Lab.txt", ["McDonald"]), ("note-12.txt", []),
