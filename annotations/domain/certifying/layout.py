@@ -6,7 +6,7 @@ from typing import Final
 
 from annotations.domain.certifying.content import AuditPart, Content, Gate, Recall
 from annotations.domain.certifying.hipaa import IDENTIFIERS
-from annotations.domain.certifying.statements import STATUS
+from annotations.domain.certifying.statements import NOT_MET, STATUS
 
 NOT_MEASURED: Final = "Not measured"
 _NAMES: Final = {identifier.code: f"({identifier.letter})" for identifier in IDENTIFIERS}
@@ -133,9 +133,12 @@ def _data(content: Content) -> Section:
 def _identifiability(content: Content) -> Section:
     part = content["identifiability"]
     policy = part["policy"]
+    named = f"{policy['name']} ({policy['slug']}, version {policy['version']})"
+    if "harbor" in named.lower() and content["context"]["statements"][0]["text"].startswith(NOT_MET):
+        named += ", whose aim is not met"
     blocks: list[Text | Facts | Table] = [
         Table(
-            f"Policy: {policy['name']} ({policy['slug']}, version {policy['version']})",
+            f"Policy: {named}",
             ["Label", "Kind", "Action", "HIPAA", "Spans"],
             [
                 [

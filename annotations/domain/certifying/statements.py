@@ -16,6 +16,7 @@ KEPT: Final = "kept"
 PARTLY: Final = "partly"
 SEARCHED: Final = "searched"
 NONE: Final = "none"
+NOT_MET: Final = "Not met."
 
 # A shifted date is still a full date, and a code that is derived from the value is not allowed by 164.514(c).
 _NOT_REMOVING: Final = frozenset({Action.KEEP, Action.SHIFT, Action.HASH})
@@ -112,7 +113,7 @@ def _safe_harbor(rows: Sequence[IdentifierRow]) -> str:
     ]
     rest = "Identifiers that nobody labeled and the leak gate did not find may remain."
     if lacking:
-        return " ".join(["Not met. The release does not remove all eighteen identifiers.", *lacking, rest])
+        return " ".join([f"{NOT_MET} The release does not remove all eighteen identifiers.", *lacking, rest])
     text = (
         "The policy removes or replaces the labeled spans of seventeen of the eighteen identifiers; the other one, "
         "(Q), are images, which notes don't have. "

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from annotations.domain.certifying.canonical import at_least, at_most, canonical, written
 from annotations.domain.certifying.hipaa import IDENTIFIERS, OF_KIND, identifier_of
+from annotations.domain.certifying.layout import Table, sections
 from annotations.domain.certifying.risks import key_of, open_risks
 from annotations.domain.certifying.statements import identifier_rows, statements
 from annotations.domain.files.csv_lines import csv_line, unquoted
@@ -135,3 +136,14 @@ def test_a_cell_of_a_csv_is_read_as_the_text_that_was_written(text):
     cell = line.removesuffix("\r\n")[1:-1].replace('""', '"')
     ambiguous = text[:1] == "'" and text[1:2] in ("\t", "\r", "\n")
     assert unquoted(cell) == text or ambiguous
+
+
+@pytest.mark.parametrize(("name", "slug", "end"), [
+    ("HIPAA Safe Harbor", "safe-harbor", "version 1), whose aim is not met"),
+    ("Publication mask", "mask", "(mask, version 1)"),
+])  # fmt: skip
+def test_a_policy_named_after_safe_harbor_is_not_printed_without_whether_it_is_met(name, slug, end):
+    made = content()
+    made["identifiability"]["policy"] |= {"name": name, "slug": slug}
+    titles = [block.caption for section in sections(made) for block in section.blocks if isinstance(block, Table)]
+    assert any(title.startswith(f"Policy: {name}") and title.endswith(end) for title in titles)
