@@ -33,7 +33,7 @@ _ROMANS: Final = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "
 # It begins with a digit and not with a lookbehind, which takes six times as long in a text without dates.
 _FIGURES: Final = re.compile(
     r"(?P<first>\d)(?<!\d\d)(?=(?P<a>\d{0,3})\s?(?P<apart>[./\-– \u00a0])\s?(?P<b>\d{1,2}|[ivx]{1,4})\s?(?P=apart)\s?"
-    r"(?P<c>\d{4}|\d{2})(?!\d))",
+    r"['’]?(?P<c>\d{4}|\d{2})(?!\d))",
     re.IGNORECASE,
 )
 _COMPACT: Final = re.compile(r"\d{8}(?<!\d{9})(?!\d)")

@@ -15,7 +15,9 @@ from annotations.domain.leaks.needles import Needle, Sought
 from annotations.domain.spans import Bounds
 
 # Most released texts have nothing like a date in figures, which takes a sixth of the time to see.
-_LIKE_FIGURES: Final = re.compile(r"[0-9](?:\s?[./\-–\s]\s?(?:[0-9]{1,2}|[ivx]{1,4})\s?[./\-–\s]\s?[0-9]{2}|[0-9]{7})")
+_LIKE_FIGURES: Final = re.compile(
+    r"[0-9](?:\s?[./\-–\s]\s?(?:[0-9]{1,2}|[ivx]{1,4})\s?[./\-–\s]\s?['’]?[0-9]{2}|[0-9]{7})"
+)
 _REACH: Final = 50  # characters of a date before and after the name of its month
 
 

@@ -63,7 +63,7 @@ def _exists(match: re.Match[str]) -> bool:
     a, b, y = int(match["a"]), int(match["b"]), match["y"].lstrip("'")
     if len(y) == 4 and not 1850 <= int(y) <= 2049:
         return False
-    numbered = len(y) == 2 and "." in match["t"] and len(match["b"]) < 2
+    numbered = len(match["y"]) == 2 and "." in match["t"] and len(match["b"]) < 2
     if numbered and not DATE_WORD.search(before(match.string, match.start(), 24)):
         return False  # This is the number of a version or a section, such as 1.2.15.
     year = int(y) if len(y) == 4 else 2000 + int(y)

@@ -19,6 +19,7 @@ FOUND = [
     "echo {DATE|11/2017}", "febbre dal {DATE|27/02}",  # month and year in figures; day and month, said to be a date
     "Labs {DATE|3/12}: Na 138",  # month first, said to be one
     "Hemocultivos {DATE|03/02} negativos", "reported on {DATE|9/30} at home",  # month written with a zero
+    "nata {DATE|3.2.'55} a casa",
     "ricoverata dal {DATE|12.3.24} al {DATE|19.3.24}.", "all'{DATE|Epifania} e el {DATE|día de Reyes}",
     "il {DATE|26/03} e il {DATE|27/03}", "nel {DATE|2011}",  # a list; year after a preposition
     "colecistectomía ({DATE|1998})", "triennio {DATE|2011-2013}",  # year in brackets; years
