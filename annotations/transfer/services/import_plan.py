@@ -87,7 +87,8 @@ class Report:
     def warn(self, problems: Sequence[Problem]) -> None:
         """List warnings. What a format doesn't keep of several notes is one line, with the number of further notes."""
         for problem in problems:
-            equal = next((line for line in self.warnings if _is_equal(line, problem)), None)
+            lines = self.warnings if problem.code == "not kept" else []
+            equal = next((line for line in lines if _is_equal(line, problem)), None)
             if equal:
                 equal["also"] = equal.get("also", 0) + 1
             elif len(self.warnings) < LISTED:
@@ -97,7 +98,7 @@ class Report:
 
 
 def _is_equal(line: dict[str, Any], problem: Problem) -> bool:
-    return problem.code == "not kept" and (line["code"], line["message"]) == (problem.code, problem.message)
+    return (line["code"], line["message"]) == (problem.code, problem.message)
 
 
 @dataclass
