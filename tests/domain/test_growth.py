@@ -10,7 +10,7 @@ import pytest
 from annotations.domain.knowing.days import days_in
 from annotations.domain.leaks.gate import Gate
 from annotations.domain.leaks.needles import Needle
-from annotations.domain.leaks.shapes import full_dates, telephones
+from annotations.domain.leaks.shapes import device_addresses, full_dates, telephones
 from annotations.domain.notes import NoteError
 from annotations.domain.redaction.ages import told_in
 from annotations.domain.redaction.dates import read_dates
@@ -26,7 +26,8 @@ LENGTH = 8_000
 # Signs and tokens of every kind, each repeated without end.
 TOKENS = [
     ".", "..", "!", "?", ",", ";", ":", "-", "–", "_", "/", "\\", "(", ")", "[", "'", '"', "«", "*", "#", "@", "+", "=",
-    "\t", " ", "\n", "1", "1.", "1/", "1-", "1 ", "1.1", "12:", "a", "A", "a.", "A.", "a-", "Aa ", "Aa-", "A. ", "a@",
+    "\t", " ", "\n", "1", "1.", "1/", "1-", "1 ", "1.1", "12:", "a:", "::", "00:",
+    "a", "A", "a.", "A.", "a-", "Aa ", "Aa-", "A. ", "a@",
     "a.a@", "www.",
     "http://", "://a", "dr. ", "Mr. ", "de ", "calle ", "tel ", "+3", "00", "n. ", "mario",
     "m a r i o ", "mar 1 ", "mar1", "12/iii/", "Gil ", "Sr. Gil ", "é", "ß", "\u0301", "漢", "٣", "🙂",
@@ -44,6 +45,7 @@ def _gate(text: str) -> object:
 READERS: dict[str, Callable[[str], object]] = {
     "sentences": sentences,
     "telephones": lambda text: list(telephones(text)),
+    "addresses of devices": lambda text: list(device_addresses(text)),
     "dates by shape": lambda text: list(full_dates(text)),
     "addresses by shape": lambda text: list(unreserved(text)),
     "ages by shape": lambda text: list(told_in(text, 2020)),

@@ -1,4 +1,4 @@
-"""Telephone numbers and full dates that nobody labeled, by their shape.
+"""Telephone numbers, full dates and addresses of devices that nobody labeled, by their shape.
 
 A number counts as one after a word such as "Tel.", with the prefix of a country, or where its digits are grouped as
 telephone numbers of Spain, Italy, France, the United Kingdom or the United States are. Values, dates and doses have
@@ -7,8 +7,11 @@ none of these shapes.
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from ipaddress import IPv6Address
 from typing import Final
 
+from annotations.domain.redaction.kinds import Kind
 from annotations.domain.spans import Bounds
 
 _APART: Final = r"[ .\-/()]{0,2}"
@@ -36,11 +39,18 @@ _NUMBER: Final = re.compile(
 
 
 # Begins with a digit, so that a text without dates takes a sixth of the time of `_DATE`.
-_LIKE_DATE: Final = re.compile(r"\d[/.\-]\d{1,2}[/.\-]\d{2}")
+_LIKE_DATE: Final = re.compile(r"\d[/.·\-]\d{1,2}[/.·\-]\d{2}")
 # Day, month and year, or year, month and day, in figures with the same separator.
 _DATE: Final = re.compile(
-    r"(?<![\w.,/\-])(?:(?:0?[1-9]|[12]\d|3[01])(?P<apart>[/.\-])(?:0?[1-9]|[12]\d|3[01])(?P=apart)(?:19|20)\d{2}"
-    r"|(?:19|20)\d{2}(?P<between>[/.\-])(?:0[1-9]|1[0-2])(?P=between)(?:0[1-9]|[12]\d|3[01]))(?![\w/\-]|[.,]\d)"
+    r"(?<![\w.,/\-])(?:(?:0?[1-9]|[12]\d|3[01])(?P<apart>[/.·\-])(?:0?[1-9]|[12]\d|3[01])(?P=apart)(?:19|20)\d{2}"
+    r"|(?:19|20)\d{2}(?P<between>[/.·\-])(?:0[1-9]|1[0-2])(?P=between)(?:0[1-9]|[12]\d|3[01]))(?![\w/\-]|[.,]\d)"
+)
+
+# Times and dates have two separators, too.
+_LIKE_DEVICE: Final = re.compile(r"[:\-][\dA-Fa-f]{0,4}[:\-]")
+_DEVICE: Final = re.compile(
+    r"(?<![\w:\-])(?:(?P<mac>(?:[\dA-Fa-f]{2}(?P<mark>[:\-]))(?:[\dA-Fa-f]{2}(?P=mark)){4}[\dA-Fa-f]{2})"
+    r"|[\dA-Fa-f]{1,4}(?::[\dA-Fa-f]{0,4}){1,6}:[\dA-Fa-f]{1,4})(?![\w:\-])"
 )
 
 
@@ -61,3 +71,16 @@ def telephones(text: str) -> Iterator[Bounds]:
     for pattern in (_CALLED, _NUMBER):
         for found in pattern.finditer(text):
             yield found.span("number")
+
+
+def device_addresses(text: str) -> Iterator[tuple[Bounds, Kind]]:
+    """The bounds of MAC and IPv6 addresses, with their kinds, in code points, end-exclusive."""
+    if not _LIKE_DEVICE.search(text):
+        return
+    for found in _DEVICE.finditer(text):
+        if found["mac"]:
+            yield found.span(), Kind.DEVICE
+            continue
+        with suppress(ValueError):
+            IPv6Address(found[0])
+            yield found.span(), Kind.IP

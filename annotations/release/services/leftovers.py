@@ -11,7 +11,7 @@ from typing import Final
 from annotations.domain.folding import words
 from annotations.domain.leaks.gate import ALLOWED, GENERIC, KEPT, Gate, Leak
 from annotations.domain.leaks.needles import PART_LETTERS, Needle
-from annotations.domain.leaks.shapes import full_dates, telephones
+from annotations.domain.leaks.shapes import device_addresses, full_dates, telephones
 from annotations.domain.redaction.ages import told_in
 from annotations.domain.redaction.date_reading import is_ambiguous
 from annotations.domain.redaction.kinds import Kind
@@ -98,10 +98,11 @@ def _uncovered(text: str, sighting: Sighting, pieces: Sequence[Piece], first: in
 def shape_leaks(
     released: Released, gate: Gate, labels: Mapping[Kind, str], kept: frozenset[str], exceptions: Counter[str]
 ) -> list[Leak]:
-    """E-mail and web addresses, telephone numbers and full dates in the released text outside of its pieces."""
+    """E-mail, web and device addresses, telephone numbers and full dates in the released text outside of its pieces."""
     text = _outside(released)
     found = [(bounds, Kind.PHONE) for bounds in telephones(text)]
     found += [(bounds, Kind.DATE) for bounds in full_dates(text)]
+    found += device_addresses(text)
     if _has_address(text):
         found += ((place, Kind.EMAIL if "@" in text[slice(*place)] else Kind.URL) for place in unreserved(text))
     leaks: list[Leak] = []

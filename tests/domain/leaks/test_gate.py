@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from annotations.domain.leaks.gate import Gate, Leak
 from annotations.domain.leaks.generic import LANGUAGES, generic_words
 from annotations.domain.leaks.needles import Needle, needles_of
-from annotations.domain.leaks.shapes import telephones
+from annotations.domain.leaks.shapes import device_addresses, full_dates, telephones
 from annotations.domain.redaction.dates import years
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.policy import Action, Policy, Rule
@@ -420,3 +420,14 @@ def test_words_are_folded() -> None:
 def test_common_names_of_people_and_places_are_not_generic() -> None:
     names = "leon rosa blanco cruz wilson smith rossi bianchi garcia navarro lugo roma boston mario carmen"
     assert not generic_words(LANGUAGES) & set(names.split())
+
+
+def test_addresses_of_devices_and_dates_by_their_shape() -> None:
+    text = "MAC 00:1B:44:11:3A:B7, 00-1b-44-11-3a-b7, at fe80::1 or 2001:db8:85a3::8a2e:370:7334; 12:30:45, Dx:: a"
+    found = [(text[slice(*bounds)], kind) for bounds, kind in device_addresses(text)]
+    assert found == [
+        ("00:1B:44:11:3A:B7", Kind.DEVICE), ("00-1b-44-11-3a-b7", Kind.DEVICE), ("fe80::1", Kind.IP),
+        ("2001:db8:85a3::8a2e:370:7334", Kind.IP),
+    ]  # fmt: skip
+    dates = "19·03·2024, 19/03/2024, 2024-03-19; not 190/03/2024 or 19/03-2024"
+    assert [dates[slice(*bounds)] for bounds in full_dates(dates)] == ["19·03·2024", "19/03/2024", "2024-03-19"]
