@@ -37,7 +37,7 @@ NOT_WORDS = {
 # Latin words allowed inside a sentence, a button or a title: names; codes of causes, languages, queues, backends.
 FORMAT_NAMES = (
     "doccano|Label Studio|Prodigy|WebAnno TSV|UIMA CAS (?:XMI|JSON)|GATE XML|IOB1|BIOES|spaCy DocBin|"
-    "Hugging Face datasets|BioC (?:XML|JSON)|Web Annotation|UTF-16"
+    "Hugging Face datasets|BioC (?:XML|JSON)|Web Annotation|PubTator|PubAnnotation|UTF-16"
 )
 NAMES = FORMAT_NAMES + r"|deidreview|brat|CoNLL|JSONL|BIO|UTF-8|L\d+|\.txt|\b(?:AB|AM|D|S|el|cpu|gpu|llm|rules)\b"
 

@@ -352,7 +352,7 @@ TABLE: dict[str, Row] = {
     "accept_systemic_error": Row(MANAGERS, {"name": "clubs", "key": "0" * 16}).answers(409),
     "remove_systemic_error": Row(MANAGERS).answers(204),
     "list_refinements": Row(MANAGERS),
-    "start_refinement_now": Row(MANAGERS, {"run": "rules-1"}).answers(422),
+    "start_refinement_now": Row(MANAGERS, {"run": "rules-1"}).answers(202),
     "read_refinement": Row(MANAGERS),
     "read_loop": Row(ALL_NOTES),
     # The project has no gold.
