@@ -81,6 +81,7 @@ def test_it_learns_a_note_of_more_than_five_windows(
     assert backend.predict([text])[0] == spans and steps[-1].f1 == 1.0
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("algorithm", ["weighted", "plain"])
 def test_the_default_epochs_of_ten_notes_are_enough(folder: Path, tmp_path: Path, algorithm: str) -> None:
     """Eight epochs of one batch each left F1 at 0.05. Chosen epochs and batches stay as they were."""

@@ -1,7 +1,7 @@
 """axe-core on every page, light on a wide screen and dark on a phone, where nothing is wider than the screen.
 
-The pages are those of the access table; by day those to which the navigation leads, and the working screens. What opens
-only after an act of a person is checked in the second half, or in the test that reaches it.
+The pages are those of the access table; by day the working screens, and pages with elements that others don't have. What
+opens only after an act of a person is checked in the second half, or in the test that reaches it.
 """
 
 import re
@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.core import navigation
 from annotations.models import Comment, Job, Label
 from models_runtime.core import external
 from tests import factories as make
@@ -33,10 +32,12 @@ NO_PAGES = {
 }  # fmt: skip
 # Forms of one template.
 ALIKE = {"run_tagger", "run_flair", "run_zero_shot", "run_remote", "injected_errors", "category_edit", "release_policy"}
-# Pages on which people work, and long forms, to which the navigation does not lead.
-WORKING = {
-    "projects", "project_new", "note", "annotate", "review", "review_string", "adjudicate", "import_preview",
-    "release_new", "release_findings", "release_note", "audit_read", "score_errors", "model", "run",
+# Pages on which people work, long forms, and those that bring many forms of elements.
+BY_DAY = {
+    "projects", "project_new", "project", "project_settings", "notes", "note", "annotate", "keys", "labels", "people",
+    "import", "import_preview", "review", "review_strings", "review_string", "adjudicate", "runs", "models", "model",
+    "run", "loop", "gold_statistics", "refinements", "release_new", "release_findings", "release_note", "audit_read",
+    "score_errors", "known", "surrogates",
 }  # fmt: skip
 # A page in another theme and width has the same elements: only rules on colors and sizes can find more.
 LOOKS = {"runOnly": ["color-contrast", "scrollable-region-focusable", "link-in-text-block"]}
@@ -117,8 +118,7 @@ def test_every_page(
     every = pytestconfig.getoption("--nightly")
     names = pages(persona)
     if not every:
-        by_day = {entry.page for _group, entries in navigation.groups() for entry in entries} | WORKING
-        names = [name for name in names if name in by_day or name.startswith("account_")]
+        names = [name for name in names if name in BY_DAY]
     if persona == "annotator":  # what differs for those who can do less
         names = ["projects", "project", "notes", "annotate", "search_results"]
     if persona == "anonymous":
