@@ -1,7 +1,7 @@
 """axe-core on every page, light on a wide screen and dark on a phone, where nothing is wider than the screen.
 
-The pages are those of the access table; by day the working screens, and pages with elements that others don't have. What
-opens only after an act of a person is checked in the second half, or in the test that reaches it.
+The pages are those of the access table; by day the working screens, and pages with elements that others don't have.
+What opens only after an act of a person is checked in the second half, or in the test that reaches it.
 """
 
 import re
