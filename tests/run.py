@@ -57,7 +57,7 @@ PARTS = {
     "SQLite, a to g": "first",
     "PostgreSQL": "second",
 }
-# With all at once on two cores, tests take a fifth more processor time: they take the caches from each other.
+# More at once gain nothing on two cores: tests take the caches from each other.
 AT_A_TIME = 4
 NIGHTLY = {"browser, PostgreSQL": "second-browser", "processes, PostgreSQL": "second-running"}
 # The part that loads all files; the others wait until it has, and then load only those that they need.
