@@ -11,4 +11,4 @@ def run(claim: Claim) -> dict[str, Any]:
     project = Project.objects.get(pk=claim.project_id)
     unit, tokenizer = Unit(claim.params["unit"]), claim.params.get("tokenizer", "")
     found = figures_of(project=project, unit=unit, tokenizer=tokenizer, progress=claim.progress)
-    return {"unit": found["unit"], "notes": found["notes"]}
+    return {"unit": found["unit"], "notes": found["notes"]} | ({"tokenizer": tokenizer} if tokenizer else {})

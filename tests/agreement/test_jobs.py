@@ -1,5 +1,6 @@
 """Figures of agreement as a job: one for each content, its progress on the page, and without a worker."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -9,7 +10,9 @@ from django.urls import reverse
 from annotations.agreement.services import figures as service
 from annotations.agreement.services.figures import kept_figures
 from annotations.agreement.services.starting import start_agreement
+from annotations.core.tokenizers import KINDS
 from annotations.domain.agreement import Unit, bootstrap
+from annotations.domain.tokens import Token
 from annotations.jobs.performing import perform
 from annotations.jobs.runner import claims
 from annotations.models import Figures, Job
@@ -57,6 +60,34 @@ def test_from_the_page_to_the_figures(world):
     assert (job.state, job.result, job.done, job.total) == ("done", {"unit": "token", "notes": 2}, 2, 2)
     assert "Cohen" in check_page(world.client.get(page))
     assert "Show agreement" in check_page(world.client.get(reverse("job", args=["covid", job.number])))
+
+
+def test_the_page_has_the_tokens_of_another_tokenizer(world, monkeypatch):
+    """Each token is a link; a worker computes them, whatever the size. Other units have no tokens."""
+    monkeypatch.setattr(service, "AT_ONCE_ANNOTATION_SETS", 600)
+    monkeypatch.setitem(KINDS, "spacy", replace(KINDS["spacy"], factory=f"{__name__}.whole_texts"))
+    page, choice = reverse("agreement", args=["covid"]), "tokenizer=spacy"
+    html = check_page(world.client.get(page))
+    assert f"unit=token&amp;granularity=subcategory&amp;{choice}" in html and "Fleiss" in html
+    assert "tokenizer=" not in check_page(world.client.get(page, {"unit": "entity", "tokenizer": "spacy"}))
+    assert "Fleiss" in check_page(world.client.get(page, {"tokenizer": "no such"}))
+    chosen = {"unit": "marked", "tokenizer": "spacy"}
+    html = check_page(world.client.get(page, chosen))
+    assert "Fleiss" not in html and 'name="tokenizer" value="spacy"' in html
+    assert world.client.post(world.start, chosen | {"tokenizer": "no such"}).status_code == 404
+    world.client.post(world.start, chosen)
+    job = Job.objects.get()
+    perform(job.pk)
+    assert choice in check_page(world.client.get(reverse("job", args=["covid", job.number])))
+    html = check_page(world.client.get(page, chosen))
+    assert kept_figures(world.project, Unit.MARKED, "spacy")["notes"] == 2
+    assert html.count(f"granularity=binary&amp;{choice}") == html.count(f"measure=exact&amp;{choice}") == 1
+    assert "/agreement/csv" not in html, "the table has the tokens of the default rule"
+
+
+def whole_texts(language):
+    """A tokenizer for tests: a text is one token."""
+    return lambda text: [Token(0, len(text))]
 
 
 def test_two_requests_are_one_job_and_changed_sets_are_another(world):

@@ -2,6 +2,7 @@
 
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from annotations.agreement.selectors.figures import left_out
@@ -21,27 +22,38 @@ from annotations.core.answers import csv_answer
 from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.requests import Request, paged
+from annotations.core.tokenizers import KINDS
 from annotations.domain.agreement import Unit
 
 NOTES = 25
+ON_TOKENS = (Unit.TOKEN, Unit.MARKED)
 
 
 @require_safe
 def agreement(request: Request, slug: str) -> HttpResponse:
-    """Show the figures of one unit. Unknown values in the query mean the default. A worker computes large projects."""
+    """Show the figures of one unit. Unknown values in the query mean the default.
+
+    A worker computes those of large projects, and those on the tokens of another tokenizer.
+    """
     access = enter(request.user, slug, Can.READ_NOTES)
     asked = request.GET.get("unit", "")
     unit = Unit(asked) if asked in list(Unit) else Unit.TOKEN
+    tokenizer = request.GET.get("tokenizer", "") if unit in ON_TOKENS else ""
+    tokenizer = tokenizer if tokenizer in KINDS else ""
+    kinds = {"": _("Words, numbers and single symbols")} | {name: _(kind.title) for name, kind in KINDS.items()}
     context: dict[str, object] = {
         "access": access,
         "unit": unit,
         "units_offered": [(key, name, key == unit) for key, (name, _text) in UNITS.items()],
         "unit_name": UNITS[unit][0],
         "unit_text": UNITS[unit][1],
+        "tokenizer": tokenizer,
+        "tokenizers": [(key, name, key == tokenizer) for key, name in kinds.items()] if unit in ON_TOKENS else [],
+        "kept_choice": f"&tokenizer={tokenizer}" if tokenizer else "",
         "left_out": left_out(access.project),
     }
-    found = kept_figures(access.project, unit)
-    if found is None and takes_long(access.project):
+    found = kept_figures(access.project, unit, tokenizer)
+    if found is None and (tokenizer or takes_long(access.project)):
         return render(request, "agreement/agreement.html", context | {"computing": True})
     try:
         found = found or figures_of(project=access.project, unit=unit)

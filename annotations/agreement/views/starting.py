@@ -8,6 +8,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotations.agreement.services.starting import start_agreement
 from annotations.core.access import Access, Can, enter
 from annotations.core.requests import Request
+from annotations.core.tokenizers import KINDS
 from annotations.domain.agreement import Unit
 from annotations.jobs.services.status import status_of
 from annotations.models import Job
@@ -15,12 +16,12 @@ from annotations.models import Job
 
 @require_POST
 def agreement_start(request: Request, slug: str) -> HttpResponse:
-    """Start the job for `unit`; redirect to its page, or show its progress to htmx."""
+    """Start the job for `unit` and `tokenizer`; redirect to its page, or show its progress to htmx."""
     access = enter(request.user, slug, Can.READ_NOTES)
-    asked = request.POST.get("unit", "")
-    if asked not in list(Unit):
-        raise Http404("no such unit")
-    job = start_agreement(project=access.project, unit=Unit(asked), actor=access.user)
+    asked, tokenizer = request.POST.get("unit", ""), request.POST.get("tokenizer", "")
+    if asked not in list(Unit) or tokenizer not in ("", *KINDS):
+        raise Http404("no such unit or tokenizer")
+    job = start_agreement(project=access.project, unit=Unit(asked), tokenizer=tokenizer, actor=access.user)
     if not request.htmx:
         return redirect("job", slug, job.number)
     return _progress(request, access, job)
