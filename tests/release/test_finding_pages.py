@@ -128,3 +128,16 @@ def test_a_finding_in_the_name_of_a_note(found):
     make_release(found.project, found.mia)
     html = check_page(found.client.get(reverse("release_findings", args=["covid", 2])))
     assert "in the name of the note" in html
+
+
+def test_the_placeholder_of_a_finding_without_a_label_is_chosen(found):
+    """One finding of the string has a label, and another one has none: both can be answered on the page."""
+    LeakFinding.objects.filter(pk=found.second.pk).update(label="")
+    html = check_page(found.client.get(FINDINGS))
+    item = [html.split(f'id="finding-{one.pk}"')[1].split("</li>")[0] for one in (found.first, found.second)]
+    assert ['name="label"' in one for one in item] == [False, True] and html.count('name="label"') == 2
+    ask(found, found.second, "replace", all_of=True)
+    assert not LeakFinding.objects.exclude(decision="").exists(), "no label was chosen"
+    check_page(ask(found, found.second, "replace", all_of=True, label="DOCTOR"), fragment=True)
+    texts = dict(found.release.notes.values_list("document", "text"))
+    assert "[PATIENT]" in texts[found.notes[0].pk] and "[DOCTOR] sta bene" in texts[found.notes[1].pk]

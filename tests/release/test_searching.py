@@ -4,6 +4,8 @@ import json
 from contextlib import nullcontext
 
 import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
 
 from annotations.certificates.services.drafting import looked_for
 from annotations.core.errors import ServiceError
@@ -11,10 +13,13 @@ from annotations.core.sealing import project_key
 from annotations.models import Label, LeakFinding, ListedTerm
 from annotations.release.services.batches import prepare_rows, preparer_of
 from annotations.release.services.deciding import decide_all, decide_equal
-from annotations.release.services.policies import policy_named
+from annotations.release.services.policies import policy_named, read_policy
+from annotations.release.services.preparing import Preparer
+from annotations.release.services.sources import source_of
 from annotations.release.services.starting import start_release
 from tests import factories as make
 from tests.release.conftest import add_note, new_project, release_command, texts_in
+from tests.worlds.programs import Program
 from tests.worlds.released import make_release
 
 pytestmark = pytest.mark.django_db
@@ -163,10 +168,58 @@ def test_safe_harbor_with_labels_for_dates_of_birth_only(db, no_redis, tmp_path)
     assert content["context"]["statements"][0]["text"].startswith("Not met.")
 
 
-def test_a_finding_gets_the_first_label_of_its_kind(db, no_redis):
-    add_note(project := new_project("shop", "redactor-33"), "a", "Admitted to Fairview Hospital.\n", language="en")
-    found = strings_of(make_release(project))
-    assert [(text, label) for text, label, _origin in found] == [("Fairview Hospital", "ORGANIZATION")], "no pharmacy"
+def by_service(release, label):
+    decide_all(release=release, answer="replace", actor=None, label=label)
+
+
+def by_command(release, label):
+    call_command("leak_findings", "shop", "1", "--decide", "replace", "--all", *(["--label", label] if label else []))
+
+
+def by_api(release, label):
+    program = Program(make.make_member(release.project, "manager", "mara" + label))
+    answer = program.post(
+        "/projects/shop/releases/1/findings/decide", {"answer": "replace", "all": True, "label": label}
+    )
+    if answer.status_code != 200:
+        raise ServiceError(answer.content.decode(), code="label")
+
+
+@pytest.mark.parametrize("decide", [by_service, by_command, by_api])
+def test_of_several_labels_of_the_kind_of_a_finding_a_person_chooses_one(db, no_redis, decide):
+    """A visit is no date of birth, and a hospital no pharmacy."""
+    project = new_project("shop", "redactor-33")
+    add_note(project, "a", "Admitted to Fairview Hospital on 03/16/2025. Ring 555-201-8834.\n", language="en")
+    release = make_release(project)
+    found = [(text, label) for text, label, _origin in strings_of(release)]
+    assert found == [("Fairview Hospital", ""), ("03/16/2025", ""), ("555-201-8834", "TELEPHONE_NUMBER")]
+    with pytest.raises((ServiceError, CommandError), match="abel"):
+        decide(release, "")
+    decide(release, "ORGANIZATION")
+    assert release.notes.get().text == "Admitted to [ORGANIZATION] on [ORGANIZATION]. Ring [TELEPHONE_NUMBER].\n"
+
+
+@pytest.mark.parametrize(
+    ("kept", "found"), [("", True), ("BIRTH_DATE_TIME", True), ("BIRTH_DATE_TIME DEATH_DATE_TIME", False)]
+)
+def test_a_date_may_stay_only_if_the_policy_keeps_all_labels_for_dates(db, no_redis, kept, found):
+    project = new_project("shop", "redactor-33")
+    add_note(project, "a", "Seen on 03/16/2025.\n", language="en")
+    policy = policy_named(project, "mask")
+    rules = {code: rule | ({"action": "keep"} if code in kept.split() else {}) for code, rule in policy.rules.items()}
+    preparer = Preparer(project, read_policy(rules), source_of(project, "gold"))
+    (note,) = preparer.prepare(preparer.originals([(project.documents.get(), ())]))
+    assert [one.label for one in note.found] == ([""] if found else [])
+
+
+def test_a_label_is_asked_only_where_it_would_be_written(db, no_redis):
+    """A date that is shifted has no label in its text; a feast can't be shifted, and gets a placeholder."""
+    project = new_project("shop", "redactor-33")
+    add_note(project, "a", "Seen on 03/16/2025, and on Christmas Day 2024.\n", language="en")
+    found = strings_of(make_release(project, policy="surrogate"))
+    assert [(text, label) for text, label, _origin in found] == [
+        ("03/16/2025", "BIRTH_DATE_TIME"), ("Christmas Day", "")
+    ]  # fmt: skip
 
 
 def test_safe_harbor_is_refused_where_the_gate_could_not_read_a_note(db, no_redis):

@@ -146,7 +146,7 @@ def looked_for(release: Release) -> set[str]:
         kinds |= {Kind(one) for one in searched["kinds"]}
     found = {code for kind in kinds if (code := OF_KIND[kind])}
     # Ages over 89 belong to the dates.
-    return found if Policy.read(release.policy.rules).age_label else found - {"DATES"}
+    return found if Policy.read(release.policy.rules).seeks_ages else found - {"DATES"}
 
 
 def _searched(release: Release) -> Searched | None:

@@ -88,18 +88,15 @@ class Policy:
             raise PolicyError(self._impossible)
 
     @cached_property
-    def age_label(self) -> str:
-        """The label that ages over 89 get if nobody labeled them; empty if they stay.
+    def seeks_ages(self) -> bool:
+        """Whether ages over 89 that nobody labeled must not stay.
 
-        It is that of ages, unless the policy keeps them; without one, it is that of dates that keep only their year.
+        So it is if the policy keeps no label for ages or, where there is none, if dates keep only their year.
         """
-        ages = {code: rule.action for code, rule in self.rules.items() if rule.kind is Kind.AGE}
+        ages = {rule.action for rule in self.rules.values() if rule.kind is Kind.AGE}
         if ages:
-            return "" if Action.KEEP in ages.values() else min(ages)
-        dates = (
-            code for code, rule in self.rules.items() if (rule.kind, rule.action) == (Kind.DATE, Action.GENERALIZE)
-        )
-        return min(dates, default="")
+            return Action.KEEP not in ages
+        return any((rule.kind, rule.action) == (Kind.DATE, Action.GENERALIZE) for rule in self.rules.values())
 
     @cached_property
     def _impossible(self) -> str:

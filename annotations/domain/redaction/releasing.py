@@ -8,7 +8,7 @@ from annotations.domain.redaction.operators.base import InNote
 from annotations.domain.redaction.operators.mask import mask, numbered_mask
 from annotations.domain.redaction.planning import Planned, planned
 from annotations.domain.redaction.policy import Action, Policy
-from annotations.domain.redaction.released import Piece, Released, Replacing
+from annotations.domain.redaction.released import Mention, Piece, Released, Replacing
 from annotations.domain.spans import Bounds, Span
 
 
@@ -34,6 +34,17 @@ def release_text(
         pieces.append(Piece(start, end, new_start, length, plan.mention.label, action))
         done = end
     return Released("".join([*parts, text[done:]]), pieces)
+
+
+def writes_label(mention: Mention, policy: Policy, replacing: Replacing) -> bool:
+    """Whether a finding gets something with its label in its place.
+
+    So it is where the policy masks, hashes or keeps the label, and for a text that can't be shifted or generalized.
+    """
+    action = policy.rules[mention.label].action
+    if action in (Action.SHIFT, Action.GENERALIZE):
+        return OPERATORS[action](mention, InNote([mention], {}, replacing)) is None
+    return action not in (Action.REMOVE, Action.SURROGATE)
 
 
 def _written(plan: Planned, note: InNote, policy: Policy) -> tuple[str, Action]:

@@ -32,6 +32,7 @@ class FindingItem(Schema):
 
     `string` is the same for all findings of one string. `start` and `end` are code points, end-exclusive, of the
     released text or, with `where` name, of the note's name; with `attr`, of the attributes of a span, in one line.
+    `label` is empty if no label fits, or several: then a decision to replace it names one.
     `origin` is note, patient, known, denied, shape, rules, run or audit; `part`: only a part of the labeled string.
     `decision` is empty, replace or allow.
     """

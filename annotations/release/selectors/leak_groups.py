@@ -39,6 +39,7 @@ class Shown:
     cut_after: bool
     origin: str
     part: bool
+    label: str
     source: int | None
     source_name: str
     source_line: int | None
@@ -50,11 +51,15 @@ class Shown:
 
 @dataclass(frozen=True)
 class Group:
-    """All findings of one string. `key` is its keyed hash; `look` that of the label that the string has elsewhere."""
+    """All findings of one string. `key` is its keyed hash; `look` that of the label that the string has elsewhere.
+
+    `unlabeled`: how many open ones need a label whose placeholder replaces them.
+    """
 
     key: int
     count: int
     open: int
+    unlabeled: int
     look: LabelLook | None
     text: str = ""
     shown: Sequence[Shown] = field(default_factory=list)
@@ -95,13 +100,14 @@ def string_keys(release: Release, chosen: str) -> QuerySet[LeakFinding, int]:
 
 def groups_of(release: Release, keys: Sequence[int], *, most: int = SHOWN, after: int = 0) -> list[Group]:
     """The groups with these keys, in this order, each with at most `most` findings `after` so many."""
+    unlabeled = Q(decision="", where=LeakFinding.Where.TEXT) & ~Q(label__in=release.policy.rules)
     counts = {
         row["string_key"]: row
         for row in findings_of(release)
         .filter(string_key__in=keys)
         .order_by()
         .values("string_key")
-        .annotate(count=Count("pk"), open=Count("pk", filter=Q(decision="")))
+        .annotate(count=Count("pk"), open=Count("pk", filter=Q(decision="")), unlabeled=Count("pk", filter=unlabeled))
     }
     found = {key: _some(release, key, most, after) for key in keys if key in counts}
     shown = in_context([finding for rows in found.values() for finding in rows])
@@ -115,6 +121,7 @@ def groups_of(release: Release, keys: Sequence[int], *, most: int = SHOWN, after
                 key,
                 counts[key]["count"],
                 counts[key]["open"],
+                counts[key]["unlabeled"],
                 looks.get(label) or (LabelLook(label, label) if label else None),
                 entries[0].marked if entries else "",
                 entries,
@@ -162,6 +169,7 @@ def _shown(finding: LeakFinding, sources: dict[int, tuple[str, str]]) -> Shown:
         cut_after=high < len(text) and text[high] not in "\r\n",
         origin=finding.origin,
         part=finding.part,
+        label=finding.label,
         source=finding.source_id if source_name else None,
         source_name=source_name,
         source_line=line_at(source_text, finding.source_start or 0) if placed else None,

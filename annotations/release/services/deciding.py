@@ -33,7 +33,7 @@ SETTLED_AT_ONCE = 2000
 def decide(*, release: Release, findings: Collection[int], answer: str, actor: User | None, label: str = "") -> int:
     """Answer open findings by their ids: replace the places, or allow them. Return how many were answered.
 
-    `label` is the code of the label whose placeholder replaces what has no label of its kind.
+    `label` is the code of the label whose placeholder replaces what has no label.
 
     Findings that somebody else has answered meanwhile keep that answer. Where places are replaced, their notes are
     prepared again: at once, or by a job if there are many. Raises ServiceError `state` unless the release is prepared
@@ -135,7 +135,7 @@ def _check_label(release: Release, chosen: Sequence[LeakFinding], answer: str, l
     unlabeled = any(one.where == Where.TEXT and one.label not in rules for one in chosen)
     if answer == Answer.REPLACE and unlabeled and not label:
         raise ServiceError(
-            _("Some findings have no label of their kind. Choose the label whose placeholder replaces them."),
+            _("No label fits some findings, or several do. Choose the label whose placeholder replaces them."),
             code="label",
         )
 
@@ -245,7 +245,7 @@ def _extras(
 ) -> dict[int, list[Extra]]:
     """The stretches that decisions add to each of these notes, after this decision.
 
-    What has no label of its kind gets the placeholder of the label that was `given`.
+    What has no label gets the placeholder of the label that was `given`.
     """
     rules = release.policy.rules
     by_note: dict[int, list[LeakFinding]] = defaultdict(list)

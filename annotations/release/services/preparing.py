@@ -22,11 +22,11 @@ from annotations.domain.redaction.ages import latest_year
 from annotations.domain.redaction.calendars import with_weekday
 from annotations.domain.redaction.dates import years
 from annotations.domain.redaction.kinds import Kind
-from annotations.domain.redaction.offsets import span_to_original
+from annotations.domain.redaction.offsets import piece_around, span_to_original
 from annotations.domain.redaction.planning import Planned, planned
 from annotations.domain.redaction.policy import Action, Policy, PolicyError
-from annotations.domain.redaction.released import Piece, Released
-from annotations.domain.redaction.releasing import release_text
+from annotations.domain.redaction.released import Mention, Piece, Released
+from annotations.domain.redaction.releasing import release_text, writes_label
 from annotations.domain.spans import Bounds, Span
 from annotations.known.selectors.finding import Finder
 from annotations.known.selectors.identifiers import allowed_terms, denied_terms, identifiers_of
@@ -65,6 +65,7 @@ SHORTEST_PATIENT_ID = 4
 """A shorter patient id is looked for in names only: in a text, most equal strings would mean something else."""
 DIGITS_IN_ATTRIBUTE = 4
 """A number of so many digits in an attribute is a finding. Few choices of annotators have one."""
+_BY_KIND = frozenset({Origin.KNOWN, Origin.SHAPE, Origin.RULES})
 _MOVING = frozenset({Action.SHIFT, Action.SURROGATE})
 READ_AT_ONCE = 500
 
@@ -243,9 +244,7 @@ class Preparer:
             whose = (_whose(note), note.language)
             if whose not in sought:
                 sought[whose] = self._gate(note.language).prepared(needles[_whose(note)])
-            prepared.append(
-                self._prepared(note, unmarked(released), sought[whose], sightings, order, latest.get(_whose(note)))
-            )
+            prepared.append(self._prepared(note, unmarked(released), sought[whose], sightings, replacing))
         return prepared
 
     def _require(self, codes: Iterable[str]) -> None:
@@ -317,9 +316,9 @@ class Preparer:
 
     @cached_property
     def _label_of(self) -> dict[Kind, str]:
-        """A label of each kind: the first one that the policy keeps, else the first, which is often the widest."""
-        kept_first = sorted(self._policy.rules.items(), key=lambda pair: pair[1].action != Action.KEEP)
-        return {rule.kind: code for code, rule in reversed(kept_first)}
+        """A label of each kind: the first one that the policy doesn't keep, else the first."""
+        kept_last = sorted(self._policy.rules.items(), key=lambda pair: pair[1].action == Action.KEEP)
+        return {rule.kind: code for code, rule in reversed(kept_last)}
 
     def _patient_id(self, patient: str) -> Needle:
         label = self._label_of.get(Kind.RECORD) or self._label_of.get(Kind.ID, "")
@@ -366,8 +365,7 @@ class Preparer:
         released: Released,
         needles: Sought,
         sightings: Mapping[LeakFinding.Origin, Sequence[Sighting]],
-        month_first: bool | None,
-        latest: int | None,
+        replacing: NoteReplacing,
     ) -> Prepared:
         gate, exceptions = self._gate(note.language), Counter[str]()
         found = []
@@ -378,13 +376,15 @@ class Preparer:
         )
         leaks = with_longer(leaks, merged(known, shape_leaks(released, gate, self._label_of, self._kept, exceptions)))
         leaks = merged(merged(leaks, rules), runs)
-        if label := self._policy.age_label:
-            leaks = with_longer(leaks, age_leaks(released, latest, label, gate, exceptions))
-        if month_first is None and note.language not in DAY_FIRST:
+        if self._policy.seeks_ages:
+            label = self._label_of.get(Kind.AGE, self._label_of.get(Kind.DATE, ""))
+            leaks = with_longer(leaks, age_leaks(released, replacing.latest_year, label, gate, exceptions))
+        if replacing.month_first is None and note.language not in DAY_FIRST:
             leaks = merged(leaks, ambiguous_dates(note.text, released.pieces))
         for leak in leaks:
             bounds = span_to_original(released.pieces, leak.start, leak.end)
-            found.append(self._found(note, Where.TEXT, released.text, bounds, leak))
+            one = self._found(note, Where.TEXT, released.text, bounds, leak)
+            found.append(self._clear(note, one, released.pieces, replacing))
         spans = released_spans(released.pieces, note.spans)
         for new_start, new_end, label, attributes in spans:
             if attributes:
@@ -448,10 +448,7 @@ class Preparer:
     def _found(self, note: Original, where: LeakFinding.Where, text: str, bounds: Bounds, leak: Leak) -> Found:
         needle = leak.needle
         start, end = needle.source if isinstance(needle.source, tuple) else (None, None)
-        if isinstance(needle.source, Origin):
-            origin = needle.source
-        else:
-            origin = Origin.NOTE if needle.note == note.pk else Origin.PATIENT
+        labeled = Origin.NOTE if needle.note == note.pk else Origin.PATIENT
         return Found(
             where=where,
             start=leak.start,
@@ -460,12 +457,23 @@ class Preparer:
             original_end=bounds[1],
             part=leak.part,
             label=needle.label,
-            origin=origin,
+            origin=needle.source if isinstance(needle.source, Origin) else labeled,
             document=needle.note,
             source_start=start,
             source_end=end,
             string_key=self._key.number("leak", " ".join(words(text[leak.start : leak.end]))),
         )
+
+    def _clear(self, note: Original, found: Found, pieces: Sequence[Piece], replacing: NoteReplacing) -> Found:
+        """The finding without its label if a person must choose it: a search knows only its kind."""
+        start, end, label = found.original_start, found.original_end, found.label
+        around = piece_around(pieces, found.start, found.end)
+        if not label or found.origin not in _BY_KIND or (around and around.label == label):
+            return found
+        own = [rule.action for rule in self._policy.rules.values() if rule.kind is self._kind_of(label)]
+        mention = Mention(start, end, label, self._kind_of(label), note.text[start:end])
+        several = len(own) > 1 and (len(set(own)) > 1 or writes_label(mention, self._policy, replacing))
+        return replace(found, label="") if several else found
 
     def _gate(self, language: str) -> Gate:
         if language not in self._gates:

@@ -55,7 +55,7 @@ class Command(JourneyCommand):
             "--label",
             default="",
             metavar="CODE",
-            help="The label whose placeholder replaces what has no label of its kind.",
+            help="The label whose placeholder replaces findings that no label fits, or several.",
         )
         which = parser.add_mutually_exclusive_group()
         which.add_argument("--finding", type=int, nargs="+", default=[], metavar="ID", help="Decide these findings.")

@@ -80,7 +80,8 @@ class Command(JourneyCommand):
         )  # fmt: skip
         parser.add_argument(
             "--decide-label", default="", metavar="CODE",
-            help="With --decide replace: the label whose placeholder replaces what has no label of its kind.",
+            help="With --decide replace: the label whose placeholder replaces findings that no label fits, or "
+            "several.",
         )  # fmt: skip
         parser.add_argument("--purpose", default="", help="For what the text is released.")
         parser.add_argument("--recipient", default="", help="Who receives the text.")
