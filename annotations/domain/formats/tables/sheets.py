@@ -1,7 +1,8 @@
 """The rows of an Excel workbook, read and written as streams (ECMA-376 part 1, SpreadsheetML).
 
-openpyxl takes about four times as long for a row. Only what rows need is read: texts, numbers and truth values; a date
-is the number that stands for it.
+openpyxl doesn't do the work: it holds a cell of any length in memory (60 MB from a file of 63 KB), gives an empty row
+for each number that a file leaves out (millions from 5 KB), and takes three to five times as long for a row. Only what
+rows need is read: texts, numbers and truth values; a date is the number that stands for it.
 """
 
 import posixpath
