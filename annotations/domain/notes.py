@@ -64,8 +64,8 @@ class ParsedNote:
     patient_id: str = ""
     skipped: dict[str, int] = field(default_factory=dict)
     """Spans that the import leaves out on request, by label as written in the file."""
-    layers: tuple[str, ...] = ()
-    """The layers of the file's project that its spans come from, as `TYPE:FEATURE` (UIMA)."""
+    layers: dict[str, dict[str, str]] = field(default_factory=dict)
+    """The layers of the file's project that its spans come from, as `TYPE:FEATURE`, with its tags by label (UIMA)."""
     source: NoteSource | None = None
     """The document of an extracted text; None for text exactly as in a file."""
 

@@ -101,7 +101,12 @@ def detected(names: Iterable[str], files: Files) -> str:
 
 
 def writer(
-    name: str, *, sentences: bool = False, spaced: bool = False, tokenizer: Tokenizer = tokenize, layer: str = ""
+    name: str,
+    *,
+    sentences: bool = False,
+    spaced: bool = False,
+    tokenizer: Tokenizer = tokenize,
+    layer: Layer | None = None,
 ) -> Format:
     """The format for writing; see `OPTIONS` for the options that it has."""
     if name == "conll":
@@ -109,9 +114,11 @@ def writer(
     if name == "brat":
         return BratFormat(spaced=spaced, tokenizer=tokenizer)
     if name == "webanno-tsv":
-        return WebannoTsvFormat(tokenizer)
+        return WebannoTsvFormat(tokenizer, layer)
     if name == "xmi":
-        return XmiFormat(Layer.named(layer))
+        return XmiFormat(layer)
+    if name == "cas-json":
+        return CasJsonFormat(layer)
     format = FORMATS[name]
     if isinstance(format, ColumnsFormat):
         return format.with_options(tokenizer=tokenizer, sentences=sentences)
@@ -128,9 +135,10 @@ OPTIONS: Final[dict[str, frozenset[str]]] = {
     "conll2003": frozenset({"sentences", "tokenizer"}),
     "iob1": frozenset({"sentences", "tokenizer"}),
     "bioes": frozenset({"sentences", "tokenizer"}),
-    "webanno-tsv": frozenset({"tokenizer"}),
+    "webanno-tsv": frozenset({"tokenizer", "layer"}),
     "docbin": frozenset({"tokenizer"}),
     "hf": frozenset({"tokenizer"}),
     "xmi": frozenset({"layer"}),
+    "cas-json": frozenset({"layer"}),
 }
 """The options of `writer`, for formats that have some. In brat, only the spaces depend on the tokenizer."""

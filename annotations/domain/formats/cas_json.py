@@ -18,10 +18,9 @@ from annotations.domain.formats.base import Files, Loss, NoteFiles, OutNote, spl
 from annotations.domain.formats.cas import INITIAL_VIEW, Cas, CasReading, Found, Sofa
 from annotations.domain.formats.type_system import TypeSystem, written_types
 from annotations.domain.formats.uima import (
-    LABEL,
     METADATA,
-    NAMED_ENTITY,
     SENTENCE,
+    Layer,
     entities,
     feature_types,
     is_structure,
@@ -39,9 +38,12 @@ _IDENTITY: Final = re.compile(rf'"{_ID}"\s*:\s*([0-9]{{1,18}})'.encode())
 
 
 class CasJsonFormat(CasReading):
-    """Reads and writes UIMA CAS JSON."""
+    """Reads and writes UIMA CAS JSON. Spans are written as annotations of `layer`."""
 
     name = "cas-json"
+
+    def __init__(self, layer: Layer | None = None) -> None:
+        self._layer = layer or Layer()
 
     def claims(self, name: str, head: bytes) -> bool:
         """See `Format.claims`."""
@@ -60,7 +62,7 @@ class CasJsonFormat(CasReading):
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`."""
         name, text = check_name(note.name), note.text
-        found, losses = entities(note, labels)
+        found, losses = entities(note, labels, self._layer)
         units, boxes = offsets_of(text), feature_types(found)
         sofa = {"sofaNum": 1, "sofaID": INITIAL_VIEW, "mimeType": "text", "sofaString": text}
         annotations: list[tuple[str, int, int, dict[str, object]]] = [
@@ -68,9 +70,9 @@ class CasJsonFormat(CasReading):
         ]
         annotations += [(SENTENCE, start, end, {}) for start, end in whole_sentences(text, found)]
         for entity in found:
-            features: dict[str, object] = {LABEL: entity.code}
+            features: dict[str, object] = {self._layer.label: entity.code}
             features |= {feature: boxes[feature] or word for feature, word in entity.features.items()}
-            annotations.append((NAMED_ENTITY, entity.start, entity.end, features))
+            annotations.append((self._layer.type, entity.start, entity.end, features))
         lines = [_line({_ID: 1, _TYPE: _SOFA} | sofa)]
         lines += [
             _line({_ID: number, _TYPE: kind, "@sofa": 1, "begin": units(start), "end": units(end)} | features)
@@ -79,7 +81,7 @@ class CasJsonFormat(CasReading):
         views = {INITIAL_VIEW: {"%SOFA": 1, "%MEMBERS": list(range(2, 1 + len(lines)))}}
         joined = ",\n".join(lines)
         whole = (
-            f'{{"{_TYPES}":{_line(_types(written_types(boxes)))},\n'
+            f'{{"{_TYPES}":{_line(_types(written_types(boxes, self._layer)))},\n'
             f'"{_STRUCTURES}":[\n{joined}\n],\n"{_VIEWS}":{_line(views)}}}\n'
         )
         return {f"{name}.json": whole.encode()}, losses

@@ -9,10 +9,11 @@ https://uima.apache.org/d/uimaj-current/references.html.
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Final
 
-from annotations.domain.formats.base import Loss, OutNote
+from annotations.domain.formats.base import LabelFinder, Loss, OutNote
 from annotations.domain.formats.giving import attribute_value, attribute_words, given_spans
 from annotations.domain.sentences import sentences
 from annotations.domain.spans import Bounds, Span
@@ -39,10 +40,14 @@ _LAYER: Final = re.compile(r"(?P<type>[A-Za-z]\w*(?:\.[A-Za-z]\w*)+):(?P<feature
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """The type of the annotations that are spans, and the feature that holds their label."""
+    """The type of the annotations that are spans, and the feature that holds their label.
+
+    `tags` has the tags of the feature's tag set that differ from the codes of labels, by code.
+    """
 
     type: str = NAMED_ENTITY
     label: str = LABEL
+    tags: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def named(cls, spec: str) -> "Layer":
@@ -53,6 +58,11 @@ class Layer:
         if match is None or match["feature"] in ("begin", "end", "sofa") or not is_span_layer(match["type"]):
             raise ValueError(spec)
         return cls(match["type"], match["feature"])
+
+    def reserved(self) -> set[str]:
+        """The names, in lower case, that no other feature can have: a reader would take it for the label's."""
+        name = self.label.lower()
+        return {*_RESERVED, name, *takewhile(lambda word: word != name, _LABEL_FEATURES)}
 
 
 def is_structure(layer: str) -> bool:
@@ -110,9 +120,27 @@ def label_feature(layer: str, features: Collection[str]) -> str | None:
     return feature
 
 
+class UsedLayers:
+    """The layers that the spans of a note come from, as `TYPE:FEATURE`, with their tags by what `find_label` gives."""
+
+    def __init__(self, find_label: LabelFinder) -> None:
+        self._find_label = find_label
+        self._labels: dict[str, str | None] = {}
+        self.found: dict[str, dict[str, str]] = {}
+
+    def add(self, layer: str, features: Collection[str], values: Mapping[str, str], label: str) -> None:
+        """Add a span: its layer with its features, its values, and its label as written."""
+        if layer not in self._labels:
+            self._labels[layer] = label_feature(layer, features)
+        if feature := self._labels[layer]:
+            tags = self.found.setdefault(f"{layer}:{feature}", {})
+            if label == values.get(feature) and (code := self._find_label(label)):
+                tags.setdefault(code, label)
+
+
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A span to write: without white space at its ends, its code, and its attributes as words by feature."""
+    """A span to write: without white space at its ends, its code or tag, and its attributes as words by feature."""
 
     span: Span
     code: str
@@ -127,20 +155,20 @@ class Entity:
         return self.span.end
 
 
-def entities(note: OutNote, labels: Mapping[str, str], label: str = LABEL) -> tuple[list[Entity], list[Loss]]:
-    """The spans of a note to write, in text order, and what is lost. `label`: the feature for the label.
+def entities(note: OutNote, labels: Mapping[str, str], layer: Layer) -> tuple[list[Entity], list[Loss]]:
+    """The spans of a note to write as annotations of a layer, in text order, and what is lost.
 
     Raises SpanError for a span outside the text.
     """
     spans, losses = given_spans(note, labels)
-    found = []
+    found, reserved = [], layer.reserved()
     for span, code in spans:
-        words, lost = attribute_words(note, span, _FEATURE, _RESERVED | {label})
+        words, lost = attribute_words(note, span, _FEATURE, reserved)
         losses += lost
         for name in [name for name, word in words.items() if word == _NOT_SET]:
             del words[name]
             losses.append(Loss(note.name, span, f"The attribute “{name}” is not exported: “false” means not set."))
-        found.append(Entity(span, code, words))
+        found.append(Entity(span, layer.tags.get(code, code), words))
     return found, losses
 
 

@@ -126,7 +126,7 @@ class XmiFormat(CasReading):
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`."""
         name, text, kind = check_name(note.name), note.text, self._layer.type
-        found, losses = entities(note, labels, self._layer.label)
+        found, losses = entities(note, labels, self._layer)
         units, title = offsets_of(text), as_attribute(name)
         parts = [
             f'<metadata:DocumentMetaData xmi:id="2" sofa="1" begin="0" end="{units(len(text))}" '
@@ -141,7 +141,7 @@ class XmiFormat(CasReading):
             features = "".join(f" {feature}={as_attribute(word)}" for feature, word in entity.features.items())
             parts.append(
                 f'<{_prefix(kind)}:{kind.rpartition(".")[2]} xmi:id="{number}" sofa="1" begin="{units(entity.start)}" '
-                f'end="{units(entity.end)}" {self._layer.label}="{entity.code}"{features}/>'
+                f'end="{units(entity.end)}" {self._layer.label}={as_attribute(entity.code)}{features}/>'
             )
         out = {f"{name}.xmi": xmi_document(text, parts, kind)}
         attributes = feature_types(found)

@@ -191,8 +191,11 @@ def _clear_reports(project: Project) -> None:
     cleared = []
     for done in Import.objects.filter(project=project):
         lines = {key: len(done.report.get(key, [])) for key in ("refused", "warnings")}
-        if any(lines.values()) or done.report.get("labels") or done.labels_found or done.label_choices:
+        named = done.report.get("labels") or done.report.get("layers")
+        if any(lines.values()) or named or done.labels_found or done.label_choices:
             done.report.pop("labels", None)
+            if layers := done.report.get("layers"):
+                done.report["layers"] = {layer: {} for layer in layers}
             done.labels_found, done.label_choices = None, {}
             for key, count in lines.items():
                 done.report[key] = []

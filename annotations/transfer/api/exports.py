@@ -93,8 +93,8 @@ class OtherCodes(Body):
 class NewExport(OtherCodes):
     """What to export, as the export page takes it.
 
-    `split`: folders, train, dev or test, for a gold version with a split. `layer`: for XMI, the type and feature of the
-    spans in INCEpTION, such as webanno.custom.PHI:kind; empty for named entities.
+    `split`: folders, train, dev or test, for a gold version with a split. `layer`: for XMI, CAS JSON and WebAnno TSV,
+    the type and feature of the spans in INCEpTION, such as webanno.custom.PHI:kind; empty for named entities.
     """
 
     set: str = Field(max_length=200)

@@ -1,4 +1,4 @@
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -90,7 +90,9 @@ class ExportForm(forms.Form):
     layer = forms.ChoiceField(
         label=gettext_lazy("Layer"),
         required=False,
-        help_text=gettext_lazy("Only XMI: the layer of the INCEpTION project that the notes came from."),
+        help_text=gettext_lazy(
+            "For XMI, CAS JSON and WebAnno TSV: the layer of the INCEpTION project that the notes came from."
+        ),
     )
     labels = forms.ChoiceField(label=gettext_lazy("Labels"), required=False)
     token = forms.UUIDField(widget=forms.HiddenInput)
@@ -100,7 +102,7 @@ class ExportForm(forms.Form):
         *args: Any,
         sets: Sequence[SetChoice],
         mappings: Sequence[LabelMapping],
-        layers: Sequence[str] = (),
+        layers: Iterable[str] = (),
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)

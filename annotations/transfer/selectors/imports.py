@@ -7,6 +7,7 @@ from django.db.models import CharField, F, OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Cast, Concat
 
 from annotations.core.labels import label_rows
+from annotations.domain.formats.uima import NAMED_ENTITY
 from annotations.models import Category, Document, Import, Job, Label, Project
 
 FIRST_NOTES = 20
@@ -67,7 +68,20 @@ def report_lines(report: dict[str, Any]) -> Iterator[list[str]]:
             yield [outcome, "", "", "more", f"{more} more problems are not listed."]
 
 
-def layers_of(project: Project) -> list[str]:
-    """The UIMA layers (`TYPE:FEATURE`) that spans of the project were imported from, sorted."""
-    reports = Import.objects.filter(project=project, state=Import.State.DONE).values_list("report__layers", flat=True)
-    return sorted({layer for layers in reports for layer in layers or ()})
+def layers_of(project: Project) -> dict[str, dict[str, str]]:
+    """The UIMA layers (`TYPE:FEATURE`) that spans of the project were imported from, with the tags that are no codes.
+
+    Tags are by the code of their label. Of several for one label, that of the latest import counts, there first the one
+    that is its code. Named entities are among the layers only if they have such tags.
+    """
+    done = Import.objects.filter(project=project, state=Import.State.DONE).order_by("pk")
+    found: dict[str, dict[str, str]] = {}
+    for layers, labels in done.values_list("report__layers", "report__labels"):
+        for layer in layers or ():
+            # Reports of earlier versions list the layers without tags.
+            tags = layers[layer] if isinstance(layers, dict) else {}
+            codes = {tag: labels[name]["label"] if labels and name in labels else name for name, tag in tags.items()}
+            ordered = sorted(codes, key=lambda tag: (tag == codes[tag], tag))
+            found[layer] = found.get(layer, {}) | {codes[tag]: tag for tag in ordered if codes[tag]}
+    kept = {layer: {code: tag for code, tag in found[layer].items() if code != tag} for layer in sorted(found)}
+    return {layer: tags for layer, tags in kept.items() if tags or not layer.startswith(f"{NAMED_ENTITY}:")}

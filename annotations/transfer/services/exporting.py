@@ -21,7 +21,6 @@ from annotations.core.stored_files import store_file
 from annotations.domain.files.csv_lines import csv_line
 from annotations.domain.files.safe_names import FileNames
 from annotations.domain.formats import FORMATS
-from annotations.domain.formats import writer as writer_of
 from annotations.domain.formats.base import LOSSES, NAMES, Loss, OneFileFormat, OutNote
 from annotations.domain.labels import CategoryDef, LabelDef, LabelSetDef
 from annotations.domain.spans import Span as DomainSpan
@@ -38,6 +37,7 @@ from annotations.models import (
     User,
 )
 from annotations.transfer.events import NOTES_EXPORTED, NotesExported
+from annotations.transfer.selectors.imports import layers_of
 from annotations.transfer.selectors.label_mappings import target_of
 from annotations.transfer.selectors.losses import named_losses
 from annotations.transfer.services.archives import Content, write_to_path, write_zip
@@ -165,7 +165,9 @@ def _note_files(
     names = FileNames() if not isinstance(one, OneFileFormat) or one.names_files() else None
     total = _count(wanted)
     progress(0, total)
-    with NoteFilesWriter(Writers(format, Writing(**report.options)), written) as writer:
+    writing = Writing(**report.options)
+    tags = layers_of(project).get(writing.layer, {})
+    with NoteFilesWriter(Writers(format, writing, tags), written) as writer:
         for pk, whole, split, language in notes:
             note, merged_losses = told.note(whole)
             folder = f"{split}/" if split and wanted.split == FOLDERS else ""
@@ -192,7 +194,7 @@ def _note_files(
     definitions = label_definitions(project, merged=wanted.version is not None)
     if labels.differ:
         definitions = written_set(definitions, codes, target_of(labels.target))
-    yield from writer_of(format, layer=Writing(**report.options).layer).extra_files(definitions).items()
+    yield from Writers(format, Writing(layer=writing.layer), tags)("").extra_files(definitions).items()
     manifest = report.as_dict() | {"project": project.slug, "losses": named_losses(project, report.losses)}
     if report.split is not None:
         manifest["split"] = report.split | {"notes": splits}

@@ -49,9 +49,9 @@ class Report:
 
     `refused_files` counts files that belong to no note: their names are not allowed, unknown to the format, or taken.
     `moved_spans` counts spans that were moved to the text that they quote; the warnings list them.
-    `labels` says what happened to each label of the files that the project didn't have. `layers` are the
-    UIMA layers that spans came from (`TYPE:FEATURE`). `cleared` is set when a patient was erased afterwards: the lines,
-    which name files, were then deleted.
+    `labels` says what happened to each label of the files that the project didn't have. `layers` are the UIMA layers
+    that spans came from (`TYPE:FEATURE`), each with its tags as written, by name in `labels` or else by code. `cleared`
+    is set when a patient was erased afterwards: the lines, which name files, were then deleted.
     """
 
     notes: int = 0
@@ -66,7 +66,7 @@ class Report:
     warnings: list[dict[str, Any]] = field(default_factory=list)
     warnings_more: int = 0
     labels: dict[str, LabelLine] = field(default_factory=dict)
-    layers: list[str] = field(default_factory=list)
+    layers: dict[str, dict[str, str]] = field(default_factory=dict)
     cleared: bool = False
 
     def refuse(self, problems: Sequence[Problem]) -> None:

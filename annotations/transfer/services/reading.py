@@ -123,7 +123,8 @@ def kept_notes(context: ImportContext, notes: Iterable[ParsedNote | NoteError]) 
         note.name = context.names.get(note.name, note.name)
         note.patient_id = context.patients.get(note.name, note.patient_id)
         context.report.warn(note.warnings)
-        context.report.layers += [layer for layer in note.layers if layer not in context.report.layers]
+        for layer, tags in note.layers.items():
+            context.report.layers[layer] = tags | context.report.layers.get(layer, {})
         context.report.moved_spans += sum(warning.code == MOVED for warning in note.warnings)
         if note.spans is not None and not context.row.written_as:
             context.report.warn(

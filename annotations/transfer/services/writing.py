@@ -1,6 +1,7 @@
 """How an export writes its notes: empty rows between sentences, spaces around spans, and the tokenizer."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -46,7 +47,10 @@ class Writing:
         if "sentences" in missing:
             raise ServiceError(_("Only CoNLL has empty rows. Choose CoNLL, or leave out this option."), code="options")
         if "layer" in missing:
-            raise ServiceError(_("Only XMI has layers. Choose XMI, or leave out the layer."), code="options")
+            raise ServiceError(
+                _("Only XMI, CAS JSON and WebAnno TSV have layers. Choose one of them, or leave out the layer."),
+                code="options",
+            )
         try:
             Layer.named(self.layer)
         except ValueError:
@@ -72,10 +76,14 @@ class Writing:
 
 
 class Writers:
-    """The writers of one export, by the language of the notes. Raises ServiceError if a tokenizer can't be had."""
+    """The writers of one export, by the language of the notes. Raises ServiceError if a tokenizer can't be had.
 
-    def __init__(self, format: str, writing: Writing) -> None:
+    `tags` are those of the layer, by code.
+    """
+
+    def __init__(self, format: str, writing: Writing, tags: Mapping[str, str]) -> None:
         self._format = format
+        self._layer = replace(Layer.named(writing.layer), tags=tags)
         self._writing = writing
         self._tokenizers = Tokenizers(writing.tokenizer)
         self._made: dict[str, Format] = {}
@@ -90,6 +98,6 @@ class Writers:
                 sentences=options.sentences,
                 spaced=options.spaced,
                 tokenizer=tokenizer,
-                layer=options.layer,
+                layer=self._layer,
             )
         return self._made[key]

@@ -6,8 +6,9 @@ import cassis
 import pytest
 from hypothesis import given
 
-from annotations.domain.formats import FORMATS, detected
+from annotations.domain.formats import FORMATS, detected, writer
 from annotations.domain.formats.base import Loaded
+from annotations.domain.formats.uima import Layer
 from annotations.domain.formats.xml_writing import UNWRITABLE
 from annotations.domain.labels import LabelSetDef
 from annotations.domain.spans import Span
@@ -228,3 +229,14 @@ def test_any_note_comes_back_exactly(made: tuple[str, list[Span]]) -> None:
     assert cas.sofa_string == UNWRITABLE.sub("\ufffd", text)
     found = sorted((each.begin, each.end, each.value, getattr(each, "sure", None)) for each in cas.select(NE))
     assert found == [(*each[:3], held[1][1] if each[3] else None) for each in expected]
+
+
+@pytest.mark.parametrize("kind", ["xmi", "cas-json", "webanno-tsv"])
+def test_a_layer_with_tags_and_no_second_feature_for_labels(kind: str) -> None:
+    """A feature that readers take for the label's before that of the layer is a loss."""
+    layer = replace(Layer.named("webanno.custom.Phi:Kind"), tags={"NAME": 'a "tag" <|_*'})
+    held = (("kind", "x"), ("sure", "yes"), ("type", "y"))
+    files, losses = write_one(writer(kind, layer=layer), "Anna", [Span(0, 4, "NAME", attributes=held)])
+    note = read_one(kind, files, {layer.tags["NAME"]: "NAME"})
+    assert facts(note.spans) == [(0, 4, "NAME", (("sure", "yes"),))]
+    assert note.layers == {"webanno.custom.Phi:Kind": layer.tags} and len(losses) == 1

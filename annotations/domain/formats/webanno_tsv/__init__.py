@@ -9,8 +9,8 @@ end. Here, a sentence includes the white space that would be lost, and a line th
 before the first one. INCEpTION reads such a note exactly, except for white space at its start (which becomes spaces)
 and the line break at its end. If `NAME.txt` is beside, the text is taken from there.
 
-Attributes are written as further features of the layer of named entities. INCEpTION reads them if its project has
-features of these names there.
+Attributes are written as further features of the layer of the spans, by default named entities. INCEpTION reads them
+if its project has features of these names there.
 
 Source: https://github.com/inception-project/inception, `webannotsv.adoc` in inception-io-webanno-tsv.
 """
@@ -18,10 +18,11 @@ Source: https://github.com/inception-project/inception, `webannotsv.adoc` in inc
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 
 from annotations.domain.formats.base import Files, LabelFinder, Loss, NoteFiles, OutNote, split_names
 from annotations.domain.formats.taking import SpanTaker
-from annotations.domain.formats.uima import entities
+from annotations.domain.formats.uima import Layer, UsedLayers, entities
 from annotations.domain.formats.webanno_tsv.reading import FORMAT, TsvReader, take
 from annotations.domain.formats.webanno_tsv.writing import TsvWriter
 from annotations.domain.labels import LabelSetDef
@@ -35,12 +36,13 @@ _GUESSED = (
 
 
 class WebannoTsvFormat:
-    """Reads and writes WebAnno TSV. For writing, another tokenizer can be given."""
+    """Reads and writes WebAnno TSV. For writing, another tokenizer and the layer of the spans can be given."""
 
     name = "webanno-tsv"
 
-    def __init__(self, tokenizer: Tokenizer = tokenize) -> None:
+    def __init__(self, tokenizer: Tokenizer = tokenize, layer: Layer | None = None) -> None:
         self._tokenizer = tokenizer
+        self._layer = layer or Layer()
 
     def claims(self, name: str, head: bytes) -> bool:
         """See `Format.claims`."""
@@ -69,13 +71,14 @@ class WebannoTsvFormat:
             text, guessed = reader.text()
             check_text(text, reader.file)
         reader.check_words(text)
-        taker = SpanTaker(text, reader.file, LabelFinder(labels), utf16=True)
+        find_label = LabelFinder(labels)
+        taker, layers = SpanTaker(text, reader.file, find_label, utf16=True), UsedLayers(find_label)
         for found in reader.annotations():
-            take(found, taker)
+            take(found, taker, layers)
         reader.warn(taker)
         if guessed:
             taker.not_kept(_GUESSED.format(count=guessed, name=note.name))
-        return taker.note(note.name)
+        return replace(taker.note(note.name), layers=layers.found)
 
     def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
         """See `Format.used_labels`."""
@@ -88,8 +91,8 @@ class WebannoTsvFormat:
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`."""
         name = check_name(note.name)
-        found, losses = entities(note, labels)
-        writer = TsvWriter(note.text, self._tokenizer(note.text), found)
+        found, losses = entities(note, labels, self._layer)
+        writer = TsvWriter(note.text, self._tokenizer(note.text), found, self._layer)
         outside = "The span begins or ends outside of all tokens."
         losses += [Loss(name, entity.span, outside) for entity in writer.untouched]
         return {f"{name}.tsv": writer.content().encode()}, losses

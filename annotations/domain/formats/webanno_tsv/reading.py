@@ -9,6 +9,7 @@ from typing import Final
 from annotations.domain.formats.taking import SpanTaker
 from annotations.domain.formats.uima import (
     NO_CHARACTERS,
+    UsedLayers,
     is_span_layer,
     label_and_attributes,
     layer_not_kept,
@@ -43,6 +44,10 @@ class Layer:
     targets: tuple[int, ...]
 
     @property
+    def names(self) -> list[str]:
+        return [name for _, name in self.features]
+
+    @property
     def is_kept(self) -> bool:
         return self.kind == "SP" and is_span_layer(self.name)
 
@@ -59,7 +64,7 @@ class Found:
 
     def named(self) -> tuple[str, dict[str, str | bool]]:
         """Its label as written, and its attributes."""
-        return label_and_attributes(self.layer.name, [name for _, name in self.layer.features], self.values)
+        return label_and_attributes(self.layer.name, self.layer.names, self.values)
 
 
 @dataclass(slots=True)
@@ -295,12 +300,13 @@ class TsvReader:
             raise NoteError(self.problems)
 
 
-def take(found: Found, taker: SpanTaker) -> None:
+def take(found: Found, taker: SpanTaker, layers: UsedLayers) -> None:
     if found.start == found.end:
         taker.not_kept(NO_CHARACTERS, found.line)
         return
     label, attributes = found.named()
     taker.take(label, found.start, found.end, line=found.line, attributes=attributes)
+    layers.add(found.layer.name, found.layer.names, found.values, label)
 
 
 def _row(line: str) -> str:

@@ -8,9 +8,8 @@ from typing import Final
 
 from annotations.domain.formats.tags import words_of
 from annotations.domain.formats.uima import (
-    LABEL,
-    NAMED_ENTITY,
     Entity,
+    Layer,
     feature_types,
     offsets_of,
     whole_sentences,
@@ -27,8 +26,9 @@ _SPACES: Final = " "
 class TsvWriter:
     """The rows of one note. `untouched` are entities that have no token at one of their ends."""
 
-    def __init__(self, text: str, tokens: Sequence[Token], entities: Sequence[Entity]) -> None:
+    def __init__(self, text: str, tokens: Sequence[Token], entities: Sequence[Entity], layer: Layer) -> None:
         self._text = text
+        self._layer = layer
         self._tokens = tokens
         # The entities, by their index, on whole tokens and on parts of tokens, by the index of the token.
         self._on: dict[int, list[int]] = {}
@@ -41,10 +41,10 @@ class TsvWriter:
 
     def content(self) -> str:
         """The file. Each sentence begins with its first token and ends before the line break before the next one."""
-        features = [LABEL, *feature_types(self._entities)]
+        features = [self._layer.label, *feature_types(self._entities)]
         ids = self._ids()
         nothing = f"\t{EMPTY}" * len(features) + "\t"
-        rows = [f"{FORMAT}3", f"#T_SP={NAMED_ENTITY}|{'|'.join(features)}", ""]
+        rows = [f"{FORMAT}3", f"#T_SP={self._layer.type}|{'|'.join(features)}", ""]
         units = offsets_of(self._text)
         edges = self._tokens if units is int else [(units(start), units(stop)) for start, stop in self._tokens]
         words = words_of(self._text, self._tokens)
@@ -117,6 +117,6 @@ class TsvWriter:
 
     def _value(self, index: int, feature: str, ids: Mapping[int, int]) -> str:
         entity = self._entities[index]
-        value = entity.code if feature == LABEL else entity.features.get(feature)
+        value = entity.code if feature == self._layer.label else entity.features.get(feature)
         written = NO_VALUE if value is None else escape_value(value)
         return f"{written}[{ids[index]}]" if index in ids else written

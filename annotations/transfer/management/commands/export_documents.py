@@ -62,7 +62,7 @@ class Command(JourneyCommand):
             "--layer",
             default="",
             metavar="TYPE:FEATURE",
-            help="XMI: layer of the spans and feature of the label, such as webanno.custom.PHI:kind.",
+            help="Layer of the spans in INCEpTION and feature of the label, such as webanno.custom.PHI:kind.",
         )
         parser.add_argument("--mapping", default="", metavar="NAME", help="Write labels as in this label mapping.")
         parser.add_argument(
