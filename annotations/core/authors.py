@@ -15,6 +15,9 @@ IMPORTED: Final = " (imported)"
 """Ends the user name of an inactive account that stands for a person of an archive. Nobody can choose such a name,
 because user names have no spaces. So whatever names the author of imported work says that it is imported."""
 
+ARCHIVE: Final = "archive"
+"""The format of the import that a project's archive is."""
+
 
 def gold_author(project: Project) -> Author:
     author, _ = Author.objects.get_or_create(project=project, kind=Author.Kind.GOLD, name=GOLD_NAME)

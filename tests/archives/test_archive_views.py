@@ -111,6 +111,13 @@ def test_people_take_over_their_own_imported_work(world, mia, sign_in):
     assert url in anna.get(reverse("project", args=["copy"])).content.decode()
     check_page(anna.get(url))
     assert anna.post(url).status_code == 302 and anna.get(url).status_code == 404
+    others = AnnotationSet.objects.filter(author__project=copy).exclude(author__user=world.anna)
+    assert others.exists() and not others.filter(imported_by=None).exists(), (
+        "also gold and runs say that they are imported"
+    )
+    assert not AnnotationSet.objects.filter(author__project=copy, author__user=world.anna).exclude(imported_by=None)
+    check_page(mia.get(reverse("import", args=["copy"])))
+    check_page(mia.get(reverse("import_preview", args=["copy", others.first().imported_by_id])))
     assert copy.authors.get(user=world.anna).name == "anna" and not copy.authors.filter(name="anna (imported)").exists()
     before = AnnotationSet.objects.filter(author__project=world.project, author__user=world.anna)
     after = AnnotationSet.objects.filter(author__project=copy, author__user=world.anna)

@@ -24,6 +24,7 @@ from annotations.domain.certifying.pdf import render
 from annotations.domain.certifying.signatures import fingerprint_of, open_certificate, signed_pdf
 from annotations.domain.certifying.verifying import State
 from annotations.models import (
+    AnnotationSet,
     Certificate,
     Event,
     Import,
@@ -38,6 +39,7 @@ from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.services import deciding
 from annotations.release.services.certifying import CERTIFIERS
 from annotations.release.services.outdating import outdated
+from annotations.review.events import REVIEW_FINISHED
 from models_runtime.models import Run, TrainedModel
 from tests import factories as make
 from tests.worlds.checks import check_page
@@ -168,10 +170,40 @@ def test_imported_work_is_named_as_imported(released):
         document=first, author=make.make_author(released.project, kind="run", name="r"), finished_by=marked
     )
     rows = {(row["name"], row["what"]): row["notes"] for row in readers_of(released.release, {})}
-    said = "annotated the notes, says an imported file"
+    said = "annotated the notes (according to an imported file)"
     assert rows["ben (imported)", said] == rows["ben", said] == 1
-    assert rows["ben (imported)", "reviewed the notes, says an imported file"] == 1
+    assert rows["ben (imported)", "reviewed the notes (according to an imported file)"] == 1
     assert ("ben", "annotated the notes") not in rows
+    # A file can name people who have no account.
+    stranger = make.make_author(released.project, kind="annotator", name="cleo")
+    AnnotationSet.objects.filter(author__user=released.ben).update(author=stranger)
+    assert ("cleo", said, 1) in {(row["name"], row["what"], row["notes"]) for row in readers_of(released.release, {})}
+
+
+@pytest.mark.parametrize("spec", ["gold:1", "gold", "annotator:ann", "union:gold:1+annotator:ann"])
+def test_imported_annotations_were_not_checked_here(released, spec):
+    """Neither imported gold, nor gold that was made of imported annotations; until a person finishes the note here."""
+    Release.objects.filter(pk=released.release.pk).update(set_spec=spec)
+    release = Release.objects.get(pk=released.release.pk)
+
+    def told():
+        found = prospect(release, TERMS, released.mia)
+        data, risks = found.content["data"], [risk.text for risk in found.risks if "come from a file" in risk.text]
+        return data["checked"], data["imported"], len(risks)
+
+    assert told() == (True, 0, 0)
+    by = Import.objects.create(project=released.project, format="brat", written_as="annotator:ann")
+    mine = AnnotationSet.objects.get(document=released.extra, author__user=released.ann)
+    AnnotationSet.objects.filter(pk=mine.pk).update(imported_by=by)
+    assert told() == (False, 1, 1)
+    for one in AnnotationSet.objects.filter(document=released.extra):
+        Event.objects.create(
+            project_id=released.project.pk,
+            verb=REVIEW_FINISHED,
+            annotation_set_id=one.pk,
+            document_id=released.extra.pk,
+        )
+    assert told() == (True, 0, 0)
 
 
 def test_after_an_erasure_a_second_certificate_says_so(released):

@@ -55,6 +55,7 @@ def _move(project: Project, author: Author, marked: User, user: User) -> int:
         project=project, user=user, document__in=list(notes.values_list("document", flat=True))
     ).delete()
     Author.objects.filter(pk=author.pk).update(name=user.username)
+    AnnotationSet.objects.filter(author=author).update(imported_by=None)
     for table in (*tables.BEFORE, *tables.AFTER):
         rows = table.model._default_manager.filter(**{table.project: project.pk})
         for field in table.model._meta.concrete_fields:

@@ -11,7 +11,7 @@ from annotations.domain.files.archives import ArchiveError
 from annotations.domain.hashing import text_sha256
 from annotations.domain.names import bad_character
 from annotations.domain.strings import string_key
-from annotations.models import AnnotationSet, Author, Document, NoteMetadata, Span
+from annotations.models import AnnotationSet, Author, Document, Import, NoteMetadata, Span
 
 Definitions = dict[int, tuple[AttributeDef, ...]]
 """The attributes of each label that has any, by label id."""
@@ -45,7 +45,7 @@ def store_notes(rows: Rows) -> int:
     return count
 
 
-def store_sets(rows: Rows) -> tuple[int, int]:
+def store_sets(rows: Rows, by: Import) -> tuple[int, int]:
     """Store the annotation sets. Returns how many sets and spans there are."""
     sets = spans = 0
     defined = definitions_by_label(rows.project.pk)
@@ -55,11 +55,11 @@ def store_sets(rows: Rows) -> tuple[int, int]:
         for _kind, same in groupby(batch, key=_kind_of):
             some = list(same)
             sets += len(some)
-            spans += _store_some_sets(rows, some, models_of, defined)
+            spans += _store_some_sets(rows, some, models_of, defined, by)
     return sets, spans
 
 
-def _store_some_sets(rows: Rows, batch: Lines, models_of: set[int], defined: Definitions) -> int:
+def _store_some_sets(rows: Rows, batch: Lines, models_of: set[int], defined: Definitions, by: Import) -> int:
     """Store annotation sets with their spans. Returns how many spans there are."""
     rows.keys.begin(row["note"] for _line, row in batch if isinstance(row.get("note"), str))
     sets, spans = [], []
@@ -67,7 +67,7 @@ def _store_some_sets(rows: Rows, batch: Lines, models_of: set[int], defined: Def
         listed = row.pop("spans", None)
         if not isinstance(listed, list):
             raise ArchiveError("“spans” must be a list.", file=tables.SETS, line=line)
-        sets.append((line, rows.values(tables.SETS, line, tables.SET_COLUMNS, row)))
+        sets.append((line, rows.values(tables.SETS, line, tables.SET_COLUMNS, row) | {"imported_by_id": by.pk}))
         spans.append(listed)
     rows.insert(tables.SETS, AnnotationSet, sets)
     suggested = {values["document_id"] for _line, values in sets if values["author_id"] in models_of}

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import IO, Any, NamedTuple
 
 from django.db import connection, transaction
+from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
@@ -28,10 +29,11 @@ from annotations.archives.services.project_rows import (
 )
 from annotations.archives.services.rows import Lines, Row, Rows
 from annotations.archives.services.tables import Table
+from annotations.core.authors import ARCHIVE
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
 from annotations.domain.files.archives import ArchiveError, ArchiveReader
-from annotations.models import Author, Document, Label, LabelSet, Project, Role, User
+from annotations.models import Author, Document, Import, Label, LabelSet, Project, Role, User
 
 
 class Imported(NamedTuple):
@@ -103,8 +105,12 @@ def _everything(rows: Rows, actor: User | None) -> Imported:
         if table is tables.AUTHORS:
             mark_authors(rows)
             merge_runs(rows)
+    # The sets name this import, so that every place that shows them can say so.
+    by = Import.objects.create(
+        project=rows.project, format=ARCHIVE, state=Import.State.DONE, created_by=actor, finished_at=timezone.now()
+    )
     notes = store_notes(rows)
-    sets, spans = store_sets(rows)
+    sets, spans = store_sets(rows, by)
     for table in tables.AFTER:
         _store(rows, table)
     answer_comments(rows)
@@ -112,6 +118,8 @@ def _everything(rows: Rows, actor: User | None) -> Imported:
     check_versions(rows)
     list_for_review(rows)
     imported = Imported(rows.project.slug, notes, sets, spans, people, accounts)
+    by.report = {"notes": notes, "spans": spans}
+    by.save(update_fields=["report"])
     counts = {key: value for key, value in imported._asdict().items() if key != "slug"}
     ARCHIVE_IMPORTED.record(actor=actor, project_id=rows.project.pk, data=counts)  # type: ignore[arg-type]
     # Last: an archived project refuses events.

@@ -1,14 +1,20 @@
 """Who read notes of a release, by name, and how many."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from django.db.models import Count, QuerySet
 
+from annotations.adjudicate.events import ADJUDICATION_FINISHED
+from annotations.annotate.events import SET_SUBMITTED
 from annotations.audits.events import AUDIT_READ
-from annotations.core.authors import IMPORTED
+from annotations.core.authors import IMPORTED, gold_author
+from annotations.core.errors import ServiceError
 from annotations.core.events import ARCHIVE_WRITTEN, FILE_DOWNLOADED, NOTE_READ
 from annotations.domain.certifying.content import Reader
+from annotations.gold.events import GOLD_MADE
+from annotations.gold.services.sets import wanted_set
 from annotations.models import (
     Adjudication,
     AnnotationSet,
@@ -21,12 +27,16 @@ from annotations.models import (
     StoredFile,
     User,
 )
+from annotations.release.services.settling import released_notes
+from annotations.release.services.sources import specs_of
+from annotations.review.events import REVIEW_FINISHED
 from annotations.transfer.events import NOTES_EXPORTED
 
 ANNOTATED, ADJUDICATED, REVIEWED = "annotated the notes", "adjudicated the notes", "reviewed the notes"
 READ, AUDITED = "saw text of the original notes", "audited released notes"
-IN_FILES = ", says an imported file"
+IN_FILES = " (according to an imported file)"
 DOWNLOADED = "downloaded files that can hold the original notes"
+_FINISHING = (GOLD_MADE, REVIEW_FINISHED, ADJUDICATION_FINISHED, SET_SUBMITTED)
 # Stored files without text of notes, and tables without it.
 _WITHOUT_TEXT = frozenset({StoredFile.Kind.MODEL, StoredFile.Kind.RELEASE, "agreement", "comments"})
 
@@ -47,9 +57,12 @@ def readers_of(release: Release, auditors: Mapping[int, int]) -> list[Reader]:
         document_id__in=notes, author__kind=Author.Kind.ANNOTATOR, state=AnnotationSet.State.SUBMITTED
     )
     own, files = sets.filter(imported_by=None), sets.exclude(imported_by=None)
+    # A file can name annotators who have no account here.
+    unknown = files.filter(author__user=None).order_by().values_list("author__name").annotate(notes=Count("pk"))
     return [
         *_named(ANNOTATED, _people(own, "author__user")),
         *_named(ANNOTATED + IN_FILES, _people(files, "author__user")),
+        *(Reader(name=name, what=ANNOTATED + IN_FILES, notes=notes) for name, notes in unknown),
         *_named(ADJUDICATED, _people(Adjudication.objects.filter(document_id__in=notes), "finished_by")),
         *_named(REVIEWED, _people(Review.objects.filter(document_id__in=notes), "finished_by")),
         *_named(READ, _people(_read(release, notes), "actor")),
@@ -83,9 +96,41 @@ def _named(what: str, counts: Mapping[int, int]) -> list[Reader]:
     users = User.objects.in_bulk(counts)
     rows = sorted((-number, name_of(users[pk])) for pk, number in counts.items() if pk in users)
     return [
-        Reader(name=name, what=what + IN_FILES if name.endswith(IMPORTED) else what, notes=-number)
+        Reader(
+            name=name,
+            what=what + IN_FILES if name.endswith(IMPORTED) and not what.endswith(IN_FILES) else what,
+            notes=-number,
+        )
         for number, name in rows
     ]
+
+
+def imported_notes(release: Release) -> int:
+    """The number of released notes whose annotations a file or an archive brought, and that nobody finished here."""
+    imported = set(
+        AnnotationSet.objects.filter(author__project=release.project_id)
+        .exclude(imported_by=None)
+        .values_list("pk", flat=True)
+    )
+    if not imported:
+        return 0
+    made_of: dict[
+        int | None, int | None
+    ] = {}  # the set of which gold was made, by set; None where a person finished it
+    events = Event.objects.filter(project_id=release.project_id, verb__in=_FINISHING).order_by("pk")
+    for pk, verb, data in events.values_list("annotation_set_id", "verb", "data"):
+        made_of[pk] = data.get("from_set") if verb == GOLD_MADE else None
+    authors = []
+    for spec in specs_of(release.set_spec):
+        with suppress(ServiceError):  # what no longer exists has no annotations
+            authors.append(wanted_set(release.project, spec).author or gold_author(release.project))
+    sets = AnnotationSet.objects.filter(
+        author__in=[author for author in authors if author.kind not in Author.MODELS],
+        state=AnnotationSet.State.SUBMITTED,
+        document__in=released_notes(release).values("document"),
+    )
+    rows = sets.order_by().values_list("pk", "document_id")
+    return len({document for pk, document in rows if made_of.get(pk, pk) in imported})
 
 
 def allowed_by(release: Release) -> list[str]:

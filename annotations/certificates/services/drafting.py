@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotations.audits.selectors.results import AuditResult, audit_result
 from annotations.certificates.selectors.measures import Measured, audit_part
-from annotations.certificates.selectors.people import allowed_by, readers_of
+from annotations.certificates.selectors.people import allowed_by, imported_notes, readers_of
 from annotations.certificates.selectors.rows import Rows, kept_share, rows_of
 from annotations.domain.certifying.canonical import canonical, written
 from annotations.domain.certifying.content import (
@@ -35,12 +35,13 @@ from annotations.domain.certifying.signatures import FORMAT
 from annotations.domain.certifying.statements import identifier_rows, statements
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.policy import Action, Policy
-from annotations.models import Label, Project, Release
+from annotations.models import Author, Label, Project, Release
 from annotations.projects.selectors.label_maps import mappings
 from annotations.release.selectors.releases import leak_counts
 from annotations.release.services.sources import specs_of
 
 HIPAA = "hipaa-18"
+MODELS = tuple(f"{kind}:" for kind in Author.MODELS)
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def draft(
     audit = audit_result(release)
     rules = rule_rows(release, rows)
     identifiers = identifier_rows(rules, looked_for(release))
-    leaks = leak_counts(release, audited=False)
+    leaks, searched = leak_counts(release, audited=False), _searched(release)
     surrogate = [rule["label"] for rule in rules if rule["action"] == Action.SURROGATE]
     content = Content(
         format=FORMAT,
@@ -88,7 +89,7 @@ def draft(
             purpose=terms.purpose,
             recipient=terms.recipient,
             expires_on=terms.expires_on.isoformat() if terms.expires_on else None,
-            statements=statements(identifiers, audited=audit is not None),
+            statements=statements(identifiers, audited=audit is not None, unread=bool(searched and searched["unread"])),
         ),
         data=_data(release, rows, rules),
         identifiability=Identifiability(
@@ -103,7 +104,7 @@ def draft(
                 open=leaks["open"],
                 by=allowed_by(release) if leaks["allowed"] else [],
                 exceptions=release.figures.get("exceptions") or {},
-                searched=_searched(release),
+                searched=searched,
             ),
             audit=audit_part(audit),
             scores=measures.scores,
@@ -167,9 +168,11 @@ def mapping_of(project: Project) -> dict[str, str | None]:
 
 def _data(release: Release, rows: Rows, rules: Sequence[RuleRow]) -> Data:
     gold = release.gold_version
+    imported = imported_notes(release)
     return Data(
         source=release.set_spec,
-        checked=not any(spec.startswith("run:") for spec in specs_of(release.set_spec)),
+        checked=not imported and not any(spec.startswith(MODELS) for spec in specs_of(release.set_spec)),
+        imported=imported,
         gold=GoldHash(version=gold.number, hash=gold.content_hash, notes=gold.note_count) if gold else None,
         notes=rows.notes,
         held_back=rows.held_back,

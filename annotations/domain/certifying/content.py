@@ -53,11 +53,14 @@ class Erased(TypedDict):
 class Data(TypedDict):
     """The released notes.
 
-    `checked`: people made or checked the annotations. `years`: the first and the last that the original notes name.
+    `checked`: people made or checked the annotations here. `imported`: the notes whose annotations a file or an archive
+    brought, and that nobody finished here; certificates of earlier versions don't have it. `years`: the first and the
+    last that the original notes name.
     """
 
     source: str
     checked: bool
+    imported: int
     gold: GoldHash | None
     notes: int
     held_back: int

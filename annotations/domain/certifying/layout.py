@@ -4,9 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from annotations.domain.certifying.content import AuditPart, Content, Gate, Recall
+from annotations.domain.certifying.content import AuditPart, Content, Gate, Recall, RuleRow
 from annotations.domain.certifying.hipaa import IDENTIFIERS
-from annotations.domain.certifying.statements import NOT_MET, STATUS
+from annotations.domain.certifying.risks import unchecked
+from annotations.domain.certifying.statements import NOT_MET, result_of
+from annotations.domain.redaction.kinds import Kind
+from annotations.domain.redaction.policy import Action, Policy
 
 NOT_MEASURED: Final = "Not measured"
 _NAMES: Final = {identifier.code: f"({identifier.letter})" for identifier in IDENTIFIERS}
@@ -93,6 +96,7 @@ def _data(content: Content) -> Section:
     span = "Not known" if not years else str(years[0]) if years[0] == years[-1] else f"{years[0]} to {years[-1]}"
     rows = [
         ("Annotations", data["source"]),
+        ("Checked by people", " ".join(unchecked(data)) or "People made, reviewed or accepted all annotations here"),
         ("Notes", _count(data["notes"])),
         ("Notes held back", f"{_count(data['held_back'])} (not part of the release)"),
         ("Patients", _count(data["patients"])),
@@ -132,7 +136,8 @@ def _data(content: Content) -> Section:
 
 def _identifiability(content: Content) -> Section:
     part = content["identifiability"]
-    policy = part["policy"]
+    policy, gate = part["policy"], part["gate"]
+    unread = bool(gate and (gate.get("searched") or {}).get("unread"))
     named = f"{policy['name']} ({policy['slug']}, version {policy['version']})"
     if "harbor" in named.lower() and content["context"]["statements"][0]["text"].startswith(NOT_MET):
         named += ", whose aim is not met"
@@ -161,14 +166,13 @@ def _identifiability(content: Content) -> Section:
                     f"({row['letter']}) {row['name']}",
                     ", ".join(row["labels"]) or "–",
                     ", ".join(row["actions"]) or "–",
-                    STATUS[row["status"]],
+                    result_of(row, unread=unread),
                 ]
                 for row in part["identifiers"]
             ],
             [31, 28, 14, 27],
         ),
     ]
-    gate = part["gate"]
     blocks.append(
         Facts(
             [
@@ -180,7 +184,7 @@ def _identifiability(content: Content) -> Section:
                     if gate
                     else NOT_MEASURED,
                 ),
-                ("Looked for without labels", _searched(gate)),
+                ("Looked for without labels", _searched(gate, policy["rules"])),
                 ("Exceptions of the leak gate", _exceptions(gate)),
                 ("Utility", _utility(content)),
                 ("Agreement", _agreement(content)),
@@ -194,18 +198,24 @@ def _identifiability(content: Content) -> Section:
     return Section("Identifiability", "Identifiability assessment and mitigation, clause 8", blocks)
 
 
-def _searched(gate: Gate | None) -> str:
+def _searched(gate: Gate | None, rules: Sequence[RuleRow]) -> str:
     if not gate:
         return NOT_MEASURED
-    text = "Telephone numbers, e-mail and web addresses by their shape"
+    text = "By their shape: telephone numbers, e-mail and web addresses"
     searched = gate.get("searched")  # Certificates of earlier versions don't have it.
     if not searched:
         return f"{text}; nothing else"
-    text += "; full dates in figures"
+    text += ", MAC and IPv6 addresses"
+    policy = Policy.read({rule["label"]: rule for rule in rules})
+    if {Action.KEEP} != {rule.action for rule in policy.rules.values() if rule.kind is Kind.DATE}:
+        text += ", full dates in figures"
+    if policy.seeks_ages:
+        text += ", ages over 89 and years of birth that tell one"
     if searched["rules"]:
         text += f"; identifiers by rules (revision {', '.join(searched['rules'])})"
     if searched["runs"]:
         text += f"; what these runs suggested: {', '.join(searched['runs'])}"
+    text += "; known identifiers and deny-listed terms that the project has"
     unread = ", ".join(f"{code or 'unknown'}: {_count(n)}" for code, n in searched["unread"].items())
     return f"{text}. Notes in languages that the rules do not know, by language: {unread}" if unread else text
 

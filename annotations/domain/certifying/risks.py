@@ -1,13 +1,16 @@
 """The open risks of a release, as far as the application knows them. A person accepts each by name before signing."""
 
 import hashlib
+import re
 from collections import Counter
 from typing import Final
 
-from annotations.domain.certifying.content import Content
+from annotations.domain.certifying.content import Content, Data
 from annotations.domain.certifying.statements import KEPT, NONE, PARTLY
 
 LONGEST: Final = 300
+_MODEL: Final = re.compile(r"""(?:^|[:+"])(?:run|refined):""")
+"""A choice of a model's annotations, also in a union."""
 
 
 def key_of(risk: str) -> str:
@@ -32,11 +35,22 @@ def _of_the_context(content: Content) -> list[str]:
     return found
 
 
+def unchecked(data: Data) -> list[str]:
+    """Why not all annotations were made or checked by people here: sentences; none if they were."""
+    found = []
+    imported = data.get("imported")  # Certificates of earlier versions don't have it.
+    if not data["checked"] and (not imported or _MODEL.search(data["source"])):
+        found.append("A model made annotations of the release, and no person checked all of them.")
+    if imported:
+        notes = "1 note" if imported == 1 else f"{imported:,} notes"
+        found.append(f"The annotations of {notes} come from a file or an archive, and nobody checked them here.")
+    return found
+
+
 def _of_the_data(content: Content) -> list[str]:
     data, gate = content["data"], content["identifiability"]["gate"]
     found = []
-    if not data["checked"]:
-        found.append("A model made annotations of the release, and no person checked all of them.")
+    found += unchecked(data)
     if data["notes_without_patient"]:
         found.append(
             f"{_notes(data['notes_without_patient'])} without a patient ID: identifiers of the same patient in other "

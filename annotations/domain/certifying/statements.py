@@ -23,13 +23,21 @@ _NOT_REMOVING: Final = frozenset({Action.KEEP, Action.SHIFT, Action.HASH})
 # What generalizing leaves is allowed for these identifiers only: years, and ages over 89 as one group.
 _GENERALIZABLE: Final = frozenset({"DATES", "GEOGRAPHIC"})
 
+EVERY: Final = " in every note"
 STATUS: Final[Mapping[str, str]] = {
     REMOVED: "Removed or replaced where labeled",
     KEPT: "Kept, shifted or coded",
-    SEARCHED: "Removed where labeled; the leak gate looked for the rest",
-    PARTLY: "Only a part has a label",
+    SEARCHED: "Removed where labeled; the leak gate looked for the rest in every note",
+    PARTLY: "Only a part has a label; the rest was not looked for",
     NONE: "No label: not looked for",
 }
+
+
+def result_of(row: IdentifierRow, *, unread: bool = False) -> str:
+    """What became of an identifier, in words. `unread`: the rules of the leak gate could not read some notes."""
+    if row["status"] == SEARCHED and not row["labels"]:
+        return "No label; the leak gate looked for it in every note"
+    return STATUS[row["status"]] + (EVERY if unread and row["status"] in (PARTLY, NONE) else "")
 
 
 def identifier_rows(rules: Sequence[RuleRow], looked_for: Collection[str] = ()) -> list[IdentifierRow]:
@@ -69,10 +77,15 @@ def _keeps(rule: RuleRow, identifier: str) -> bool:
     return action in _NOT_REMOVING or (action is Action.GENERALIZE and identifier not in _GENERALIZABLE)
 
 
-def statements(rows: Sequence[IdentifierRow], *, audited: bool) -> list[Statement]:
-    """What the certificate says about Safe Harbor, actual knowledge, and expert determination."""
+def statements(rows: Sequence[IdentifierRow], *, audited: bool, unread: bool = False) -> list[Statement]:
+    """What the certificate says about Safe Harbor, actual knowledge, and expert determination.
+
+    `unread`: the rules of the leak gate could not read some notes.
+    """
     return [
-        Statement(method="safe harbor", section="45 CFR 164.514(b)(2)(i)", text=_safe_harbor(rows)),
+        Statement(
+            method="safe harbor", section="45 CFR 164.514(b)(2)(i)", text=_safe_harbor(rows, EVERY if unread else "")
+        ),
         Statement(
             method="actual knowledge",
             section="45 CFR 164.514(b)(2)(ii)",
@@ -97,7 +110,7 @@ def statements(rows: Sequence[IdentifierRow], *, audited: bool) -> list[Statemen
     ]
 
 
-def _safe_harbor(rows: Sequence[IdentifierRow]) -> str:
+def _safe_harbor(rows: Sequence[IdentifierRow], every: str) -> str:
     # Notes are plain text, so that there are no images.
     found = {
         status: [row["letter"] for row in rows if row["status"] == status and row["letter"] != "Q"] for status in STATUS
@@ -106,8 +119,8 @@ def _safe_harbor(rows: Sequence[IdentifierRow]) -> str:
         f"{words}: {_listed(found[status])}."
         for status, words in (
             (KEPT, "Kept, shifted or coded"),
-            (PARTLY, "With labels for a part only"),
-            (NONE, "Without a label, and not looked for"),
+            (PARTLY, f"With labels for a part only, and the rest not looked for{every}"),
+            (NONE, f"Without a label, and not looked for{every}"),
         )
         if found[status]
     ]
@@ -120,8 +133,8 @@ def _safe_harbor(rows: Sequence[IdentifierRow]) -> str:
     )
     if found[SEARCHED]:
         text += (
-            f"For {_listed(found[SEARCHED])} there is no label, or one for a part only. The leak gate looked for them, "
-            "and what it found was replaced, or allowed by a person. "
+            f"For {_listed(found[SEARCHED])} there is no label, or one for a part only. The leak gate looked for them "
+            "in every note, and what it found was replaced, or allowed by a person. "
         )
     return text + rest
 

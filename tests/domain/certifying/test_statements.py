@@ -119,6 +119,41 @@ def test_the_open_risks_of_a_bare_release():
         assert part in risks
 
 
+def texts_of(found):
+    """All facts and rows of a certificate, each as a text."""
+    for section in sections(found):
+        for block in section.blocks:
+            for row in getattr(block, "rows", ()):
+                yield " | ".join(row)
+
+
+def test_every_sentence_says_what_was_looked_for_and_what_was_checked():
+    data, part = content()["data"], content()["identifiability"]
+    said = " ".join(open_risks(content(data=data | {"checked": False, "imported": 2})))
+    assert "2 notes come from a file" in said and "A model" not in said
+    both = data | {"checked": False, "imported": 1, "source": "union:gold:1+run:a"}
+    said = " ".join(open_risks(content(data=both)))
+    assert "1 note come" in said and "A model" in said
+    gate = part["gate"] | {"searched": {"rules": ["abc"], "runs": [], "unread": {}}}
+    rows = identifier_rows(part["policy"]["rules"], {"FAX", "NAMES"})
+    for unread, told in (({}, "No label: not looked for"), ({"fr": 1}, "No label: not looked for in every note")):
+        gate["searched"]["unread"] = unread
+        found = list(texts_of(content(identifiability=part | {"gate": gate, "identifiers": rows})))
+        (fax,) = [row for row in found if row.startswith("(E)")]
+        assert "where labeled" not in fax and "leak gate looked for it" in fax
+        assert all(row.endswith(told) for row in found if row.startswith("(D)"))
+    for kind, action, ages, dates in (
+        ("age", "mask", True, True), ("age", "keep", False, True), ("date", "keep", False, False),
+        ("date", "generalize", True, True),
+    ):  # fmt: skip
+        rules = [rule("LABEL", "DATES", action, kind)]
+        found = list(
+            texts_of(content(identifiability=part | {"gate": gate, "policy": part["policy"] | {"rules": rules}}))
+        )
+        (looked,) = [row for row in found if row.startswith("Looked for without labels")]
+        assert ("ages over 89" in looked, "full dates" in looked) == (ages, dates), (kind, action)
+
+
 @given(st.floats(0, 1))
 def test_bounds_are_rounded_to_the_safe_side(value):
     assert at_most(value) >= value - 1e-9 and at_most(value) - value < 1.1e-4
