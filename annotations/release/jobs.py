@@ -10,7 +10,7 @@ from annotations.models import Release, ReleasedNote
 from annotations.release.selectors.releases import leak_counts, note_counts
 from annotations.release.services.batches import MEANWHILE, next_batch, pending, prepare_rows, preparer_of
 from annotations.release.services.exporting import run_release_export
-from annotations.release.services.measuring import surrogate_measures
+from annotations.release.services.measuring import dropped, surrogate_measures
 from annotations.release.services.searching import searched_in
 from annotations.release.services.settling import settle
 from annotations.transfer.services.export_labels import ExportLabels
@@ -58,7 +58,7 @@ def _finish(claim: Claim, release: Release) -> dict[str, Any]:
         before = preparing.get().figures.get("surrogates") or {}
         preparing.filter(state=Release.State.PREPARING).update(
             state=Release.State.PREPARED,
-            figures={"surrogates": measures | _dropped(before), "searched": searched_in(release)},
+            figures={"surrogates": measures | dropped(before), "searched": searched_in(release)},
             content_hash="",
         )
     while True:
@@ -76,12 +76,6 @@ def _finish(claim: Claim, release: Release) -> dict[str, Any]:
         "leaks": leak_counts(release)["open"],
         "held_back": counts["held"],
     }
-
-
-def _dropped(before: dict[str, Any]) -> dict[str, Any]:
-    """The name of the model whose F1 is dropped, because its texts may have changed. The page shows it."""
-    name = (before.get("f1") or before.get("f1_dropped") or {}).get("backend")
-    return {"f1_dropped": {"backend": name}} if name else {}
 
 
 def run_export(claim: Claim) -> dict[str, Any]:

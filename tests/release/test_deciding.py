@@ -200,3 +200,16 @@ def test_an_unknown_answer_or_another_state_is_refused(release, ward):
             decide_all(release=release, answer="replace", actor=None)
         assert refused.value.code == "state"
     assert states(release) == "hhd" and not Event.objects.filter(verb="release.decided").exists()
+
+
+def test_measures_of_surrogates_include_what_decisions_replace(ward):
+    """A surrogate in place of a finding is measured as the others are, also after the decision was undone."""
+    made = prepared(ward, "surrogate")
+    before = made.figures["surrogates"]["mentions"]
+    open_ones = [one.pk for one in found(made)]
+    assert before and len(open_ones) == 3
+    for act, more in ((decide, 3), (undecide, 0)):
+        act(release=made, findings=open_ones, actor=ward.mara, **({"answer": "replace"} if act is decide else {}))
+        made.refresh_from_db()
+        measures = made.figures["surrogates"]
+        assert (measures["mentions"], measures["notes"], measures["originals_left"]) == (before + more, 3, 0)

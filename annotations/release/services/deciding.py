@@ -16,6 +16,7 @@ from annotations.jobs.services.starting import key_of
 from annotations.models import LeakFinding, Project, Release, ReleasedNote, User
 from annotations.release.events import RELEASE_DECIDED
 from annotations.release.services.batches import MEANWHILE, again, preparer_of, rows_and_siblings
+from annotations.release.services.measuring import dropped
 from annotations.release.services.preparing import Prepared
 from annotations.release.services.replacing import Extra
 from annotations.release.services.settling import settle
@@ -211,10 +212,12 @@ def _answer(
     _hold_back(sorted(set(notes) - set(changing)))
     release.content_hash = ""
     release.revision += 1
+    if changing:
+        release.figures |= {"surrogates": dropped(release.figures.get("surrogates") or {})}
     if release.state == Release.State.PREPARING:
         key = key_of(KIND, f"{release.pk}-again-{uuid.uuid4().hex}")
         release.job = enqueue_job(release, key, actor, release.note_count)
-    release.save(update_fields=["state", "content_hash", "revision", "job"])
+    release.save(update_fields=["state", "content_hash", "revision", "job", "figures"])
     RELEASE_DECIDED.record(
         actor=actor,
         project_id=release.project_id,

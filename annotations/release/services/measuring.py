@@ -21,6 +21,12 @@ BATCH: Final = 200
 COLUMNS: Final = ("document_id", "document__text", "document__language", "text", "pieces")
 
 
+def dropped(before: dict[str, Any]) -> dict[str, Any]:
+    """What stays of measures when texts change: the name of the model whose F1 is dropped. The page shows it."""
+    name = (before.get("f1") or before.get("f1_dropped") or {}).get("backend")
+    return {"f1_dropped": {"backend": name}} if name else {}
+
+
 def surrogate_measures(release: Release) -> dict[str, Any]:
     """The measures, with the number of `notes` that were measured; empty under a policy without surrogates."""
     policy = read_policy(release.policy.rules)

@@ -11,6 +11,7 @@ from annotations.core.erasures import erasures_of, unerased
 from annotations.domain.hashing import gold_hash
 from annotations.models import Release, ReleasedNote
 from annotations.release.selectors.releases import leak_counts
+from annotations.release.services.measuring import surrogate_measures
 
 BATCH = 500
 State = ReleasedNote.State
@@ -30,6 +31,8 @@ def settle(*, release: Release) -> Release:
     figures = _figures(release)
     whole = gold_hash(_hashed(release, with_spans=True))
     figures |= {name: release.figures.get(name, {}) for name in ("surrogates", "searched")}
+    if "notes" not in figures["surrogates"]:  # A decision has replaced findings since they were measured.
+        figures["surrogates"] = surrogate_measures(release) | figures["surrogates"]
     figures["text_hash"] = gold_hash(_hashed(release, with_spans=False))
     with transaction.atomic():
         unerased(release.project_id, begun)
