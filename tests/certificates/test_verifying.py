@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+import zlib
 from datetime import timedelta
 
 import pytest
@@ -18,7 +19,7 @@ from annotations.models import Certificate, Release, SigningKey
 from annotations.release.services.exporting import export_release_to_path
 from annotations.release.services.files import RELEASE_FORMATS
 from annotations.transfer.services.export_labels import labels_in_words
-from tests.certificates.conftest import make_released
+from tests.certificates.conftest import make_released, prepared_release
 from tests.certificates.test_signing import signed
 from tests.domain.certifying.sample import KEY, PRIVATE, content
 from tests.held import fresh
@@ -110,6 +111,127 @@ def test_what_no_signature_covers_is_refused(certified, tmp_path, carrier):
     folder = exported(certified, tmp_path / "out")
     CARRIERS[carrier](folder)
     assert not run(certified.file, "--release", folder)[1]
+
+
+def refused_carrier(data, carrier):
+    """The archive with a name where programs that unpack it don't look."""
+    name = b"Mario Rossi"
+    source = zipfile.ZipFile(io.BytesIO(data))
+    first, target = source.infolist()[0], io.BytesIO()
+    raw = source.read(first)
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for entry in source.infolist():
+            if entry is first and carrier == "extra field":
+                entry.extra = b"xy" + len(name).to_bytes(2, "little") + name
+            if entry is first and carrier == "owner":
+                entry.create_system = 77
+            if entry is first and carrier == "permissions":
+                entry.external_attr = int.from_bytes(b"Ross", "little")
+            archive.writestr(entry, source.read(entry))
+            if entry is first and carrier == "between":
+                target.write(name)
+                archive.start_dir += len(name)
+    packed = target.getvalue()
+    if carrier == "second name":  # only in the header before the content
+        assert len(first.filename) == 12
+        packed = packed.replace(first.filename.encode(), b"Mario Ro.txt", 1)
+    if carrier == "after the content":
+        deflated = zlib.compress(raw, wbits=-15)
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as archive:
+            for entry in source.infolist():
+                stored = source.read(entry)
+                entry.compress_type = zipfile.ZIP_STORED if entry is first else zipfile.ZIP_DEFLATED
+                archive.writestr(entry, deflated + name if entry is first else stored)
+        changed = bytearray(packed.getvalue())
+        for at, size in ((0, 22), (changed.index(b"PK\1\2"), 24)):  # method, checksum and size in both headers
+            method = at + (8 if at == 0 else 10)
+            changed[method : method + 2] = (8).to_bytes(2, "little")
+            crc = at + (14 if at == 0 else 16)
+            changed[crc : crc + 4] = zlib.crc32(raw).to_bytes(4, "little")
+            changed[at + size : at + size + 4] = len(raw).to_bytes(4, "little")
+        packed = bytes(changed)
+        assert zipfile.ZipFile(io.BytesIO(packed)).read(first.filename) == raw
+    return packed
+
+
+HIDING = ["nothing", "extra field", "owner", "permissions", "between", "second name", "after the content"]
+
+
+@pytest.mark.parametrize("carrier", HIDING)
+def test_a_zip_that_hides_something_from_unpacking_is_refused(certified, tmp_path, carrier):
+    packed = exported(certified, tmp_path / "out.zip")
+    before = packed.read_bytes()
+    packed.write_bytes(refused_carrier(before, carrier))
+    if carrier == "nothing":
+        assert packed.read_bytes() == before
+    assert run(certified.file, "--release", packed)[1] == (carrier == "nothing")
+
+
+@pytest.mark.parametrize(
+    ("name", "passes"),
+    [("certificate.json", True), ("release-1-certificate-1.json", True), ("Mario Rossi.json", False),
+     ("release-1-certificate-5552018834.json", False), ("Mario Rossi/certificate.json", False)],
+)  # fmt: skip
+def test_the_name_of_the_certificate_says_nothing_that_is_not_signed(certified, tmp_path, name, passes):
+    folder = exported(certified, tmp_path / "out")
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_bytes(certified.file.read_bytes())
+    assert run(certified.file, "--release", folder)[1] == passes
+
+
+def test_a_certificate_that_was_signed_beside_the_files_can_not_be_renamed(certified, tmp_path):
+    words = ["--set", "gold:1", "--policy", "mask", "--out", str(tmp_path / "out"), "--by", "mia"]
+    for wrong in ("release.json", "signed.txt"):
+        with pytest.raises(CommandError, match="among the released files"):
+            call_command("release", "covid", *words, "--certificate", str(tmp_path / "out" / wrong))
+    call_command(
+        "release",
+        "covid",
+        *words,
+        "--certificate",
+        str(tmp_path / "out" / "signed.json"),
+        "--json",
+        stdout=io.StringIO(),
+    )
+    file = tmp_path / "out" / "signed.json"
+    assert run(file, "--release", tmp_path / "out")[1]
+    assert not run(file.rename(tmp_path / "out" / "Mario Rossi.json"), "--release", tmp_path / "out")[1]
+
+
+ODD_NAMES = ["con", "ward/A", 'ward/a: "12:30"?']
+
+
+@pytest.mark.parametrize("format", ["text", "brat", "conll", "xlsx", "i2b2", "jsonl"])
+def test_kept_names_become_names_that_every_system_holds(released_again, tmp_path, format):
+    """The table names.csv has the notes' own names, by which the certificate knows them."""
+    folder = exported(released_again, tmp_path / "out", format)
+    for path in folder.rglob("*"):
+        assert not set(path.name) & set('<>:"|?*') and path.stem.lower() != "con"
+    assert (folder / "names.csv").exists() == (format != "jsonl")
+    result, passed = run(released_again.file, "--release", folder)
+    assert passed, result["checks"]
+    if format == "text":
+        (folder / "names.csv").write_text((folder / "names.csv").read_text().replace("12:30", "Mario Rossi"))
+        failed = {
+            check["check"]
+            for check in run(released_again.file, "--release", folder)[0]["checks"]
+            if check["state"] == "failed"
+        }
+        assert failed >= {"files", "texts"}
+
+
+@pytest.fixture
+def released_again(certified):
+    """Another release, whose notes keep names that some systems can't hold."""
+    certified.release = prepared_release(certified, 2)
+    for row, name in zip(certified.release.notes.order_by("pk"), ODD_NAMES, strict=True):
+        row.name = name
+        row.save()
+    Release.objects.filter(pk=certified.release.pk).update(content_hash="")
+    certified.release.refresh_from_db()
+    certified.file.write_bytes(bytes(signed(certified).json))
+    return certified
 
 
 @pytest.mark.parametrize("carrier", ["nothing", "comment", "comment of a file", "before", "after", "empty folder"])

@@ -19,14 +19,13 @@ from annotations.core.errors import ServiceError
 from annotations.domain.certifying.released_files import MANIFEST, Load
 from annotations.domain.certifying.signatures import CertificateError, open_certificate
 from annotations.domain.certifying.verifying import COMMAND, Known, Verdict, Words, verify
+from annotations.domain.files.zip_layout import holds_more
 from annotations.domain.files.zips import TooManyEntries, open_zip
 from annotations.domain.names import shown
 from annotations.domain.notes import NoteError, Problem
 from annotations.models import Certificate, Release
 
 Files = tuple[Collection[str], Load]
-_END = b"PK\5\6"  # begins the last record of a zip, which ends with the length of its comment
-_END_BYTES = 22
 HEX = frozenset("0123456789abcdef")
 FINGERPRINT = 64
 # Exceptions from reading one file of a zip. The errors of zlib are not subclasses of OSError.
@@ -117,11 +116,6 @@ def zip_files(file: IO[bytes], most: int | None = None) -> Files:
         raise ServiceError(_("The archive holds too many files."), code="zip") from None
     except _DAMAGED:
         raise ServiceError(_("The file is not a readable zip archive."), code="zip") from None
-    if _has_more(archive, file):
-        raise ServiceError(
-            _("The archive holds comments or bytes that belong to no file. Unpack it, and verify the folder."),
-            code="zip",
-        )
     parents = {str(folder) for entry in archive.infolist() for folder in PurePosixPath(entry.filename).parents}
     entries = [entry for entry in archive.infolist() if not entry.is_dir() or entry.filename.rstrip("/") not in parents]
     if most is not None and sum(entry.file_size for entry in entries) > most:
@@ -130,6 +124,15 @@ def zip_files(file: IO[bytes], most: int | None = None) -> Files:
         )
     if len({entry.filename for entry in entries}) < len(entries):
         raise ServiceError(_("The archive holds two files of the same name."), code="zip")
+    try:
+        more = holds_more(archive, file)
+    except _DAMAGED:
+        more = True
+    if more:
+        raise ServiceError(
+            _("The archive holds comments, fields or bytes that belong to no file. Unpack it, and verify the folder."),
+            code="zip",
+        )
     tops = {entry.filename.partition("/")[0] for entry in entries}
     prefix = f"{tops.pop()}/" if len(tops) == 1 else ""
     by_name = {entry.filename: entry for entry in entries}
@@ -149,15 +152,6 @@ def zip_files(file: IO[bytes], most: int | None = None) -> Files:
             raise NoteError([Problem(name, None, "zip", "The file is damaged inside the archive.")]) from None
 
     return sorted(by_name), load
-
-
-def _has_more(archive: zipfile.ZipFile, file: IO[bytes]) -> bool:
-    """Whether a zip has comments, or bytes before its first entry or after its directory."""
-    entries = archive.infolist()
-    file.seek(-min(_END_BYTES, file.seek(0, os.SEEK_END)), os.SEEK_END)
-    end = file.read()
-    commented = any(entry.comment for entry in entries) or not (end.startswith(_END) and end.endswith(b"\0\0"))
-    return commented or min((entry.header_offset for entry in entries), default=0) > 0
 
 
 def files_at(path: Path) -> Files:

@@ -137,7 +137,8 @@ def _data(content: Content) -> Section:
 def _identifiability(content: Content) -> Section:
     part = content["identifiability"]
     policy, gate = part["policy"], part["gate"]
-    unread = bool(gate and (gate.get("searched") or {}).get("unread"))
+    searched = gate.get("searched") if gate else None
+    unread = bool(searched and searched["unread"])
     named = f"{policy['name']} ({policy['slug']}, version {policy['version']})"
     if "harbor" in named.lower() and content["context"]["statements"][0]["text"].startswith(NOT_MET):
         named += ", whose aim is not met"

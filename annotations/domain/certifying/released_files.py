@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ from annotations.domain.certifying.signatures import CertificateError, open_cert
 from annotations.domain.files import csv_reading
 from annotations.domain.files.csv_lines import unquoted
 from annotations.domain.formats import FORMATS, detected
-from annotations.domain.formats.base import LOSSES, Loaded, NoteFiles, only_note
+from annotations.domain.formats.base import LOSSES, NAMES, Loaded, NoteFiles, only_note
 from annotations.domain.hashing import gold_hash, text_sha256
 from annotations.domain.notes import NoteError
 
@@ -21,6 +21,7 @@ BESIDE: Final = frozenset(
         MANIFEST,
         SIGNATURE,
         LOSSES,
+        NAMES,
         "certificate.json",
         "certificate.pdf",
         "annotation.conf",
@@ -82,6 +83,12 @@ def certificates_among(names: Collection[str], load: Load, json: bytes) -> list[
     return found
 
 
+def certificate_names(content: Mapping[str, Any]) -> set[str]:
+    """The names that a certificate may have among the files without being in their signed list."""
+    own = f"release-{content.get('release')}-certificate-{content.get('number')}"
+    return {f"{stem}.{ending}" for stem in ("certificate", own) for ending in ("json", "pdf")}
+
+
 def read_released(names: Collection[str], load: Load, labels: Collection[str]) -> Read:
     """Read all notes among the files `names`. `labels` are the label codes that spans may have."""
     files = sorted(name for name in names if name not in BESIDE)
@@ -98,6 +105,8 @@ def read_released(names: Collection[str], load: Load, labels: Collection[str]) -
         rows += _from_folder(files, load, labels, found)
     else:
         rows += _from_format(files, load, labels, found)
+    named = _named(names, load, found)
+    rows = [(named.get(name, name), sha256, spans) for name, sha256, spans in rows]
     seen: set[str] = set()
     for name, _, _ in rows:
         if name in seen:
@@ -109,6 +118,17 @@ def read_released(names: Collection[str], load: Load, labels: Collection[str]) -
         found.content = gold_hash((name, sha256, spans or ()) for name, sha256, spans in rows)
         found.spans = sum(len(spans or ()) for _, _, spans in rows)
     return found
+
+
+def _named(names: Collection[str], load: Load, found: Read) -> dict[str, str]:
+    """The names of the notes whose files are named in another way, by the names of these files without endings."""
+    if NAMES not in names:
+        return {}
+    try:
+        return {row["file"]: row["name"] for row in _table(load, NAMES)}
+    except _UNREADABLE:
+        found.unreadable.append(NAMES)
+        return {}
 
 
 def _format_of(files: Sequence[str], load: Load) -> str:

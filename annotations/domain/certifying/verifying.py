@@ -12,6 +12,7 @@ from annotations.domain.certifying.released_files import (
     SIGNATURE,
     Load,
     Read,
+    certificate_names,
     certificates_among,
     manifest_of,
     read_released,
@@ -168,7 +169,12 @@ def check_files(opened: Opened, given: Collection[str], load: Load, verdict: Ver
     content = opened.content
     own = certificates_among(given, load, opened.json)
     names = [name for name in given if name not in own]
-    _check_signed(opened.fingerprint, names, load, verdict, words)
+    listed = manifest_of(names, load)
+    unsigned = [name for name in own if name not in listed]
+    _check_signed(opened.fingerprint, set(given) - set(unsigned), load, verdict, words)
+    if renamed := set(unsigned) - certificate_names(content):
+        message = "The signature doesn't cover the name of the certificate's file. Name it certificate.json or .pdf."
+        verdict.add("name", State.FAILED, message, renamed)
     data = _within(content, "data")
     hashes, notes = _within(data, "hashes"), data.get("notes")
     rules = _within(_within(content, "identifiability"), "policy").get("rules", [])

@@ -2,9 +2,12 @@
 
 import re
 import unicodedata
+from collections.abc import Collection, Iterator
 from hashlib import sha256
-from typing import Final
+from typing import Final, Self
 
+from annotations.domain.files.csv_lines import csv_line
+from annotations.domain.formats.base import NAMES, Format, OneFileFormat
 from annotations.domain.names import bad_character
 
 _UNSAFE: Final = re.compile(r'[<>:"|?*\\]|[. ]+$')
@@ -17,9 +20,21 @@ _LONGEST: Final = 200
 class FileNames:
     """Gives each note a name for its files. `changed` are the names of the notes, by those that differ from them."""
 
-    def __init__(self) -> None:
+    def __init__(self, taken: Collection[str] = ("export",)) -> None:
+        """`taken`: names, without an ending, of files that the export has besides those of the notes."""
         self.changed: dict[str, str] = {}
-        self._taken = {"export"}  # export.json
+        self._taken = set(taken)
+
+    @classmethod
+    def for_format(cls, format: Format, taken: Collection[str] = ("export",)) -> Self | None:
+        """None for a format without files that are named like the notes."""
+        return None if isinstance(format, OneFileFormat) and not format.names_files() else cls(taken)
+
+    def table(self) -> Iterator[tuple[str, bytes]]:
+        """The file with the names that differ, as (name, content); nothing if there are none."""
+        if self.changed:
+            rows = "".join(map(csv_line, [("file", "name"), *self.changed.items()]))
+            yield NAMES, ("\ufeff" + rows).encode()
 
     def of(self, name: str, folder: str = "") -> str:
         """The name for the files of a note in a folder of the export; of a name that was given before, another one."""

@@ -1,7 +1,7 @@
 """Export a release: as a stored file by a job, or to a folder or zip by the command."""
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -118,12 +118,14 @@ def export_release_to_path(
     actor: User | None = None,
     progress: Progress = silent,
     labels: ExportLabels | None = None,
+    beside: Mapping[str, bytes] | None = None,
 ) -> dict[str, Any]:
     """Write an export to a new or empty folder, or to a .zip, and return its counts.
 
+    `beside` are further files that the signed list of files covers, by name.
     Nothing half-written remains. Raises ServiceError; ErasedMeanwhile if a note was erased meanwhile.
     """
-    export = _Export(release, format, leave_out, progress, labels or ExportLabels())
+    export = _Export(release, format, leave_out, progress, labels or ExportLabels(), beside)
 
     def finish(place: Callable[[], object]) -> None:
         with transaction.atomic():
@@ -139,8 +141,15 @@ class _Export:
     """One export of the notes that are not held back."""
 
     def __init__(
-        self, release: Release, format: str, leave_out: bool, progress: Progress, labels: ExportLabels
+        self,
+        release: Release,
+        format: str,
+        leave_out: bool,
+        progress: Progress,
+        labels: ExportLabels,
+        beside: Mapping[str, bytes] | None = None,
     ) -> None:
+        self._beside = beside
         self._begun = erasures_of(release.project_id)
         self._release = settle(release=release)
         check_export(release, format, leave_out=leave_out)
@@ -158,7 +167,7 @@ class _Export:
         if self._labels.differ:
             definitions = written_set(definitions, self._codes, target_of(self._labels.target))
         written = Written({label: code for label, code in self._codes.items() if code}, definitions)
-        return release_files(self._format, self._out_notes(), written, self._about(), self._at_end)
+        return release_files(self._format, self._out_notes(), written, self._about(), self._at_end, self._beside)
 
     def check_still(self) -> None:
         """Check in the caller's transaction that nothing changed since the export began."""

@@ -6,12 +6,14 @@ import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import IO, Any, Final
 
 from annotations.core.attributes import pairs_of
 from annotations.domain.attributes import Value
 from annotations.domain.certifying.released_files import MANIFEST, SIGNATURE
 from annotations.domain.files.csv_lines import csv_line
+from annotations.domain.files.safe_names import FileNames
 from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import LOSSES, Loss, OutNote
 from annotations.domain.labels import LabelDef, LabelSetDef
@@ -26,6 +28,8 @@ SPANS_CSV: Final = "spans.csv"
 OWN_FORMATS: Final = ("text", "jsonl", "csv")
 RELEASE_FORMATS: Final = (*OWN_FORMATS, *(name for name in FORMATS if name not in OWN_FORMATS))
 """The formats of an export: text, JSON Lines, CSV, and each format of annotations."""
+TAKEN: Final = ("release", "certificate")
+"""Names of files of a release without their endings, which no note's files get."""
 WITHOUT_SPANS: Final = frozenset({"text"})
 """Formats that have no place for spans, which need not be read for them."""
 IN_MEMORY: Final = 1024 * 1024
@@ -47,16 +51,18 @@ def release_files(
     written: Written,
     about: Mapping[str, Any],
     at_end: Callable[[], Mapping[str, Any]],
+    beside: Mapping[str, bytes] | None = None,
 ) -> Iterator[tuple[str, Content]]:
     """Yield every file of a release as (relative name, content); the last ones are the manifest and its signature.
 
-    `notes` come with the losses that they have already. The manifest has what `about` says, the size and SHA-256 of
-    every file before it, and what `at_end` says after the last note.
+    `notes` come with the losses that they have already; `beside` are further files, by name. The manifest has what
+    `about` says, the size and SHA-256 of every file before it, and what `at_end` says after the last note.
     """
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as manifest:
         manifest.write(_opening(about))
         first = True
-        for name, content in _files(format, notes, written):
+        beside = beside or {}
+        for name, content in chain(beside.items(), _files(format, notes, written, beside)):
             row = json.dumps({"name": name, **_measured(content)}, ensure_ascii=False)
             manifest.write((("\n " if first else ",\n ") + row).encode())
             first = False
@@ -88,7 +94,9 @@ def _measured(content: Content) -> dict[str, Any]:
     return {"bytes": size, "sha256": digest.hexdigest()}
 
 
-def _files(format: str, notes: Iterator[tuple[OutNote, list[Loss]]], written: Written) -> Iterator[tuple[str, Content]]:
+def _files(
+    format: str, notes: Iterator[tuple[OutNote, list[Loss]]], written: Written, beside: Collection[str]
+) -> Iterator[tuple[str, Content]]:
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as lines:
         losses = _Losses(lines)
         if format == "jsonl":
@@ -96,7 +104,8 @@ def _files(format: str, notes: Iterator[tuple[OutNote, list[Loss]]], written: Wr
         elif format == "csv":
             yield from _csv(losses.noted(notes), written)
         else:
-            yield from _written(format, notes, written, losses)
+            names = FileNames.for_format(FORMATS[format], [*TAKEN, *(name.rpartition(".")[0] for name in beside)])
+            yield from _written(format, notes, written, losses, names)
         if losses.any:
             lines.seek(0)
             yield LOSSES, lines
@@ -125,16 +134,22 @@ class _Losses:
 
 
 def _written(
-    format: str, notes: Iterable[tuple[OutNote, list[Loss]]], written: Written, losses: _Losses
+    format: str,
+    notes: Iterable[tuple[OutNote, list[Loss]]],
+    written: Written,
+    losses: _Losses,
+    names: FileNames | None,
 ) -> Iterator[tuple[str, Content]]:
     given: set[tuple[str, Value]] = set()
     with NoteFilesWriter(lambda _language: FORMATS[format], written.codes) as writer:
         for note, before in notes:
             given.update(pair for span in note.spans for pair in span.attributes)
-            files, more = writer.add(note)
-            losses.add(before + more)
+            files, more = writer.add(replace(note, name=names.of(note.name)) if names else note)
+            losses.add([replace(loss, note=note.name) for loss in before + more])
             yield from files.items()
         yield from writer.finish()
+    if names:
+        yield from names.table()
     yield from FORMATS[format].extra_files(_with_given(written.labels, given)).items()
 
 

@@ -21,7 +21,7 @@ from annotations.core.stored_files import store_file
 from annotations.domain.files.csv_lines import csv_line
 from annotations.domain.files.safe_names import FileNames
 from annotations.domain.formats import FORMATS
-from annotations.domain.formats.base import LOSSES, NAMES, Loss, OneFileFormat, OutNote
+from annotations.domain.formats.base import LOSSES, Loss, OutNote
 from annotations.domain.labels import CategoryDef, LabelDef, LabelSetDef
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.written_labels import rewritten, written_set
@@ -161,8 +161,7 @@ def _note_files(
     report.labels = told.report
     notes = _version_notes(wanted) if wanted.version else _author_notes(wanted.author)
     splits: dict[str, str] = {}
-    one = FORMATS[format]
-    names = FileNames() if not isinstance(one, OneFileFormat) or one.names_files() else None
+    names = FileNames.for_format(FORMATS[format])
     total = _count(wanted)
     progress(0, total)
     writing = Writing(**report.options)
@@ -189,8 +188,8 @@ def _note_files(
             if report.notes % BATCH == 0 or report.notes == total:
                 progress(report.notes, total)
         yield from writer.finish()
-    if names and names.changed:
-        yield NAMES, ("\ufeff" + "".join(map(csv_line, [("file", "name"), *names.changed.items()]))).encode()
+    if names:
+        yield from names.table()
     definitions = label_definitions(project, merged=wanted.version is not None)
     if labels.differ:
         definitions = written_set(definitions, codes, target_of(labels.target))

@@ -8,6 +8,7 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
+from annotations.domain.certifying.released_files import MANIFEST
 from annotations.domain.redaction.kinds import Kind
 from annotations.jobs.runner import run as work
 from annotations.jobs.waiting import wait_for, watched
@@ -93,8 +94,17 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
-        out, certificate = options["out"].absolute(), options["certificate"]
+        out, certificate, beside = options["out"].resolve(), options["certificate"], {}
         check_out(out)
+        if certificate is not None:
+            certificate = certificate.resolve()
+        inside = certificate is not None and certificate.is_relative_to(out) and out.suffix != ".zip"
+        if inside and (certificate.suffix not in (".json", ".pdf") or certificate.name == MANIFEST):
+            raise ServiceError(
+                f"“{certificate.name}” can't lie among the released files. Nothing was released. Choose another name "
+                "that ends in .json or .pdf.",
+                code="out",
+            )
         if certificate is not None and certificate.exists():
             raise ServiceError(f"“{certificate}” exists. Nothing was released. Choose another file.", code="out")
         if certificate is not None:
@@ -125,11 +135,20 @@ class Command(JourneyCommand):
         if certificate is not None:
             as_json, as_pdf = certify(release, actor)
             release.refresh_from_db()
+            signed = as_pdf if certificate.suffix.lower() == ".pdf" else as_json
+            if inside:  # then the list of files covers its name
+                beside = {certificate.relative_to(out).as_posix(): signed}
         exported = export_release_to_path(
-            release=release, out=out, format=options["format"], leave_out=True, actor=actor, labels=labels
+            release=release,
+            out=out,
+            format=options["format"],
+            leave_out=True,
+            actor=actor,
+            labels=labels,
+            beside=beside,
         )
-        if certificate is not None:  # It may lie among the files that it covers, whose folder must be new or empty.
-            certificate.write_bytes(as_pdf if certificate.suffix.lower() == ".pdf" else as_json)
+        if certificate is not None and not beside:
+            certificate.write_bytes(signed)
         leaks = leak_counts(release)
         return {
             "notes": exported["notes"],
