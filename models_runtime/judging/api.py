@@ -32,7 +32,9 @@ from models_runtime.runs.services.llm import servers
 router = Router(tags=["Judgings"])
 PATH = "/projects/{slug:slug}/judgings"
 ONE = f"{PATH}/{{int:judging}}"
-FIELDS = REFUSED_AT | {"judges": "judges", "number": "notes", "author": "author", "language": "language"}
+FIELDS = REFUSED_AT | {
+    "judges": "judges", "number": "notes", "author": "author", "language": "language", "preset": "preset",
+}  # fmt: skip
 
 
 class JudgingItem(Schema):
@@ -71,7 +73,7 @@ class NewJudging(Body):
     """Which annotations language models judge, as “server model” each. `notes`: at most this many, a fixed sample.
 
     `may_leave`: the notes may be sent to another machine. Without unit and temperature, the rules decide;
-    without language, the prompt is in the project's.
+    without language, the prompt is in the project's. `preset` names a printed prompt for the rules: `miranda-2025-a`.
     """
 
     author: int = Field(ge=1, le=MAX_ID)
@@ -85,6 +87,7 @@ class NewJudging(Body):
     temperature: float | None = None
     threshold: float = THRESHOLD
     language: str = ""
+    preset: str = ""
 
 
 class EntitiesWanted(Schema):
@@ -134,6 +137,7 @@ def start_judging_now(request: ApiRequest, response: HttpResponse, slug: str, bo
             may_leave=wanted["may_leave"], actor=access.user, key=new_key(access), split=wanted["split"],
             language=wanted["language"], threshold=wanted["threshold"], most_notes=wanted["notes"],
             rules=wanted["rules"], unit=wanted["unit"], temperature=wanted["temperature"],
+            preset=wanted["preset"],
         )  # fmt: skip
     return _started(response, access, row)
 

@@ -15,10 +15,10 @@ from annotations.domain.scoring.judging import THRESHOLD
 from annotations.domain.scoring.judging_rules import STANDARD
 from annotations.models import Author, GoldVersion, Project
 from annotations.scores.selectors import Reference, authors_with_notes
-from models_runtime.backends.llm.prompts import LANGUAGES
+from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
 from models_runtime.backends.llm.servers import Server
 from models_runtime.judging.services.asking import MOST_JUDGES
-from models_runtime.judging.services.rules import HOTTEST, RULE_NAMES, UNIT_NAMES
+from models_runtime.judging.services.rules import HOTTEST, PROMPTS, RULE_NAMES, UNIT_NAMES
 from models_runtime.runs.forms.llm import agreed_field, where_of
 
 # The field beside which an error of the service is shown, by its code.
@@ -86,6 +86,13 @@ class JudgeForm(forms.Form):
         required=False,
         choices=[("", _("the project's language")), *LANGUAGES.items()],
         error_messages={"invalid_choice": _("There is no prompt in %(value)s. Choose from the list.")},
+    )
+    preset = forms.ChoiceField(
+        label=_("Printed prompt"),
+        required=False,
+        choices=[("", _("none")), *presets_of(PROMPTS.values()).items()],
+        error_messages={"invalid_choice": _("There is no printed prompt %(value)s. Choose from the list.")},
+        help_text=_("The prompt of a paper, in its language. It needs the rules of the paper."),
     )
 
     def __init__(

@@ -113,6 +113,7 @@ def judge(request: Request, slug: str) -> HttpResponse:
                 rules=cleaned["rules"],
                 unit=cleaned["unit"],
                 temperature=cleaned["temperature"],
+                preset=cleaned["preset"],
             )
             return redirect("judging", slug, row.pk)
         except ServiceError as error:

@@ -26,7 +26,7 @@ PATH = "/projects/{slug:slug}/refinements"
 FIELDS = {
     "run": "run", "method": "method", "gold": "gold", "empty": "run", "exists": "name", "name": "name",
     "params": "server", "examples": "examples", "leaves": "may_leave",
-    "without": "without", "steps": "steps", "tokens": "tokens",
+    "without": "without", "steps": "steps", "tokens": "tokens", "preset": "preset",
 }  # fmt: skip
 
 
@@ -63,8 +63,9 @@ class NewRefinement(Body):
 
     Without `gold`: the newest, or for injected errors that of the copy. The other fields are for methods with a
     language model: without server and model the first ones; `examples` are annotations of other patients in each
-    question; `may_leave`: the notes may be sent to another machine. Of the agent with a language model: `without`,
-    components to switch off; `steps` and `tokens`, limits for a note, 0 for the usual ones.
+    question; `preset` names a printed prompt of the method single, `xu-2026-a2`; `may_leave`: the notes may be sent to
+    another machine. Of the agent with a language model: `without`, components to switch off; `steps` and `tokens`,
+    limits for a note, 0 for the usual ones.
     """
 
     run: str = Field(max_length=150)
@@ -79,6 +80,7 @@ class NewRefinement(Body):
     without: list[str] = Field([], max_length=len(Component))
     steps: int = 0
     tokens: int = 0
+    preset: str = Field("", max_length=40)
 
 
 @router.get(PATH, response=Page[RefinementItem])
@@ -107,7 +109,7 @@ def start_refinement_now(
             key=new_key(access),
             asked=Asked(
                 body.server, body.model, body.language, body.examples, body.may_leave,
-                tuple(body.without), body.steps, body.tokens,
+                tuple(body.without), body.steps, body.tokens, body.preset,
             ),
         )  # fmt: skip
     if row.job is not None:

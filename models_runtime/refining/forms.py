@@ -10,11 +10,11 @@ from annotations.core.fields import WholeField
 from annotations.core.offering import offer, suggest
 from annotations.domain.refining.state import Component
 from annotations.models import Author, GoldVersion
-from models_runtime.backends.llm.prompts import LANGUAGES
+from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
 from models_runtime.backends.llm.servers import Server
 from models_runtime.models import Refinement
 from models_runtime.refining.examples import MOST
-from models_runtime.refining.methods import METHODS
+from models_runtime.refining.methods import METHODS, WITH_MODEL
 from models_runtime.refining.services.asking import MOST_LIMIT, Asked
 from models_runtime.runs.forms.llm import agreed_field, where_of
 
@@ -69,6 +69,13 @@ class RefineForm(forms.Form):
         initial=0,
         required=False,
         help_text=_("Annotations of other patients with the right answers from the gold version."),
+    )
+    preset = forms.ChoiceField(
+        label=_("Printed prompt"),
+        required=False,
+        choices=[("", _("none")), *presets_of(WITH_MODEL.values()).items()],
+        error_messages={"invalid_choice": _("There is no printed prompt %(value)s. Choose from the list.")},
+        help_text=_("The prompt of a paper, in its language, to repeat its experiment."),
     )
     without = forms.MultipleChoiceField(
         label=_("Components to switch off"),
@@ -128,6 +135,7 @@ class RefineForm(forms.Form):
             without=tuple(cleaned["without"]),
             steps=cleaned["steps"] or 0,
             tokens=cleaned["tokens"] or 0,
+            preset=cleaned["preset"],
         )
 
 

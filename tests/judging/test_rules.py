@@ -7,13 +7,15 @@ from django.core.management import CommandError
 from django.urls import reverse
 
 from annotations.jobs.runner import run as work
+from models_runtime.backends.llm.prompts import printed as printed_prompt
 from models_runtime.judging.services.results import result_of
-from models_runtime.models import JudgedNote
+from models_runtime.models import JudgedNote, Judging
 from tests.backends.llm.scripted import Reply, note_of
 from tests.backends.llm.test_judging import verdicts
-from tests.judging.world import TEXT, asked, honest, judged_project, ward
+from tests.judging.world import TEXT, ask, asked, honest, judged_project, ward
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered, printed
+from tests.worlds.programs import Program
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 MIRANDA = "miranda-2025"
@@ -52,6 +54,25 @@ def test_the_preset_asks_per_label_and_text_at_its_temperature(client, settings)
     )
     # The name is still readable once, so it is missed; the dose is no annotated age, so its placeholder is FP.
     assert micro(judging) == [1, 2, 1, 0]
+
+
+def test_the_printed_prompt_of_the_rules(client, settings):
+    """It is asked as printed, in its language, and answered as the other prompts are. Other rules have none."""
+    preset = {"preset": "miranda-2025-a", "language": "es"}
+    with ward(settings, honest) as server:
+        judging = asked(client, rules=MIRANDA, **preset)
+        assert {body["messages"][0]["content"] for body in server.requests} == {printed_prompt("miranda-2025-a")}
+        refused = ask(client, **preset)
+        assert (refused.status_code, list(refused.context["form"].errors)) == (422, ["preset"])
+        known = ("judge", "covid", "--gold=1", "--author=run", "--judge=ward/one", f"--rules={MIRANDA}")
+        answered(*known, "--preset=miranda-2025-a")
+        program = Program(judging.created_by)
+        body = {"author": judging.author_id, "gold": 1, "judges": ["ward one"], "preset": "miranda-2025-a"}
+        assert program.post("/projects/covid/judgings", body).json()["errors"][0]["field"] == "preset"
+        assert program.post("/projects/covid/judgings", body | {"rules": MIRANDA}).status_code == 202
+    rows = Judging.objects.values_list("prompt_version", "language")
+    assert (micro(judging), set(rows), len(rows)) == ([1, 2, 1, 0], {("miranda-2025-a", "it")}, 3)
+    assert "Le possibili categorie sono" in page(client, "judge")
 
 
 def test_unit_and_temperature_can_be_chosen_under_both_rules(client, settings):

@@ -38,7 +38,7 @@ def start(client, ward, **options):
 def test_the_page_stores_the_settings_of_each_method(ward, client, settings):
     page = check_page(client.get(reverse("refinements", args=["ward"])))
     more = page.partition("More settings")[2].partition("</details>")[0]
-    assert all(f'name="{name}"' in more for name in ("language", "examples", "without", "steps", "tokens"))
+    assert all(f'name="{name}"' in more for name in ("language", "examples", "preset", "without", "steps", "tokens"))
     assert start(client, ward, without=["memory", "skills"], steps="7", tokens="9000").status_code == 302
     agent = Refinement.objects.first()
     assert (agent.switched_off, agent.language) == (["memory", "skills"], "it")
@@ -48,6 +48,10 @@ def test_the_page_stores_the_settings_of_each_method(ward, client, settings):
     assert (single.language, single.params, single.gold_version) == ("en", {"examples": 6}, ward.version)
     assert start(client, ward, method="single", token="v").status_code == 302
     assert (Refinement.objects.first().language, Refinement.objects.first().params) == ("it", {"examples": 0})
+    assert start(client, ward, method="single", preset="xu-2026-a2", token="w").status_code == 302
+    row = Refinement.objects.first()
+    assert (row.prompt_version, row.language) == ("xu-2026-a2", "en")
+    assert row.prompt.startswith("You are correcting") and "PATIENT" in row.prompt
     settings.LLM_SERVERS = {}
     assert "More settings" not in client.get(reverse("refinements", args=["ward"])).content.decode()
 
@@ -57,6 +61,9 @@ def test_errors_are_beside_their_field_and_the_form_keeps_its_values(ward, clien
         {"language": "fr"},
         {"method": "single", "examples": "31"},
         {"method": "offline", "examples": "6"},
+        {"preset": "xu-2026-a2"},
+        {"method": "offline", "preset": "xu-2026-a2"},
+        {"method": "single", "preset": "xu-2026"},
         {"without": ["memory", "luck"]},
         {"steps": "0"},
         {"method": "single", "steps": "3"},
@@ -87,6 +94,7 @@ def test_the_api_has_the_same_settings(ward, client):
         ("without", {"without": ["luck"]}), ("steps", {"steps": -1}), ("tokens", {"tokens": 2**31}),
         ("examples", {"examples": 3}), ("steps", {"method": "single", "steps": 3}),
         ("without", {"method": "external", "without": ["memory"]}),
+        ("preset", {"method": "single", "preset": "miranda-2025-a"}),
     ):  # fmt: skip
         assert post(**wrong) == (422, [field])
     assert Refinement.objects.count() == 1

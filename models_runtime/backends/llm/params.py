@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from annotations.domain.numbers import whole
-from models_runtime.backends.llm.prompts import LANGUAGES, PRESETS, printed
+from models_runtime.backends.llm.prompts import LANGUAGES, PRESETS, presets_of, printed
 from models_runtime.backends.llm.servers import Server
 
 STRATEGIES: Final = {
@@ -65,7 +65,7 @@ def read_params(given: Mapping[str, object], servers: Mapping[str, Server]) -> P
         )
     server = servers[_one_of("server", given.get("server") or next(iter(servers)), servers)]
     if given.get("preset"):
-        preset = _one_of("printed prompt", given["preset"], PRESETS)
+        preset = _one_of("printed prompt", given["preset"], presets_of(STRATEGIES))
         if given.get("template"):
             raise ValueError("A run has a printed prompt or your own prompt. Leave one of them empty.")
         strategy, language, _source = PRESETS[preset]

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -30,7 +30,10 @@ _FOLDER: Final = Path(__file__).with_name("prompts")
 
 
 class Preset(NamedTuple):
-    """A prompt that a paper prints, and what it is for. Its note is always between two lines, as in our own prompts."""
+    """A prompt that a paper prints, and its task: a strategy of runs, refine, or that of the judges' rules.
+
+    Its last paragraph is ours. It says how the note is shown, and for judges and refining how to answer.
+    """
 
     strategy: str
     language: str
@@ -42,6 +45,8 @@ LINES: Final = "xu-2026"
 PRESETS: Final = {
     "miranda-2025": Preset("rewrite", "it", "Miranda et al. 2025, section 3.2"),
     LINES: Preset(BY_LABEL, "en", "Xu et al. 2026, appendix A.1"),
+    "miranda-2025-a": Preset("judge-miranda-2025", "it", "Miranda et al. 2025, appendix A"),
+    "xu-2026-a2": Preset("refine", "en", "Xu et al. 2026, appendix A.2"),
 }
 # Words before the examples, a note and an answer in the prompts.
 _EXAMPLES: Final = {
@@ -153,9 +158,14 @@ def prompt_without_labels(task: str, language: str) -> str:
     return _file(task, language)
 
 
+def presets_of(tasks: Collection[str]) -> dict[str, str]:
+    """The names of the presets for some tasks, with their sources."""
+    return {name: preset.source for name, preset in PRESETS.items() if preset.strategy in tasks}
+
+
 def printed(name: str) -> str:
     """The text of a preset, as a template."""
-    return _file(f"{PRESETS[name].strategy}-{name}", PRESETS[name].language)
+    return _file(f"{PRESETS[name].strategy.partition('-')[0]}-{name}", PRESETS[name].language)
 
 
 def version_of(template: str) -> str:

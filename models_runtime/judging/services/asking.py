@@ -16,14 +16,14 @@ from annotations.jobs.services.starting import key_of, started_with
 from annotations.models import Job, Project, User
 from annotations.scores.selectors import compared
 from annotations.scores.services.scoring import ScoreRequest, score_request
-from models_runtime.backends.llm.prompts import LANGUAGES, VERSION, system_prompt
+from models_runtime.backends.llm.prompts import LANGUAGES
 from models_runtime.backends.llm.servers import Server
 from models_runtime.judging.events import JUDGING_STARTED
 from models_runtime.judging.jobs import ready_again
 from models_runtime.judging.services.rules import PROMPTS, checked_temperature, rules_named, unit_named
 from models_runtime.models import Judge, Judging
 from models_runtime.runs.services.consent import check_consent
-from models_runtime.runs.services.llm import default_language, prompt_labels
+from models_runtime.runs.services.llm import default_language, prompt_labels, prompt_of
 
 MOST_JUDGES: Final = 9
 
@@ -45,12 +45,14 @@ def start_judging(
     rules: str = "",
     unit: str = "",
     temperature: float | None = None,
+    preset: str = "",
 ) -> Judging:
     """Start a judging of an author's annotations. `judges` are given as “server model” or “server/model”.
 
     `rules`, `unit` and `temperature` as for models_runtime.judging.services.rules.
 
-    Without a `language`, the prompt is in that of the project, or else in English.
+    Without a `language`, the prompt is in that of the project, or else in English. `preset` names a printed prompt for
+    the rules, which decides on the language.
 
     A repeated call with the same `key` returns the same judging. Raises ServiceError, with the choices in its
     message, and `leaves` if notes would leave this machine without consent.
@@ -80,9 +82,7 @@ def start_judging(
         unit=unit_named(unit, counted_by),
         temperature=checked_temperature(temperature, counted_by),
         threshold=_threshold(THRESHOLD if threshold is None else threshold),
-        language=language,
-        prompt=system_prompt(PROMPTS[counted_by.key], language, labels),
-        prompt_version=VERSION,
+        **prompt_of(PROMPTS[counted_by.key], language, labels, preset),
         labels=[[label.code, label.placeholder] for label in labels],
         created_by=actor,
     )

@@ -9,9 +9,9 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.domain.refining.state import Component
 from annotations.models import Project
-from models_runtime.backends.llm.prompts import VERSION, digest, system_prompt
+from models_runtime.backends.llm.prompts import VERSION, digest
 from models_runtime.refining.examples import MOST
-from models_runtime.runs.services.llm import checked_params, default_language, prompt_labels
+from models_runtime.runs.services.llm import checked_params, default_language, prompt_labels, prompt_of
 from models_runtime.skills.selectors import skills_of
 
 AGENT: Final = "agent"
@@ -23,6 +23,7 @@ MOST_LIMIT: Final = 2**31 - 1
 class Asked:
     """What a person chose. Without a server or model, the first one; without a language, the project's, else English.
 
+    `preset` names a printed prompt for the method, which decides on the language.
     `examples`: annotations of other patients in each question. `may_leave`: notes may be sent to another machine.
     `without`: components of the agent that are switched off. `steps` and `tokens`: its limits for one note, 0 for the
     usual ones.
@@ -36,12 +37,14 @@ class Asked:
     without: tuple[str, ...] = ()
     steps: int = 0
     tokens: int = 0
+    preset: str = ""
 
 
 def check_settings(asked: Asked, task: str) -> None:
     """Check what a method's questions can be set to. `task`: that of its prompt, empty without a language model.
 
-    Raises ServiceError `without`, `steps`, `tokens` and `examples`, also for a setting that the method doesn't have.
+    Raises ServiceError `without`, `steps`, `tokens`, `examples` and `preset`, also for a setting that the method
+    doesn't have.
     """
     unknown = [name for name in asked.without if name not in list(Component)]
     if unknown or (asked.without and task != AGENT):
@@ -68,27 +71,31 @@ def check_settings(asked: Asked, task: str) -> None:
         raise ServiceError(_("The agent has no examples in its questions. Write them as guidance."), code="examples")
     if asked.examples and not task:
         raise ServiceError(_("Only questions to a language model can have examples."), code="examples")
+    if asked.preset and not task:
+        raise ServiceError(_("Only questions to a language model have a printed prompt."), code="preset")
 
 
 def fields_of(project: Project, asked: Asked, task: str) -> dict[str, Any]:
     """The fields of a refinement with a language model, with the prompt of a task as it is now.
 
-    Raises ServiceError `params`, `labels`, and `leaves` if notes would leave without consent.
+    Raises ServiceError `params`, `labels`, `preset`, and `leaves` if notes would leave without consent.
     """
     given = {"server": asked.server, "model": asked.model, "language": asked.language or default_language(project)}
     params = checked_params(given, may_leave=asked.may_leave)
-    prompt = system_prompt(task, params.language, prompt_labels(project))
+    prompt = prompt_of(task, params.language, prompt_labels(project), asked.preset)
     more = _of_agent(project, asked, params.language) if task == AGENT else {"examples": asked.examples}
     return {
         "server": params.server,
         "model": params.model,
-        "language": params.language,
-        "prompt": prompt,
-        "prompt_version": VERSION,
+        **prompt,
         "params": more,
         "switched_off": sorted(asked.without),
         "revision": digest(
-            VERSION, params.server, params.model, prompt, json.dumps([more, sorted(asked.without)], sort_keys=True)
+            VERSION,
+            params.server,
+            params.model,
+            prompt["prompt"],
+            json.dumps([more, sorted(asked.without)], sort_keys=True),
         )[:16],
     }
 

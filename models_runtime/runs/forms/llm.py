@@ -20,7 +20,7 @@ from models_runtime.backends.llm.params import (
     most_overlap,
     temperature_of,
 )
-from models_runtime.backends.llm.prompts import LANGUAGES, PRESETS
+from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
 from models_runtime.backends.llm.servers import Server
 from models_runtime.runs.forms.names import name_field
 
@@ -123,7 +123,7 @@ class LlmForm(forms.Form):
     preset = forms.ChoiceField(
         label=_("Printed prompt"),
         required=False,
-        choices=[("", _("none")), *((name, preset.source) for name, preset in PRESETS.items())],
+        choices=[("", _("none")), *presets_of(STRATEGIES).items()],
         error_messages={"invalid_choice": _("There is no printed prompt %(value)s. Choose from the list.")},
         help_text=_(
             "The prompt of a paper, to repeat its experiment. Strategy and language are then those of the paper."

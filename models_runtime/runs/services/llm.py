@@ -1,6 +1,6 @@
 """Runs of a language model: servers and parameters, the consent to send notes, and costs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -19,6 +19,7 @@ from models_runtime.backends.llm.prompts import (
     LANGUAGES,
     PRESETS,
     LabelWord,
+    presets_of,
     printed,
     prompt_of_run,
     system_prompt,
@@ -89,6 +90,23 @@ def start_llm_run(
     return started(project=project, choice=Chosen(LLM, None, LLM), actor=actor, name=name, params=stored, key=key)
 
 
+def prompt_of(task: str, language: str, labels: Sequence[LabelWord], preset: str) -> dict[str, str]:
+    """Return the prompt of judges or refiners, its version and language, as fields of their rows.
+
+    A preset decides on the language. Raises ServiceError `preset` for one that isn't for the task.
+    """
+    if preset and preset not in presets_of([task]):
+        raise ServiceError(
+            _("There is no printed prompt “%(name)s” for these rules or this method. Choose one of: %(choices)s.")
+            % {"name": preset[:80], "choices": ", ".join(presets_of([task])) or _("none")},
+            code="preset",
+        )
+    template = printed(preset) if preset else ""
+    language = PRESETS[preset].language if preset else language
+    prompt = system_prompt(task, language, labels, template)
+    return {"prompt": prompt, "prompt_version": version_of(template), "language": language}
+
+
 def default_language(project: Project) -> str:
     """Return the language of the prompt: the project's if there is a prompt in it."""
     return project.language if project.language in LANGUAGES else ""
@@ -113,8 +131,7 @@ def prompts_of(project: Project, tasks: Mapping[str, str]) -> list[Shown]:
         for task, title in tasks.items()
         for code, language in LANGUAGES.items()
     ]
-    presets = [(name, preset) for name, preset in PRESETS.items() if preset.strategy in tasks]
-    return built_in + [Shown(preset.source, printed(name)) for name, preset in presets]
+    return built_in + [Shown(source, printed(name)) for name, source in presets_of(tasks).items()]
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ from annotations.domain.scoring.judging_rules import RULES, STANDARD, Unit
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, User
 from annotations.scores.selectors import copied_in_text
-from models_runtime.backends.llm.prompts import LANGUAGES
+from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
 from models_runtime.judging.services.asking import start_judging
 from models_runtime.judging.services.results import result_of
+from models_runtime.judging.services.rules import PROMPTS
 from models_runtime.models import Judging
 
 
@@ -58,6 +59,12 @@ class Command(JourneyCommand):
             "--language", default="", choices=list(LANGUAGES), help="Prompt language. Default: the project's."
         )
         parser.add_argument(
+            "--preset",
+            default="",
+            choices=list(presets_of(PROMPTS.values())),
+            help="Printed prompt of a paper, in its language. It needs the rules of the paper.",
+        )
+        parser.add_argument(
             "--split", default="", choices=["", *Split], help="Only these notes of the version's split."
         )
         parser.add_argument("--notes", type=int, metavar="N", help="Maximum number of notes, a fixed sample.")
@@ -79,6 +86,7 @@ class Command(JourneyCommand):
             rules=options["rules"],
             unit=options["unit"],
             temperature=options["temperature"],
+            preset=options["preset"],
         )
         judging = waited(judging, tell=None if options["json"] else self.stderr)
         return result_of(judging)

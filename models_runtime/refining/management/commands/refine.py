@@ -10,9 +10,10 @@ from annotations.domain.refining.state import Component
 from annotations.gold.management.commands.diff_gold import find_version
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, User
+from models_runtime.backends.llm.prompts import presets_of
 from models_runtime.models import Refinement
 from models_runtime.refining.jobs import result_of
-from models_runtime.refining.methods import METHODS
+from models_runtime.refining.methods import METHODS, WITH_MODEL
 from models_runtime.refining.services.asking import Asked
 from models_runtime.refining.services.starting import start_refinement
 
@@ -51,6 +52,12 @@ class Command(JourneyCommand):
             help="Examples from gold of other patients in each question. Default: 0.",
         )
         parser.add_argument(
+            "--preset",
+            default="",
+            choices=list(presets_of(WITH_MODEL.values())),
+            help="Printed prompt of a paper for the method single, in its language.",
+        )
+        parser.add_argument(
             "--without",
             default="",
             metavar="A,B",
@@ -85,6 +92,7 @@ class Command(JourneyCommand):
                 without=tuple(name.strip() for name in options["without"].split(",") if name.strip()),
                 steps=options["steps"],
                 tokens=options["tokens"],
+                preset=options["preset"],
             ),
         )
         if row.method == Refinement.Method.EXTERNAL:

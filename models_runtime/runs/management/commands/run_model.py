@@ -12,7 +12,7 @@ from annotations.domain.combining.voting import Method
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, Project, User
 from models_runtime.backends.llm.params import OMEGA, PASSES, STRATEGIES
-from models_runtime.backends.llm.prompts import LANGUAGES, PRESETS
+from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
 from models_runtime.core.model_files import NAMED_BY
 from models_runtime.core.registry import (
     BACKENDS,
@@ -93,7 +93,9 @@ class Command(JourneyCommand):
             "--examples", action="store_const", const=True, help="Put invented examples into the prompt."
         )
         parser.add_argument(
-            "--preset", choices=list(PRESETS), help="Printed prompt of a paper, with its strategy and language."
+            "--preset",
+            choices=list(presets_of(STRATEGIES)),
+            help="Printed prompt of a paper, with its strategy and language.",
         )
         parser.add_argument("--temperature", metavar="T", help="Temperature of the answers, from 0 to 2. Default: 0.")
         parser.add_argument("--tokens", metavar="N", help="Most tokens in an answer. Default: as many as needed.")
