@@ -2,8 +2,9 @@
 
 Text and strings are folded (case, accents), and strings match whole words only, whatever stands between the words. Each
 string is also sought by its parts of four letters or more, except dates and ages; a person's name also by shorter parts
-where a name stands, and with its letters apart or joined (`spacing`); a number of seven digits or more in any grouping
-(`digits`); a date in any notation (`dated`). Named exceptions let a string stay:
+where a name stands, with its letters apart or joined (`spacing`), and misspelled (`misspelled`); a number of seven
+digits or more in any grouping (`digits`); a date in any notation (`dated`). All of it is also sought in a text with
+encoded letters (`encoded`). Named exceptions let a string stay:
 
 * `allowed`: a term that the project allows.
 * `short`: a single letter, or a number of one or two digits.
@@ -29,6 +30,7 @@ from annotations.domain.knowing.reading import Reading, lone_capital
 from annotations.domain.knowing.words import ALWAYS_CAPITAL, CUES
 from annotations.domain.leaks.dated import Dates
 from annotations.domain.leaks.digits import Number, Numbers, Place, numbers_of
+from annotations.domain.leaks.encoded import Decoded, is_encoded
 from annotations.domain.leaks.generic import generic_words
 from annotations.domain.leaks.needles import (
     PART_LETTERS,
@@ -182,16 +184,31 @@ class Gate:
         another one is not reported. `exceptions` counts the places that each exception lets stay.
         """
         needles = needles if isinstance(needles, Prepared) else self.prepared(needles)
-        searched = Folded(_without_placeholders(text, pieces))
+        plain = _without_placeholders(text, pieces)
+        found: dict[Bounds, tuple[bool, Needle]] = {}
+        self._find(Folded(plain), needles, pieces, note, Counter() if exceptions is None else exceptions, found)
+        if is_encoded(plain):
+            self._find(Decoded(plain), needles, pieces, note, Counter(), found)
+        return [Leak(start, end, needle, part) for (start, end), (part, needle) in _outermost(found)]
+
+    def _find(
+        self,
+        searched: Folded,
+        needles: Prepared,
+        pieces: Sequence[Piece],
+        note: int | None,
+        exceptions: Counter[str],
+        found: dict[Bounds, tuple[bool, Needle]],
+    ) -> None:
+        """Add to `found` where the needles occur: whether a part of one, and which."""
         present = set(plain_words(searched.text))
         strings = needles.strings_in(present)
         numbers = list(needles.numbers.find(searched.text))
-        respelled, dates = list(needles.respelled_in(searched.text)), list(needles.dates.find(searched.text, present))
+        respelled = list(needles.respelled_in(searched.text, present))
+        dates = list(needles.dates.find(searched.text, present))
         if not (strings or numbers or respelled or dates):
-            return []
-        found_words = all_words(searched.text)
-        search = _Search(searched, found_words, pieces, self._language, Counter() if exceptions is None else exceptions)
-        found: dict[Bounds, tuple[bool, Needle]] = {}
+            return
+        search = _Search(searched, all_words(searched.text), pieces, self._language, exceptions)
         for at, word in enumerate(search.words):
             if word not in strings:
                 continue
@@ -208,7 +225,6 @@ class Gate:
         for sought, part, bounds in others:
             if bounds is not None and (bounds not in found or found[bounds][0]):
                 found[bounds] = part, sought.best(note)
-        return [Leak(start, end, needle, part) for (start, end), (part, needle) in _outermost(found)]
 
     def find_in_name(
         self,
@@ -297,7 +313,7 @@ class _Search:
         return self._judged(place.sought, place.start, place.end)
 
     def match_respelled(self, sought: Sought, start: int, end: int) -> Bounds | None:
-        """The bounds in the text of a name in another spacing, unless it may be words or an exception applies."""
+        """The bounds in the text of a name in another spelling, unless it may be words or an exception applies."""
         name, between = sought.words[0], _WRITTEN.sub("", self._text.text[start:end])
         first = self._text.original[self._text.original_bounds(start, end)[0]]
         in_parts = between.isspace() and "\n" not in between and len(between) < len(name) - 1

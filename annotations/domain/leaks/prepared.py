@@ -2,10 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 
 from annotations.domain.folding import words
 from annotations.domain.leaks.dated import Dates
 from annotations.domain.leaks.digits import Numbers
+from annotations.domain.leaks.misspelled import Misspelled
 from annotations.domain.leaks.needles import Needle, Sought, is_whole_only, names_person
 from annotations.domain.leaks.spacing import Spacing
 from annotations.domain.redaction.kinds import Kind
@@ -34,6 +36,7 @@ class Prepared:
         self.numbers = numbers
         self.dates = dates
         self._spacing = Spacing()
+        self._misspelled = Misspelled()
         self._strings_of = strings_of
         self._by_word: defaultdict[str, list[Worded]] = defaultdict(list)
         self._made: dict[str, Strings] = {}
@@ -46,6 +49,8 @@ class Prepared:
                 dates.add(needle)
             elif len(found) == 1 or names_person(needle):
                 self._spacing.add(found, needle)
+                if names_person(needle):
+                    self._misspelled.add(found)
             if len(found) > 1 and not is_whole_only(needle) and (joined := "".join(found)).isalpha():
                 self._by_word[joined].append(((joined,), needle))
         self._foreign = [word for word in self._by_word if not word.isascii()]
@@ -55,9 +60,9 @@ class Prepared:
         strings = {word: self._strings(word) for word in (*(self._by_word.keys() & found), *self._foreign)}
         return {word: made for word, made in strings.items() if made}
 
-    def respelled_in(self, text: str) -> Iterator[tuple[Sought, int, int]]:
-        """The names that a folded text has in another spacing, and where."""
-        for word, start, end in self._spacing.find(text):
+    def respelled_in(self, text: str, present: set[str]) -> Iterator[tuple[Sought, int, int]]:
+        """The names that a folded text with these words has in another spacing or misspelled, and where."""
+        for word, start, end in chain(self._spacing.find(text), self._misspelled.find(text, present)):
             for sought in self._strings(word).get((0, 1), {}).get((word,), ()):
                 yield sought, start, end
 
