@@ -23,14 +23,16 @@ _UNIT: Final = (
     r"years?|yrs?|months?|weeks?|days?)"
 )
 _UNITS_FIELD: Final = r"años?|meses|mes|d[ií]as?|semanas?|horas?|anni|mesi|giorni|aa|years?|yrs?|months?|a\.?(?![a-z])"
-_AGE: Final = re.compile(
-    rf"(?i)(?<![0-9.,/\-])(?P<number>(?<![A-Za-z])[0-9]{{1,3}}(?:[.,][05])?|{_NUMBERS})"
+_AGE_AFTER: Final = (
     r"(?:[ ]y[ ](?:medio|media|[0-9]{1,2}|un[oa]?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve))?"
     rf"\+?[ \xa0]{{0,2}}(?P<unit>{_UNIT})(?![a-zà-ÿ])"
     r"(?:,?[ ](?:y|e|and)[ ](?:[0-9]{1,2}|un|medio|"
     r"(?:[0-9]{1,2}|un|una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once)[ ]?"
     r"(?:meses|mes|d[ií]as?|semanas?|mesi|mese|giorni|months?|days?))(?![ ]?kg|[a-zà-ÿ0-9.,]))?"
 )
+# Two expressions, since most numbers are in figures, and those would be compared with each number in words.
+_AGE_IN_FIGURES: Final = re.compile(rf"(?i)(?<![0-9A-Za-z.,/\-])(?P<number>[0-9]{{1,3}}(?:[.,][05])?){_AGE_AFTER}")
+_AGE_IN_WORDS: Final = re.compile(rf"(?i)(?<![0-9.,/\-])(?P<number>{_NUMBERS}){_AGE_AFTER}")
 # A person, then at most three words, none of which makes the number a length of time.
 _PERSON_BEFORE: Final = re.compile(
     rf"(?<![a-zà-ÿ])(?P<person>{either('persons')})"
@@ -108,7 +110,7 @@ _CLOSES: Final = re.compile(r"[ ]*(?:[.,;)|\n]|\Z)")
 
 
 def _age(text: str, start: int, end: int) -> Iterator[Found]:
-    match = _AGE.match(text, start)
+    match = (_AGE_IN_FIGURES if text[start].isdigit() else _AGE_IN_WORDS).match(text, start)
     if match is not None and _plausible(match) and _of_person(text, match):
         yield match.start("number"), match.end("number"), Kind.AGE
         yield match.start(), match.end(), Kind.AGE_UNIT

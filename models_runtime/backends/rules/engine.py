@@ -8,8 +8,11 @@ from typing import Final
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.rule import CODE_TRIGGER, DIGITS, Hit, Rule
 
-TOKEN: Final = re.compile(r"([0-9]+)|[^\W\d_]+(?:[\u0300-\u036f]+[^\W\d_]*)*|[@+(]")
+TOKEN: Final = re.compile(r"[0-9]+|[^\W\d_]+(?:[\u0300-\u036f]+[^\W\d_]*)*|[@+(]")
 _LONGEST: Final = 40
+
+
+_MOST_REMEMBERED: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +21,29 @@ class Table:
 
     plain: dict[str, tuple[Rule, ...]]
     capital: dict[str, tuple[Rule, ...]]
+    _known: dict[str, tuple[tuple[Rule, ...], str]] = field(default_factory=dict)
+
+    def of(self, word: str) -> tuple[tuple[Rule, ...], str]:
+        """The rules that a word triggers; the word in lower case if it begins with a capital, else an empty string."""
+        if word not in self._known:
+            found = self._look_up(word)
+            if len(self._known) >= _MOST_REMEMBERED or len(word) > _LONGEST:
+                return found
+            self._known[word] = found
+        return self._known[word]
+
+    def _look_up(self, word: str) -> tuple[tuple[Rule, ...], str]:
+        if word.isdigit():
+            return self.plain.get(DIGITS[min(len(word), 9)], ()), ""
+        if len(word) > _LONGEST:
+            return (), ""
+        lower = word.lower()
+        triggered, capital = self.plain.get(lower, ()), word[0] != lower[0]
+        if capital:
+            triggered += self.capital.get(lower, ())
+        if word != lower and len(word) == 6:
+            triggered += self.plain.get(CODE_TRIGGER, ())
+        return triggered, lower if capital else ""
 
 
 @dataclass(slots=True)
@@ -44,28 +70,15 @@ def table(rules: Iterable[Rule]) -> Table:
 def scan(text: str, rules: Table) -> Scan:
     """All hits of the rules in a text."""
     found = Scan()
-    plain, capital = rules.plain.get, rules.capital.get
-    for_codes = plain(CODE_TRIGGER, ())
-    nothing: tuple[Rule, ...] = ()
     for token in TOKEN.finditer(text):
-        start, end = token.span()
-        if token.lastindex:
-            triggered = plain(DIGITS[min(end - start, 9)], nothing)
-        elif end - start > _LONGEST:
-            continue
-        else:
-            word = token[0]
-            lower = word.lower()
-            triggered = plain(lower, nothing)
-            if word != lower:
-                if word[0] != lower[0]:
-                    found.capitals.append((lower, start, end))
-                    triggered += capital(lower, nothing)
-                if end - start == 6:
-                    triggered += for_codes
-        for rule in triggered:
-            for at, stop, kind in rule.find(text, start, end):
-                found.hits.append(Hit(at, stop, kind, rule))
+        triggered, capital = rules.of(token[0])
+        if capital:
+            found.capitals.append((capital, *token.span()))
+        if triggered:
+            start, end = token.span()
+            for rule in triggered:
+                for at, stop, kind in rule.find(text, start, end):
+                    found.hits.append(Hit(at, stop, kind, rule))
     return found
 
 
