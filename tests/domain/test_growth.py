@@ -33,12 +33,20 @@ TOKENS = [
     "m a r i o ", "mar 1 ", "mar1", "12/iii/", "Gil ", "Sr. Gil ", "é", "ß", "\u0301", "漢", "٣", "🙂",
     "A.Th. ", "Aa-\n", "12Dec", "5/XI/", "a at a dot ", "a dot ", "[at]", "Will Aa ", "in her 90s ", "1\n",
     "Dr.\n", "tel 1\n", "Mr. Aa aa. ",
+    "tres de marzo de ", "March the ", "March nineteen ", "ninety ", "ninety-", "noventa y ", "novanta", "cento",
+    "94 a ", "malaspino ", "ma1aspina", "ma1a",
+    "&eacute;", "&a", "%C3", "%C3%A9", "=C3", "Ã", "Ã©", "<b>", "<a ", "\\u00e9",
+    "rue de ", "12 rue A ", "Rue A-", "M. ", "Frau Dr. ", "Aastraße ", "Aa Straße 1 ", "75011 A", "Name: ", "Nom A ",
 ]  # fmt: skip
 
 
 def _gate(text: str) -> object:
     needles = [Needle("Mario Rossi Gil", "PATIENT", Kind.NAME), Needle("915 123 456", "PHONE", Kind.PHONE)]
-    needles += [Needle("Mario", "PATIENT", Kind.NAME), Needle("12/03/2021", "DATE", Kind.DATE)]
+    needles += [
+        Needle("Mario", "PATIENT", Kind.NAME),
+        Needle("Malaspina", "PATIENT", Kind.NAME),
+        Needle("12/03/2021", "DATE", Kind.DATE),
+    ]
     return Gate((), ["es"], ()).find(text, needles, exceptions=Counter())
 
 
@@ -53,6 +61,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "days": lambda text: days_in(text),
     "gate": _gate,
     "rules": lambda text: RulesBackend().predict([text]),
+    "rules for other languages": lambda text: RulesBackend(abroad=True).predict([text]),
 }
 
 

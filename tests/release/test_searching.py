@@ -109,9 +109,13 @@ def test_suggestions_of_chosen_runs_are_found(ward):
 
 
 def test_a_language_that_the_rules_do_not_know_is_counted_and_full_dates_are_found_by_their_shape(ward):
-    add_note(ward, "fr-1", "Vu le 14/03/2019 par Claude Durand.\n", language="fr")
+    text = "Vu le 14/03/2019 par Mme Durand, 5 rue Foch, avec «Anna Petrie|PATIENT». Petire, P&eacute;trie.\n"
+    add_note(ward, "fr-1", text, language="fr")
     release = make_release(ward)
-    assert ("14/03/2019", "DATE", "shape") in strings_of(release, note__name="fr-1")
+    assert strings_of(release, note__name="fr-1") == [
+        ("14/03/2019", "DATE", "shape"), ("Durand", "PATIENT", "rules"), ("5 rue Foch", "STREET", "rules"),
+        ("Petire", "PATIENT", "note"), ("P&eacute;trie", "PATIENT", "note"),
+    ]  # fmt: skip
     assert release.figures["searched"]["unread"] == {"fr": 1}
     assert looked_for(release) == {"PHONE", "FAX", "EMAIL", "URL"}, "not of what only the rules find"
 

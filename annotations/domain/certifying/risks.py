@@ -88,7 +88,11 @@ def _of_the_policy(content: Content) -> list[str]:
     gate = content["identifiability"]["gate"]
     searched = gate.get("searched") if gate else None  # Certificates of earlier versions don't have it.
     if searched and searched["unread"]:
-        found.append(f"{_notes(sum(searched['unread'].values()))} in a language that the rules do not know.")
+        found.append(
+            f"{_notes(sum(searched['unread'].values()))} in a language that the rules do not know. Of the names and "
+            "addresses that nobody labeled, only those with a title, a field, a word for a street or a postal code were "
+            "looked for there."
+        )
     return found
 
 

@@ -3,9 +3,8 @@
 The rules belong to a higher feature, which puts its search into SEARCHES.
 """
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from django.db.models import Count
@@ -34,7 +33,7 @@ class Sighting(NamedTuple):
 
 
 class Search(Protocol):
-    """Finds identifiers in texts of the languages that it knows, without a label."""
+    """Finds identifiers in texts without a label; in languages that it doesn't know, what their shape shows."""
 
     @property
     def revision(self) -> str:
@@ -108,11 +107,7 @@ class Repeats:
         """What the searches find in a text, and where the strings stand as words of the same case, in order."""
         taken, reached = Covered([(one.start, one.end) for one in own]), 0
         places = [
-            (found.start(), -found.end(), string)
-            for string in self._strings
-            if string in text
-            for found in re.finditer(rf"{re.escape(string)}(?!\w)", text)
-            if not text[max(0, found.start() - 1) : found.start()].isalnum()
+            (start, -(start + len(string)), string) for string in self._strings for start in _whole_words(text, string)
         ]
         found = list(own)
         for start, minus_end, string in sorted(places):
@@ -120,6 +115,17 @@ class Repeats:
                 reached = -minus_end
                 found.append(self._strings[string]._replace(start=start, end=reached))
         return sorted(found)
+
+
+def _whole_words(text: str, string: str) -> Iterator[int]:
+    """Where a string stands in a text without a letter or digit beside it."""
+    start = text.find(string)
+    while start >= 0:
+        end = start + len(string)
+        following = text[end : end + 1]
+        if not (text[max(0, start - 1) : start].isalnum() or following.isalnum() or following == "_"):
+            yield start
+        start = text.find(string, end)
 
 
 class Seeking:
@@ -133,7 +139,7 @@ class Seeking:
 
     def by_search(self, text: str, language: str) -> list[Sighting]:
         """What the searches find in a note, in order."""
-        found = [one for search in SEARCHES if search.knows(language) for one in search.find(text, language)]
+        found = [one for search in SEARCHES for one in search.find(text, language)]
         sightings = []
         for start, end, kind in sorted(found):
             label = self.label_of(kind)

@@ -11,6 +11,7 @@ from annotations.domain.spans import Span
 from annotations.domain.whitespace import trim
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.rules import (
+    abroad,
     ages,
     bare,
     called,
@@ -35,6 +36,7 @@ from models_runtime.backends.rules import (
     persons,
     places,
     running,
+    spoken,
     staying,
     streets,
     traps,
@@ -45,6 +47,7 @@ from models_runtime.backends.rules.rule import Hit, Rule
 
 VERSION: Final = "2"
 FAMILIES: Final = (
+    abroad,
     ages,
     bare,
     called,
@@ -64,6 +67,7 @@ FAMILIES: Final = (
     persons,
     places,
     running,
+    spoken,
     staying,
     streets,
     traps,
@@ -83,18 +87,22 @@ CONFIDENCES: Final = Path(__file__).with_name("data") / "confidences.json"
 class RulesBackend:
     """Finds spans with labels of `label_set` (the key of a shipped label set), by the rules for `languages`.
 
-    Raises BackendError (permanent) for an unsupported label set or language.
+    `abroad`: the texts are in other languages, so that only what has a shape is found. Raises BackendError (permanent)
+    for an unsupported label set or language.
     """
 
     name = "rules"
 
-    def __init__(self, label_set: str = labels.HOME, languages: Sequence[str] = LANGUAGES) -> None:
+    def __init__(
+        self, label_set: str = labels.HOME, languages: Sequence[str] = LANGUAGES, *, abroad: bool = False
+    ) -> None:
         unknown = sorted(set(languages) - set(LANGUAGES))
         if unknown or not languages:
             known = ", ".join(LANGUAGES)
             message = f"The rules don't support: {', '.join(unknown)}." if unknown else "No language was chosen."
             raise BackendError(f"{message} Supported languages: {known}.", permanent=True)
         self.label_set = label_set
+        self._abroad = abroad
         self._labels = labels.table(label_set)
         self.labels = tuple(sorted({label for label in self._labels.values() if label}))
         chosen = frozenset(languages)
@@ -103,7 +111,7 @@ class RulesBackend:
         self._unwanted = frozenset(kind for kind in (*SOFT, *VARIANTS) if self._labels[kind] is None)
         measured: dict[str, float] = json.loads(CONFIDENCES.read_text(encoding="utf-8"))
         self._confidence = {rule.id: measured.get(rule.id, rule.confidence) for rule in RULES}
-        self.revision = f"{VERSION}-{_DIGEST}-{label_set}-{'+'.join(sorted(chosen))}"
+        self.revision = f"{VERSION}-{_DIGEST}-{label_set}-{'+'.join(sorted(chosen))}{'-abroad' * abroad}"
 
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:
         """The spans of each text: sorted, trimmed, without overlaps."""
@@ -114,7 +122,7 @@ class RulesBackend:
         return map(self._spans_of, texts)
 
     def _spans_of(self, text: str) -> list[Span]:
-        hits = read(text, self._rules, self._unwanted)
+        hits = read(text, self._rules, self._unwanted, abroad=self._abroad)
         if self.label_set == court.LABEL_SET:
             hits = court.private(text, hits)
         return sorted(span for hit in hits if (span := self._span(text, hit)) is not None)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from models_runtime.backends.rules import abroad as other_languages
 from models_runtime.backends.rules import codes, contacts, numerals
 from models_runtime.backends.rules.broken import mended
 from models_runtime.backends.rules.engine import Table, resolve_overlaps, scan, table
@@ -13,9 +14,10 @@ from models_runtime.backends.rules.memory import remember
 from models_runtime.backends.rules.recasing import recased
 from models_runtime.backends.rules.rule import Hit, Rule
 
+_ABROAD: Final = frozenset(rule.id for rule in other_languages.RULES)
 # Contacts, numbers with check digits, dates in figures and long numbers look alike in all languages.
-_ANYWHERE: Final = frozenset(
-    {*(rule.id for family in (codes, contacts, numerals) for rule in family.RULES), "date.figures", "id.form"}
+_ANYWHERE: Final = _ABROAD.union(
+    (rule.id for family in (codes, contacts, numerals) for rule in family.RULES), ("date.figures", "id.form")
 )
 
 
@@ -29,16 +31,19 @@ class Tables(NamedTuple):
 def tables(rules: Iterable[Rule]) -> Tables:
     """Index the rules."""
     rules = tuple(rules)
-    return Tables(table(rules), table(rule for rule in rules if rule.id in _ANYWHERE))
+    return Tables(
+        table(rule for rule in rules if rule.id not in _ABROAD), table(rule for rule in rules if rule.id in _ANYWHERE)
+    )
 
 
-def read(text: str, rules: Tables, unwanted: frozenset[Kind] = frozenset()) -> list[Hit]:
+def read(text: str, rules: Tables, unwanted: frozenset[Kind] = frozenset(), *, abroad: bool = False) -> list[Hit]:
     """The rules' hits in a text, in order and without overlaps, except those of `unwanted` kinds.
 
-    Offsets are code points, end-exclusive. In other languages than the rules', only what needs no words is found.
+    Offsets are code points, end-exclusive. In other languages than the rules', only what has a shape is found.
+    `abroad`: the text is in one of them, whatever its words are.
     """
     whole = mended(text)
-    foreign = is_foreign(whole.text)
+    foreign = abroad or is_foreign(whole.text)
     scanned_text = whole.text if foreign else recased(whole.text)
     scanned = scan(scanned_text, rules.other if foreign else rules.known)
     kept = resolve_overlaps([hit for hit in scanned.hits if hit.kind not in unwanted], len(scanned_text))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class RulesSearch:
-    """The rules for a note's language; those for all languages where it is unknown."""
+    """The rules for a note's language; those for all languages where it is empty, and shapes alone in another one."""
 
     @property
     def revision(self) -> str:
@@ -37,4 +37,5 @@ class RulesSearch:
 def _rules(language: str) -> "RulesBackend":
     from models_runtime.backends.rules.backend import LANGUAGES, RulesBackend
 
-    return RulesBackend(languages=[language] if language else LANGUAGES)
+    known = language in LANGUAGES
+    return RulesBackend(languages=[language] if known else LANGUAGES, abroad=bool(language) and not known)

@@ -18,16 +18,16 @@ def read(row: str) -> tuple[str, list[tuple[int, int, str]]]:
     return text + row[at:], spans
 
 
-def found(text: str, label_set: str = "i2b2-2014") -> list[tuple[int, int, str]]:
-    backend = load("models_runtime.backends.rules.RulesBackend", label_set=label_set)
+def found(text: str, label_set: str = "i2b2-2014", **params: object) -> list[tuple[int, int, str]]:
+    backend = load("models_runtime.backends.rules.RulesBackend", label_set=label_set, **params)
     return [(span.start, span.end, span.label) for span in backend.predict([text])[0]]
 
 
-def marked(row: str, label_set: str = "i2b2-2014") -> str:
+def marked(row: str, label_set: str = "i2b2-2014", **params: object) -> str:
     """The row's text with the spans of the rules in braces. It equals the row if the rules find exactly its spans."""
     text, _ = read(row)
     written, at = "", 0
-    for start, end, label in sorted(found(text, label_set)):
+    for start, end, label in sorted(found(text, label_set, **params)):
         written += f"{text[at:start]}{{{label}|{text[start:end]}}}"
         at = end
     return written + text[at:]

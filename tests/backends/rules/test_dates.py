@@ -31,6 +31,12 @@ FOUND = [
     "Ingreso el {DATE|12-III-2021}, alta el {DATE|5/XI/98} y revisión el {DATE|3.IV.22}. {DATE|5 XI 1998}",
     "visit {DATE|12Dec19}, DOB {DATE|12DEC1919}, {DATE|2019-Dec-12}, {DATE|Dec-12-2019}, {DATE|12.Dec.19}",
     "Born in {DATE|April of 87}. Surgery in {DATE|Feb '09} and {DATE|3/4}. Seen {DATE|Mar-98} with cough",
+    # Days and years in words.
+    "the {DATE|third of March 2019}, {DATE|twenty-first of May, nineteen ninety-eight}, {DATE|March the 19th}.",
+    "On {DATE|March third} and {DATE|March nineteen, twenty nineteen}; {DATE|3rd of March two thousand and nineteen}",
+    "el {DATE|tres de marzo de dos mil diecinueve}, el día {DATE|primero de mayo}, el {DATE|DOS DE ABRIL}",
+    "{DATE|treinta y uno de enero de mil novecientos noventa y ocho}, {DATE|doce del mes de enero del año dos mil}",
+    "il {DATE|tre marzo duemiladiciannove}, il {DATE|primo maggio}, l'{DATE|otto giugno millenovecentonovantotto}",
     "moved in {DATE|Aug. 2010}", "in {DATE|April}, then home",
 ]  # fmt: skip
 LEFT = [
@@ -42,6 +48,7 @@ LEFT = [
     "de lunes a viernes de 9 a 14 h", "Bebe vino los domingos", "She may march on",  # opening hours; a habit; verbs
     "mar 3 set 4", "anni 2 set di prove", "COVID-19", "L4-L5, C3-C4",  # short months that are words; levels
     "SpO2 99. FR 22",
+    "she may first rest; May second opinion be given; the third may be late; the first of the May tests",
     "moved in Sept.", "5/X/3", "grado 2-III", "SEPT9 gene", "32Dec19",
 ]  # fmt: skip
 

@@ -27,14 +27,28 @@ def test_divided_identifiers(row: str) -> None:
 
 
 FOREIGN = [
-    "Le patient est vu le {DATE|12/03/1950}. Les douleurs sont avec Mme Durand et des cas. Tel {PHONE|06 12 34 56 78}.",
-    "Der Patient wird mit Herrn Weber auf der Station betreut und ist nicht fit. Mail {EMAIL|a@b.de}",
-    "Paciente não foi visto pelo Dr. Souza em São Paulo. A alta foi em {DATE|03/04/2020}.",
+    "Le patient est vu le {DATE|12/03/1950}. Douleurs avec Mme {PATIENT|Durand} et cas. Tel {PHONE|06 12 34 56 78}.",
+    "Der Patient wird mit Herrn {PATIENT|Weber} auf der Station betreut und ist nicht fit. Mail {EMAIL|a@b.de}",
+    "Paciente não foi visto pelo Dr. {DOCTOR|Souza} em São Paulo. A alta foi em {DATE|03/04/2020}.",
 ]  # fmt: skip
+# What is found by its shape alone in such a text.
+ABROAD = [
+    "M. {PATIENT|Durand} et Mme {PATIENT|Jeanne de la Tour}, docteur {DOCTOR|Pierre MARTIN}. Le patient M. se plaint",
+    "Frau Dr. med. {PATIENT|Anna von Müller}, Prof. Dr. {DOCTOR|Hans Klein}, Schwester {DOCTOR|Ute}; M. Crohn",
+    "{STREET|12 bis, rue Victor Hugo}, {ZIP|75011} {CITY|Paris}; {STREET|5 avenue de la République}, rue de passage",
+    "wohnt {STREET|Hauptstraße 5}, {ZIP|10115} {CITY|Berlin}; {STREET|Berliner Str. 12a}, der Weg 5",
+    "{STREET|Kerkstraat 12}, {ZIP|1012 AB} {CITY|Amsterdam}; {STREET|Rua das Flores, 12}, {ZIP|1000-001} {CITY|Lisboa}",
+    "Nom : {PATIENT|DURAND}\nPrénom : {PATIENT|Jeanne}\nName des Patienten: {PATIENT|Weber, Hans}\nin 2019 Operation",
+]
 KNOWN = [
     "Visto il paziente in reparto per dolore", "The patient was seen with des Plaines in mind", "Visto por el Dr. Gil",
     "", "120/80", "Madame Butterfly et al. were in the ward with her",
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", ABROAD)
+def test_shapes_of_names_and_addresses_in_other_languages(row: str) -> None:
+    assert marked(row, abroad=True) == row
 
 
 @pytest.mark.parametrize("row", FOREIGN)

@@ -1,0 +1,90 @@
+"""Names and addresses by their shape, in texts whose language the rules don't know: `Mme Durand`, `Hauptstraße 5`."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from models_runtime.backends.rules.gazetteers import either, listed, word_set
+from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.phrases import LETTER, TOWN, UP, read_name
+from models_runtime.backends.rules.rule import DIGITS, Found, Rule
+
+_STAFF: Final = frozenset(listed("abroad_staff"))
+_MORE_TITLES: Final = rf"(?:(?i:{either('abroad_titles', 'abroad_staff')}|med|dent|nat|rer|dipl)\.?\s{{1,2}}){{0,3}}+"
+_TITLE_GAP: Final = re.compile(
+    rf"(?P<dot>\.?)\s{{1,2}}{_MORE_TITLES}(?=[{UP}]|(?:de|du|van|von|da|dos|zu|l['’]|d['’])\s?)"
+)
+_FIELD_GAP: Final = re.compile(rf"(?:[ ][^\s:]{{1,12}}){{0,3}}[ \xa0]?:\s{{1,4}}{_MORE_TITLES}(?=[{UP}])")
+
+
+def _titled(text: str, start: int, end: int) -> Iterator[Found]:
+    """`Mme Durand`, `Dr. med. Hans Weber`. "M. Crohn" is a disease in German."""
+    gap, title = _TITLE_GAP.match(text, end), text[start:end]
+    if gap is None or (len(title) == 1 and not (title.isupper() and gap["dot"])):
+        return
+    stop = read_name(text, gap.end(), announced=True)
+    if stop > gap.end() and not (len(title) == 1 and text[gap.end() : stop].lower() in word_set("eponyms")):
+        yield gap.end(), stop, Kind.STAFF if title.lower() in _STAFF else Kind.PERSON
+
+
+def _field(text: str, start: int, end: int) -> Iterator[Found]:
+    """`Nom : DURAND`, `Name des Patienten: Weber, Hans`."""
+    gap = _FIELD_GAP.match(text, end)
+    if gap is not None and (stop := read_name(text, gap.end(), comma=True, announced=True)) > gap.end():
+        yield gap.end(), stop, Kind.PERSON
+
+
+_LINKS: Final = r"(?:(?:de|du|des|la|le|les|da|das|do|dos|del|dels|st\.?|ste\.?)\s|[ld]['’]){0,3}+"
+_NUMBER: Final = rf"[0-9]{{1,4}}(?:\s?(?:bis|ter|[A-Za-z]))?(?!{LETTER}|[0-9])"
+_NUMBER_BEFORE: Final = re.compile(rf"(?<![\w.,/\-]){_NUMBER},?\s\Z")
+_STREET_NAME: Final = re.compile(
+    rf"\.?\s{_LINKS}(?:[0-9]{{1,2}}\s|[{UP}]{LETTER}{{0,2}}\.\s)?[{UP}]{LETTER}*(?:[\s\-]{_LINKS}[{UP}]{LETTER}*){{0,4}}"
+    rf"(?:,?\s(?:n[º°.]{{0,2}}\s?)?{_NUMBER})?"
+)
+
+
+def _street(text: str, start: int, end: int) -> Iterator[Found]:
+    """`12 bis, rue de la République`, `Rua das Flores, 12`."""
+    name = _STREET_NAME.match(text, end)
+    if name is not None:
+        low = max(0, start - 14)
+        number = _NUMBER_BEFORE.search(text[low:start])
+        yield low + number.start() if number else start, name.end(), Kind.STREET
+
+
+_CAPITALIZED: Final = rf"(?:[{UP}]{LETTER}*[ \-])"
+_ENDING: Final = re.compile(
+    rf"(?<![\w\-])(?:{_CAPITALIZED}{{1,2}}|{_CAPITALIZED}{{0,2}}[{UP}]{LETTER}{{1,24}}?)"
+    rf"(?i:{either('abroad_street_ends')})[ ]\Z"
+)
+_HOUSE: Final = re.compile(_NUMBER)
+
+
+def _ending(text: str, start: int, end: int) -> Iterator[Found]:
+    """`Hauptstraße 5a`, `Berliner Str. 12`. The trigger is the number."""
+    low = max(0, start - 48)
+    street, house = _ENDING.search(text[low:start]), _HOUSE.match(text, start)
+    if street is not None and house is not None:
+        yield low + street.start(), house.end(), Kind.STREET
+
+
+_ZIP_BEFORE: Final = re.compile(r"(?:(?P<country>(?<![\w\-])[A-Z]{1,2}-)|(?:\A|[,;(\n]|[0-9][a-z]?)[ ]?)\Z")
+_ZIP: Final = re.compile(rf"(?P<zip>[0-9]{{4,5}}(?:-[0-9]{{3}}|\s?[A-Z]{{2}})?)\s(?P<town>{TOWN})")
+_YEAR: Final = re.compile(r"(?:19|20)[0-9]{2}\Z")
+
+
+def _zip(text: str, start: int, end: int) -> Iterator[Found]:
+    """`, 75011 Paris`, `D-10115 Berlin`, `1012 AB Amsterdam`, at the start of a line or after what ends a street."""
+    before, found = _ZIP_BEFORE.search(text[max(0, start - 4) : start]), _ZIP.match(text, start)
+    if before is not None and found is not None and (before["country"] or not _YEAR.match(found["zip"])):
+        yield *found.span("zip"), Kind.ZIP
+        yield *found.span("town"), Kind.CITY
+
+
+RULES: Final = (
+    Rule("abroad.title", frozenset(listed("abroad_titles", "abroad_staff")), _titled, 0.9, rank=70, strong=True),
+    Rule("abroad.field", frozenset(listed("abroad_fields")), _field, 0.9, rank=71, strong=True),
+    Rule("abroad.street", frozenset(listed("abroad_streets")), _street, 0.9, rank=72, strong=True),
+    Rule("abroad.ending", frozenset(DIGITS[1:5]), _ending, 0.9, rank=72, strong=True),
+    Rule("abroad.zip", frozenset(DIGITS[4:6]), _zip, 0.8, rank=60, strong=True),
+)
