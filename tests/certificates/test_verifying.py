@@ -196,6 +196,9 @@ def test_a_certificate_that_was_signed_beside_the_files_can_not_be_renamed(certi
     )
     file = tmp_path / "out" / "signed.json"
     assert run(file, "--release", tmp_path / "out")[1]
+    taken = file.rename(tmp_path / "signed.json")
+    assert run(taken, "--release", tmp_path / "out")[1], "it may be kept elsewhere"
+    file = taken.rename(file)
     assert not run(file.rename(tmp_path / "out" / "Mario Rossi.json"), "--release", tmp_path / "out")[1]
 
 

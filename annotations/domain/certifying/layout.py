@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from annotations.domain.certifying.content import AuditPart, Content, Gate, Recall, RuleRow
+from annotations.domain.certifying.content import AuditPart, Content, Data, Gate, Recall, RuleRow
 from annotations.domain.certifying.hipaa import IDENTIFIERS
 from annotations.domain.certifying.risks import unchecked
 from annotations.domain.certifying.statements import NOT_MET, result_of
@@ -96,7 +96,7 @@ def _data(content: Content) -> Section:
     span = "Not known" if not years else str(years[0]) if years[0] == years[-1] else f"{years[0]} to {years[-1]}"
     rows = [
         ("Annotations", data["source"]),
-        ("Checked by people", " ".join(unchecked(data)) or "People made, reviewed or accepted all annotations here"),
+        ("Checked by people", _checked(data)),
         ("Notes", _count(data["notes"])),
         ("Notes held back", f"{_count(data['held_back'])} (not part of the release)"),
         ("Patients", _count(data["patients"])),
@@ -132,6 +132,11 @@ def _data(content: Content) -> Section:
             ),
         ]
     return Section("Data", "Data assessment, clause 7", blocks)
+
+
+def _checked(data: Data) -> str:
+    why = " ".join(unchecked(data))
+    return f"No. {why}" if why else "Yes: people made, reviewed or accepted all annotations here"
 
 
 def _identifiability(content: Content) -> Section:
@@ -211,7 +216,7 @@ def _searched(gate: Gate | None, rules: Sequence[RuleRow]) -> str:
     if {Action.KEEP} != {rule.action for rule in policy.rules.values() if rule.kind is Kind.DATE}:
         text += ", full dates in figures"
     if policy.seeks_ages:
-        text += ", ages over 89 and years of birth that tell one"
+        text += ", ages over 89 and years of birth that tell one, as English, Spanish and Italian notes write them"
     if searched["rules"]:
         text += f"; identifiers by rules (revision {', '.join(searched['rules'])})"
     if searched["runs"]:
@@ -372,7 +377,8 @@ def _surrogates(content: Content) -> list[Text | Facts | Table]:
         return [Facts([("Surrogates", "The policy writes none")])]
     maker = f"the language model {found['made_by']}, and rules" if found["made_by"] else "rules"
     rows = [("Surrogates for", ", ".join(found["labels"])), ("Surrogates made by", maker)]
-    rows += [(_measure_name(name), _measure(value)) for name, value in found["measures"].items()]
+    measures = sorted(found["measures"].items(), key=lambda pair: [*_MEASURES, pair[0]].index(pair[0]))
+    rows += [(_measure_name(name), _measure(name, value)) for name, value in measures]
     if not found["measures"]:
         rows.append(("Measures", NOT_MEASURED))
     return [Facts(rows)]
@@ -393,15 +399,18 @@ _MEASURES: Final = {
     "f1_released": "Its F1 on the released text",
     "f1_difference": "Difference of the two",
 }
+_SHARES: Final = frozenset({"preserved", "consistent"})
 
 
 def _measure_name(name: str) -> str:
     return _MEASURES.get(name) or name.replace("_", " ").capitalize()
 
 
-def _measure(value: float | int | str | None) -> str:
+def _measure(name: str, value: float | int | str | None) -> str:
     if value is None or isinstance(value, str):
         return value or NOT_MEASURED
+    if name in _SHARES:
+        return _share(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:.4f}".rstrip("0").rstrip(".")
 
 

@@ -86,7 +86,7 @@ def certificates_among(names: Collection[str], load: Load, json: bytes) -> list[
 def certificate_names(content: Mapping[str, Any]) -> set[str]:
     """The names that a certificate may have among the files without being in their signed list."""
     own = f"release-{content.get('release')}-certificate-{content.get('number')}"
-    return {f"{stem}.{ending}" for stem in ("certificate", own) for ending in ("json", "pdf")}
+    return {f"{stem}.{ending}" for stem in ("certificate", "signed", own) for ending in ("json", "pdf")}
 
 
 def read_released(names: Collection[str], load: Load, labels: Collection[str]) -> Read:

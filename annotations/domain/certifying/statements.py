@@ -26,7 +26,7 @@ _GENERALIZABLE: Final = frozenset({"DATES", "GEOGRAPHIC"})
 EVERY: Final = " in every note"
 STATUS: Final[Mapping[str, str]] = {
     REMOVED: "Removed or replaced where labeled",
-    KEPT: "Kept, shifted or coded",
+    KEPT: "Kept, shifted or coded, at least in part",
     SEARCHED: "Removed where labeled; the leak gate looked for the rest in every note",
     PARTLY: "Only a part has a label; the rest was not looked for",
     NONE: "No label: not looked for",
@@ -35,6 +35,8 @@ STATUS: Final[Mapping[str, str]] = {
 
 def result_of(row: IdentifierRow, *, unread: bool = False) -> str:
     """What became of an identifier, in words. `unread`: the rules of the leak gate could not read some notes."""
+    if row["status"] == NONE and row["letter"] == "Q":
+        return "Notes are text, and have no images"
     if row["status"] == SEARCHED and not row["labels"]:
         return "No label; the leak gate looked for it in every note"
     return STATUS[row["status"]] + (EVERY if unread and row["status"] in (PARTLY, NONE) else "")

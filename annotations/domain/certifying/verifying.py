@@ -161,17 +161,22 @@ def _check_expiry(content: Mapping[str, Any], today: date, verdict: Verdict) -> 
         verdict.add("expiry", State.PASSED, f"The certificate is valid until {last.isoformat()}.")
 
 
-def check_files(opened: Opened, given: Collection[str], load: Load, verdict: Verdict, words: Words) -> None:
+def check_files(
+    opened: Opened, given: Collection[str], load: Load, verdict: Verdict, words: Words, as_given: bytes = b""
+) -> None:
     """Check that files are exactly the certified notes, and that the issuer signed the list of all other files.
 
-    Compared are names, texts, and spans where the format has them. The certificate itself may lie among the files.
+    Compared are names, texts, and spans where the format has them. The certificate itself, which
+    `as_given` has, may lie among the files, or may have been taken from them.
     """
     content = opened.content
     own = certificates_among(given, load, opened.json)
     names = [name for name in given if name not in own]
     listed = manifest_of(names, load)
     unsigned = [name for name in own if name not in listed]
-    _check_signed(opened.fingerprint, set(given) - set(unsigned), load, verdict, words)
+    own_hashes = {hashlib.sha256(one).hexdigest() for one in (opened.json, as_given)}
+    taken = {name for name, sha256 in listed.items() if sha256 in own_hashes and name not in given}
+    _check_signed(opened.fingerprint, set(given) - set(unsigned), load, verdict, words, taken)
     if renamed := set(unsigned) - certificate_names(content):
         message = "The signature doesn't cover the name of the certificate's file. Name it certificate.json or .pdf."
         verdict.add("name", State.FAILED, message, renamed)
@@ -204,8 +209,13 @@ def check_files(opened: Opened, given: Collection[str], load: Load, verdict: Ver
     _check_spans(found, hashes, names, verdict)
 
 
-def _check_signed(fingerprint: str, names: Collection[str], load: Load, verdict: Verdict, words: Words) -> None:
-    """Check that the key of the certificate signed the list of files, and that these files are those of the list."""
+def _check_signed(
+    fingerprint: str, names: Collection[str], load: Load, verdict: Verdict, words: Words, taken: Collection[str]
+) -> None:
+    """Check that the key of the certificate signed the list of files, and that these files are those of the list.
+
+    `taken` are files of the list that need not be there.
+    """
     if not {MANIFEST, SIGNATURE} <= set(names):
         verdict.add(
             "files",
@@ -219,7 +229,7 @@ def _check_signed(fingerprint: str, names: Collection[str], load: Load, verdict:
     except (CertificateError, NoteError) as error:
         verdict.add("files", State.FAILED, str(error))
         return
-    listed = manifest_of(names, load)
+    listed = {name: sha256 for name, sha256 in manifest_of(names, load).items() if name not in taken}
     others = set(names) - {MANIFEST, SIGNATURE}
     wrong = {name for name in others & set(listed) if _sha256(name, load) != listed[name]} | (others ^ set(listed))
     if signer != fingerprint:
@@ -288,5 +298,5 @@ def verify(
     if files is None:
         verdict.add("notes", State.NOT_CHECKED, "No released files were given, so the notes were not compared.")
     else:
-        check_files(opened, *files, verdict, words)
+        check_files(opened, *files, verdict, words, data)
     return verdict

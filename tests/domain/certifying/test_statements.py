@@ -154,6 +154,16 @@ def test_every_sentence_says_what_was_looked_for_and_what_was_checked():
         assert ("ages over 89" in looked, "full dates" in looked) == (ages, dates), (kind, action)
 
 
+def test_shares_of_surrogates_are_no_counts():
+    part = content()["identifiability"]
+    measures = {"consistent": 1, "entities": 3, "f1_original": 1, "preserved": 0.9742}
+    made = {"labels": ["NAME"], "made_by": None, "measures": measures}
+    found = [row.rpartition(" | ")[2] for row in texts_of(content(identifiability=part | {"surrogates": made}))]
+    at = found.index("97.42%")
+    assert found[at - 1 : at + 3] == ["3", "97.42%", "100%", "1"]
+    assert any(row.startswith("(Q)") and row.endswith("no images") for row in texts_of(content()))
+
+
 @given(st.floats(0, 1))
 def test_bounds_are_rounded_to_the_safe_side(value):
     assert at_most(value) >= value - 1e-9 and at_most(value) - value < 1.1e-4
