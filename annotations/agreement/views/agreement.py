@@ -23,7 +23,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.requests import Request, paged
 from annotations.core.tokenizers import KINDS
-from annotations.domain.agreement import Unit
+from annotations.domain.agreement import Granularity, Unit
 
 NOTES = 25
 ON_TOKENS = (Unit.TOKEN, Unit.MARKED)
@@ -40,10 +40,12 @@ def agreement(request: Request, slug: str) -> HttpResponse:
     unit = Unit(asked) if asked in list(Unit) else Unit.TOKEN
     tokenizer = request.GET.get("tokenizer", "") if unit in ON_TOKENS else ""
     tokenizer = tokenizer if tokenizer in KINDS else ""
+    granularity = granularity_of(unit, request.GET.get("granularity", ""))
     kinds = {"": _("Words, numbers and single symbols")} | {name: _(kind.title) for name, kind in KINDS.items()}
     context: dict[str, object] = {
         "access": access,
         "unit": unit,
+        "granularity": granularity,
         "units_offered": [(key, name, key == unit) for key, (name, _text) in UNITS.items()],
         "unit_name": UNITS[unit][0],
         "unit_text": UNITS[unit][1],
@@ -60,7 +62,7 @@ def agreement(request: Request, slug: str) -> HttpResponse:
     except ServiceError as error:
         return render(request, "agreement/agreement.html", context | {"error": str(error)})
     if found["notes"]:
-        context |= _figures(request, access, found, unit)
+        context |= _figures(request, access, found, unit, granularity)
     return render(request, "agreement/agreement.html", context)
 
 
@@ -76,8 +78,9 @@ def agreement_table(request: Request, slug: str) -> StreamingHttpResponse:
     return csv_answer(lines, f"{slug}-agreement-{unit}-{granularity}.csv")
 
 
-def _figures(request: Request, access: Access, found: KeptFigures, unit: Unit) -> dict[str, object]:
-    granularity = granularity_of(unit, request.GET.get("granularity", ""))
+def _figures(
+    request: Request, access: Access, found: KeptFigures, unit: Unit, granularity: Granularity
+) -> dict[str, object]:
     asked = request.GET.get("measure", "")
     measure = next((key for key in MEASURES if key == asked), next(iter(MEASURES)))
     rows = Rows(access, found, unit, granularity)
@@ -86,7 +89,6 @@ def _figures(request: Request, access: Access, found: KeptFigures, unit: Unit) -
     return {
         "found": found,
         "report": rows.report,
-        "granularity": granularity,
         "granularity_name": GRANULARITIES[granularity],
         "disagreements_url": rows.links(),
         "overview": rows.overview(GRANULARITIES),

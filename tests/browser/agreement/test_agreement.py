@@ -31,6 +31,14 @@ def test_from_computing_to_a_disagreement(page_of, live, axe, monkeypatch, setti
     numbers = page.get_by_role("region", name="Agreement: Tokens, Category")
     expect(numbers.get_by_text("Krippendorff's α", exact=True).first).to_be_visible()
 
+    tokenizers = page.get_by_role("navigation", name="Tokenizer").get_by_role("link")
+    # By keyboard. Another tokenizer needs a worker, and the figures of the default one are computed.
+    for link, computed in ((tokenizers.last, False), (tokenizers.first, True)):
+        link.press("Enter")
+        expect(link).to_have_attribute("aria-current", "page")
+        expect(numbers).to_be_visible(visible=computed)
+        expect(page.locator("#agreement-progress")).to_be_visible(visible=not computed)
+
     page.get_by_role("link", name="F1, overlap").click()
     expect(page.get_by_role("link", name="F1, overlap")).to_have_attribute("aria-current", "true")
     page.set_viewport_size({"width": 390, "height": 844})
