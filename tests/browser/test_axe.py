@@ -110,30 +110,27 @@ def full(transactional_db: None, monkeypatch: pytest.MonkeyPatch, settings: Any,
     return world
 
 
-@pytest.mark.parametrize("persona", ["manager", "annotator", "anonymous"])
-def test_every_page(
-    full: Any, page_of: Any, live_server: Any, axe: Any, persona: str, pytestconfig: pytest.Config
-) -> None:
-    page = page_of(full.people.get(persona))
+def test_every_page(full: Any, page_of: Any, live_server: Any, axe: Any, pytestconfig: pytest.Config) -> None:
     every = pytestconfig.getoption("--nightly")
-    names = pages(persona)
-    if not every:
-        names = [name for name in names if name in BY_DAY]
-    if persona == "annotator":  # what differs for those who can do less
-        names = ["projects", "project", "notes", "annotate", "search_results"]
-    if persona == "anonymous":
-        names = [name for name in names if name.startswith("account_")]
+    visited = {
+        "manager": [name for name in pages("manager") if every or name in BY_DAY],
+        # What differs for those who can do less.
+        "annotator": ["projects", "project", "notes", "annotate", "search_results"],
+        "anonymous": [name for name in pages("anonymous") if name.startswith("account_")],
+    }
     found, seen = [], set[str]()
-    with bringing_axe(page):
-        for name in names:
-            answer = page.goto(live_server.url + url_of(name, full))
-            assert answer is not None and answer.ok, name
-            found += [f"{name}: {line}" for line in faults(page, axe, seen, every)]
+    for persona, names in visited.items():
+        page = page_of(full.people.get(persona))
+        with bringing_axe(page):
+            for name in names:
+                answer = page.goto(live_server.url + url_of(name, full))
+                assert answer is not None and answer.ok, name
+                found += [f"{persona}, {name}: {line}" for line in faults(page, axe, seen, every)]
+        if persona != "anonymous":
+            answer = page.goto(live_server.url + url_of("note", full, "none"))
+            assert answer is not None and answer.status == 404
+            found += [f"{persona}, no note: {line}" for line in faults(page, axe, seen)]
     assert found == []
-    if persona != "anonymous":
-        answer = page.goto(live_server.url + url_of("note", full, "none"))
-        assert answer is not None and answer.status == 404
-        assert faults(page, axe, seen) == []
 
 
 def test_what_opens_on_the_annotate_page(transactional_db: None, page_of: Any, live: Any, axe: Any) -> None:

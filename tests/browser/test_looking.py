@@ -81,6 +81,7 @@ def test_charts_and_comparisons_are_accessible_and_fit_a_phone(
     assert found == []
 
 
+@pytest.mark.nightly
 def test_a_refused_form_leads_to_its_fields(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
     """The errors are at the top, focused, each with a link to its field; the page stays accessible and fits."""
     page = page_of(world.mia, viewport={"width": 390, "height": 900}, color_scheme="dark")

@@ -208,6 +208,7 @@ def test_a_note_over_http_by_two_clients(world, address):
     ]  # fmt: skip
 
 
+@pytest.mark.nightly
 def test_over_stdio_a_deactivated_person_loses_access_at_once(world):
     async def run():
         async with over_stdio(world, world.said["manager"]) as client:
@@ -228,10 +229,14 @@ def test_no_valid_token_and_web_pages(world, address):
         sent = {"Authorization": f"Bearer {token}"} if token else {}
         refused = httpx2.post(address, headers=sent, json={})
         assert refused.status_code == 401 and refused.headers["WWW-Authenticate"].startswith("Bearer")
+    sent = {"Authorization": f"Bearer {world.said['manager']}"}
+    world.shell(REVOKE.replace("ACTIVE", "False"))
+    assert httpx2.post(address, headers=sent, json={}).status_code == 401
+    world.shell(REVOKE.replace("ACTIVE", "True"))
     done = world.manage("mcp", DEIDREVIEW_TOKEN=world.said["revoked"])
     assert done.returncode == 1 and "no valid token" in done.stderr and done.stdout == ""
     # Web pages.
-    sent = {"Authorization": f"Bearer {world.said['manager']}", "Accept": "application/json, text/event-stream"}
+    sent["Accept"] = "application/json, text/event-stream"
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     for name, value, status in (("Origin", "https://a.example", 403), ("Host", "a.example", 421)):
         assert httpx2.post(address, headers=sent | {name: value}, json=asked).status_code == status

@@ -3,6 +3,7 @@
 from fnmatch import fnmatchcase
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.models import AnnotationSet, Event
@@ -149,6 +150,7 @@ SELECTED = {
 }
 
 
+@pytest.mark.nightly
 def test_every_key_of_the_sheet(walk_over: Any) -> None:
     walk = walk_over(*[LINES] * 6)
     page = walk.page

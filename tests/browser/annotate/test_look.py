@@ -132,6 +132,7 @@ def test_the_text(walk_over: Any) -> None:
     expect(page.locator("#note")).to_have_accessible_name(re.compile("^Text of"))
 
 
+@pytest.mark.nightly
 def test_spans(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     """Spans have a tint, an underline of 2 px and a name; underlines don't touch; the selected span has a ring."""
     page = open_note(page_of(world.ann), live, world.note)
@@ -166,6 +167,7 @@ def test_spans(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     assert style(page, "#note .span:hover", "content", "::after") != "none"
 
 
+@pytest.mark.nightly
 def test_what_opens_lies_beside_what_it_is_about(opened: Page) -> None:
     """And never over it; a click elsewhere closes it."""
     for part in ("Torino", "casa"):

@@ -277,6 +277,7 @@ def test_the_ends_of_a_span_are_dragged(walk_over: Any) -> None:
     assert walk.made == [("PATIENT", "Mario Rossi")]
 
 
+@pytest.mark.nightly
 def test_text_scrolls_under_a_held_button(walk_over: Any) -> None:
     """By the edge of the window, and by the wheel; while an end is held, down and up until the end of the text."""
     line = "Riga {} del diario.\n"

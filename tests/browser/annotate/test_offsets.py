@@ -4,6 +4,7 @@ import re
 import unicodedata
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.domain.tokens import tokenize
@@ -153,6 +154,7 @@ def stops(text: str) -> list[tuple[int, int]]:
     return sorted(pictures + [token for token in others if not any(a <= token[0] < b for a, b in pictures)])
 
 
+@pytest.mark.nightly
 def test_the_keys_take_every_token_in_turn(walk_over: Any) -> None:
     text = "".join(DRAGGED).replace("|", "")
     tokens = stops(text)
@@ -177,6 +179,7 @@ def test_the_keys_take_every_token_in_turn(walk_over: Any) -> None:
     assert len([token for token in tokens if start <= token[0] < end]) == 4
 
 
+@pytest.mark.nightly
 def test_a_line_of_20_000_characters(walk_over: Any) -> None:
     text = "Línea 😀 larga דוד 12 " * 960 + "doctor Ángel Ruiz, fin."
     assert len(text) > 20_000

@@ -173,6 +173,7 @@ def test_a_string_by_keys(scored: SimpleNamespace, page_of: Any, live: Any, axe:
     )
 
 
+@pytest.mark.nightly
 def test_a_threshold_by_mouse(scored: SimpleNamespace, page_of: Any, live: Any) -> None:
     page = page_of(scored.rita, **PHONE)
     page.goto(live("review_bulk_new", "covid") + f"?run={scored.run.pk}")

@@ -60,6 +60,7 @@ def test_keys_alone(refined: SimpleNamespace, page_of: Any, live: Any) -> None:
     assert Review.objects.get(author=refined.run).finished_by == refined.rita
 
 
+@pytest.mark.nightly
 def test_the_filter_by_mouse_and_by_keyboard_survives_a_reload(
     refined: SimpleNamespace, page_of: Any, live: Any
 ) -> None:
