@@ -59,7 +59,7 @@ FORMS = """() => {
     const form = (e) => [e.tagName, e.className, ...e.getAttributeNames(), e.getAttribute("role"), e.type].join(" ");
     const head = [...document.querySelectorAll(".site-head *")].map((e) => form(e).replace(" aria-current", ""));
     const elements = [...document.querySelectorAll("main *")].map(form);
-    return [[...new Set(classes)].map((name) => CSS.escape(name)), sheets, head.join(), [...new Set(elements)]];
+    return [[...new Set(classes)].map((name) => CSS.escape(name)), sheets, head, [...new Set(elements)]];
 }"""
 
 
@@ -67,14 +67,14 @@ def faults(page: Page, axe: Any, seen: set[str], every: bool = True) -> list[str
     """What is wrong with a page that is open on a wide screen.
 
     `seen` is what the pages before had. Elements of known classes have no other colors in the other theme either, since
-    both themes have the same tokens (tests/deidreview/test_colors.py). A header of a known form is not checked again,
+    both themes have the same tokens (tests/deidreview/test_colors.py). A header of known forms is not checked again,
     and, unless `every` page is to be checked, neither is a page whose elements all have known forms.
     axe-core loads style sheets anew for a rule on them, which new ones need.
     """
     classes, sheets, head, elements = page.evaluate(FORMS)
     found = []
-    if every or not seen.issuperset([*sheets, head, *elements]):
-        found += axe(page, without=FRAME if head in seen else (), preload=not seen.issuperset(sheets))
+    if every or not seen.issuperset([*sheets, *head, *elements]):
+        found += axe(page, without=FRAME if seen.issuperset(head) else (), preload=not seen.issuperset(sheets))
     page.set_viewport_size(PHONE)
     if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
         found.append("wider than a phone")
@@ -83,7 +83,7 @@ def faults(page: Page, axe: Any, seen: set[str], every: bool = True) -> list[str
         found += [f"dark, on a phone: {line}" for line in axe(page, new, (), **LOOKS)]
         page.emulate_media(color_scheme="light")
     page.set_viewport_size(WIDE)
-    seen |= {*classes, *sheets, head, *elements}
+    seen |= {*classes, *sheets, *head, *elements}
     return found
 
 
