@@ -1,5 +1,6 @@
 from django.conf import settings
 from django.db import models
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 
@@ -95,6 +96,23 @@ class Project(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @cached_property
+    def imported_authors(self) -> frozenset[int]:
+        """The ids of the authors of whom files or an archive brought annotation sets.
+
+        An archive's annotators say so by their names, until they take over their work.
+        """
+        done = self.imports.filter(state="done").values_list("format", "written_as", "finished_at")
+        rows = list(done)
+        specs = {spec for _format, spec, _at in rows}
+        archived = [at for format, _spec, at in rows if format == "archive" and at]
+        return frozenset(
+            pk
+            for pk, kind, name, made in (self.authors.values_list("pk", "kind", "name", "created_at") if rows else ())
+            if (kind if kind == "gold" else f"{kind}:{name}") in specs
+            or (kind != "annotator" and any(made <= at for at in archived))
+        )
 
 
 class Membership(models.Model):

@@ -20,7 +20,7 @@ from annotations.domain.scoring.causes import ErrorId
 from annotations.domain.scoring.errors import Kind
 from annotations.gold.selectors import versions
 from annotations.jobs.api import JobItem, started
-from annotations.models import Cause
+from annotations.models import Cause, Project
 from annotations.notes.selectors.in_context import Entry, label_looks
 from annotations.notes.views.in_context import shown_in_context
 from annotations.scores.selectors import AuthorNotes, Reference, authors_with_notes, note_languages
@@ -37,19 +37,23 @@ FIELDS = {name: name for name in ("split", "into", "threshold", "types", "tokeni
 
 
 class ScorableOut(Schema):
-    """An author, and the numbers of submitted notes, and of those that have gold in this version (`shared`)."""
+    """An author, and the numbers of submitted notes, and of those that have gold in this version (`shared`).
+
+    `imported`: files or an archive brought annotations of this author.
+    """
 
     author: int
     name: str
     kind: str
     submitted: int
     shared: int
+    imported: bool
 
     @classmethod
-    def of(cls, row: AuthorNotes) -> Self:
+    def of(cls, row: AuthorNotes, project: Project) -> Self:
         return cls(
             author=row.author.pk, name=row.author.name, kind=row.author.kind, submitted=row.submitted,
-            shared=row.shared,
+            shared=row.shared, imported=row.author.pk in project.imported_authors,
         )  # fmt: skip
 
 
@@ -158,7 +162,7 @@ def list_scorable_authors(request: ApiRequest, slug: str, wanted: Query[GoldChoi
         raise invalid(("language", _("This project has no notes in this language.")))
     reference = Reference(access.project, version)
     rows = authors_with_notes(reference, authors_for(access), language=wanted.language)
-    return Scorable(version=reference.number, items=[ScorableOut.of(row) for row in rows])
+    return Scorable(version=reference.number, items=[ScorableOut.of(row, access.project) for row in rows])
 
 
 @router.get(PATH, response=ScoreOut)

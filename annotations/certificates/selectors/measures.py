@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from annotations.agreement.services.figures import kept_figures
 from annotations.audits.selectors.results import AuditResult, Rate
 from annotations.certificates.selectors.people import name_of
+from annotations.core.authors import IMPORTED
 from annotations.core.hooks import UsedModel, models_of
 from annotations.domain.agreement import Granularity, Unit
 from annotations.domain.certifying.canonical import at_least, at_most
@@ -118,7 +119,7 @@ def scores_of(release: Release, runs: Sequence[Author]) -> list[RunScore]:
         subgroups += more
         found.append(
             RunScore(
-                run=row.author.name,
+                run=row.author.name + (IMPORTED if row.author.pk in project.imported_authors else ""),
                 gold=f"gold version {version.number}" if version else "the current gold",
                 copied=whole["own_gold_spans"],
                 whole=_recall("", whole),

@@ -1,6 +1,6 @@
 """Find the annotation sets that a specification such as `gold`, `gold:VERSION` or `run:NAME` names."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from django.db.models import Exists, OuterRef
@@ -19,6 +19,8 @@ from annotations.models import (
 
 FOLDERS = "folders"
 
+BARE = (Author.Kind.GOLD, Author.Kind.ADJUDICATED)
+"""Kinds of which a project has one author."""
 LAYOUTS = (FOLDERS, *map(str, Split))
 """How a split version can be exported: with a folder for each split, or one split only."""
 
@@ -80,7 +82,7 @@ def _wanted(project: Project, spec: str) -> Wanted:
             )
         return Wanted(spec, version=version)
     authors = Author.objects.filter(project=project, kind=kind)
-    if kind in (Author.Kind.GOLD, Author.Kind.ADJUDICATED) and not name:
+    if kind in BARE and not name:
         author = authors.first()
     else:
         author = authors.filter(name=name).first()
@@ -96,14 +98,19 @@ def _wanted(project: Project, spec: str) -> Wanted:
     return Wanted(spec, author=author)
 
 
-def set_specs(project: Project, *, without: Collection[str] = ()) -> list[str]:
-    """List every specification that `wanted_set` accepts in this project, without authors of the kinds `without`."""
+def set_specs(
+    project: Project, *, without: Collection[str] = (), versions: Iterable[GoldVersion] | None = None
+) -> list[str]:
+    """List every specification that `wanted_set` accepts in this project, without authors of the kinds `without`.
+
+    `versions` are all gold versions of the project; they are read unless they are given.
+    """
     specs = []
     # One index lookup for each author is faster than a scan of all annotation sets.
     has_sets = Exists(AnnotationSet.objects.filter(author_id=OuterRef("pk")))
     for author in Author.objects.filter(has_sets, project=project):
         if author.kind in without:
             continue
-        bare = author.kind in (Author.Kind.GOLD, Author.Kind.ADJUDICATED)
-        specs.append(author.kind if bare else f"{author.kind}:{author.name}")
-    return specs + [f"gold:{version.number}" for version in project.gold_versions.order_by("number")]
+        specs.append(author.kind if author.kind in BARE else f"{author.kind}:{author.name}")
+    found = project.gold_versions.all() if versions is None else versions
+    return specs + [f"gold:{version.number}" for version in sorted(found, key=lambda version: version.number)]

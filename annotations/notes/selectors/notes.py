@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from annotations.core.access import Access, Can, notes_for
+from annotations.core.authors import IMPORTED
 from annotations.core.gold_sets import gold_sets, review_drafts
 from annotations.models import AnnotationSet, Assignment, Author, Document
 from annotations.models.prepared import PreparedRead
@@ -281,7 +282,7 @@ _SETS = _OfPage(
         AnnotationSet.objects.filter(document_id__in=ids)
         .exclude(state=AnnotationSet.State.WITHDRAWN)
         .order_by("author__kind", "author__name")
-        .values_list("document_id", "state", "author__kind", "author__name")
+        .values_list("document_id", "state", "author__kind", "author__name", "imported_by_id")
     )
 )
 _OPEN = _OfPage(
@@ -363,11 +364,13 @@ def _authors(ids: list[int], *, unnamed: bool) -> tuple[dict[int, list[str]], di
     drafts: dict[int, list[str]] = defaultdict(list)
     gold: set[int] = set()
     in_review: set[int] = set()
-    for pk, state, kind, name in _SETS(ids):
+    for pk, state, kind, name, imported_by in _SETS(ids):
         if kind == Author.Kind.GOLD:
             (gold if state == AnnotationSet.State.SUBMITTED else in_review).add(pk)
         else:
             name = "" if unnamed and kind == Author.Kind.ANNOTATOR else name
+            if name and imported_by and not name.endswith(IMPORTED):
+                name += IMPORTED
             (submitted if state == AnnotationSet.State.SUBMITTED else drafts)[pk].append(name)
     return submitted, drafts, gold, in_review
 

@@ -121,7 +121,10 @@ def my_projects(user: User) -> list[ProjectLine]:
 
 @dataclass
 class AuthorProgress:
-    """Progress of one author: submitted annotation sets, drafts, open notes, assigned notes; `user` is 0 for models."""
+    """Progress of one author: submitted annotation sets, drafts, open notes, assigned notes.
+
+    `user` is 0 for models, and `author` (an id) for members without annotation sets.
+    """
 
     name: str
     kind: str
@@ -131,6 +134,7 @@ class AuthorProgress:
     open: int = 0
     assigned: int = 0
     user: int = 0
+    author: int = 0
 
 
 @dataclass(frozen=True)
@@ -198,6 +202,7 @@ def _progress(project: Project, authors: dict[int, Author], states: Counter[tupl
                 still_open,
                 still_open + done,
                 user,
+                pk,
             )
         )
     for user, name in members.items():

@@ -1,5 +1,5 @@
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from annotations.core.offering import offer
 from annotations.core.templatetags.moments import day_text
 from annotations.core.tokenizers import KINDS
-from annotations.gold.services.sets import set_specs
+from annotations.gold.services.sets import BARE, set_specs
 from annotations.models import Author, GoldVersion, LabelMapping, Project
 from annotations.transfer.forms.formats import ABOUT, grouped
 
@@ -28,7 +28,13 @@ class SetChoice:
 def set_choices(project: Project, *, without: Collection[str] = ()) -> list[SetChoice]:
     """Gold versions (newest first), gold, then annotation sets of authors, except authors of the kinds `without`."""
     frozen = {f"gold:{version.number}": version for version in GoldVersion.objects.filter(project=project)}
-    found = [_choice(spec, frozen.get(spec)) for spec in set_specs(project, without=without)]
+    rows = Author.objects.filter(pk__in=project.imported_authors).values_list("kind", "name")
+    imported = {kind if kind in BARE else f"{kind}:{name}" for kind, name in rows}
+    found = [_choice(spec, frozen.get(spec)) for spec in set_specs(project, without=without, versions=frozen.values())]
+    found = [
+        replace(one, name=_("%(name)s, imported") % {"name": one.name}) if one.spec in imported else one
+        for one in found
+    ]
     newest = {spec: -version.number for spec, version in frozen.items()}
     order = [_("Gold"), _("Annotators"), _("Models and others")]
     return sorted(found, key=lambda one: (order.index(one.group), newest.get(one.spec, 1), one.name))

@@ -194,7 +194,13 @@ def _note_files(
     if labels.differ:
         definitions = written_set(definitions, codes, target_of(labels.target))
     yield from Writers(format, Writing(layer=writing.layer), tags)("").extra_files(definitions).items()
-    manifest = report.as_dict() | {"project": project.slug, "losses": named_losses(project, report.losses)}
+    author = wanted.author or Author.objects.filter(project=project, kind=Author.Kind.GOLD).first()
+    imported = author is not None and author.pk in project.imported_authors
+    manifest = report.as_dict() | {
+        "project": project.slug,
+        "imported": imported,
+        "losses": named_losses(project, report.losses),
+    }
     if report.split is not None:
         manifest["split"] = report.split | {"notes": splits}
     yield "export.json", json.dumps(manifest, indent=1, ensure_ascii=False).encode()
