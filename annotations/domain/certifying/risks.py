@@ -90,8 +90,8 @@ def _of_the_policy(content: Content) -> list[str]:
     if searched and searched["unread"]:
         found.append(
             f"{_notes(sum(searched['unread'].values()))} in a language that the rules do not know. Of the names and "
-            "addresses that nobody labeled, only those with a title, a field, a word for a street or a postal code were "
-            "looked for there."
+            "addresses that nobody labeled, only those with a title, a field, a word for a street or a postal code "
+            "were looked for there."
         )
     return found
 
