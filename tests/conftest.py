@@ -24,7 +24,7 @@ from models_runtime.backends import children
 from tests import held
 from tests.held import once
 from tests.waiting import HANGS
-from tests.worlds import learners
+from tests.worlds import learners, sessions
 from tests.worlds.learners import cold_learners
 
 __all__ = ["cold_learners", "once"]
@@ -45,6 +45,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 # How long a child process may take to open an uploaded file depends on the load.
 children.CHECK_SECONDS = HANGS
 learners.use()
+sessions.use()
 # Tests never use a Redis that is already running.
 os.environ.pop("REDIS_URL", None)
 
