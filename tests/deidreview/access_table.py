@@ -36,6 +36,10 @@ def asking(row: str, nightly: bool, turn: int) -> dict[str, str]:
     return {group[turn % len(group) if status == "404" else -1]: status for status, group in groups}
 
 
+def status_in(row: str, persona: str) -> str:
+    return row.split()[PERSONAS.index(persona)]
+
+
 def done(row: str, status: int = 302) -> str:
     """Return the row of a change, with `status` in place of 200."""
     return row.replace("200", str(status))
