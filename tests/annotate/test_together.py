@@ -18,7 +18,7 @@ from tests.annotate.conftest import TEXT, alter, create, label_ids, step
 pytestmark = pytest.mark.both_databases
 
 # Few in `make test`, which tries them on both databases, and more at night.
-TRIALS = max(4, settings.default.max_examples // 15)
+TRIALS = max(2, settings.default.max_examples // 15)
 
 
 @pytest.fixture

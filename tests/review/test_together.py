@@ -44,7 +44,7 @@ from tests.worlds.reviewing import gold_of, suggestions
 pytestmark = pytest.mark.both_databases
 
 # Few in `make test`, which tries them on both databases, and more at night.
-TRIALS = max(4, settings.default.max_examples // 15)
+TRIALS = max(2, settings.default.max_examples // 15)
 TEXT = "Mario Rossi, 54 anni, visto a Torino dal dott. Bianchi."
 SPANS = [(0, 11, "PATIENT"), (13, 15, "AGE"), (30, 36, "HOSPITAL"), (47, 54, "DOCTOR")]
 
