@@ -91,20 +91,6 @@ def test_open_notes_can_be_reassigned(project, boss, anna):
     assert Assignment.objects.get(user=bruno, document=only_anna).state == Assignment.State.OPEN
 
 
-def test_the_last_manager_stays(project, boss):
-    for leave in (remove, lambda project, user: add(project, user, Role.VIEWER)):
-        with pytest.raises(ServiceError, match="at least one manager"):
-            leave(project, boss)
-
-
-def test_annotators_reach_only_their_own_notes(project, anna):
-    mine, other = make_note(project, annotators=[anna]), make_note(project, "another")
-    entered = access.enter(anna, project.slug)
-    assert access.note_for(entered, mine.pk) == mine
-    with pytest.raises(Http404):
-        access.note_for(entered, other.pk)
-
-
 # ── Links ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

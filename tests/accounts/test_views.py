@@ -136,13 +136,6 @@ def test_errors_keep_what_was_typed(world, mia):
 # ── Roles ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_changing_a_role(world, mia):
-    for role in ("reviewer", "king"):
-        mia.post(url("member_role", world, world.ann), {"role": role})
-        assert membership(world, world.ann).role == Role.REVIEWER
-    assert not Assignment.objects.filter(user=world.ann, state=Assignment.State.OPEN).exists()
-
-
 @pytest.mark.parametrize("name, body", [("member_role", {"role": "viewer"}), ("member_remove", {})])
 def test_a_manager_can_leave_if_another_stays(world, mia, name, body):
     own = url(name, world, world.mia)

@@ -57,19 +57,6 @@ def pages(told):
     }
 
 
-def test_no_page_names_an_annotator_to_an_adjudicator(told, sign_in):
-    hidden = {"score", "score_errors", "reading", "file", "export job", "score job"}
-    client, manager = sign_in(told.rev), sign_in(told.mia)
-    named = set()
-    for name, url in pages(told).items():
-        answer = client.get(url)
-        assert answer.status_code == (404 if name in hidden else 200), name
-        assert not NAMES.search(answer.content.decode()), name
-        if name != "file" and NAMES.search(manager.get(url).content.decode()):
-            named.add(name)
-    assert named >= {"notes", "gold", "scores", "export", "note", "score", "reading"}
-
-
 def test_no_act_takes_one_annotators_spans(told, sign_in):
     client = sign_in(told.rev)
     acts = {

@@ -293,22 +293,6 @@ def test_erasing_a_patient_leaves_nothing_of_the_note(votes):
 # ── Page and command ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_page_shows_the_counts_with_few_queries(votes, sign_in, django_assert_max_num_queries):
-    client = sign_in(votes.rita)
-    html = check_page(client.get(PAGE))
-    assert "Decide 2 notes by majority" in html and 'id="ties">1<' in html
-    assert not MajorityAct.objects.exists()
-    assert "anna" not in html and "bruno" not in html
-    for number in range(10):
-        submitted(votes, f"more-{number}", [[NAME, CITY], [NAME, HOSPITAL]])
-    bring_up_to_date(votes.project)
-    with django_assert_max_num_queries(25):
-        client.get(PAGE)
-    client = sign_in(make.make_member(make.make_project("empty"), "reviewer"))
-    html = check_page(client.get(reverse("majority", args=["empty"])))
-    assert "<form" not in html.split("<main")[1]
-
-
 def test_a_form_sent_twice_starts_one_vote(votes, sign_in):
     client = sign_in(votes.rita)
     client.get(PAGE)

@@ -8,7 +8,6 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotations.adjudicate.events import ADJUDICATION_DECIDED
 from annotations.core.events import NOTE_READ
 from annotations.models import Adjudication, AnnotationSet, Author, Cause, Event, Label, Project, Span
 from tests import factories as make
@@ -98,20 +97,6 @@ def test_decisions_answer_with_the_note_as_it_stands(read, decide):
     assert answer.json["open"] == 3 and decide("undo").json["error"] == "nothing"
     answer = decide("nothing", seen=[[0, 11, "0" * 16]])
     assert (answer.status, answer.json["error"], len(answer.json["locations"])) == (409, "moved", 3)
-
-
-def test_malformed_acts(read, decide):
-    for changes in (
-        {"act": "explode"}, {"act": None}, {"change_id": "x"}, {"change_id": None}, {"seen": "x"}, {"seen": [[1, 2]]},
-        {"seen": [[-1, 2, "k"]]}, {"seen": [[0, 2**31, "k"]]}, {"seen": [[0, True, "k"]]}, {"seen": [[0, 1, 2]]},
-        {"act": "annotator"}, {"act": "annotator", "annotator": "1"}, {"act": "annotator", "annotator": 2**64},
-        {"act": "own", "start": 0, "end": 5, "label": 1},
-        {"act": "own", "start": 0, "end": 5, "label": "x", "quote": "M"},
-        {"act": "drop", "start": 0, "end": None, "label": 1},
-    ):  # fmt: skip
-        answer = decide("nothing", NAME, **changes)
-        assert (answer.status, answer.json["error"]) == (400, "malformed"), changes
-    assert not Event.objects.filter(verb=ADJUDICATION_DECIDED).exists()
 
 
 def test_somebody_else_s_page(read, decide):

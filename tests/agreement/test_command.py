@@ -3,7 +3,7 @@
 import pytest
 
 from annotations.domain.agreement.coefficients import NEITHER_MARKED, NOTHING_MARKED
-from annotations.models import Role, Span, User
+from annotations.models import Role, Span
 from tests.factories import make_member, make_note, make_project, make_set
 from tests.held import made_once
 from tests.worlds.commands import answered
@@ -33,26 +33,6 @@ def test_the_figures(project):
     # Coincidences by hand: n = 12, O 8, AGE 4; Do = 2/12, De = 1 - (56 + 12)/132.
     assert result["alpha"] == pytest.approx(1 - (2 / 12) / (1 - 68 / 132))
     assert (result["units"], result["annotators"], result["notes"]) == (4, 3, 1)
-
-
-def test_over_several_notes_each_annotator_is_one(project):
-    anna, bruno = (User.objects.get(username=name) for name in ("anna", "bruno"))
-    for number in range(3):
-        note = make_note(project, f"Mario Rossi {number}", name=f"more-{number}")
-        for person in (anna, bruno):
-            make_set(note, person, [(0, 11, "PATIENT")], submitted=True)
-    result = run("p")
-    assert (result["annotators"], result["annotator_names"]) == (3, ["anna", "bruno", "carla"])
-    assert (result["notes"], result["units"]) == (4, 4 + 3 * 3)
-    # 3 annotators × 4 tokens and 2 annotators × 9: n = 30, O 8 + 6, AGE 4, PATIENT 12; Do = 2/30.
-    assert result["alpha"] == pytest.approx(1 - (2 / 30) / (1 - (14 * 13 + 4 * 3 + 12 * 11) / (30 * 29)))
-
-
-def test_binary_category_and_entity(project):
-    assert run("p", "--granularity", "binary")["observed"] == run("p", "--granularity", "category")["observed"]
-    assert run("p", "--unit", "entity")["units"] == 2
-    assert run("p", "--unit", "marked")["units"] == 2
-    assert isinstance(run("p", "--unit", "entity", "--granularity", "bio"), str), "an error"
 
 
 def test_drafts_are_missing_and_sets_that_were_not_blind_or_seeded_are_left_out_and_counted(project):

@@ -113,16 +113,6 @@ def test_markup_in_a_note_is_text(world, client):
     assert "<script>alert" not in html and "<i>odd" not in html and html.count("<td") < 500
 
 
-def test_anonymous_adjudication_hides_names_and_pairs(read, sign_in):
-    Project.objects.filter(pk=read.project.pk).update(anonymous_adjudication=True)
-    one, other = (each.author_id for each in read.sets)
-    for person in (read.rev, read.vic):
-        html = check_page(sign_in(person).get(f"{PAGE}?pair={one}-{other}"))
-        assert "Annotator 1" in html and ">ann<" not in html and ">ben<" not in html
-        assert "cannot be filtered by pair" in html
-    assert ">ann<" in sign_in(read.mia).get(PAGE).content.decode()
-
-
 # ── Causes ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

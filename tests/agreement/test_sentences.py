@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from django.urls import reverse
 
 from annotations.agreement.selectors.disagreements import Filters
-from annotations.agreement.selectors.sentences import columns, sentences
+from annotations.agreement.selectors.sentences import sentences
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.models import AnnotationSet, Event
@@ -109,25 +109,3 @@ def test_csv_has_one_row_for_each_sentence(table, sign_in):
     (event,) = Event.objects.filter(verb=FILE_DOWNLOADED)
     assert event.data == {"sentences": "csv"}
     assert [row[0] for row in rows_of(client.get(f"{CSV}?label={city}"))] == ["note", "n2", "formula"]
-
-
-def test_anonymous_adjudication_hides_the_names(table, sign_in):
-    table.project.anonymous_adjudication = True
-    table.project.save()
-    client = sign_in(table.rev)
-    html = check_page(client.get(PAGE))
-    head, *rows = rows_of(client.get(CSV))
-    for text in (html, str([head, *rows])):
-        assert "Annotator 3" in text
-        assert not any(name in text for name in ("anna", "bruno", "carla"))
-    assert columns(table.project, hidden=True) == ["Annotator 1", "Annotator 2", "Annotator 3"]
-
-
-def test_many_notes_are_read_in_batches(table, monkeypatch, django_assert_max_num_queries):
-    for number in range(30):
-        note = make.make_note(table.project, "Giunge al PS", f"m{number}")
-        make.make_set(note, table.people[0], [(10, 12, "HOSPITAL")], submitted=True)
-        make.make_set(note, table.people[1], [], submitted=True)
-    bring_up_to_date(table.project)
-    with django_assert_max_num_queries(12):
-        assert len(found(table)) == 33

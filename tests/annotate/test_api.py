@@ -69,17 +69,6 @@ def test_the_field_of_a_refused_span_is_named(program):
     assert not Span.objects.exists()
 
 
-def test_the_field_of_a_refused_change_is_named(program):
-    saved = program.post(f"{program.own}/spans", NAME)
-    one, version = f"{program.own}/spans/{saved.json()['span']['id']}", saved.headers["ETag"]
-    cases = [
-        ({"start": 2}, "end"), ({"start": 2, "end": 6, "quote": "Anne"}, "quote"),
-        ({"attributes": {"Family": False}}, "attributes.Family"),
-    ]  # fmt: skip
-    for change, field in cases:
-        assert named(program.patch(one, change, if_match=version)) == [(field, True)]
-
-
 @pytest.fixture
 def note():
     project = make_project("ward")

@@ -209,16 +209,6 @@ def test_events_hold_no_text(world: SimpleNamespace) -> None:
     assert "ecretword" not in json.dumps(list(Event.objects.values_list("data", flat=True)))
 
 
-def test_a_comment_is_no_annotation(world: SimpleNamespace) -> None:
-    made(world, "Torino", "CITY")
-    before = list(AnnotationSet.objects.values("version", "state")), Span.objects.count()
-    for data in ({"text": "x", "start": 0, "end": 5}, {"text": "on the note"}):
-        say(world, world.ann, **data)
-    assert (list(AnnotationSet.objects.values("version", "state")), Span.objects.count()) == before
-    # Undo ignores comments.
-    assert do(world, step("undo")).removed is not None
-
-
 def test_comments_go_with_an_erased_note(world: SimpleNamespace) -> None:
     type(world.note).objects.filter(pk=world.note.pk).update(patient_id="P1")
     say(world, world.ann, text="x")

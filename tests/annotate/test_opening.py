@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from annotations.annotate.selectors.pace import Pace, typical_minutes
+from annotations.annotate.selectors.pace import typical_minutes
 from annotations.models import AnnotationSet, Assignment, Event, Flag, Label, PersonalKey
 from tests import factories as make
 from tests.annotate.conftest import create
@@ -144,17 +144,6 @@ def test_breaks_and_what_is_not_submitted_count_for_nothing() -> None:
     assert typical_minutes(seen) == 4
     long = log((1, "note.read", 0), (1, "set.submitted", 20), *read(2, 21, 2), *read(3, 24, 2))
     assert typical_minutes(long) == 2
-
-
-def test_the_pace_as_text() -> None:
-    for pace, text in (
-        (Pace(0, None), ""),
-        (Pace(4, None), "4 today"),
-        (Pace(0, 0.2), "less than a minute per note"),
-        (Pace(0, 0.9), "about 1 minute per note"),
-        (Pace(12, 3.4), "12 today · about 3 minutes per note"),
-    ):
-        assert pace.text == text
 
 
 def test_the_pace_is_ones_own_and_of_this_project(world: SimpleNamespace) -> None:

@@ -8,7 +8,7 @@ from annotations.audits.selectors.shown import shown_of
 from annotations.audits.services.reading import reading_note
 from annotations.core.events import NOTE_READ
 from annotations.models import AuditMark, AuditNote, AuditPlan, Event, LeakFinding
-from tests.worlds.audited import RELEASED, make_release, planned, read_one
+from tests.worlds.audited import RELEASED, planned, read_one
 from tests.worlds.checks import check_page
 
 CHOICES = {"target": "10", "confidence": "95", "by": "", "planted": "0", "leaks": "0"}
@@ -46,19 +46,6 @@ def test_the_form_computes_the_sample(ward, sign_in):
     assert 'aria-invalid="true"' in html
 
 
-def test_the_form_says_that_few_notes_get_one_planted_leak(ward, sign_in):
-    make_release(ward.project, notes=3)
-    client, page = sign_in(ward.mia), reverse("release_audit", args=["covid", 2])
-    for address, planted, says in (
-        (page, "", True), (page, "10", True), (page, "0", False), (page, "20", False),
-        (url("release_audit"), "", False),
-    ):  # fmt: skip
-        html = check_page(client.get(address, {**CHOICES, "planted": planted} if planted else {}))
-        assert ("so one note gets a planted leak." in html) == says
-    client.post(reverse("audit_start", args=["covid", 2]), {**CHOICES, "planted": "10"})
-    assert AuditPlan.objects.get().notes.exclude(planted_start=None).count() == 1
-
-
 def test_auditors_see_no_bound_while_they_read(ward, sign_in):
     plan = planned(ward.release, leaks=1, target=0.15, planted=0.2)
     for number in range(sum(plan.looks[0].values())):
@@ -70,15 +57,6 @@ def test_auditors_see_no_bound_while_they_read(ward, sign_in):
     assert "no upper bound of the share of notes with a leak (95% confidence)" in manager
     # Not even managers see planted leaks: they may read, too.
     assert "Planted leaks found" not in auditor + manager
-
-
-def test_the_result_is_in_words(ward, sign_in):
-    plan = planned(ward.release, by="type", target=0.2)
-    while plan.state == "open":
-        read_one(plan, ward.rev)
-    html = check_page(sign_in(ward.rev).get(url("release_audit")))
-    assert "letter" in html and "For each label, at most" in html
-    assert re.search(r'rita</th><td class="num"[^>]*>\d+<', html)
 
 
 def test_a_note_is_read(ward, sign_in):

@@ -6,7 +6,7 @@ import pytest
 
 from annotations.domain.combining.voting import Member, Method
 from annotations.domain.spans import Span
-from models_runtime.backends import Backend, BackendError
+from models_runtime.backends import Backend
 from models_runtime.backends.ensemble import EnsembleBackend
 from models_runtime.backends.rules import RulesBackend
 from tests.backends.contract import PLAIN, BackendContract
@@ -82,9 +82,3 @@ def test_the_revision_changes_with_members_and_method() -> None:
     assert len(set(revisions)) == len(revisions) and max(map(len, revisions)) <= 120
     # Weights only count in a weighted vote.
     assert ensemble(one, two, **heavy).revision == ensemble(one, two).revision == revisions[0]
-
-
-def test_one_member_is_no_ensemble() -> None:
-    with pytest.raises(BackendError, match="at least 2") as caught:
-        ensemble(Finds("Madrid", "X"))
-    assert caught.value.permanent

@@ -27,7 +27,7 @@ from models_runtime.backends.stacked.child import check
 from models_runtime.backends.stacked.embeddings import words_of as from_file
 from models_runtime.backends.stacked.fasttext import _fnv
 from models_runtime.backends.stacked.model import WEIGHTS, load_model
-from models_runtime.backends.stacked.training import ALGORITHMS, learn
+from models_runtime.backends.stacked.training import learn
 from models_runtime.backends.stacked.word_files import open_words
 from tests.backends.contract import BackendContract
 from tests.backends.made import Killed, damaged, dies_at, made_notes, moved_notes
@@ -104,14 +104,6 @@ def test_layers_can_be_left_out(tmp_path, files, settings):
     assert (reprojection is not None and reprojection.shape == (40, 40)) == settings.get("reprojection", True)
     found = StackedBackend(str(tmp_path / "model.zip")).predict([made_notes(1)[0][0]])[0]
     assert found and all(0 <= span.confidence <= 1 for span in found)
-
-
-def test_the_defaults_are_those_of_tables_3_6_3_8_and_3_10():
-    for name, batch in (("sgd", 4), ("sgd-16", 16)):
-        hyper = ALGORITHMS[name]
-        assert (hyper.factor, hyper.batch, hyper.word_dropout, hyper.dropout) == (0.5, batch, 0.05, 0.5)
-        assert (hyper.epochs, hyper.clip, hyper.hidden, hyper.rate, hyper.least_rate) == (500, 5, 256, 0.1, 0.0001)
-        assert (hyper.patience, hyper.layers) == (3, 1)
 
 
 @pytest.mark.parametrize(

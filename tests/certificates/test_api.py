@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from annotations.jobs.runner import run as run_job
-from annotations.models import Event, Job, Label
+from annotations.models import Event, Job
 from tests.worlds.programs import Program
 from tests.worlds.queue import no_redis
 from tests.worlds.released import make_clinic
@@ -43,20 +43,6 @@ def expiry() -> str:
 
 def body_of(response) -> bytes:
     return b"".join(response.streaming_content) if response.streaming else response.content
-
-
-def test_the_kind_of_a_label_of_ones_own_is_said_once(ward):
-    Label.objects.filter(pk=ward.labels["CITY"].pk).update(code="TOWN")
-    api = ward.program
-    assert api.get(f"{RELEASES}/choices").json()["labels_without_kind"] == ["TOWN"]
-    assert "[CITY]" in api.get(f"{RELEASES}/preview?set=gold&policy=limited").json()["released"]
-    body = {"sets": ["gold"], "policy": "limited"}
-    for wrong, field in (({"NONE": "city"}, "kinds"), ({"TOWN": "boat"}, "kinds.TOWN")):
-        answer = api.post(RELEASES, body | {"kinds": wrong})
-        assert (answer.status_code, [one["field"] for one in answer.json()["errors"]]) == (422, [field])
-    assert api.post(RELEASES, body | {"kinds": {"TOWN": "city"}}).status_code == 202
-    assert api.get(f"{RELEASES}/policies/limited").json()["rules"]["TOWN"]["action"] == "keep"
-    assert api.get(f"{RELEASES}/choices").json()["labels_without_kind"] == []
 
 
 def test_from_the_annotations_to_the_certificate_and_the_files(ward, tmp_path):

@@ -84,16 +84,6 @@ def test_every_format_is_verified(certified, tmp_path, format, out):
     assert states["spans"] == ("not checked" if format == "text" else "passed")
 
 
-def test_extra_files_are_named_and_links_are_not_followed(certified, tmp_path):
-    folder = exported(certified, tmp_path / "out")
-    (folder / "more").mkdir()
-    (folder / "more" / ".keys").write_text("x")
-    (folder / "away").symlink_to(tmp_path)
-    result, passed = run(certified.file, "--release", folder)
-    [check] = [check for check in result["checks"] if check["check"] == "extra"]
-    assert not passed and check["names"] == ["away", "more/.keys"]
-
-
 def _signature_with_a_name(folder):
     file = folder / "release.json.sig"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"note": "Mario Rossi"}))

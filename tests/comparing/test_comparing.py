@@ -141,17 +141,6 @@ def test_the_page_marks_the_best_and_links_to_the_spans(read, viewer):
     assert viewer.get(url("compare_spans", read, "narrow", "wide", kind="nonsense")).status_code == 404
 
 
-def test_wrong_choices_show_errors(read, viewer):
-    page, start = (reverse(name, args=["ward"]) for name in ("runs_compare", "compare_start"))
-    assert "hoose 2 to 6 authors to compare, not 1" in check_page(viewer.get(url("runs_compare", read, "narrow")))
-    for wrong in ("x", "9" * 5000, "-1"):
-        answer = viewer.get(page, {"a": wrong, "gold": 1})
-        assert answer.context["form"]["a"].errors and check_page(answer)
-    check_page(viewer.post(start, {"a": "x", "gold": "1"}, follow=True))
-    assert not Job.objects.filter(kind="compare").exists()
-    assert viewer.get(url("compare_spans", read, "narrow")).status_code == 302
-
-
 def form_of(project, *names):
     return {"gold": 1, "a": [Author.objects.get(project=project, name=name).pk for name in names], "token": "t"}
 
@@ -166,23 +155,6 @@ def test_many_notes_are_a_job(read, viewer):
         work(Job.objects.get(kind="compare").pk)
         assert "Compared narrow, wide on 2 notes" in check_page(viewer.get(page))
         assert "2 notes" in check_page(viewer.get(here))
-
-
-def test_annotators_stay_unnamed_where_adjudication_is_anonymous(read, client):
-    read.anonymous_adjudication = True
-    read.save()
-    client.force_login(make.make_member(read, "reviewer", "rev"))
-    html = check_page(client.get(reverse("runs_compare", args=["ward"])))
-    assert "only managers can see" in html and ">ann" not in html
-    form = form_of(read, "narrow", "ann")
-    job = Job.objects.create(project=read, kind="compare", key="c", params={"authors": form["a"]})
-    for page in (
-        url("runs_compare", read, "narrow", "ann"),
-        url("compare_spans", read, "narrow", "ann", kind="missed"),
-        reverse("job", args=["ward", job.number]),
-    ):
-        assert client.get(page).status_code == 404
-    assert client.post(reverse("compare_start", args=["ward"]), form).status_code == 404
 
 
 def test_gold_that_came_from_a_run_is_marked(read, viewer):

@@ -2,8 +2,6 @@
 
 from django.template import Context, Template
 
-from annotations.core.templatetags.contents import LEAST
-
 SECTION = '<section aria-labelledby="{0}"><h2 class="x" id="{0}">{1}</h2></section>'
 
 
@@ -23,10 +21,3 @@ def test_it_lists_the_sections_by_their_names():
     assert '<li><a href="#one">Scores &amp; errors</a></li>' in html
     assert '<li><a href="#two">Agreement</a></li><li><a href="#three">Notes</a></li>' in html
     assert html.index("<nav") < html.index("<section") and html.count("<h2") == 3
-
-
-def test_a_short_page_has_no_list_and_a_heading_without_a_name_is_left_out():
-    html = shown(*[(f"id-{n}", f"Section {n}") for n in range(LEAST - 1)])
-    assert "<nav" not in html and html.startswith("<section")
-    html = shown(("one", "One"), ("two", "<span class='sr-only'>x</span>"), ("three", "Three"), ("four", "Four"))
-    assert "#two" not in html and html.count("<li>") == 3

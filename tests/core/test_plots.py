@@ -7,7 +7,7 @@ import pytest
 from annotations.core.templatetags import plots
 from annotations.core.templatetags.clusters import Cluster, clustered_bars
 from annotations.core.templatetags.coefficients import around, coefficient, percent, plain
-from annotations.core.templatetags.plots import Point, loss_curve, trend_plot
+from annotations.core.templatetags.plots import Point, trend_plot
 
 
 @pytest.mark.parametrize(
@@ -70,29 +70,6 @@ def test_axes_fit_the_data_and_say_where_they_start(values, whole, texts, cut):
     found = plots.axis(values, whole=whole)
     assert found.texts == texts.split()
     assert (cut in found.cut) if cut else found.cut == ""
-
-
-def test_a_trend_is_as_wide_as_its_points_need():
-    def width(svg):
-        return int(re.search(r'width="(\d+)"', svg)[1])
-
-    few = trend_plot([Point(str(n), 0.8 + n / 100) for n in range(3)], "F1", "Round", "F1")
-    many = trend_plot([Point(str(n), 0.8 + n / 1000) for n in range(200)], "F1", "Round", "F1")
-    assert width(few) < 330 and width(many) < 730
-    assert few.count("plot-value") == 3 and many.count("plot-value") < 20
-    assert ">199</text>" in many, "the last point has its name"
-    assert "The axis starts at 0.72, not at 0." in few
-    assert trend_plot([Point("1", None)], "F1", "Round", "F1").count("undefined") == 2
-
-
-def test_a_curve_has_round_steps_and_the_width_of_its_box():
-    assert loss_curve([1.0], "Loss", "Epoch", "Loss") == ""
-    svg = loss_curve([4 / n for n in range(1, 201)], "Loss", "Epoch", "Loss")
-    steps = re.findall(r'text-anchor="middle">([^<]*)<', svg)
-    assert steps == ["1", "50", "100", "150", "200", "Epoch"]
-    assert 'width="100%"' in svg and "is-short" not in svg
-    assert "is-short" in loss_curve([4, 2, 1], "Loss", "Epoch", "Loss")
-    assert "not at 0" in loss_curve([0.9, 0.92, 0.91], "F1", "Epoch", "F1")
 
 
 def test_clustered_bars():

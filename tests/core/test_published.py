@@ -19,8 +19,3 @@ def test_a_page_shows_all_of_its_tables(page):
             assert all(f'<td class="num">{cell}</td>' in html for cell in line.cells)
         assert all(note in html for note in (*table.footnotes, *table.notes))
         assert all(f'<th scope="col" class="num">{column.name}</th>' in html for column in table.columns)
-
-
-def test_an_unknown_page_is_an_error():
-    with pytest.raises(KeyError):
-        Template('{% load published %}{% published "nowhere" %}').render(Context())

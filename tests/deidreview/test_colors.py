@@ -83,7 +83,3 @@ def test_spans_and_chips_are_readable_in_every_hue(theme, hue):
     # A color outside sRGB would be clipped, and its category would look different from the rest.
     for name in ("span-tint", "span-tint-strong", "span-line", "chip-bg", "chip-text"):
         assert all(-0.002 <= part <= 1.002 for part in linear(color(name, theme, hue))), name
-
-
-def test_hues_are_evenly_spaced():
-    assert len(HUES) == 12 and {(b - a) % 360 for a, b in zip(HUES, HUES[1:] + HUES[:1], strict=True)} == {30}

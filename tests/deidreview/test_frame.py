@@ -166,27 +166,6 @@ def test_the_jobs_in_the_header(client, settings, tmp_path):
     assert said() == [] and "/jobs/" not in client.get(url).content.decode()
 
 
-def test_a_signed_out_page_leads_to_the_sign_in(client):
-    def links(url):
-        return 'href="/accounts/login/"' in client.get(url).content.decode().partition("</header>")[0]
-
-    assert links(reverse("account_signup")) and not links("/accounts/login/")
-
-
-def test_the_list_of_runs_to_review(client):
-    project = make_project("covid")
-    client.force_login(make_member(project, "reviewer"))
-    url = reverse("reviews", args=["covid"])
-    assert "No suggestions left to review" in client.get(url).content.decode()
-    runs = [make_author(project, kind="run", name="rules-1")]
-    assert client.get(url).url == reverse("review_next", args=["covid", runs[0].pk])
-    runs.append(make_author(project, kind="run", name="rules-2"))
-    make_set(make_note(project), runs[1], [(0, 11, "PATIENT")], submitted=True)
-    page = client.get(url).content.decode()
-    assert page.index("rules-2") < page.index("rules-1")
-    assert all(reverse("review_next", args=["covid", run.pk]) in page for run in runs)
-
-
 def test_outside_a_project_there_are_none(client, person):
     client.force_login(person)
     page = client.get("/accounts/2fa/").content.decode()

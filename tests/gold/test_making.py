@@ -1,7 +1,6 @@
 """Gold: made by a reviewer, provenance, frozen versions, export, erasure."""
 
 import json
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -10,14 +9,12 @@ from django.db import connection
 from annotations.core.errors import ServiceError
 from annotations.core.events import PATIENT_ERASED
 from annotations.core.progress import silent
-from annotations.core.stored_files import open_stored
 from annotations.gold.events import GOLD_MADE, GOLD_WITHDRAWN
 from annotations.gold.services import making as gold
 from annotations.gold.services import sets as services_sets
-from annotations.models import AnnotationSet, Document, Event, GoldVersion, Import, Label, Role, Span, StoredFile
+from annotations.models import AnnotationSet, Document, Event, GoldVersion, Label, Role, Span
 from annotations.ops.services.erasing import erase_patient, erasure_preview
 from annotations.projects.services.labels import merge_labels
-from annotations.transfer.events import NOTES_EXPORTED
 from annotations.transfer.services import exporting
 from tests.factories import make_author, make_member, make_note, make_project, make_set
 from tests.worlds.checks import bytes_elsewhere
@@ -110,17 +107,6 @@ def test_a_frozen_version_does_not_change_with_later_edits(project, reviewer):
     assert version.span_count == 2
 
 
-def test_the_hash_does_not_depend_on_the_order_of_creation():
-    hashes = set()
-    for names in (("a", "b"), ("b", "a")):
-        other = make_project()
-        author = make_author(other, kind="gold", name="gold")
-        for name in names:
-            make_set(make_note(other, f"text of {name}", name=name), author, [(0, 4, "DATE")], submitted=True)
-        hashes.add(gold.freeze(project=other, actor=None)[0].content_hash)
-    assert len(hashes) == 1
-
-
 # ── Export ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -175,17 +161,6 @@ def test_a_failed_export_leaves_no_incomplete_file(project, tmp_path, monkeypatc
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_zip_of_an_export_job_is_a_stored_file(project, reviewer):
-    annotation_set(project)
-    result = exporting.run_export(
-        project_id=project.pk, set_spec="annotator:anna", format="brat", actor_id=reviewer.pk, progress=silent
-    )
-    stored = StoredFile.objects.get(pk=result["file_id"])
-    with open_stored(stored) as content, zipfile.ZipFile(content) as archive:
-        assert {"annotation.conf", "visual.conf", "export.json"} < set(archive.namelist())
-    assert Event.objects.get(verb=NOTES_EXPORTED).actor == reviewer
-
-
 # ── Erasure ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -204,17 +179,6 @@ def test_erasing_a_patient_leaves_no_text_annotations_or_gold(project, reviewer)
     assert (version.erased_count, version.notes.count()) == (1, 0)
     event = Event.objects.get(verb=PATIENT_ERASED)
     assert "P-1" not in str(event.data)
-
-
-def test_nothing_is_erased_of_an_unknown_patient_or_while_an_import_could_restore_the_notes(project):
-    note = make_note(project, patient_id="P-1")
-    for patient in ("P-9", ""):
-        with pytest.raises(ServiceError, match="Nothing was erased"):
-            erase_patient(project=project, patient_id=patient, actor=None)
-    Import.objects.create(project=project, format="text", state=Import.State.RUNNING)
-    with pytest.raises(ServiceError, match="An import is running"):
-        erase_patient(project=project, patient_id="P-1", actor=None)
-    assert list(Document.objects.all()) == [note]
 
 
 @pytest.mark.django_db(transaction=True)

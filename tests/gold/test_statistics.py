@@ -140,15 +140,3 @@ def test_the_command_prints_the_same(world, version):
     said = printed("corpus_statistics", "covid", "--gold", "1")
     assert "train: 2 notes, 28 tokens, 4 spans; 14.00 tokens per note" in said
     assert "NAME: PATIENT: train 2 (1.00, 2.00)" in said
-
-
-def test_the_command_counts_the_tokens_of_spacy(world, version):
-    """Catelli 2021, table 3.3, counts them: the date is one token there, and five by the default rule."""
-    pytest.importorskip("spacy")
-    total = answered("corpus_statistics", "covid", "--tokenizer", "spacy")["splits"]["total"]
-    assert (total["tokens"], total["tokens_per_note"]) == (30, 10.0)
-    assert total["tokens_per_span"] == (2 + 1 + 1 + 2 + 1) / 5
-    assert total["tags"] == {"O": 23, "B": 5, "I": 2}
-    assert answered("corpus_statistics", "covid")["splits"]["total"]["tokens"] == 42, "stored apart"
-    said = printed("corpus_statistics", "covid", "--tokenizer", "spacy")
-    assert "Gold version 1 (tokens: spacy):" in said and "BIO tags per note: O 7.67, B 1.67, I 0.67" in said

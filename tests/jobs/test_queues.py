@@ -68,14 +68,6 @@ def test_models_and_ensembles_go_to_the_queue_that_their_kinds_need(project, no_
     assert Job.objects.latest("pk").queue == "llm"
 
 
-def test_the_run_s_page_says_which_worker_is_missing(show, redis_server):
-    idle(redis_server.client(), "other")
-    html = show()
-    assert "No gpu worker is running" in html and "manage.py work --queue gpu" in html
-    idle(redis_server.client(), "right", queue="gpu")
-    assert "No gpu worker" not in show()
-
-
 def test_the_run_s_page_gives_the_number_of_workers_and_shows_an_unfinished_pause(run, show, no_redis):
     take(run.job_id)
     live, late = Now() + timedelta(minutes=1), Now() - timedelta(minutes=1)

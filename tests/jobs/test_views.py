@@ -69,13 +69,6 @@ def change(job, **values):
 
 
 # ── Content ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_the_fragment_is_what_the_page_includes(manager, job, monkeypatch):
-    monkeypatch.setattr(status, "LATEST", status.SOONEST)
-    page, fragment = manager.get(url_of(job)), manager.get(url_of(job), headers={"HX-Request": "true"})
-    part = check_page(fragment, fragment=True)
-    assert 'hx-trigger="every 25ms"' in part and "<html" not in part and "HX-Request" in fragment["Vary"]
-    assert 'hx-trigger="every 25ms"' in check_page(page)
-    assert '"X-Background"' in page.text, "the automatic sign-out must happen although the page refreshes itself"
 
 
 def test_the_page_refreshes_after_an_eighth_of_the_jobs_age_and_until_its_end(manager, job, monkeypatch):
@@ -223,22 +216,6 @@ def done(job):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_import_from_the_click_to_its_report(world, manager, staged):
-    first, second = start(manager, staged), start(manager, staged)
-    job = Job.objects.get(kind="import")
-    assert first.url == second.url == url_of(job)
-    assert manager.get(reverse("job_of_import", args=["covid", staged.pk])).url == url_of(job)
-    staged.refresh_from_db()
-    assert staged.state == Import.State.RUNNING
-    done(job)
-    assert (job.state, job.result["notes"], job.done, job.total) == (Job.State.DONE, 2, 2, 2)
-    assert Document.objects.filter(project=world.project).count() == 3
-    html = check_page(manager.get(url_of(job)))
-    assert "Notes imported" in html and reverse("import_preview", args=["covid", staged.pk]) in html
-    assert "Mario" not in html
-
-
-@pytest.mark.django_db(transaction=True)
 def test_a_canceled_import_keeps_nothing(world, manager, staged):
     start(manager, staged)
     job = Job.objects.get(kind="import")
@@ -286,18 +263,3 @@ def test_an_export_from_the_click_to_the_file(world):
     Job.objects.all().delete()
     del chosen["token"]
     assert len({reviewer.post(EXPORT, chosen).url for _ in range(2)}) == Job.objects.count() == 1, "until it ends"
-
-
-@pytest.mark.django_db(transaction=True)
-def test_gold_from_the_click_to_the_gold(world):
-    reviewer = client_of(world.reviewer)
-    foreign = make.make_author(world.other, world.stranger).pk
-    for author in ("", "x", "0", str(9**18), foreign):
-        assert reviewer.post(GOLD, {"author": author}).url == reverse("gold", args=["covid"])
-    assert not Job.objects.exists()
-    response = reviewer.post(GOLD, {"author": world.author.pk})
-    job = Job.objects.get(kind="gold")
-    assert response.url == url_of(job)
-    done(job)
-    assert (job.state, job.result["made"], job.result["kept"]) == (Job.State.DONE, 1, 0)
-    check_page(reviewer.get(url_of(job)))

@@ -278,18 +278,3 @@ def test_the_command_and_a_sample(project, server):
     assert ": 1 notes, 4 entities" in words and "Counted in the rewritten text" in words
     with pytest.raises(CommandError, match="Confirm that"):
         printed(*known, "--judge=cloud/large")
-
-
-def test_an_annotator_stays_unnamed_where_adjudication_is_anonymous(client, project, server):
-    ann = make.make_author(project, make.make_member(project, user="ann"))
-    for note in project.documents.all():
-        make.make_set(note, ann, [ROSSI], submitted=True)
-    ask(client, "ward good", author=str(ann.pk))
-    judging = Judging.objects.get()
-    project.anonymous_adjudication = True
-    project.save()
-    client.force_login(make.make_member(project, "reviewer", "rev"))
-    for name in ("judging", "judging_entities"):
-        assert client.get(reverse(name, args=["covid", judging.pk])).status_code == 404
-    assert client.get(reverse("job", args=["covid", judging.job.number])).status_code == 404
-    assert "No verdicts yet" in check_page(client.get(reverse("judgings", args=["covid"])))

@@ -151,15 +151,6 @@ def test_one_patient_and_the_whole_master_can_be_deleted(patients, mia):
     assert stored() == []
 
 
-def test_objects_of_another_project_are_not_found(patients, mia):
-    store_people(project=patients.other, people={"P-9": Person(given=("Ida",))}, problems=0, actor=None)
-    theirs = KnownUpload.objects.create(project=patients.other, format="csv", sealed=b"")
-    assert mia.get(reverse("known_person", args=["covid", KnownPerson.objects.get().pk])).status_code == 404
-    assert mia.get(reverse("known_upload", args=["covid", theirs.pk])).status_code == 404
-    assert "P-9" not in mia.get(PAGE + "patients/").content.decode()
-    assert identifiers_of(patients.project, ["P-9"]) == {}
-
-
 def test_erasing_a_patient_deletes_the_row_and_waiting_uploads(patients, mia):
     imported(mia)
     upload(mia)

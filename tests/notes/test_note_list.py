@@ -119,15 +119,6 @@ def test_the_list_takes_few_queries_and_never_loads_a_text(world, sign_in):
     assert not any("annotations_span" in sql for sql in after)
 
 
-def test_empty_projects_say_what_to_do(world, sign_in):
-    for note in world.notes:
-        note.delete()
-    assert reverse("import", args=["covid"]) in check_page(sign_in(world.mia).get(listing()))
-    for who in (world.vic, world.ann):
-        check_page(sign_in(who).get(listing()))
-    check_page(sign_in(world.rev).get(listing("?state=no-gold")))
-
-
 @pytest.mark.parametrize("show", list(Show))
 @pytest.mark.parametrize("who", ["rev", "ann"])
 def test_every_filter_walks_an_index(world, who, show):

@@ -81,19 +81,6 @@ def test_the_outcome_of_each_span(decided, sign_in):
     assert f'id="outcome" href="{page(decided)}">' in annotation_set
 
 
-def test_many_spans_come_in_pages(decided, sign_in, monkeypatch):
-    monkeypatch.setattr("annotations.adjudicate.views.outcome.ROWS", 2)
-    finish(decided)
-    client = sign_in(decided.ann)
-    pages = [client.get(page(decided), {"page": number} if number else {}) for number in ("", "2", "3", "x")]
-    assert [[line["text"] for line in one.context["lines"]] for one in pages] == [
-        ["Mario Rossi", "54"], ["12/03/2021", "Torino"], ["Bianchi"], ["Mario Rossi", "54"],
-    ]  # fmt: skip
-    assert [count for _, _, count in pages[1].context["counts"]] == [2, 1, 1, 1], "of all spans"
-    html = check_page(pages[1])
-    assert 'href="?page=1"' in html and 'href="?page=3"' in html
-
-
 def test_fates_by_hand():
     own = [DomainSpan(0, 5, "P"), DomainSpan(6, 11, "P"), DomainSpan(20, 26, "C"), DomainSpan(30, 32, "A")]
     now = [DomainSpan(0, 11, "P"), DomainSpan(20, 26, "H"), DomainSpan(40, 42, "D")]

@@ -63,14 +63,6 @@ def test_offsets_are_code_points_of_the_original_text(world, sign_in):
     assert note.length == len(text)
 
 
-def test_an_annotator_finds_only_their_own_notes(world, sign_in):
-    make.make_note(world.project, "Rossi again", "not-mine")
-    make.make_note(world.other, "Rossi elsewhere", "elsewhere")
-    assert set(notes(look(sign_in(world.ann)))) == {"caso-001", "caso-002"}
-    assert set(notes(look(sign_in(world.rev)))) == {"caso-001", "caso-002", "not-mine"}
-    assert notes(look(sign_in(world.vic))).keys() == notes(look(sign_in(world.mia))).keys()
-
-
 def test_options(world, sign_in):
     ann = sign_in(world.ann)
     assert len(notes(look(ann, "ross"))) == 2

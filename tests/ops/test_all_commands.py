@@ -10,9 +10,8 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command, get_commands, load_command_class
 
-from annotations.gold.events import GOLD_FROZEN
 from annotations.jobs.runner import run as work
-from annotations.models import Document, Event, Job, Membership, Project, Review, Role, Span, User
+from annotations.models import Document, Job, Membership, Project, Review, Role, Span, User
 from annotations.review.selectors.reviewing import next_to_review
 from models_runtime.models import Run
 from models_runtime.ops.services import preparing
@@ -20,27 +19,10 @@ from tests.factories import make_member, make_note, make_project, make_user
 from tests.worlds.commands import answered
 
 pytestmark = pytest.mark.django_db
-MEDDOCAN = Path(__file__).resolve().parents[3] / "shared" / "data" / "meddocan" / "dev"
 
 OURS = {name: app for name, app in get_commands().items() if app.split(".")[0] in settings.OWN_PACKAGES}
 # These run until somebody stops them, or (a backup) until the test's transaction ends.
 LASTING = {"backup", "mcp", "relay", "run", "work"}
-
-
-def write_corpus(folder):
-    """Write two notes in brat's format, with characters that break careless parsers."""
-    folder.mkdir()
-    texts = {
-        "uno": ("\ufeffPaziente: José Núñez 👩‍⚕️\r\nEdad: 54 años\r\n", [("NOMBRE_SUJETO_ASISTENCIA", 11, 21)]),
-        "due": (
-            "\nDr.\tPérez\u00a0Gil\u2028 (Málaga)\n",
-            [("NOMBRE_PERSONAL_SANITARIO", 5, 14), ("TERRITORIO", 17, 23)],
-        ),
-    }
-    for name, (text, spans) in texts.items():
-        (folder / f"{name}.txt").write_bytes(text.encode())
-        lines = [f"T{n}\t{label} {s} {e}\t{text[s:e]}\n" for n, (label, s, e) in enumerate(spans, 1)]
-        (folder / f"{name}.ann").write_bytes("".join(lines).encode())
 
 
 def annotations(folder):
@@ -52,49 +34,6 @@ def annotations(folder):
                 label, start, end = location.split(" ")
                 found.add((file.stem, label, int(start), int(end), quote))
     return found
-
-
-def texts(folder):
-    return {file.name: file.read_bytes() for file in folder.rglob("*.txt")}
-
-
-@pytest.mark.parametrize(
-    ("corpus", "notes", "spans"),
-    [
-        (None, 2, 3),
-        pytest.param(MEDDOCAN, 250, 5801, marks=pytest.mark.skipif(not MEDDOCAN.is_dir(), reason="no MEDDOCAN here")),
-    ],
-)
-def test_an_export_equals_the_import(tmp_path, corpus, notes, spans):
-    """Import as gold, freeze, export as brat and CoNLL, import the CoNLL again, and export that as brat."""
-    if corpus is None:
-        write_corpus(corpus := tmp_path / "in")
-    assert answered("create_project", "es", "--labels", "meddocan", "--language", "es")["project"] == "es"
-    report = answered("import_documents", "es", str(corpus), "--format", "brat", "--as", "gold")
-    assert (report["refused"], report["notes"], report["spans"]) == ([], notes, spans)
-    assert answered("freeze_gold", "es")["version"] == 1
-    answered("export_documents", "es", str(tmp_path / "brat"), "--format", "brat", "--set", "gold:1")
-    made = answered("export_documents", "es", str(tmp_path / "conll"), "--format", "conll", "--set", "gold")
-    assert made["losses"] == []
-    answered("create_project", "es-2", "--labels", "meddocan")
-    answered("import_documents", "es-2", str(tmp_path / "conll"), "--format", "conll", "--as", "gold")
-    answered("export_documents", "es-2", str(tmp_path / "again"), "--format", "brat", "--set", "gold")
-    for out in ("brat", "again"):
-        assert annotations(tmp_path / out) == annotations(corpus) and texts(tmp_path / out) == texts(corpus)
-
-
-def test_two_annotators_a_reviewer_and_gold(tmp_path):
-    write_corpus(tmp_path / "in")
-    answered("create_project", "Ward 3", "--labels", "meddocan")
-    created = answered("add_member", "ward-3", "anna", "--role", "annotator", "--create")
-    assert created["created"] and created["password_link"].startswith("/accounts/")
-    answered("add_member", "ward-3", "rita", "--role", "reviewer", "--create")
-    answered("import_documents", "ward-3", str(tmp_path / "in"), "--format", "brat", "--as", "annotator:anna")
-    assert answered("make_gold", "ward-3", "--set", "annotator:anna") == "by"
-    assert answered("make_gold", "ward-3", "--set", "annotator:anna", "--by", "rita")["made"] == 2
-    frozen = answered("freeze_gold", "ward-3", "--by", "rita", "--reason", "pilot")
-    assert (frozen["version"], frozen["notes"], frozen["spans"], frozen["new"]) == (1, 2, 3, True)
-    assert Event.objects.get(verb=GOLD_FROZEN).actor.username == "rita"
 
 
 def test_members_and_their_links():
@@ -117,20 +56,6 @@ def test_members_and_their_links():
     assert not Membership.objects.get(user__username="nina").active
     assert answered("erase_patient", "p", "P-1") == "confirm"
     assert answered("erase_patient", "p", "P-1", "--yes")["erased"] and not Document.objects.exists()
-
-
-def test_imports_of_files(tmp_path):
-    make_project("p")
-    assert answered("import_documents", "p", "/nowhere/at/all", "--format", "text") == "path"
-    (tmp_path / "a.txt").write_bytes(b"\xff\xfe")
-    out = io.StringIO()
-    with pytest.raises(CommandError):
-        call_command("import_documents", "p", str(tmp_path), "--format", "text", "--json", stdout=out)
-    assert json.loads(out.getvalue())["refused"][0]["code"] == "utf8"
-    for name in ("a", "b"):
-        (tmp_path / f"{name}.txt").write_text(name)
-    assert answered("import_documents", "p", str(tmp_path / "a.txt"), "--format", "text")["notes"] == 1
-    assert Document.objects.get().name == "a"
 
 
 def test_the_demo_loads_once_and_has_a_run_that_waits_for_review(settings, no_redis):

@@ -13,7 +13,6 @@ from annotations.core.suggested_strings import add_strings, tally_of
 from annotations.models import BulkAct, Document, Event, GoldVersion, Import, Span, SuggestedString
 from annotations.ops.events import METADATA_SET, PATIENTS_SET
 from annotations.ops.services.erasing import erase_patient
-from annotations.ops.services.patients import set_patient_ids
 from tests import factories as make
 from tests.worlds.checks import check_page
 
@@ -120,17 +119,6 @@ def test_files_that_are_refused(world, mia, content, words):
     assert response.status_code == 422 and words in check_page(response)
     assert ids_in(world.project) == {"caso-001": ID, "caso-002": ""}
     assert mia.post(PAGE, {"do": "ids"}).status_code == 422
-
-
-def test_many_notes_in_few_queries(world, django_assert_max_num_queries):
-    for n in range(60):
-        make.make_note(world.project, f"text {n}", f"n{n}")
-    make.make_note(world.other, name="n1")
-    mapping = {f"n{n}": f"P{n}" for n in range(60)}
-    with django_assert_max_num_queries(8):
-        done = set_patient_ids(project=world.project, mapping=mapping, actor=world.mia)
-    assert done == {"changed": 60, "same": 0, "without_id": 0, "unknown": []}
-    assert ids_in(world.other) == {"n1": ""}
 
 
 def test_erasing_takes_the_same_number_of_queries_however_much_there_is(world):

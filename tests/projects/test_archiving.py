@@ -104,35 +104,6 @@ def test_unfinished_jobs_and_imports_are_named_and_have_to_end_first(world, mia)
 # ── What people see ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_everybody_still_reads(archived, sign_in):
-    make.make_set(archived.note, archived.ann, [(0, 11, "PATIENT")], submitted=True)
-    clients = {name: sign_in(getattr(archived, name)) for name in ("ann", "vic", "rev", "mia")}
-    for client in clients.values():
-        for page in ("/projects/covid/", NOTES, "/projects/covid/guidelines/"):
-            assert BANNER in check_page(client.get(page)), page
-    html = check_page(clients.pop("ann").get(NOTES))
-    assert archived.note.name in html and "/annotate/" not in html
-    for client in clients.values():
-        html = check_page(client.get(url("note", archived.note.pk)))
-        assert archived.note.text[:5] in html
-        assert not any(action in html for action in ("New comment", "Make gold", "Delete note"))
-    assert clients["rev"].get(url("export")).status_code == clients["mia"].get(url("audit")).status_code == 200
-
-
-def test_pages_for_changes_are_refused_with_a_sentence(archived, sign_in):
-    for person, names in (
-        (archived.ann, ["annotate", "next_note", "keys"]),
-        (archived.rev, ["adjudications", "adjudicate", "reviews"]),
-        (archived.mia, ["people", "labels", "import", "patients", "note_delete", "guidelines_edit"]),
-    ):
-        for name in names:
-            of_note = [archived.note.pk] if name in ("annotate", "adjudicate", "note_delete") else []
-            answer = sign_in(person).get(url(name, *of_note))
-            assert answer.status_code == 403 and SENTENCE in check_page(answer), name
-    answer = sign_in(archived.vic).get(url("people"))
-    assert answer.status_code == 403 and SENTENCE not in answer.text, "who lacks the right anyway is told that"
-
-
 def test_scripts_and_htmx_get_the_sentence_and_keep_the_work(archived, mia, sign_in):
     client, change = sign_in(archived.ann), change_of(archived) | {"person": archived.ann.pk}
     answer = client.post(url("changes", archived.note.pk), change, content_type="application/json")

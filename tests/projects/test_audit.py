@@ -1,8 +1,6 @@
 from unittest.mock import patch
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotations.annotate.events import SPAN_CHANGED
@@ -130,21 +128,6 @@ def test_erased_notes_keep_their_number(busy, mia):
     busy.note.delete()
     html = check_page(mia.get(AUDIT))
     assert f"note {pk}, erased" in html and reverse("note", args=["covid", pk]) not in html
-
-
-def test_the_number_of_queries_does_not_grow(busy, mia):
-    mia.get(AUDIT)
-
-    def count() -> int:
-        with CaptureQueriesContext(connection) as found:
-            mia.get(AUDIT)
-        return len(found)
-
-    before = count()
-    for n in range(40):
-        person, note = make.make_member(busy.project), make.make_note(busy.project)
-        NOTE_READ.record(actor=person, project_id=busy.project.pk, document_id=note.pk, data={"set": n})
-    assert count() <= before + 1 <= 15
 
 
 def test_details_as_text():

@@ -6,10 +6,10 @@ import pytest
 from django.urls import reverse
 
 from annotations.core.errors import ServiceError
-from annotations.models import Category, Event, Job, Label
+from annotations.models import Category, Event, Job
 from annotations.projects.events import CATEGORY_ADDED, CATEGORY_CHANGED, CATEGORY_DELETED, CATEGORY_MOVED
 from annotations.projects.services import categories
-from annotations.projects.services.labels import add_label, merge_labels
+from annotations.projects.services.labels import add_label
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.managing import HUGE
@@ -170,12 +170,3 @@ def test_a_category_with_labels_names_them(mia, place):
     response = mia.post(page_of(place, "delete"))
     assert response.status_code == 409 and "has labels, so it can" in check_page(response)
     assert Category.objects.filter(pk=place.pk).exists()
-
-
-def test_merged_labels_go_with_their_target(world, mia, empty):
-    label_set, target = world.project.label_set, make.label_of(world.project, "CITY")
-    source = add_label(label_set=label_set, category=empty, name="ROBOT", actor=None)
-    merge_labels(source=source, target=target, actor=None)
-    assert mia.post(page_of(empty, "delete")).url == LABELS
-    assert Label.objects.get(pk=source.pk).category == target.category
-    assert "merged into CITY" in check_page(mia.get(LABELS))

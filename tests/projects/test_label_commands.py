@@ -122,26 +122,6 @@ def test_a_label_is_moved(project):
     assert Event.objects.get().verb == "label.moved"
 
 
-def test_only_managers_change_labels_and_assign_notes(project, table):
-    file = table(("code", "name"), ("CITY", "Town"))
-    assert len(run("labels", "--by", "rev")["labels"]) == 6
-    make.make_member(project, "annotator", "ann")
-    make.make_note(project, name="one")
-    make.make_user("out")
-    assert refused("labels", "--by", "out")[0] == "access"
-    steps = [
-        ("rename_label", "CITY", "--name", "Town"), ("merge_labels", "CITY", "HOSPITAL"), ("assign", "ann", "one"),
-    ]  # fmt: skip
-    others = [("labels", "--from", file), ("labels", "--delete", "CITY"), ("categories", "--delete", "C0")]
-    others += [("labels", "--move", "CITY", "--position", "1")]
-    for words in [*steps, *others]:
-        assert refused(*words, "--by", "rev")[0] == "access"
-    assert not Event.objects.exists() and Label.objects.get(code="CITY").name == "CITY"
-    for words in steps:
-        run(*words, "--by", "mia")
-    assert {event.actor.username for event in Event.objects.all()} == {"mia"}
-
-
 # ── Categories ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from annotations.core.labels import labels_of
 from annotations.models import Event, Label, Span
-from annotations.projects.events import LABEL_ADDED, LABEL_CHANGED, LABEL_MERGED, LABEL_MOVED
+from annotations.projects.events import LABEL_CHANGED, LABEL_MERGED, LABEL_MOVED
 from annotations.projects.services.labels import merge_labels
 from tests import factories as make
 from tests.factories import label_of
@@ -112,13 +112,6 @@ def test_attributes_are_changed_and_markup_stays_text(mia, city, send):
     assert "Family\nStatus: current | past</textarea>" in check_page(mia.get(edit_of(city)))
 
 
-def test_a_key_from_before_it_was_reserved_stays_until_it_is_changed(city, send):
-    Label.objects.filter(pk=city.pk).update(hotkey="v")
-    assert send(hotkey="v").status_code == 302
-    city.refresh_from_db()
-    assert (city.name, city.hotkey) == ("TOWN", "v")
-
-
 def test_errors_keep_what_was_typed(world, city, send):
     for over, words in (
         ({"hotkey": "D"}, "The key “d” belongs to the label DATE."),
@@ -156,14 +149,6 @@ def test_a_change_by_somebody_else_is_not_lost(mia, city, send):
 
 def added(city, **over):
     return {"name": "Cantón", "category": city.category_id, "hotkey": "q", "description": "A canton."} | over
-
-
-def test_a_label_is_added(world, mia, city):
-    for _ in range(2):  # a double click does no harm
-        assert mia.post(PAGE, added(city)).url == PAGE
-    label = label_of(world.project, "Cantón")
-    assert (label.code, label.hotkey, label.placeholder) == ("Canton", "q", "[Cantón]")
-    assert Event.objects.filter(verb=LABEL_ADDED).count() == 1
 
 
 def test_labels_that_cannot_be_added(world, mia, city):

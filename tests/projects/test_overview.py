@@ -187,16 +187,6 @@ def test_stored_agreement_with_its_interval_and_time(world, mia):
     assert "submitted since then" in section(show(mia), "Agreement")
 
 
-def test_people_with_their_last_activity(world, mia):
-    with time_machine.travel(datetime(2026, 3, 4, 12, tzinfo=UTC), tick=False):
-        NOTE_READ.record(actor=world.ann, project_id=world.project.pk)
-    submit(world, world.ann)
-    html = section(show(mia), "People")
-    assert "4 Mar 2026" in html and "none yet" in html
-    assert "ann: 2 of 2 notes submitted" in html and "ben: 0 of 2 notes submitted" in html
-    assert plain(html).index("ann") < plain(html).index("ben")
-
-
 def open_steps(client):
     """The titles of the steps that are not done, in order."""
     text = plain(section(show(client), "Next steps"))
@@ -272,15 +262,6 @@ def test_notes_that_wait_for_the_second_reviewer(world, rev, run):
     assert "2 notes left 1 note waits for you as second reviewer" in plain(section(show(rev), "To review"))
     handover.people.add(world.rev)
     assert "1 note left" in plain(section(show(rev), "To review"))
-
-
-def test_other_work_of_reviewers_but_not_of_managers(world, rev):
-    submit(world, world.ann, world.ben)
-    make.make_note(world.project, annotators=[world.rev])
-    html = show(rev)
-    assert rows(html, NEEDS) == {"2 notes wait for adjudication.": url("adjudications")}
-    assert "0 done, 1 to do" in section(html, "Your notes")
-    assert "Next steps" not in html and section(html, "People") == "" and "ann: 2 of 2 notes submitted" in html
 
 
 # ── An annotator ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -405,15 +386,6 @@ def test_stored_scores_on_few_notes_and_on_copied_gold_are_marked(world, vic, ve
     compute(world, run, version=2)
     card = section(show(vic), "Scores")
     assert ">too optimistic<" in card and f"1 of the 1 gold spans were copied from {run.name}" in card
-
-
-def test_nothing_waits_for_a_viewer(world, vic):
-    submit(world, world.ann, world.ben)
-    models.Job.objects.create(project=world.project, kind="agreement", key="x", state=models.Job.State.FAILED)
-    html = show(vic)
-    assert [section(html, part) for part in (NEEDS, "Next steps", "To review", "People", "Your notes")] == [""] * 5
-    for part, words in (("Agreement", "not computed"), ("Gold", "No version"), ("Scores", "need a frozen version")):
-        assert words in section(html, part)
 
 
 # ── Cost ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -37,13 +37,6 @@ def test_the_list_shows_each_person_their_own_projects_and_work(world, mia, sign
     assert ADD in check_page(sign_in(make.make_user("root", is_staff=True)).get("/"))
 
 
-def test_the_list_is_one_query_for_any_number_of_projects(world, django_assert_num_queries):
-    for _ in range(5):
-        make.make_member(make.make_project(), "annotator", world.ann)
-    with django_assert_num_queries(1):
-        assert len(selector.my_projects(world.ann)) == 6
-
-
 # ── A new one ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 
 import pytest
 from django.core.management import CommandError
@@ -14,13 +13,12 @@ from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import Loaded
 from annotations.domain.hashing import gold_hash, text_sha256
 from annotations.domain.redaction.shipped import SHIPPED
-from annotations.domain.surrogates.places import areas_in
 from annotations.gold.services.making import freeze
 from annotations.release.services.policies import policies_of
 from annotations.release.services.previewing import preview
 from annotations.release.services.sources import source_of, specs_of, union_of
 from tests import factories as make
-from tests.release.conftest import NOTES, add_note, marked, new_project, release_command, texts_in
+from tests.release.conftest import NOTES, add_note, marked, release_command, texts_in
 
 
 def test_the_command_masks_and_reports(ward, release, tmp_path):
@@ -58,16 +56,6 @@ def test_no_labeled_string_survives(ward, release, tmp_path, slug):
                     assert f" {' '.join(words(plain[start:end]))} " not in f" {left} ", (slug, name, label)
     assert dict(models.Document.objects.values_list("name", "sha256")) == before
     assert all(text_sha256(note.text) == note.sha256 for note in models.Document.objects.all())
-
-
-def test_surrogates_of_a_note_agree(ward, release, tmp_path):
-    text = "Mr «Robert|PATIENT» came. «Robert|PATIENT» in «Palo Alto, CA 94301|STREET» with «Nguyễn Văn Ánh|PATIENT»."
-    add_note(ward.project, "en-9", text, language="en", patient_id="P-9")
-    release("out", "--decide", "replace", policy="surrogate")
-    new = texts_in(tmp_path / "out")["en-9"]
-    one, other, place, friend = re.fullmatch(r"Mr (.+) came\. (.+) in (.+) with (.+)\.", new).groups()
-    assert one == other and not {"nguyen", "van", "anh"} & set(words(friend))
-    assert f"us:{place.split()[-2]}" in areas_in(place.split()[-1], "us")
 
 
 @pytest.mark.parametrize("format", sorted(set(FORMATS) - {"text", "csv"}))
@@ -127,40 +115,6 @@ def test_the_manifest_lists_every_file_and_nothing_of_the_originals(ward, releas
     assert not any(word in whole for word in ("Wilson", "P-00", "Ward", "ward"))
 
 
-def test_notes_with_findings_are_held_back(ward, release, tmp_path):
-    add_note(ward.project, "en-3", "«Nora Quimby|PATIENT» is well. Quimby was told.\n", language="en")
-    result = release("held")
-    assert (result["notes"], result["leaks"], result["held_back"]) == (4, 1, 1)
-    assert "en-3" not in texts_in(tmp_path / "held")
-    for answer, decided, name in (("replace", "replaced", "[PATIENT]"), ("allow", "allowed", "Quimby")):
-        result = release(answer, "--decide", answer)
-        assert (result["notes"], result["leaks"], result["findings"][decided]) == (5, 0, 1)
-        assert texts_in(tmp_path / answer)["en-3"] == f"[PATIENT] is well. {name} was told.\n"
-    text = "Spoke with «Helen|DOCTOR». Millbrook clinic.\n"
-    add_note(ward.project, "en-4", text, language="en", patient_id="P-00417")
-    assert release("other")["leaks"] == 2, "strings of the patient's other notes are found"
-
-
-def test_a_name_with_an_identifier_becomes_neutral(ward, release, tmp_path):
-    add_note(ward.project, "P-05550/quimby-1", "«Nora Quimby|PATIENT» is well.\n", language="en", patient_id="P-05550")
-    assert release("held")["held_back"] == 1
-    result = release("out", "--decide", "replace")
-    assert (result["notes"], result["held_back"]) == (5, 0)
-    (neutral,) = set(texts_in(tmp_path / "out")) - {row[0] for row in NOTES}
-    assert neutral.startswith("note-") and neutral[5:].isdigit()
-    assert "uimby" not in (tmp_path / "out" / "release.json").read_text("utf-8")
-
-
-def test_a_union_joins_overlapping_spans(ward, release, tmp_path):
-    run = make.make_author(ward.project, kind="run", name="rules-1")
-    at = ward.notes["en-2"].text.index("came back")
-    made = make.make_set(ward.notes["en-2"], run, submitted=True)
-    labels = {label.code: label for label in ward.project.label_set.labels.all()}
-    models.Span.objects.create(annotation_set=made, start=8, end=at + 4, label=labels["DOCTOR"], string_key=1)
-    assert release("out", "--decide", "allow", chosen="union:run:rules-1+gold")["notes"] == 4
-    assert texts_in(tmp_path / "out")["en-2"].startswith("[PATIENT] back on [DATE]")
-
-
 def test_what_the_command_refuses(ward, release, tmp_path):
     for policy, chosen in (
         ("mask", "gold:9"),
@@ -176,25 +130,6 @@ def test_what_the_command_refuses(ward, release, tmp_path):
     with pytest.raises(CommandError, match="not an empty folder"):
         release("")
     assert not (tmp_path / "out").exists() and not models.Release.objects.exists()
-
-
-@pytest.mark.parametrize(("said", "written"), [([], "[SHIP]"), (["--label-kind", "SHIP=country"], "Aurora")])
-def test_a_label_of_ones_own_is_masked_unless_its_kind_is_said(db, no_redis, tmp_path, said, written):
-    project = new_project("own")
-    label = project.label_set.labels.first()
-    label.pk, label.code, label.name, label.hotkey, label.placeholder = None, "SHIP", "Ship", "", "[SHIP]"
-    label.save()
-    add_note(project, "n", "The «Aurora|SHIP» sank.\n")
-    words = ("own", "--set", "gold", "--policy", "limited", "--out")
-    for wrong in ("SHIP", "SHIP=boat", "NONE=country"):
-        with pytest.raises(CommandError):
-            release_command(*words, tmp_path / "out", "--label-kind", wrong)
-    result = release_command(*words, tmp_path / "out", *said)
-    assert texts_in(tmp_path / "out") == {"n": f"The {written} sank.\n"}
-    assert result["labels_without_kind"] == ([] if said else ["SHIP"])
-    # The policy remembers it.
-    result = release_command(*words, tmp_path / "again")
-    assert (result["labels_without_kind"], texts_in(tmp_path / "again")) == ([], texts_in(tmp_path / "out"))
 
 
 @pytest.fixture
@@ -249,16 +184,3 @@ def test_a_preview_stores_nothing(ward, slug):
     assert "Wilson" not in found.released.text and not found.leaks
     for model in (models.ReleasePolicy, models.ReleasedNote, models.LeakFinding, models.SurrogateEntity):
         assert not model.objects.exists()
-
-
-def test_the_leak_gate_reads_the_patients_other_notes(ward):
-    ward.notes["x"] = add_note(ward.project, "x", "Fairview is far.\n", language="en", patient_id="P-00417")
-    (leak,) = shown(ward, "x", "mask").leaks
-    assert (leak.start, leak.end, leak.origin, leak.document) == (0, 8, "patient", ward.notes["en-1"].pk)
-
-
-def test_a_note_without_such_annotations(ward):
-    ward.notes["bare"] = make.make_note(ward.project)
-    with pytest.raises(ServiceError) as refused:
-        shown(ward, "bare", "mask")
-    assert refused.value.code == "empty"

@@ -141,17 +141,6 @@ def test_many_notes_are_prepared_by_a_job(release, ward, monkeypatch):
     assert text_of(release, "b") == "[PATIENT] left. [PATIENT] paid.\n"
 
 
-def test_an_unknown_answer_is_refused(release):
-    for call in (
-        lambda: decide(release=release, findings=[], answer="no", actor=None),
-        lambda: decide_equal(release=release, string_key=1, answer="no", actor=None),
-        lambda: decide_all(release=release, answer="", actor=None),
-    ):
-        with pytest.raises(ServiceError) as refused:
-            call()
-        assert refused.value.code == "answer"
-
-
 @pytest.mark.queue
 @pytest.mark.django_db(transaction=True)
 def test_two_people_decide_at_once(release, at_once):

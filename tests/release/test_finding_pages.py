@@ -6,8 +6,6 @@ from django.urls import reverse
 from annotations.core.events import NOTE_READ
 from annotations.models import Event, LeakFinding, Release
 from annotations.release.events import RELEASE_DECIDED
-from annotations.release.selectors import leak_groups
-from annotations.release.views import findings as view
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.released import make_release
@@ -108,18 +106,6 @@ def test_empty_lists_say_what_to_do(found):
     LeakFinding.objects.all().delete()
     check_page(found.client.get(FINDINGS))
     assert found.client.get(f"{FINDINGS}?state=other").status_code == 404
-
-
-def test_many_strings_and_many_findings_are_on_pages(found, monkeypatch):
-    monkeypatch.setattr(view, "STRINGS", 1)
-    monkeypatch.setattr(leak_groups, "SHOWN", 1)
-    html = check_page(found.client.get(FINDINGS))
-    assert "1–1 of 2 strings" in html and html.count('class="leak-group card"') == 1
-    assert "Torino" in check_page(found.client.get(f"{FINDINGS}?page=2")).split("leak-groups")[1]
-    html = check_page(found.client.get(f"{FINDINGS}?state=all&string={found.first.string_key}"))
-    assert html.count('class="leak-item') == 2
-    for string in ("Rossi", "7"):
-        assert found.client.get(f"{FINDINGS}?string={string}").status_code == 404
 
 
 def test_a_finding_in_the_name_of_a_note(found):

@@ -35,13 +35,6 @@ def test_the_view_of_surrogates_changes_names_and_stores_nothing(reader):
     assert not SurrogateEntity.objects.exists()
 
 
-def test_the_original_view_and_an_unknown_view_show_the_text(reader):
-    for query in ("", "?view=shredded"):
-        html = check_page(reader.client.get(reader.page + query))
-        assert "Mario Rossi" in text_of(html)
-        assert f'<a href="{reader.page}" aria-current="page">Original</a>' in html
-
-
 def test_the_view_goes_along_to_other_notes_and_annotation_sets(reader):
     run = make.make_author(reader.project, kind="run", name="rules-1")
     chosen = make.make_set(reader.notes[0], run, [(0, 11, "PATIENT")], submitted=True)

@@ -4,7 +4,6 @@ import pytest
 from django.urls import reverse
 
 from annotations.models import LabelSet, ReleasePolicy
-from annotations.projects.services.labels import merge_labels
 from tests import factories as make
 from tests.worlds.checks import check_page
 
@@ -97,15 +96,6 @@ def test_labels_without_a_kind_are_named_and_can_be_mapped(editor):
         data |= {f"kind-{code}": "other", f"action-{code}": "remove"}
     check_page(editor.client.post(page, data, follow=True))
     assert ReleasePolicy.objects.get(slug="remove").version == 1
-
-
-def test_a_merged_label_follows_the_label_that_it_is_now(editor):
-    merge_labels(source=editor.labels["USERNAME"], target=editor.labels["PATIENT"], actor=editor.mia)
-    html = check_page(editor.client.get(MASK))
-    assert "kind-USERNAME" not in html
-    editor.client.post(MASK, sent(editor, **{"action-PATIENT": "remove"}))
-    rules = ReleasePolicy.objects.get(slug="mask", version=2).rules
-    assert rules["USERNAME"]["action"] == rules["PATIENT"]["action"] == "remove"
 
 
 def test_an_example_follows_the_fields_of_its_row(editor):

@@ -11,7 +11,6 @@ from annotations.release.services.deciding import decide_all
 from annotations.release.services.settling import settle
 from tests import factories as make
 from tests.worlds.checks import check_page
-from tests.worlds.released import make_release
 
 RELEASES, NEW = reverse("releases", args=["covid"]), reverse("release_new", args=["covid"])
 
@@ -35,12 +34,6 @@ def test_the_list_shows_state_and_open_findings(clinic, sign_in):
     assert f'href="{NEW}"' in check_page(client.get(RELEASES))
     empty = sign_in(make.make_member(make.make_project("empty"), "manager"))
     check_page(empty.get(reverse("release_new", args=["empty"])))
-
-
-def test_the_form_preselects_and_describes_policies(clinic, sign_in):
-    html = check_page(sign_in(clinic.mia).get(f"{NEW}?set=gold&policy=limited"))
-    assert 'value="gold" id="set-1-1" checked' in html and 'name="maker"' not in html
-    assert 'value="limited:1" required aria-describedby="policy-limited-text" checked' in html
 
 
 def test_a_double_click_makes_one_release(clinic, sign_in):
@@ -114,22 +107,6 @@ def test_the_preview_shows_both_texts_and_the_findings(clinic, sign_in):
     assert Release.objects.count() == 1
 
 
-def test_the_preview_asks_for_annotations(clinic, sign_in):
-    response = sign_in(clinic.mia).post(NEW, form(act="preview", sets=[]), headers={"HX-Request": "true"})
-    assert "Choose annotations and a policy to preview a note." in check_page(response, fragment=True)
-
-
-def test_the_page_says_what_was_done_and_what_is_left(clinic, sign_in):
-    client = sign_in(clinic.mia)
-    html = check_page(client.get(url("release")))
-    assert f'href="{url("release_findings")}"' in html and "and 2 held back" in html and 'name="leave_out"' in html
-    decide_all(release=clinic.release, answer="replace", actor=clinic.mia)
-    html = check_page(client.get(url("release")))
-    assert "and 2 held back" not in html and "Held back" not in html.split('<h2 id="notes-title">')[1]
-    make_release(clinic.project, clinic.mia, "surrogate")
-    assert "100.0%" in check_page(client.get(reverse("release", args=["covid", 2]))), "measures of surrogates"
-
-
 def test_a_release_that_is_being_prepared_shows_its_job(clinic, sign_in):
     client = sign_in(clinic.mia)
     client.post(NEW, form())
@@ -176,15 +153,6 @@ def test_an_export_waits_for_decisions_unless_notes_are_left_out(clinic, sign_in
     assert url("release") in check_page(client.get(first.url))
 
 
-def test_a_withdrawn_release_is_exported_no_more(clinic, sign_in):
-    client = sign_in(clinic.mia)
-    assert 'href="#export-title"' in check_page(client.get(url("release")))
-    html = check_page(client.post(url("release_withdraw"), follow=True))
-    assert "Start export" not in html and "#export-title" not in html
-    html = check_page(client.post(url("release_export"), {"format": "text"}, follow=True))
-    assert "Withdrawn." in html and not Job.objects.filter(kind="release_export").exists()
-
-
 def test_a_released_note_is_beside_its_original(clinic, sign_in):
     client, note = sign_in(clinic.mia), clinic.notes[0]
     html = check_page(client.get(url("release_note", note.pk)))
@@ -195,15 +163,6 @@ def test_a_released_note_is_beside_its_original(clinic, sign_in):
     event = Event.objects.filter(verb=NOTE_READ).latest("id")
     assert (event.document_id, event.data) == (note.pk, {"what": "released note"})
     assert url("release_note", clinic.notes[1].pk) in html
-
-
-def test_gold_and_the_overview_lead_to_releases(clinic, sign_in):
-    client = sign_in(clinic.mia)
-    assert f"{NEW}?set=gold" in client.get(reverse("gold", args=["covid"])).content.decode()
-    assert f"{NEW}?set=gold" not in sign_in(clinic.rev).get(reverse("gold", args=["covid"])).content.decode()
-    client.post(reverse("gold_freeze", args=["covid"]))
-    assert f"{NEW}?set=gold:1" in client.get(reverse("gold_version", args=["covid", 1])).content.decode()
-    assert url("release") in client.get(reverse("project", args=["covid"])).content.decode()
 
 
 @pytest.mark.parametrize("state", ["prepared", "signed", "withdrawn"])

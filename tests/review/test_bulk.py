@@ -116,17 +116,6 @@ def test_a_string_is_accepted_with_another_label_or_rejected(world):
     world.check()
 
 
-def test_the_same_span_of_two_runs_is_one_gold_span(world):
-    bulk = world.do(kind="agreed", runs=world.runs)
-    assert bulk.decided == 6
-    assert len(world.gold()) == 3
-    assert Decision.objects.count() == 6
-    world.check()
-    world.undo(bulk)
-    assert (world.gold(), Decision.objects.count()) == ([], 0)
-    world.check()
-
-
 def test_one_undo_reverts_the_whole_act(world):
     bulk = world.do()
     world.undo(bulk)

@@ -188,15 +188,6 @@ def test_a_selected_box_includes_notes_with_gold_and_overlaps_stay_open(ward):
     assert freeze(project=ward.project, actor=ward.mia)[0] == ward.frozen
 
 
-def test_an_act_with_conflicts_only_decides_nothing(ward):
-    start(ward, plan(ward, label=ward.labels["CITY"]))
-    bulk = plan(ward, label=ward.labels["CITY"])
-    assert "Decide them note by note" in bulk_page(ward, bulk)
-    start(ward, bulk, with_gold="1")
-    assert (bulk.decided, bulk.conflicts) == (0, 5)
-    check_adjudicated(ward)
-
-
 def test_two_ends_of_one_street_stay_open(ward):
     """Neither run is known to be right, so neither span becomes gold, nor is one added beside the other later."""
     note, both = ward.notes[-1], [run.pk for run in ward.runs]
@@ -213,25 +204,7 @@ def test_two_ends_of_one_street_stay_open(ward):
     assert gold_of(note) == [NAME, STREET, AGAIN]
 
 
-def test_conflicts_of_too_many_suggestions_are_counted_in_the_result(ward, monkeypatch):
-    monkeypatch.setattr("annotations.review.selectors.bulk_preview.MOST", 1)
-    Span.objects.filter(pk=suggestions(ward.notes[-1], ward.runs[1])[1].pk).update(end=STREET[1])
-    bulk = plan(ward, runs=[run.pk for run in ward.runs])
-    assert "The result shows their number" in bulk_page(ward, bulk)
-    start(ward, bulk)
-    assert (bulk.planned, bulk.decided, bulk.conflicts, bulk.left) == (6, 4, 2, 2)
-
-
 # ── One note on its page ─────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_the_page_of_a_reopened_review_says_how_the_gold_was_made(ward):
-    note, page = ward.notes[-1], url("review", ward.runs[0].pk, ward.notes[-1].pk)
-    rest = {span.pk for span in suggestions(note, ward.runs[0])}
-    finish_review(document=note, author=ward.runs[0], user=ward.mia, rest=rest)
-    assert "already has gold" not in check_page(ward.client.get(page))
-    reopen_review(document=note, author=ward.runs[0], user=ward.mia)
-    assert "by a finished review" in check_page(ward.client.get(page))
 
 
 def test_accepting_the_rest_of_a_note_with_gold_needs_permission(ward):

@@ -129,15 +129,6 @@ def test_only_notes_drawn_at_random_count_once_others_were_chosen_for_their_sugg
     assert "Only notes that were drawn at random count" in page_of(suggested)
 
 
-def test_the_order_most_to_learn_counts_its_random_notes(suggested):
-    for _ in range(NOTES - 1):
-        note = Program(suggested.rev).get(f"/projects/covid/reviews/{suggested.run.pk}/next?order=informative").json()
-        read(suggested, [one.pk for one in suggested.notes].index(note["note"]), "informative")
-    drawn = Review.objects.filter(drawn=Review.Drawn.CHANCE).count()
-    found = by_command()
-    assert 0 < drawn < NOTES - 1 and (found["notes"], found["only_drawn"]) == (drawn, True)
-
-
 def test_decisions_count_when_the_review_of_their_note_is_finished(suggested):
     read(suggested, 0)
     note = suggested.notes[1]

@@ -13,8 +13,6 @@ from django.urls import reverse
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.jobs.runner import run as run_job
 from annotations.models import BulkAct, Decision, Event, Job, Span, SuggestedString
-from annotations.ops.services.erasing import erase_patient
-from annotations.projects.services.labels import merge_labels
 from annotations.review.selectors.suggested_strings import strings
 from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
@@ -170,22 +168,6 @@ def test_all_occurrences_of_a_string_are_decided_except_the_exceptions(suggested
     assert "accepted by rev" in check_page(page) and page.context["open"] == 1
     suggested.string.refresh_from_db()
     assert (suggested.string.count, suggested.string.open) == (3, 1)
-
-
-def test_string_counts_follow_their_suggestions(suggested):
-    """Erased notes and merged labels change the counts."""
-    erase_patient(project=suggested.project, patient_id="p0", actor=None)
-    suggested.string.refresh_from_db()
-    assert (suggested.string.count, suggested.string.open) == (2, 2)
-    assert Span.objects.filter(pk=suggested.string.sample).exists()
-    merge_labels(
-        source=make.label_of(suggested.project, "HOSPITAL"), target=make.label_of(suggested.project, "CITY"), actor=None
-    )
-    row = SuggestedString.objects.get(author=suggested.runs[0], label_id=suggested.labels["CITY"])
-    assert (row.count, row.open, row.string_key) == (2, 2, suggested.string.string_key)
-    for patient in ("p1", "p2"):
-        erase_patient(project=suggested.project, patient_id=patient, actor=None)
-    assert not SuggestedString.objects.exists()
 
 
 def test_hostile_text_is_shown_as_text(suggested):

@@ -2,8 +2,7 @@
 
 from django.core.management import call_command
 
-from annotations.models import BulkAct, Decision, Event, Job, Span
-from annotations.review.services import starting
+from annotations.models import BulkAct, Decision, Event, Span
 from tests import factories as make
 from tests.held import made_once
 from tests.worlds.commands import answered
@@ -65,14 +64,6 @@ def test_the_suggestions_of_a_string(runs, capsys):
     done = run("--string", rows["Torino"]["id"], "--as", "CITY")
     assert (done["kind"], done["decided"]) == ("string", 2)
     assert gold() == [(44, "CITY")] * 2
-
-
-def test_a_large_act_runs_as_a_job_to_its_end(runs, monkeypatch, no_redis):
-    monkeypatch.setattr(starting, "AT_ONCE", 1)
-    done = run("rules-1", "--least", 90)
-    assert (done["state"], done["decided"]) == ("done", 2)
-    assert run("--undo", done["id"])["state"] == "undone"
-    assert list(Job.objects.order_by("pk").values_list("kind", "state")) == [("bulk", "done"), ("bulk_undo", "done")]
 
 
 def test_what_is_refused(runs):

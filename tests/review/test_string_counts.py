@@ -3,8 +3,6 @@
 from types import SimpleNamespace
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -173,12 +171,3 @@ def test_suggestions_that_only_lack_a_decision_are_not_counted_as_open(ward):
         make.make_set(note, ward.gold, [FIRST, CITY, AGAIN], submitted=True)
     page = ward.client.get(url("review_strings"))
     assert page.context["rows"] == [] and "No suggestions left to review" in check_page(page)
-
-
-def test_the_list_takes_the_same_number_of_queries_for_more_strings(ward, django_assert_max_num_queries):
-    with CaptureQueriesContext(connection) as taken:
-        ward.client.get(url("review_strings"))
-    note = make.make_note(ward.project, " ".join(f"nome{n:02}" for n in range(40)))
-    make.make_set(note, ward.runs[0], [(7 * n, 7 * n + 6, "PATIENT") for n in range(40)], submitted=True)
-    with django_assert_max_num_queries(len(taken)):
-        ward.client.get(url("review_strings"))

@@ -10,7 +10,6 @@ import pytest
 from django.urls import reverse
 
 from annotations.models import Review
-from annotations.review.selectors import listing as review_list
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.reviewing import body, send
@@ -143,17 +142,3 @@ def test_every_note_shows_its_stage(two):
         decide(two, "mia", "accept", suggestion)
     post(two, "mia", "review_finish", stage="second")
     assert stages(two, "mia") == stages(two, "rev") == ["done", "open"]
-
-
-@pytest.mark.parametrize(
-    ("at", "shown", "earlier", "later"),
-    [(0, [0, 1, 2], None, 3), (2, [0, 1, 2, 3, 4], None, None), (4, [2, 3, 4], 1, None)],
-)
-def test_a_long_list_shows_the_neighboring_notes(two, monkeypatch, at, shown, earlier, later):
-    monkeypatch.setattr(review_list, "MOST_NEIGHBORS", 2)
-    notes = [two.note, *more_notes(two, "uno", "due", "tre", "quattro")]
-    found, html = lines(two, "rev", notes[at])
-    assert [name for *_, name in found] == [notes[number].name for number in shown]
-    for words, number in (("Earlier notes", earlier), ("Later notes", later)):
-        further = re.search(rf'<a class="wb-further" data-keeps href="([^"]+)">{words}</a>', html)
-        assert (further[1] if further else None) == (number and address(two, notes[number]))

@@ -2,7 +2,6 @@
 
 import io
 import json
-from dataclasses import replace
 
 import django_rq
 import pytest
@@ -138,21 +137,3 @@ def test_a_language_model_wants_a_server(no_redis, settings):
     near = {"DEIDREVIEW_LLM_SERVERS": "near=http://127.0.0.1:9/v1", "DEIDREVIEW_LLM_NEAR_MODELS": "small"}
     settings.LLM_SERVERS = read_servers(near)
     assert listed()["llm"]["health"] != "no server"
-
-
-def test_models_of_others_say_where_they_are_put(no_redis, project, client, settings, tmp_path):
-    settings.DATA_DIR = tmp_path
-    rows = listed("ward")
-    for key in ("token-classification", "flair", "gliner", "spacy-pipeline"):
-        folder = tmp_path / ("pipelines" if key == "spacy-pipeline" else "weights")
-        assert rows[key]["health"] == "weights" and f"to {folder}" in rows[key]["message"]
-    client.force_login(make.make_member(project, "viewer", "vic"))
-    html = check_page(client.get(reverse("backends", args=["ward"])))
-    # The row's head must be one block, because on small screens two blocks would be side by side.
-    assert '<th scope="row"><div>Rules<div class="mute why">' in html
-    assert html.count("Weights missing") == 4 and f"to {tmp_path / 'weights'}, on this machine" in html
-
-
-def test_libraries_of_every_install_are_installed_and_others_are_not():
-    assert registry.installed(registry.BACKENDS["rules"]) and registry.installed(registry.TRAINABLE["crf"])
-    assert not registry.installed(replace(registry.BACKENDS["rules"], needs="a_library_that_nobody_has"))

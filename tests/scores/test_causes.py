@@ -290,16 +290,6 @@ def test_charts_of_error_shares_and_tokens_per_span(read, client):
     assert "NAME: false positives –, false negatives –" in check_page(client.get(url("score", read)))
 
 
-def test_the_page_takes_the_same_queries_for_any_number_of_causes(read, client, django_assert_max_num_queries):
-    client.get(url("score_errors", read))
-    for kind in ("AB", "AM", "D", "S"):
-        tag(read, read.missed, kind)
-        tag(read, read.label, kind)
-    for page in ("score", "score_errors"):
-        with django_assert_max_num_queries(39):
-            client.get(url(page, read))
-
-
 # ── Commands ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -6,12 +6,9 @@ from unittest.mock import patch
 import pytest
 from django.urls import reverse
 
-from annotations.core.events import NOTE_READ
 from annotations.core.progress import silent
-from annotations.core.templatetags.coefficients import percent
 from annotations.gold.services.making import freeze, make_gold
-from annotations.gold.services.splitting import split_version
-from annotations.models import AnnotationSet, Author, Event, Job, Span
+from annotations.models import Author, Job, Span
 from annotations.review.services.finishing import finish_review
 from annotations.scores.services import asking
 from annotations.scores.services.scoring import run_score
@@ -99,27 +96,6 @@ def test_the_list_shows_who_can_be_scored(read, client):
         assert client.get(page).status_code == 404
 
 
-def test_nothing_to_score_says_what_to_do(read, client):
-    make.make_set(read.note, read.ann, [ROSSI], submitted=True)
-    AnnotationSet.objects.filter(author__kind="gold").delete()
-    assert "No notes to compare" in check_page(client.get(SCORES))
-    author = Author.objects.get(kind="annotator")
-    html = check_page(client.get(url("score", read, author=author)))
-    assert "No note has both this gold" in html and "1 note with annotations but without this gold." in html
-    assert client.get(url("score_errors", read, author=author)).url == url("score", read, author=author)
-    AnnotationSet.objects.all().delete()
-    assert "Nothing to score yet" in check_page(client.get(SCORES))
-
-
-def test_errors_in_their_sentences(read, client):
-    html = check_page(client.get(url("score_errors", read)))
-    assert "3 errors" in html
-    note = reverse("note", args=["covid", read.note.pk])
-    assert f"{note}?set={read.run.annotation_sets.get().pk}#L1" in html
-    (event,) = Event.objects.filter(verb=NOTE_READ)
-    assert (event.document_id, event.data, event.actor) == (read.note.pk, {"what": "score"}, read.rev)
-
-
 def test_filtered_errors(read, client):
     words = {"Torino", "Bianchi", "54 anni"}
     for query, shown in (
@@ -131,26 +107,6 @@ def test_filtered_errors(read, client):
     ):  # fmt: skip
         html = client.get(url("score_errors", read, **query)).content.decode()
         assert {word for word in words if f"<mark>{word}</mark>" in html} == shown, query
-
-
-def test_every_link_of_the_figures_leads_to_errors(read, client):
-    response = client.get(url("score", read))
-    links = [link for _name, n, link in response.context["kinds"] if n]
-    cells = [cell for row in response.context["confusion"]["rows"] for cell in row["cells"]]
-    links += [cell.url for cell in cells if cell.url and not cell.right]
-    assert len(links) == 5
-    for link in links:
-        assert "<mark>" in client.get(link).content.decode(), link
-
-
-def test_one_split(read, client):
-    version, _ = freeze(project=read.project, actor=None)
-    response = client.get(url("score", read, 1, split="dev"), follow=True)
-    assert "not split into train, dev and test" in check_page(response)
-    split_version(version=version, seed="s", shares={"train": 100}, actor=None)
-    train = client.get(url("score", read, 1, split="train"))
-    assert "Only notes of the split train." in check_page(train) and "split=train" in train.context["errors_url"]
-    assert "No note has both this gold" in check_page(client.get(url("score", read, 1, split="test")))
 
 
 def test_the_rule_of_counting_is_chosen_on_the_page(read, client):
@@ -182,30 +138,6 @@ def test_all_or_nothing_of_chosen_labels_and_with_another_threshold(read, client
     link = pages[1].context["errors_url"]
     assert "threshold=0.25" in link and "type=label%3APATIENT" in link
     assert 'name="threshold" value="0.25"' in check_page(client.get(link))
-
-
-def test_by_label_the_page_has_fully_masked_notes_and_the_share_with_tolerance(read, client):
-    page = client.get(url("score", read) + "?threshold=0.2")
-    html = check_page(page)
-    rows = {row["label"]: row for row in page.context["labels"]}
-    assert rows["AGE"]["all_or_nothing"]["tolerant"]["share"] == 1.0
-    assert rows["AGE"]["all_or_nothing"]["exact"]["share"] == 0.0
-    # The doctor was labeled as a patient: the same category, with other labels.
-    (name,) = [row for row in page.context["categories"] if row["name"] == "NAME"]
-    assert (name["all_or_nothing"]["tolerant_category"]["share"], name["notes"]) == (1.0, 1)
-    for masked in [row["fully_masked"] for row in rows.values() if row["fully_masked"]["notes"]]:
-        low, high = percent(masked["low"]), percent(masked["high"])
-        assert f"{masked['all_found']} of {masked['notes']}; {low} to {high}" in html
-
-
-@pytest.mark.parametrize(
-    "query", ["threshold=2", "threshold=x", "type=TOWN", "type=label:C0", "into=meddocan", "tokenizer=words"]
-)
-def test_wrong_choices_lead_to_the_score_without_choices(read, client, query):
-    response = client.get(url("score", read) + f"?{query}", follow=True)
-    assert response.redirect_chain[-1][0] == url("score", read)
-    check_page(response)
-    assert list(response.context["messages"])
 
 
 def test_a_long_score_with_choices_is_a_job(read, sign_in):

@@ -80,25 +80,6 @@ def test_a_locked_entity_is_not_changed(made):
     edit(made, "draw_another", entity_of(made, 0, "Adam Wilson"))
 
 
-def test_splitting_makes_somebody_else_of_the_mentions(made):
-    wilson = SurrogateMention.objects.get(document=made.notes[1], start=0)
-    new = edit(made, "split", wilson.entity, mentions=[wilson.pk])
-    found = made.make()
-    key = made.notes[1].pk, "Wilson"
-    secret = project_key(made.project)
-    old = opened(secret, entity_of(made, 0, "Adam Wilson"))
-    assert found[made.one] == made.found[made.one] and old.forms == ("Adam Wilson", "Wilson")
-    moved = opened(secret, new)
-    assert moved.forms == ("Wilson",) and moved.parts["given"] != old.parts["given"]
-    assert found[key] == moved.parts["family"]
-    later = make.make_note(made.project, "Adam Wilson phoned.", "later", language="en", patient_id="P-1")
-    mentions = [with_mentions(later, ("Adam Wilson", "name"))]
-
-    assert (
-        said(mentions, surrogates_for(project=made.project, notes=mentions))[later.pk, "Adam Wilson"] == found[made.one]
-    )
-
-
 def test_what_may_not_be_merged(made):
     adam, betty = entity_of(made, 0, "Adam Wilson"), entity_of(made, 2, "Betty Wilson")
     carter, city = entity_of(made, 0, "Dr. Emily Carter"), entity_of(made, 0, "Springfield")

@@ -16,16 +16,6 @@ from tests import factories as make
 from tests.surrogates.conftest import said, with_mentions
 
 
-def test_an_entity_has_one_surrogate_in_all_notes_of_a_patient(ward):
-    one, two, three = (note.pk for note in ward.notes)
-    found = ward.make()
-    full, short = found[one, "Adam Wilson"], found[one, "Wilson"]
-    assert full.split()[-1] == short == found[two, "Wilson"]
-    assert "wilson" not in " ".join(found.values()).casefold()
-    assert found[three, "Betty Wilson"] != full, "the other patient is somebody else"
-    assert found[two, "4711-22"] != found[three, "9918-31"]
-
-
 def test_a_second_call_and_a_later_note_get_the_same_surrogates(ward):
     def rows():
         return [model.objects.count() for model in (SurrogateEntity, SurrogateKey, SurrogateMention)]

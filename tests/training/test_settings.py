@@ -14,7 +14,7 @@ from annotations.jobs.runner import run as work
 from annotations.models import Author, GoldVersionNote, LabelSet
 from models_runtime.backends import children
 from models_runtime.core.registry import TRAINABLE
-from models_runtime.core.training_settings import Setting, checked, shown
+from models_runtime.core.training_settings import Setting, checked
 from models_runtime.models import TrainedModel
 from tests import factories as make
 from tests.training.conftest import made_notes, page, refused
@@ -84,11 +84,6 @@ def test_a_wrong_value_is_refused_with_what_is_right(key, value, right):
     with pytest.raises(ServiceError, match=right) as caught:
         checked(ALL, {key: value}, title="CRF")
     assert caught.value.code in (key, "settings") and len(str(caught.value)) < 120
-
-
-def test_values_are_shown_as_words():
-    values = checked(ALL, {"rate": "0.5", "decoding": "crf", "layer": "yes"}, title="CRF")
-    assert shown(ALL, values) == [("Learning rate", "0.5"), ("Decoding", "best path"), ("CRF layer", "yes")]
 
 
 def test_settings_go_from_the_form_to_the_learner_and_the_page(manager, with_settings):

@@ -11,8 +11,8 @@ from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.progress import silent
 from annotations.core.stored_files import store_file
 from annotations.gold.services.making import freeze, make_gold
-from annotations.models import Category, Event, Label, StoredFile
-from annotations.transfer.services.exporting import export_to_path, label_definitions, run_export
+from annotations.models import Event, StoredFile
+from annotations.transfer.services.exporting import export_to_path, run_export
 from annotations.transfer.services.importing import import_path
 from tests import factories as make
 from tests.held import fresh
@@ -136,22 +136,3 @@ def test_a_file_of_many_chunks_and_an_odd_name(exported, rev):
     assert b"".join(response.streaming_content) == data
     header = response.headers["Content-Disposition"]
     assert "\n" not in header and "\r" not in header and header.startswith("attachment; filename*=utf-8''")
-
-
-def test_the_page_takes_few_queries(exported, rev, django_assert_max_num_queries):
-    for n in range(5):
-        store(exported.project, name=f"{n}.zip")
-    rev.get(EXPORT)
-    # One query checks whether a run may be exported while planted leaks are hidden, another one finds UIMA layers.
-    with django_assert_max_num_queries(14):
-        rev.get(EXPORT)
-
-
-def test_label_definitions_take_two_queries_however_many_categories_there_are(exported, django_assert_num_queries):
-    label_set = exported.project.label_set
-    for at in range(20):
-        category = Category.objects.create(label_set=label_set, code=f"E{at}", name=f"E{at}", hue=0, position=at)
-        Label.objects.create(label_set=label_set, category=category, code=f"L{at}", name=f"L{at}", position=at)
-    with django_assert_num_queries(2):
-        found = label_definitions(exported.project)
-    assert len(found.categories) >= 20 and all(category.labels for category in found.categories)

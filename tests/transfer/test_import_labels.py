@@ -158,21 +158,6 @@ def test_labels_renamed_and_merged_before_and_after_the_start(world, mia, row):
     assert spans() == {("uno", 0, "PLACE"), ("uno", 5, "PLACE"), ("due", 0, "LAST"), ("due", 5, "PLACE")}
 
 
-def test_a_label_renamed_before_the_start_asks_for_a_choice_and_one_renamed_after_it_is_still_known(world, mia):
-    city = label(world, "CITY")
-    update_label(label=city, actor=None, name="TOWN")
-    row = take(mia, {"uno.txt": TEXT, "uno.ann": b"T1\tTOWN 12 16\tRoma\n"})
-    assert 'id="labels"' not in check_page(mia.get(page_of(row)))
-    update_label(label=city, actor=None, name="PLACE")
-    start(mia, row, "")
-    assert row.state == Import.State.STAGED and "TOWN" in check_page(mia.get(page_of(row)))
-    update_label(label=city, actor=None, name="TOWN")
-    job = start_import(project=world.project, import_id=row.pk, actor=world.mia)
-    update_label(label=city, actor=None, name="PLACE")
-    work(job.pk)
-    assert spans() == {("uno", 12, "CITY")}
-
-
 def test_two_labels_mapped_to_one_give_one_span(world, mia):
     row = take(mia, {"uno.txt": TEXT, "uno.ann": b"T1\tA1 0 4\tAnna\nT2\tB2 0 4\tAnna\n"})
     target = f"map:{label(world, 'PATIENT').pk}"
@@ -372,20 +357,6 @@ def test_nothing_to_map_back(world, mia, waiting):
     assert preselect(mia, waiting, empty.pk).status_code == 409
     assert len(unknown(waiting).open) == 3
     assert "Map back" not in check_page(mia.get(page_of(waiting)))
-
-
-def test_export_and_import_with_the_same_mapping_give_the_spans_back(world, tmp_path):
-    codes = {"PATIENT": "P", "DOCTOR": "D", "DATE": "W", "CITY": "C", "HOSPITAL": "H", "AGE": "Y"}
-    make_mapping(world.project, codes=codes)
-    other = make.make_project("again")
-    make_mapping(other, codes=codes)
-    spans = [(0, 11, "PATIENT"), (13, 15, "AGE"), (31, 41, "DATE"), (44, 50, "CITY")]
-    gold = make.make_author(world.project, kind="gold", name="gold")
-    make.make_set(world.note, gold, spans, submitted=True)
-    out = str(tmp_path / "out")
-    call_command("export_documents", "covid", out, "--format", "brat", "--set", "gold", "--mapping", "Partner")
-    call_command("import_documents", "again", out, "--as", "gold", "--mapping", "Partner")
-    assert spans_of(annotation_set__document__project=other) == spans
 
 
 def test_the_command_takes_a_mapping_and_words_that_win(world, tmp_path):

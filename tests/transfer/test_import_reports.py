@@ -17,7 +17,7 @@ from annotations.transfer.services.import_plan import LISTED, Report
 from tests.transfer.brat_files import brat, codes, spans_of
 from tests.transfer.import_pages import GOLD, PAGE, page_of
 from tests.worlds.checks import check_page
-from tests.worlds.managing import HUGE, run, staged, upload
+from tests.worlds.managing import run, staged, upload
 
 
 def test_a_note_is_refused_whole_without_its_text(mia):
@@ -74,15 +74,6 @@ def test_the_preview_says_if_there_is_nothing_to_import(world, mia):
     assert "contain no notes" in html and "Start import" not in html
     html = check_page(mia.get(page_of(staged(upload(mia, {"caso-001.txt": world.note.text.encode()})))))
     assert "would change nothing" in html
-
-
-def test_the_list_takes_few_queries(mia, world, django_assert_max_num_queries):
-    Import.objects.bulk_create(
-        Import(project=world.project, format="text", report={"notes": n, "refused": ["x"] * 2000}) for n in range(25)
-    )
-    with django_assert_max_num_queries(15):
-        html = check_page(mia.get(PAGE))
-    assert "Page 1" in html and mia.get(PAGE, {"page": HUGE}).status_code == 200
 
 
 def test_the_report_is_safe_in_a_spreadsheet(mia, world):

@@ -3,8 +3,7 @@
 import pytest
 
 from annotations.core.errors import ServiceError
-from annotations.models import AnnotationSet, Assignment, Author, Document, Event, Span, SuggestedLabel, SuggestedNote
-from annotations.transfer.events import NOTES_IMPORTED
+from annotations.models import AnnotationSet, Assignment, Author, Document, Span, SuggestedLabel, SuggestedNote
 from annotations.transfer.services import importing
 from tests.factories import make_member, make_project, make_set
 from tests.transfer.brat_files import brat, codes, spans_of
@@ -47,14 +46,6 @@ def test_text_is_stored_exactly(take, text):
     take([("n.txt", text.encode())], "text")
     note = Document.objects.get()
     assert (note.text, note.length) == (text, len(text))
-
-
-def test_brat_as_gold(project, take):
-    report = take()
-    assert (report["notes"], report["sets"], report["spans"], report["refused"]) == (1, 1, 2, [])
-    assert spans_of() == [(0, 11, "PATIENT"), (30, 36, "CITY")]
-    assert AnnotationSet.objects.get().state == AnnotationSet.State.SUBMITTED
-    assert Event.objects.filter(verb=NOTES_IMPORTED, project_id=project.pk).count() == 1
 
 
 def test_annotations_without_an_author_are_not_imported_and_a_warning_says_so(take):

@@ -122,35 +122,9 @@ def test_deleting(world, mia, mapping):
         change_mapping(mapping=mapping, name="x", codes={}, seen=None, actor=None)
 
 
-@pytest.mark.parametrize(
-    ("codes", "after"),
-    [
-        (CODES, "PLACE"),  # both have a code: that of the target stays
-        ({"CITY": "TOWN"}, "TOWN"),  # only the source has one
-        ({"CITY": ""}, ""),
-        ({"HOSPITAL": "CLINIC"}, "CLINIC"),
-    ],
-)
-def test_rows_follow_merged_labels(world, codes, after):
-    mapping = make_mapping(world.project, codes=codes)
-    city, hospital = (make.label_of(world.project, name) for name in ("CITY", "HOSPITAL"))
-    merge_labels(source=city, target=hospital, actor=None)
-    assert words_of(mapping)["HOSPITAL"] == after and "CITY" not in words_of(mapping)
-
-
 def test_reviewers_see_the_codes_without_a_form(world, sign_in, mapping):
     html = check_page(sign_in(world.rev).get(page_of(mapping)))
     assert ">NAME<" in html and "<input" not in html.split("<main")[1]
-
-
-def test_the_pages_take_few_queries(world, mia, mapping, django_assert_max_num_queries):
-    for number in range(5):
-        make_mapping(world.project, f"Mapping {number}", target="it-4", codes={})
-    mia.get(LIST)
-    with django_assert_max_num_queries(10):
-        mia.get(LIST)
-    with django_assert_max_num_queries(15):
-        mia.get(page_of(mapping))
 
 
 def test_a_save_is_refused_whole(world, mia, mapping):

@@ -6,7 +6,6 @@ import json
 
 import pytest
 from django.core.management import call_command
-from django.urls import reverse
 
 from annotations.jobs.runner import run as work
 from annotations.models import Document, Event, Label, Span, StoredFile
@@ -61,19 +60,6 @@ def exported(many):
 def rows_of(data):
     assert data.startswith(b"\xef\xbb\xbf")
     return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline="")))
-
-
-def test_the_page_says_where_to_find_the_other_losses(exported, sign_in):
-    client, page = sign_in(exported.rev), reverse("job", args=["covid", exported.job.number])
-    html = client.get(page).text
-    assert f"<dd>{MANY:,}</dd>" in html and "losses.csv" in html and html.count(REASON) == LISTED
-    # Versions before the file of losses stored every loss with the job, and no count.
-    result = exported.job.result
-    del result["loss_count"]
-    result["losses"] = result["losses"][:3]
-    exported.job.save()
-    html = client.get(page).text
-    assert "<dd>3</dd>" in html and html.count(REASON) == 3 and "losses.csv" not in html
 
 
 def test_the_command_names_the_first_and_writes_all_beside_the_notes(many, tmp_path, capsys):

@@ -33,11 +33,6 @@ def test_class_weights_are_those_of_salierno_et_al() -> None:
     assert weights.tolist() == pytest.approx([100 / 240, 100 / 45, 1.0, 100 / 15])
 
 
-def test_the_defaults_are_those_of_salierno_et_al() -> None:
-    assert next(iter(ALGORITHMS)) == "weighted"
-    assert (USUAL.rate, USUAL.warm_up, USUAL.weighted, Plan(1, 1).decay) == (5e-5, 500, True, 0.01)
-
-
 def test_the_rate_rises_in_the_warm_up_and_falls_linearly_to_zero() -> None:
     """With few steps, the warm-up takes a tenth of them."""
     for steps, points in (

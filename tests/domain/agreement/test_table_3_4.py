@@ -196,13 +196,6 @@ def test_notes_are_grouped_by_their_annotators():
     assert both.recall_of("b").value == pytest.approx((3 + 4) / (2 * 17 / 3))
 
 
-def test_undefined_figures_have_a_reason():
-    assert "submitted by two annotators" in found().recall(1).why, "a single annotator may have marked something"
-    assert "Nobody marked anything" in found(note(a=[], b=[])).recall(1).why
-    assert "No span was found by two annotators" in found(note(a=[(0, 1)], b=[(5, 6)])).recall(2).why
-    assert "Nobody marked" in found(note(a=[(0, 1)], b=[(0, 1)])).recall_of("z").why
-
-
 def test_annotators_with_a_known_recall():
     """2,000 spans in 100 notes, which are found independently; b has all notes, the others have half of them each."""
     chance = random.Random(3)

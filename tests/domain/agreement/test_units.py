@@ -111,12 +111,6 @@ def test_exact_first_then_one_to_one():
     )
 
 
-def test_undefined_figures_have_a_reason():
-    assert "no note in common" in Shared().f1(0).why
-    assert "Neither annotator marked anything" in Shared(notes=1).f1(0).why
-    assert Shared(notes=1, ours=1, theirs=3).f1(1).value == 0.5
-
-
 def test_pairs_have_the_order_of_the_annotators():
     pairs = PairwiseF1()
     pairs.add(["a", "b", "c"], [{(0, 1, "A")}, {(0, 1, "A")}, set()])

@@ -12,44 +12,7 @@ ROOT = Path(__file__).resolve().parents[3]
 TABLES = {table.source: table for table in ALL}
 SIX = ["entity, subcategory", "entity, category", "entity, binary"]
 SIX = [f"{name}: F1" for name in [*SIX, *(name.replace("entity", "token") for name in SIX)]]
-RATES = ["precision", "recall", "F1"]
-UNITS = {level: [f"{unit}, {level}: {rate}" for unit in ("entity", "token") for rate in RATES] for level in
-         ("subcategory", "binary")}  # fmt: skip
-FUSED = "entity, text similarity of at least 0.6 and position, any label"
-REDACTOR = [*(f"{FUSED}: {rate}" for rate in RATES), "all or nothing, any label: recall"]
-JUDGED = [f"{how}, {label}: F1" for how in ("counted in the rewritten text", "majority of three judges")
-          for label in ("NAME", "LOCATION/ADDRESS")]  # fmt: skip
-SUB_WORDS = [f"sub-word token, O, B-OMISSIS, I-OMISSIS: {name}" for name in ("accuracy", *RATES)]
-SERVICES = ["RedactOR: recall", "RedactOR: precision", "RedactOR: F1", "AWS: F1", "JSL: F1"]
-OVERLAP = [f"token, spans overlap, binary: {rate}" for rate in RATES]
-CAUGHT = ["single calls: errors caught", "agent: errors caught", "agent: share"]
 CRF = "Bi-LSTM + CRF"
-AGREEMENT = ["observed agreement", "Krippendorff's α"]
-CATELLI, SINGH = "Catelli 2021", "Singh et al. 2025"
-MIRANDA = "Miranda et al. 2025, table 2, as far as section 4.4 repeats it"
-SALIERNO = "Salierno et al. 2024, section 6.2 (figure 4)"
-
-# Source, row, columns, figures. A “-” in the figures stands where the source prints none.
-TYPED = [
-    (f"{CATELLI}, table 4.1", f"{CRF} · Flair + GloVe · SGF = 1", SIX, ".9239 .9445 .9486 .9443 .9713 .9756"),
-    (f"{CATELLI}, table 4.4", "BERT base · SGF = 1", SIX, ".9215 .9430 .9509 .9470 .9698 .9758"),
-    (f"{CATELLI}, table 4.5", "H. Yang and Garibaldi 2015", SIX, "- .9360 - - .9611 -"),
-    (f"{CATELLI}, table 4.11", f"{CRF} · FastText", SIX, ".7034 .7130 .7297 .7821 .8155 .8395"),
-    (f"{CATELLI}, table 4.17", f"{CRF} · BPEmb (IT) + Flair (IT) · IT", SIX, ".8110 .8278 .8317 .8856 .9115 .9190"),
-    (f"{CATELLI}, table 4.18", f"{CRF} · MultiBPEmb · EN-IT", SIX, ".7614 .7743 .7914 .8201 .8569 .8835"),
-    (f"{CATELLI}, table 4.2 (subcategory)", "Total", UNITS["subcategory"], ".9552 .9409 .9480 .9754 .9602 .9677"),
-    (f"{CATELLI}, table 4.12 (subcategory)", "HOSPITAL", UNITS["subcategory"], ".6073 .7955 .6884 .8891 .9490 .9180"),
-    (f"{CATELLI}, table 4.12 (binary)", "NAMED ENTITY", UNITS["binary"], ".8664 .7982 .8308 .9792 .8697 .9211"),
-    (f"{CATELLI}, section 3.1.2", "Three annotators, 115 notes", AGREEMENT, ".68 .71"),
-    (f"{CATELLI}, table 3.3", "Tokens per document", ["average"], "262.8"),
-    (MIRANDA, "gemma3 12b", JUDGED, ".81 .88 .40 .64"),
-    (SALIERNO, "GiusBERTo · 512 tokens", SUB_WORDS, ".9712 .85 .9246 .8864"),
-    (f"{SINGH}, table 1", "RedactOR (GPT-4o) · 256 words, 2 passes", REDACTOR, ".9769 .9525 .9646 .79"),
-    (f"{SINGH}, table 2", "All", SERVICES, ".9159 .9790 .9465 .9270 .9751"),
-    (f"{SINGH}, table 3", "All", ["RedactOR: recall", "AWS: recall", "JSL: recall"], ".8214 .7701 .8906"),
-    ("Xu et al. 2026, table 1", "GPT-5, original annotations · CARMEN-ES", OVERLAP, ".9076 .9675 .9365"),
-    ("Xu et al. 2026, table 2", "Transcripts-DE", CAUGHT, "248 292 .9932"),
-]
 
 
 def row_of(source: str, name: str) -> Row:
@@ -61,22 +24,6 @@ def figures(source: str, name: str, columns: list[str]) -> list[float | None]:
     names = (column.name for column in TABLES[source].columns)
     by_name = dict(zip(names, row_of(source, name).figures, strict=True))
     return [by_name[column] for column in columns]
-
-
-@pytest.mark.parametrize("source, name, columns, typed", TYPED, ids=[f"{case[0]}: {case[1]}" for case in TYPED])
-def test_the_rows_are_those_of_the_second_list(source, name, columns, typed):
-    assert figures(source, name, columns) == [None if text == "-" else float(text) for text in typed.split()]
-
-
-def test_misprints_of_table_4_17_are_noted():
-    swapped = figures("Catelli 2021, table 4.17", "BERT base (IT) Cased · IT", SIX)
-    as_elsewhere = figures("Catelli 2021, table 4.11", "BERT base Cased", SIX)
-    assert (swapped[2], swapped[3]) == (as_elsewhere[3], as_elsewhere[2])
-    assert "0.7969" in row_of("Catelli 2021, table 4.17", "BERT base (IT) Cased · IT").note
-    for training in ("EN", "IT", "MIX", "EN-IT"):
-        where = ("Catelli 2021, table 4.17", f"mBERT Cased · {training}")
-        row = figures(*where, SIX)
-        assert row[2] == row[5] and "repeats" in row_of(*where).note
 
 
 @pytest.mark.parametrize(
