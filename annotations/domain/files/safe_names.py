@@ -2,12 +2,11 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from hashlib import sha256
-from typing import Final, Self
+from typing import Final
 
 from annotations.domain.files.csv_lines import csv_line
-from annotations.domain.formats.base import NAMES, Format, OneFileFormat
 from annotations.domain.names import bad_character
 
 _UNSAFE: Final = re.compile(r'[<>:"|?*\\]|[. ]+$')
@@ -25,16 +24,10 @@ class FileNames:
         self.changed: dict[str, str] = {}
         self._taken = set(taken)
 
-    @classmethod
-    def for_format(cls, format: Format, taken: Collection[str] = ("export",)) -> Self | None:
-        """None for a format without files that are named like the notes."""
-        return None if isinstance(format, OneFileFormat) and not format.names_files() else cls(taken)
-
-    def table(self) -> Iterator[tuple[str, bytes]]:
-        """The file with the names that differ, as (name, content); nothing if there are none."""
-        if self.changed:
-            rows = "".join(map(csv_line, [("file", "name"), *self.changed.items()]))
-            yield NAMES, ("\ufeff" + rows).encode()
+    def table(self) -> bytes:
+        """The table of the names that differ, as CSV; empty if there are none."""
+        rows = "".join(map(csv_line, [("file", "name"), *self.changed.items()]))
+        return ("\ufeff" + rows).encode() if self.changed else b""
 
     def of(self, name: str, folder: str = "") -> str:
         """The name for the files of a note in a folder of the export; of a name that was given before, another one."""

@@ -4,12 +4,13 @@ import io
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from posixpath import basename, splitext
 from typing import IO, Final, Protocol
 
+from annotations.domain.files.safe_names import FileNames
 from annotations.domain.labels import CODE, LabelSetDef
 from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name
 from annotations.domain.spans import Span
@@ -215,6 +216,11 @@ def lost_attributes(note: OutNote) -> list[Loss]:
         for span in note.spans
         if span.attributes
     ]
+
+
+def file_names(format: Format, taken: Collection[str] = ("export",)) -> FileNames | None:
+    """The names of the notes' files in an export; None for a format without files that are named like the notes."""
+    return None if isinstance(format, OneFileFormat) and not format.names_files() else FileNames(taken)
 
 
 def is_system_file(name: str) -> bool:

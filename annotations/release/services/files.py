@@ -15,7 +15,7 @@ from annotations.domain.certifying.released_files import MANIFEST, SIGNATURE
 from annotations.domain.files.csv_lines import csv_line
 from annotations.domain.files.safe_names import FileNames
 from annotations.domain.formats import FORMATS
-from annotations.domain.formats.base import LOSSES, Loss, OutNote
+from annotations.domain.formats.base import LOSSES, NAMES, Loss, OutNote, file_names
 from annotations.domain.labels import LabelDef, LabelSetDef
 from annotations.domain.spans import Span
 from annotations.release.services.certifying import FILE_SIGNERS
@@ -104,7 +104,7 @@ def _files(
         elif format == "csv":
             yield from _csv(losses.noted(notes), written)
         else:
-            names = FileNames.for_format(FORMATS[format], [*TAKEN, *(name.rpartition(".")[0] for name in beside)])
+            names = file_names(FORMATS[format], [*TAKEN, *(name.rpartition(".")[0] for name in beside)])
             yield from _written(format, notes, written, losses, names)
         if losses.any:
             lines.seek(0)
@@ -148,8 +148,8 @@ def _written(
             losses.add([replace(loss, note=note.name) for loss in before + more])
             yield from files.items()
         yield from writer.finish()
-    if names:
-        yield from names.table()
+    if names and names.changed:
+        yield NAMES, names.table()
     yield from FORMATS[format].extra_files(_with_given(written.labels, given)).items()
 
 

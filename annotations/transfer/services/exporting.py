@@ -19,9 +19,8 @@ from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import store_file
 from annotations.domain.files.csv_lines import csv_line
-from annotations.domain.files.safe_names import FileNames
 from annotations.domain.formats import FORMATS
-from annotations.domain.formats.base import LOSSES, Loss, OutNote
+from annotations.domain.formats.base import LOSSES, NAMES, Loss, OutNote, file_names
 from annotations.domain.labels import CategoryDef, LabelDef, LabelSetDef
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.written_labels import rewritten, written_set
@@ -161,7 +160,7 @@ def _note_files(
     report.labels = told.report
     notes = _version_notes(wanted) if wanted.version else _author_notes(wanted.author)
     splits: dict[str, str] = {}
-    names = FileNames.for_format(FORMATS[format])
+    names = file_names(FORMATS[format])
     total = _count(wanted)
     progress(0, total)
     writing = Writing(**report.options)
@@ -188,8 +187,8 @@ def _note_files(
             if report.notes % BATCH == 0 or report.notes == total:
                 progress(report.notes, total)
         yield from writer.finish()
-    if names:
-        yield from names.table()
+    if names and names.changed:
+        yield NAMES, names.table()
     definitions = label_definitions(project, merged=wanted.version is not None)
     if labels.differ:
         definitions = written_set(definitions, codes, target_of(labels.target))
