@@ -17,13 +17,16 @@ from annotations.domain.spans import Bounds
 _CONTINUING: Final = "".join(bytes([code]).decode("cp1252", "replace") for code in range(0x80, 0xC0)).replace(
     "\ufffd", ""
 )
+_UNREADABLE: Final = "?\ufffd¡¢£¤‚"
+"""What stands for a letter with an accent that was lost, or that DOS wrote: Mart?nez, Garc¡a."""
 # It begins with a character class, so that a text without such signs takes a tenth of the time.
 _ENCODED: Final = re.compile(
-    r"[&%=\\<\u00c2-\u00df](?:(?<=&)(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,8});"
+    r"[&%=\\<?\ufffd¡¢£¤‚\u00c2-\u00df](?:(?<=&)(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,8});"
     r"|(?<=%)[2-7c-fC-F][0-9a-fA-F](?:%[89abAB][0-9a-fA-F]){0,3}"
     r"|(?<==)[C-F][0-9A-F](?:=[89AB][0-9A-F]){0,3}"
     r"|(?<=\\)u[0-9a-fA-F]{4}"
     r"|(?<=<)/?[A-Za-z][^<>]{0,100}>"
+    r"|(?<=[^\W\d_][?\ufffd¡¢£¤‚])(?=[^\W\d_])"
     rf"|(?<=[\u00c2-\u00df])[\u0080-\u00bf{re.escape(_CONTINUING)}])"
 )
 
@@ -74,6 +77,8 @@ def _decoded(sign: str) -> str:
         return ""
     if sign[0] == "\\":
         return chr(int(sign[2:], 16))
+    if sign[0] in _UNREADABLE:
+        return "x"  # one wrong letter in a name
     if sign[0] in "%=":
         return _of_bytes(bytes.fromhex(sign.replace(sign[0], "")))
     return _of_bytes(b"".join(_byte(character) for character in sign))

@@ -130,9 +130,8 @@ _NUMBER_AT: Final = re.compile(_FIGURES, re.IGNORECASE)
 # What stands after the number of an age, "94-year-old", "94 yo", "94 años", "1,200 months", or before it, "aged 94",
 # "Age: 94", "edad 94", "età di 94", "in her 90s". Then no other unit follows.
 _UNIT_AFTER: Final = re.compile(
-    r"[ ]?\+?[ \-]?(?:(?:years?|yrs?|y)[ \-]?(?:old|of[ ]age)|y/?o[mf]?|y\.o|años|anni|aa|enn[ei]|(?P<unit>"
-    + _SHORTER
-    + r"))(?![^\W\d_])",
+    r"[ ]?\+?[ \-]?(?:(?:years?|yrs?|y)[ \-]?(?:old|of[ ]age)|y/?o[mf]?|y\.o|años|anni|aa|enn[ei]"
+    r"|ans|jahren?|jährig\w{0,2}|jaar|jarige?|anos|anys|(?P<unit>" + _SHORTER + r"))(?![^\W\d_])",
     re.IGNORECASE,
 )
 _AGED_BEFORE: Final = re.compile(

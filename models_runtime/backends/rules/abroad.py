@@ -1,9 +1,10 @@
-"""Names and addresses by their shape, in texts whose language the rules don't know: `Mme Durand`, `Hauptstraße 5`."""
+"""Names, addresses and dates by their shape, in texts whose language the rules don't know: `Mme Durand`, `12 mars`."""
 
 import re
 from collections.abc import Iterator
 from typing import Final
 
+from models_runtime.backends.rules.dates import YEAR
 from models_runtime.backends.rules.gazetteers import either, listed, word_set
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.phrases import LETTER, TOWN, UP, read_name
@@ -70,18 +71,31 @@ def _ending(text: str, start: int, end: int) -> Iterator[Found]:
 
 _ZIP_BEFORE: Final = re.compile(r"(?:(?P<country>(?<![\w\-])[A-Z]{1,2}-)|(?:\A|[,;(\n]|[0-9][a-z]?)[ ]?)\Z")
 _ZIP: Final = re.compile(rf"(?P<zip>[0-9]{{4,5}}(?:-[0-9]{{3}}|\s?[A-Z]{{2}})?)\s(?P<town>{TOWN})")
-_YEAR: Final = re.compile(r"(?:19|20)[0-9]{2}\Z")
+_LIKE_YEAR: Final = re.compile(r"(?:19|20)[0-9]{2}\Z")
 
 
 def _zip(text: str, start: int, end: int) -> Iterator[Found]:
     """`, 75011 Paris`, `D-10115 Berlin`, `1012 AB Amsterdam`, at the start of a line or after what ends a street."""
     before, found = _ZIP_BEFORE.search(text[max(0, start - 4) : start]), _ZIP.match(text, start)
-    if before is not None and found is not None and (before["country"] or not _YEAR.match(found["zip"])):
+    if before is not None and found is not None and (before["country"] or not _LIKE_YEAR.match(found["zip"])):
         yield *found.span("zip"), Kind.ZIP
         yield *found.span("town"), Kind.CITY
 
 
+_DAY_BEFORE: Final = re.compile(r"(?<![\w.,/\-])[0-9]{1,2}(?:\.|er|e|º|ª)?\s(?:de\s)?\Z")
+_YEAR_AFTER: Final = re.compile(rf",?\s(?:del?\s)?{YEAR}(?![0-9]|[.,][0-9])")
+
+
+def _dated(text: str, start: int, end: int) -> Iterator[Found]:
+    """`le 12 mars 2019`, `am 3. März`. The trigger is the month."""
+    low = max(0, start - 9)
+    day, year = _DAY_BEFORE.search(text[low:start]), _YEAR_AFTER.match(text, end)
+    if day is not None:
+        yield low + day.start(), year.end() if year else end, Kind.DATE
+
+
 RULES: Final = (
+    Rule("abroad.date", frozenset(listed("abroad_months")), _dated, 0.9, rank=74, strong=True),
     Rule("abroad.title", frozenset(listed("abroad_titles", "abroad_staff")), _titled, 0.9, rank=70, strong=True),
     Rule("abroad.field", frozenset(listed("abroad_fields")), _field, 0.9, rank=71, strong=True),
     Rule("abroad.street", frozenset(listed("abroad_streets")), _street, 0.9, rank=72, strong=True),

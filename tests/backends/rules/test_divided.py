@@ -35,9 +35,10 @@ FOREIGN = [
 ABROAD = [
     "M. {PATIENT|Durand} et Mme {PATIENT|Jeanne de la Tour}, docteur {DOCTOR|Pierre MARTIN}. Le patient M. se plaint",
     "Frau Dr. med. {PATIENT|Anna von Müller}, Prof. Dr. {DOCTOR|Hans Klein}, Schwester {DOCTOR|Ute}; M. Crohn",
-    "{STREET|12 bis, rue Victor Hugo}, {ZIP|75011} {CITY|Paris}; {STREET|5 avenue de la République}, rue de passage",
+    "{STREET|12 bis, rue Victor Hugo}, {ZIP|75011} {CITY|Paris}; {STREET|5 avenue de la République}, en mars",
     "wohnt {STREET|Hauptstraße 5}, {ZIP|10115} {CITY|Berlin}; {STREET|Berliner Str. 12a}, der Weg 5",
     "{STREET|Kerkstraat 12}, {ZIP|1012 AB} {CITY|Amsterdam}; {STREET|Rua das Flores, 12}, {ZIP|1000-001} {CITY|Lisboa}",
+    "vu le {DATE|12 mars 2019}, le {DATE|1er mai}; am {DATE|3. März 2020}; {DATE|4 mei}; a {DATE|5 de março de 2021}",
     "Nom : {PATIENT|DURAND}\nPrénom : {PATIENT|Jeanne}\nName des Patienten: {PATIENT|Weber, Hans}\nin 2019 Operation",
 ]
 KNOWN = [

@@ -188,6 +188,7 @@ TOLD = [
     ("un ultranovantenne, 94yoM", ["94yoM", "ultranovantenne"]),
     ("a nonagenarian, ninety-four years old", ["nonagenarian", "ninety-four years old"]),
     ("varón de 94 a. con tos; 95a, 96 a, acude; 97 a con", ["94 a.", "95a", "96 a", "97 a"]),
+    ("94 ans, 95 Jahre, 96-jährige, 97 anos", ["94 ans", "95 Jahre", "96-jährige", "97 anos"]),
     ("She is ninety-four. Tiene noventa y cinco. Ha novantasei.", ["ninety-four", "noventa y cinco", "novantasei"]),
     ("in her late nineties; one hundred and two years old; ciento dos años; centodue anni",
      ["her late nineties", "one hundred and two years old", "ciento dos años", "centodue anni"]),
