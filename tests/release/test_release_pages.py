@@ -27,7 +27,8 @@ def form(**about: object) -> dict:
 def test_the_list_shows_state_and_open_findings(clinic, sign_in):
     client = sign_in(clinic.mia)
     html = check_page(client.get(RELEASES))
-    assert "Publication mask" in html and f'<a href="{url("release_findings")}">3<' in html
+    assert "Publication mask" in html
+    assert html.partition(f'<a href="{url("release_findings")}">')[2].split("<")[0].strip() == "3"
     for page in (RELEASES, NEW, url("release_findings")):
         assert f'href="{reverse("known", args=["covid"])}">Known identifiers<' in check_page(client.get(page))
     Release.objects.all().delete()
@@ -181,7 +182,7 @@ def test_figures_after_an_erasure_are_those_of_the_notes_that_are_left(clinic, s
     assert figures["leaks"] == {"found": 0, "replaced": 0, "allowed": 0, "open": 0}
     client = sign_in(clinic.mia)
     html = check_page(client.get(url("release")))
-    assert "<dd>1 <small>2 notes erased since</small></dd>" in html
+    assert "2 notes erased since</small>" in html
     assert '<span>1 <span class="tag warn">2 erased since</span></span>' in check_page(client.get(RELEASES))
     if state == "prepared":
         # Counting all notes again gives the same figures.

@@ -38,7 +38,10 @@ class _Page(HTMLParser):
 
 
 def check_page(response: HttpResponse, *, fragment: bool = False) -> str:
-    """Check the page's policy, headings, ids, labels and URLs, which contain no note text. Return its HTML."""
+    """Check the page's policy, headings, ids, labels and URLs, which contain no note text. Return its HTML.
+
+    Line breaks of templates are left out beside blocks, and are spaces elsewhere.
+    """
     html = response.content.decode()
     page = _Page()
     page.feed(html)
@@ -52,7 +55,7 @@ def check_page(response: HttpResponse, *, fragment: bool = False) -> str:
     for link in page.links:
         assert not any(word.lower() in link.lower() for word in WORDS_OF_THE_NOTE), link
     assert not re.search(r"\{[{%#]", html), "template code on the page"
-    return html
+    return re.sub(r" *\n +", " ", re.sub(r"\n +(?=</?(?:d[dlt]|div|li|p|t[dhr])\b)", "", html))
 
 
 def bytes_elsewhere(file: str | Path) -> bytes:

@@ -5,16 +5,31 @@ from collections.abc import Sequence
 from django import template
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotations.agreement.selectors.disagreements import Shown
 from annotations.agreement.selectors.sentences import Sentence
 from annotations.core.templatetags.rows import EMPTY, fill
+from annotations.domain.adjudicating.disagreement import Kind
 from annotations.domain.bio import OUTSIDE
 from annotations.models import Label
 
 register = template.Library()
 
 HERE = SafeString(' class="here"')
+KIND_WORDS = {
+    Kind.MISSED: gettext_lazy("missed"),
+    Kind.BOUNDARY: gettext_lazy("different bounds"),
+    Kind.LABEL: gettext_lazy("different label"),
+    Kind.ATTRIBUTES: gettext_lazy("different attributes"),
+    Kind.BOTH: gettext_lazy("different bounds and label"),
+}
+
+
+@register.filter
+def kind_word(kind: str) -> str:
+    """Name a type of disagreement, as its tag on the page does."""
+    return str(KIND_WORDS[Kind(kind)])
 
 
 @register.simple_tag

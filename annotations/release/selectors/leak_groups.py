@@ -160,7 +160,7 @@ def _shown(finding: LeakFinding, sources: dict[int, tuple[str, str]]) -> Shown:
         pk=finding.pk,
         note=note.document_id,
         name=note.document.name,
-        language=note.document.language,
+        language=note.document.language if finding.where == LeakFinding.Where.TEXT else "",
         where=finding.where,
         before=text[low:start],
         marked=text[start:end],
