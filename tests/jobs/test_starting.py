@@ -56,7 +56,7 @@ def test_a_number_leads_to_the_job_of_this_project_only(project, mia, client, ma
     assert ours.pk != ours.number == theirs.number == 1
     page = check_page(client.get(f"{JOBS}1/"))
     assert "<h1>Count, job 1</h1>" in page and "<title>Count, job 1 · " in page
-    assert f'<a href="{JOBS}1/">Count, job 1</a>' in check_page(client.get(JOBS))
+    assert f'<a href="{JOBS}1/"> Count, job 1</a>' in check_page(client.get(JOBS))
     for address in (f"{JOBS}2/", "/projects/other/jobs/1/"):
         assert client.get(address).status_code == 404
     assert client.post(f"{JOBS}1/cancel").url == f"{JOBS}1/"

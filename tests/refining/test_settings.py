@@ -75,7 +75,7 @@ def test_errors_are_beside_their_field_and_the_form_keeps_its_values(ward, clien
         *_, name = options
         form = response.context["form"]
         assert form.errors.keys() == {name} and form[name].value() == options[name]
-        assert form.errors[name][0] in unescape(page) and re.search(r"<details[^>]* open><summary>", page)
+        assert form.errors[name][0] in unescape(page) and re.search(r"<details[^>]* open>\s*<summary>", page)
     assert not Refinement.objects.exists()
 
 
@@ -188,7 +188,7 @@ def test_two_refinements_stand_side_by_side_with_what_the_server_counted(few, cl
     for first, second in (("single", "agent"), ("agent", "single")):
         rows, shown = compared(client, ids[first], ids[second])
         pair = [efforts[first], efforts[second]]
-        assert rows["Cost"] == [f"{one['cost']:.4f} USD" for one in pair]
+        assert [cell.strip() for cell in rows["Cost"]] == [f"{one['cost']:.4f} USD" for one in pair]
         # A time just between two tenths may be rounded either way.
         for name, key in (("Duration, seconds", "seconds"), ("Answer time, seconds", "answering")):
             assert [float(cell) for cell in rows[name]] == pytest.approx([one[key] for one in pair], abs=0.0501)

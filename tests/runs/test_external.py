@@ -331,7 +331,7 @@ def test_a_server_from_the_page_or_the_command_to_suggestions(one_note, client, 
         listed(settings, f"{server}+{url}/{KEY}")
         assert REMOTE in html_of(client, "runs")
         shown = check_page(client.get(REMOTE))
-        assert re.search(r'aria-current="\w+">Runs<', shown)
+        assert re.search(r'aria-current="\w+">\s*Runs<', shown)
         assert "A model on the server 127.0.0.1" in shown and "may be sent" not in shown
         answer = client.post(REMOTE, MAPPED | {"token": "t"})
         run = Run.objects.get()
