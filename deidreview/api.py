@@ -24,7 +24,7 @@ from annotations.api.services.answers import answered_once
 from annotations.api.services.tokens import token_of
 from annotations.core.errors import LimitReached
 from annotations.core.requests import UPLOADS
-from annotations.domain.numbers import MAX_ID, whole
+from annotations.text.numbers import MAX_ID, whole
 from deidreview.body_size import REQUEST_BYTES
 from deidreview.boundary import Malformed, check_form, check_head
 from deidreview.limits import HALF, threads_of_process, token_windows, windows

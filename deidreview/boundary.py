@@ -20,9 +20,9 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from annotations.core.requests import wants_fragment, wants_json
-from annotations.domain.files.strict_json import JsonError, read_object
-from annotations.domain.names import unkeepable
-from annotations.domain.numbers import MAX_ID
+from annotations.formats.files.strict_json import JsonError, read_object
+from annotations.text.names import unkeepable
+from annotations.text.numbers import MAX_ID
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 JSON = "application/json"

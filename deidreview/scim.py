@@ -17,10 +17,10 @@ from django.urls import resolve
 from annotations.accounts.services.lockout import client_ip
 from annotations.api.problems import Problem
 from annotations.core.errors import LimitReached
-from annotations.domain.numbers import whole
-from annotations.domain.signing_in import ProvisioningProvider
+from annotations.providers.rules import ProvisioningProvider
 from annotations.providers.services.scim import errors
 from annotations.providers.services.scim.tokens import provider_with
+from annotations.text.numbers import whole
 from deidreview.api import count_request
 from deidreview.body_size import REQUEST_BYTES
 from deidreview.boundary import Malformed, check_head

@@ -15,9 +15,9 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from redis.connection import parse_url
 
-from annotations.domain.installation import CODE, SHIPPED, data_folder
-from annotations.domain.signing_in import LdapDirectory, Provider, read
-from annotations.domain.web_hosts import read_hosts
+from annotations.installation import CODE, SHIPPED, data_folder
+from annotations.providers.rules import LdapDirectory, Provider, read
+from annotations.webhooks.rules import read_hosts
 from deidreview import VERSION as VERSION
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.backends.remote.servers import read_remote_models

@@ -18,8 +18,8 @@ from django.utils.formats import number_format
 
 from annotations.core.access import Can, enter
 from annotations.core.requests import UPLOADS, wants_json
-from annotations.domain.numbers import whole
 from annotations.models import User
+from annotations.text.numbers import whole
 from deidreview.answers import ask_to_sign_in
 from deidreview.body_size import REQUEST_BYTES
 from deidreview.limits import uploading

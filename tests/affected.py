@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from annotations.domain.installation import CODE
+from annotations.installation import CODE
 
 IMPORT: Final = re.compile(r"^[ \t]*((?:from[ \t]+[.\w]+[ \t]+)?import[ \t]+(?:\([^)]*\)|[^\n]*))", re.MULTILINE)
 PACKAGES: Final = ("annotations", "models_runtime", "deidreview", "fixtures", "tests")

@@ -11,8 +11,6 @@ from django.db import transaction
 from django.db.models import F
 
 from annotations.core.suggested_notes import add_notes
-from annotations.domain.calibration import Outcomes
-from annotations.domain.strings import string_key
 from annotations.models import (
     AnnotationSet,
     Assignment,
@@ -31,7 +29,9 @@ from annotations.models import (
     SuggestedString,
     User,
 )
+from annotations.text.strings import string_key
 from models_runtime.calibration.jobs import calibration_of
+from models_runtime.calibration.rules import Outcomes
 from models_runtime.models import Calibration, Run
 
 Spot = tuple[int, int, str]

@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
-from annotations.domain.installation import CODE
+from annotations.installation import CODE
 from deidreview.run.environment import StartError
 from tests import affected, costs
 from tests.postgres import private_postgres

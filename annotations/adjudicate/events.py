@@ -5,8 +5,8 @@ from typing import TypedDict
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.events import NoData, Verb
-from annotations.domain.attributes import Value
-from annotations.domain.provenance import Provenance
+from annotations.text.attributes import Value
+from annotations.text.provenance import Provenance
 
 AdjudicatedSpan = tuple[int, int, int, Provenance | None, dict[str, Value] | None]
 """Start, end, label id, provenance, attributes."""

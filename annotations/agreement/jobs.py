@@ -1,7 +1,7 @@
 from typing import Any
 
+from annotations.agreement.rules import Unit
 from annotations.agreement.services.figures import figures_of
-from annotations.domain.agreement import Unit
 from annotations.jobs.runner import Claim
 from annotations.models import Project
 

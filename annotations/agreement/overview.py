@@ -6,10 +6,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotations.agreement.selectors.stored import StoredAgreement, has_agreement, stored_agreement
+from annotations.agreement.templatetags.coefficients import in_words
 from annotations.agreement.views.rows import trend_of
 from annotations.core import overview
 from annotations.core.access import Access, Can
-from annotations.core.templatetags.coefficients import in_words
 from annotations.core.templatetags.plots import Point
 
 

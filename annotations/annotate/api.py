@@ -26,9 +26,9 @@ from annotations.core.access import Access, Can, note_for
 from annotations.core.changes import Change, Kind, LabeledBounds, Refused
 from annotations.core.events import NOTE_READ
 from annotations.core.spans import SpanItem, own_set, spans_of
-from annotations.domain.numbers import MAX_OFFSET
 from annotations.models import Document
 from annotations.notes.api import SpanOut, codes_of, label_coded
+from annotations.text.numbers import MAX_OFFSET
 
 router = Router(tags=["Annotations"])
 

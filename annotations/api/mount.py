@@ -17,7 +17,7 @@ from annotations.api.problems import Problem, answer, problem_of
 from annotations.api.registry import routers
 from annotations.api.requests import SHOWN_ONCE, ApiRequest
 from annotations.api.routing import grouped
-from annotations.domain.files.strict_json import JsonError, read_object
+from annotations.formats.files.strict_json import JsonError, read_object
 from annotations.models import ApiToken
 
 PREFIX: Final = "/api/v1/"
@@ -25,7 +25,7 @@ JSON: Final = "application/json"
 
 
 class StrictJson(Parser):
-    """Reads JSON as strictly as the pages' scripts' JSON is read (annotations.domain.files.strict_json)."""
+    """Reads JSON as strictly as the pages' scripts' JSON is read (annotations.formats.files.strict_json)."""
 
     def parse_body(self, request: HttpRequest) -> dict[str, Any]:
         if request.content_type != JSON:

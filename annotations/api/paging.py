@@ -15,7 +15,7 @@ from ninja import Field, Schema
 
 from annotations.api.problems import invalid
 from annotations.api.requests import ApiRequest
-from annotations.domain.numbers import whole
+from annotations.text.numbers import whole
 
 NDJSON: Final = "application/x-ndjson"
 DEFAULT: Final = 100

@@ -25,11 +25,11 @@ from annotations.audits.services.planning import check, discard_plan, plan_audit
 from annotations.audits.services.showing import progress_of, show_leaks, show_note
 from annotations.core.access import Access, Can
 from annotations.core.errors import ServiceError
-from annotations.domain.auditing.looks import MOST_LEAKS
-from annotations.domain.auditing.shown import Kind, Shown
-from annotations.domain.numbers import MAX_OFFSET
 from annotations.models import AuditMark, AuditNote, AuditPlan, Release
+from annotations.release.rules.audits.looks import MOST_LEAKS
+from annotations.release.rules.audits.shown import Kind, Shown
 from annotations.release.selectors.releases import release_for
+from annotations.text.numbers import MAX_OFFSET
 
 router = Router(tags=["Audits"])
 PATH = "/projects/{slug:slug}/releases/{int:release}/audit"

@@ -5,8 +5,8 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.audits.selectors.plans import Choices
 from annotations.core.fields import WholeField
-from annotations.domain.numbers import MAX_OFFSET
 from annotations.models import AuditPlan
+from annotations.text.numbers import MAX_OFFSET
 
 
 class PlanForm(forms.Form):

@@ -28,9 +28,9 @@ from annotations.certificates.services.verifying import upload_limit, verify_cer
 from annotations.core.access import Can
 from annotations.core.answers import file_answer
 from annotations.core.requests import takes_uploads
-from annotations.domain.certifying.risks import LONGEST
-from annotations.domain.certifying.verifying import PAGE
 from annotations.models import Certificate
+from annotations.release.rules.certificates.risks import LONGEST
+from annotations.release.rules.certificates.verifying import PAGE
 from annotations.release.selectors.releases import release_for
 
 router = Router(tags=["Certificates"])

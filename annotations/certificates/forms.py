@@ -5,8 +5,8 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.certificates.services.drafting import Terms
 from annotations.certificates.services.signing import LONGEST_PURPOSE, LONGEST_RECIPIENT, MOST_OWN_RISKS
-from annotations.domain.certifying.risks import LONGEST
-from annotations.domain.certifying.signatures import MOST_BYTES
+from annotations.release.rules.certificates.risks import LONGEST
+from annotations.release.rules.certificates.signatures import MOST_BYTES
 
 
 class SignForm(forms.Form):

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from django.utils.translation import gettext, pgettext
 
 from annotations.core.errors import ServiceError
-from annotations.domain.attributes import AttributeDef, Attributes, Value, definitions_of, fitting, with_value
 from annotations.models import Label
+from annotations.text.attributes import AttributeDef, Attributes, Value, definitions_of, fitting, with_value
 
 Stored = dict[str, Value]
 """A choice or True by name of attribute."""

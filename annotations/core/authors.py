@@ -6,8 +6,8 @@ from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
 from annotations.core.names import good_name
-from annotations.domain.provenance import Origin
 from annotations.models import Author, Membership, Project, User
+from annotations.text.provenance import Origin
 
 KINDS_WRITTEN_AS = {"annotator": Author.Kind.ANNOTATOR, "run": Author.Kind.RUN}
 GOLD_NAME = "gold"

@@ -21,8 +21,8 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.spans import SpanItem
-from annotations.domain.attributes import Value
-from annotations.domain.numbers import MAX_ID, MAX_OFFSET, is_whole
+from annotations.text.attributes import Value
+from annotations.text.numbers import MAX_ID, MAX_OFFSET, is_whole
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrOrPromise

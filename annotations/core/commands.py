@@ -28,10 +28,10 @@ from annotations.core.access import (
 )
 from annotations.core.archived import ProjectArchived
 from annotations.core.errors import LimitReached, ServiceError
-from annotations.domain.files.csv_lines import csv_line
-from annotations.domain.files.csv_rows import Row, RowError, csv_rows
-from annotations.domain.installation import PROGRAM
-from annotations.domain.notes import NoteError
+from annotations.formats.files.csv_lines import csv_line
+from annotations.formats.files.csv_rows import Row, RowError, csv_rows
+from annotations.formats.notes import NoteError
+from annotations.installation import PROGRAM
 from annotations.models import Author, Deletion, Document, Label, Project, User
 
 

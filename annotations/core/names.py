@@ -3,7 +3,7 @@
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.names import bad_character, shown
+from annotations.text.names import bad_character, shown
 
 
 def good_name(name: str, *, code: str = "name") -> str:

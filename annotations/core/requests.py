@@ -13,8 +13,8 @@ from django_htmx.middleware import HtmxDetails
 
 from annotations.core.access import Can
 from annotations.core.changes import LabeledBounds, Refused, not_whole
-from annotations.domain.numbers import MAX_ID, MAX_OFFSET, is_whole, whole
 from annotations.models import User
+from annotations.text.numbers import MAX_ID, MAX_OFFSET, is_whole, whole
 
 JSON = "application/json"
 UPLOADS = "takes_uploads"

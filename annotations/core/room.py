@@ -1,4 +1,4 @@
-"""The limits on the spans of one annotation set (annotations.domain.crowding), checked wherever people write spans."""
+"""The limits on the spans of one annotation set (annotations.text.crowding), checked wherever people write spans."""
 
 from collections.abc import Sequence
 
@@ -6,10 +6,10 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from annotations.core.changes import Refused
-from annotations.domain.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_over
-from annotations.domain.spans import Bounds
 from annotations.models import Span
 from annotations.models.prepared import PreparedRead
+from annotations.text.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_over
+from annotations.text.spans import Bounds
 
 # Counts the spans of the set, and those that share a character with the new ones, in one index scan.
 _AROUND = PreparedRead(

@@ -7,9 +7,9 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotations.core.events import SET_SEEDED
-from annotations.domain.attributes import Value
 from annotations.models import AnnotationSet, Author, Event, Span, User
 from annotations.models.prepared import PreparedRead, columns_of, object_of
+from annotations.text.attributes import Value
 
 
 class SpanItem(TypedDict):

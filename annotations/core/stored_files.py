@@ -11,8 +11,8 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from annotations.domain.names import shown
 from annotations.models import Project, StoredChunk, StoredFile, User
+from annotations.text.names import shown
 
 CHUNK = 1024 * 1024
 IN_MEMORY = 16 * CHUNK

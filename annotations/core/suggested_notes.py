@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 
-from annotations.domain.reviewing.information import String, expected_bits
 from annotations.models import AnnotationSet, Author, Review, Span, SuggestedLabel, SuggestedNote
+from annotations.text.information import String, expected_bits
 
 BATCH = 500
 _CHANCE = random.SystemRandom()

@@ -1,4 +1,4 @@
-"""Tokenizers besides the default rule (`annotations.domain.tokens`), for workers and commands.
+"""Tokenizers besides the default rule (`annotations.text.tokens`), for workers and commands.
 
 Higher layers register them. Their code is imported on first use, so that the web process never loads it.
 """
@@ -11,7 +11,7 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.tokens import Tokenizer, TokenizerError, tokenize
+from annotations.text.tokens import Tokenizer, TokenizerError, tokenize
 
 
 @dataclass(frozen=True)

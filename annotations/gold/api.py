@@ -17,7 +17,6 @@ from annotations.api.problems import Problem, check, named
 from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Access, Can, closed_to, notes_for, sets_for
-from annotations.domain.numbers import MAX_ID
 from annotations.gold.forms import READY_MADE, FreezeForm, ReadyMadeForm, SplitForm
 from annotations.gold.selectors import GoldState, VersionNote, state_for, version_page, version_rows
 from annotations.gold.services.diffing import version_diff
@@ -28,6 +27,7 @@ from annotations.gold.services.statistics import kept_statistics, statistics_of,
 from annotations.gold.services.statistics_rows import as_data, table_of
 from annotations.jobs.api import JobItem, started
 from annotations.models import AnnotationSet, Author, Document, GoldVersion
+from annotations.text.numbers import MAX_ID
 
 router = Router(tags=["Gold"])
 GOLD = "/projects/{slug:slug}/gold"

@@ -4,7 +4,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.fields import WholeField
-from annotations.domain.gold.splits import Split
+from annotations.gold.rules.splits import Split
 from annotations.gold.services.rounds import HOLD_OUT
 from annotations.gold.services.splitting import SEED_LENGTH
 

@@ -10,10 +10,10 @@ from annotations.core.access import Access, Can
 from annotations.core.attributes import pairs_of
 from annotations.core.gold_sets import SUBMITTED, gold_sets, review_drafts
 from annotations.core.hooks import disagreements_shown
-from annotations.domain.attributes import Value
-from annotations.domain.hashing import gold_hash
 from annotations.models import AnnotationSet, Author, Comparison, GoldVersion, GoldVersionNote, Project, Span
 from annotations.models.author import NOT_IN_BULK
+from annotations.text.attributes import Value
+from annotations.text.hashing import gold_hash
 
 PAGE = 50
 BATCH = 500

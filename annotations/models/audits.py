@@ -11,7 +11,7 @@ class AuditPlan(models.Model):
 
     A release has one audit, because with several the best one could be chosen. `strata` holds released notes and
     whether their sample is a simple one ({"name": {"notes", "simple"}}), `looks` the numbers of notes by stratum until
-    the end of each look (annotations.domain.auditing.looks). Shares are from 0 to 1.
+    the end of each look (annotations.release.rules.audits.looks). Shares are from 0 to 1.
     """
 
     class By(models.TextChoices):

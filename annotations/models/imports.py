@@ -2,7 +2,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from annotations.domain.documents.base import DOCUMENTS, MIXED
+from annotations.formats.documents.base import DOCUMENTS, MIXED
 from annotations.models.project import Project
 from annotations.models.stored_file import StoredFile
 

@@ -8,8 +8,8 @@ from django.db.models import QuerySet
 from django.http import Http404
 from django.urls import reverse
 
-from annotations.domain.signing_in import LdapDirectory, OidcProvider, Provider, ProvisioningProvider
 from annotations.models import GroupRole, Project
+from annotations.providers.rules import LdapDirectory, OidcProvider, Provider, ProvisioningProvider
 
 Kind = TypeVar("Kind", bound=Provider)
 

@@ -5,8 +5,8 @@ from typing import NotRequired, TypedDict
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.events import Bounds, Verb
-from annotations.domain.attributes import Value
-from annotations.domain.provenance import Provenance
+from annotations.text.attributes import Value
+from annotations.text.provenance import Provenance
 
 
 class DecisionState(TypedDict):

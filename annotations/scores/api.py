@@ -15,14 +15,13 @@ from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Access, Can, authors_for
 from annotations.core.answers import streamed
-from annotations.domain.numbers import MAX_ID
-from annotations.domain.scoring.causes import ErrorId
-from annotations.domain.scoring.errors import Kind
 from annotations.gold.selectors import versions
 from annotations.jobs.api import JobItem, started
 from annotations.models import Cause, Project
 from annotations.notes.selectors.in_context import Entry, label_looks
 from annotations.notes.views.in_context import shown_in_context
+from annotations.scores.rules.causes import ErrorId
+from annotations.scores.rules.errors import Kind
 from annotations.scores.selectors import AuthorNotes, Reference, authors_with_notes, note_languages
 from annotations.scores.services.about import about_score
 from annotations.scores.services.asking import plain_request, score_now
@@ -30,6 +29,7 @@ from annotations.scores.services.causes import causes_of_errors, change_error_ca
 from annotations.scores.services.error_list import ErrorFilters, ListedErrors, export_errors
 from annotations.scores.services.scoring import Error, Score, ScoreRequest, score_errors, score_request
 from annotations.scores.services.starting import start_score
+from annotations.text.numbers import MAX_ID
 
 router = Router(tags=["Scores"])
 PATH = "/projects/{slug:slug}/scores/{int:version}/{int:author}"

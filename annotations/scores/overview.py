@@ -5,8 +5,8 @@ from datetime import datetime
 
 from annotations.core import overview
 from annotations.core.access import Access, Can, authors_for
-from annotations.domain.scoring.intervals import FewNotes
 from annotations.models import Author, Figures, GoldVersion
+from annotations.scores.rules.intervals import FewNotes
 from annotations.scores.services.scoring import TABLE
 
 ROWS = 5

@@ -12,10 +12,6 @@ from annotations.core.attributes import definitions, pairs_of
 from annotations.core.authors import origin_of
 from annotations.core.gold_sets import gold_sets
 from annotations.core.hooks import notes_learned_from, notes_without_answer, thresholds_of
-from annotations.domain.hashing import text_sha256
-from annotations.domain.passes import pass_of
-from annotations.domain.scoring.tally import Criterion
-from annotations.domain.spans import Span as DomainSpan
 from annotations.models import (
     AnnotationSet,
     Author,
@@ -27,6 +23,10 @@ from annotations.models import (
     RewrittenNote,
     Span,
 )
+from annotations.scores.rules.tally import Criterion
+from annotations.text.hashing import text_sha256
+from annotations.text.passes import pass_of
+from annotations.text.spans import Span as DomainSpan
 
 BATCH = 250
 SUBMITTED = AnnotationSet.State.SUBMITTED

@@ -13,11 +13,11 @@ from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
 from annotations.core.errors import ServiceError
-from annotations.domain.numbers import MAX_ID
-from annotations.domain.redaction.kinds import Kind
 from annotations.models import SurrogateEntity, SurrogateMention
+from annotations.release.rules.redaction.kinds import Kind
 from annotations.surrogates.selectors.entities import MOST_FOUND, Shown, entities_of, found_by, mention_lines, shown
 from annotations.surrogates.services import editing
+from annotations.text.numbers import MAX_ID
 
 router = Router(tags=["Surrogates"])
 PATH = "/projects/{slug:slug}/surrogates"

@@ -7,7 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from annotations.domain.installation import CODE
+from annotations.installation import CODE
 from deidreview.run.environment import StartError
 
 PR_SET_PDEATHSIG = 1

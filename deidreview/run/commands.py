@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from annotations.domain.installation import PROGRAM, data_folder
+from annotations.installation import PROGRAM, data_folder
 from deidreview import VERSION
 from deidreview.run import environment, folder
 

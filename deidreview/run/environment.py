@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from annotations.domain.installation import data_folder
-from annotations.domain.numbers import whole
+from annotations.installation import data_folder
+from annotations.text.numbers import whole
 
 YES = {"1", "true", "on", "yes", "y", "ok"}
 NO = {"0", "false", "off", "no", "n", ""}

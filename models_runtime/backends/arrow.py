@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import pyarrow
 
-from annotations.domain.spans import Span, renamed
-from annotations.domain.tokens import estimated
+from annotations.text.spans import Span, renamed
+from annotations.text.tokens import estimated
 from models_runtime.backends.base import Backend, BackendError, budget_of, load
 from models_runtime.backends.marginals import GivesMarginals, ThresholdBackend
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Protocol, cast, runtime_checkable
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 
 
 class BackendError(Exception):

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from annotations.domain.scoring import Rates
-from annotations.domain.scoring.covering import covered_characters
-from annotations.domain.spans import Span
+from annotations.scores.rules import Rates
+from annotations.scores.rules.covering import covered_characters
+from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.learner import Step, StepFigures
 

@@ -17,7 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError, not_installed
 from models_runtime.backends.files import MOST, REFIT, card_of, format_of, mark_refit
 from models_runtime.backends.learner import Learner, Step, TrainingTask

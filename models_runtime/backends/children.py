@@ -16,11 +16,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Final
 
-from annotations.domain.files.strict_json import JsonError, read_json, texts_in
-from annotations.domain.installation import CODE
-from annotations.domain.names import bad_character, shown
-from annotations.domain.spans import Span
-from annotations.domain.threads import limit_threads
+from annotations.formats.files.strict_json import JsonError, read_json, texts_in
+from annotations.installation import CODE
+from annotations.text.names import bad_character, shown
+from annotations.text.spans import Span
+from annotations.threads import limit_threads
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.learner import Outline, TrainingResult
 from models_runtime.backends.self_labels import SelfLabeled

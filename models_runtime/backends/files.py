@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from annotations.domain.files.zips import TooManyEntries, open_zip
+from annotations.formats.files.zips import TooManyEntries, open_zip
 from models_runtime.backends.base import BackendError
 
 CARD: Final = "card.json"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NotRequired, TypedDict
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError, Device
 from models_runtime.backends.self_labels import SelfLabeled
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from annotations.domain.spans import Bounds, Span
+from annotations.text.spans import Bounds, Span
 from models_runtime.backends.marginals import ABOVE, GivesMarginals, is_added, spans_above
 
 # The probability from which a label, or a token without one, is sure.

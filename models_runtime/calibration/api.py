@@ -13,8 +13,8 @@ from annotations.api.problems import check, named
 from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
-from annotations.domain.numbers import MAX_ID
 from annotations.jobs.api import JobItem, started
+from annotations.text.numbers import MAX_ID
 from models_runtime.calibration.forms import CalibrationForm
 from models_runtime.calibration.services import start_calibration, summary, withdraw
 from models_runtime.models import Calibration

@@ -12,15 +12,15 @@ from annotations.core.authors import origin_of
 from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
-from annotations.domain.calibration import Curves, Outcomes, TooFew, fitted, fold_of
-from annotations.domain.gold.splits import Split
-from annotations.domain.spans import Span as DomainSpan
+from annotations.gold.rules.splits import Split
 from annotations.gold.services.splitting import patient_key
 from annotations.jobs.runner import Claim
 from annotations.models import AnnotationSet, Document, GoldVersion, GoldVersionNote, Project, Span, User
 from annotations.scores.selectors import label_words
+from annotations.text.spans import Span as DomainSpan
 from models_runtime.backends.marginals import is_added, revision_without
 from models_runtime.calibration.events import CALIBRATED
+from models_runtime.calibration.rules import Curves, Outcomes, TooFew, fitted, fold_of
 from models_runtime.core.combining import models_behind
 from models_runtime.core.stages import learned_from
 from models_runtime.models import Calibration, Run, TrainedModel

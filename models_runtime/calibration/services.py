@@ -9,13 +9,13 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
-from annotations.domain.calibration import Curve
 from annotations.jobs.services.starting import once
 from annotations.models import Author, GoldVersion, Job, Project, User
 from annotations.scores.services.scoring import score_request
 from models_runtime.backends.marginals import revision_without
 from models_runtime.calibration.events import CALIBRATION_WITHDRAWN
 from models_runtime.calibration.jobs import calibration_by, keep, newest
+from models_runtime.calibration.rules import Curve
 from models_runtime.models import Calibration, Run
 
 # The number of points by which commands print a curve.

@@ -13,15 +13,15 @@ from annotations.api.problems import Problem, invalid, named
 from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Access, Can, authors_for
-from annotations.domain.gold.splits import Split
-from annotations.domain.numbers import MAX_ID
-from annotations.domain.scoring.side_by_side import MISSED, ONLY, UNTOUCHED
+from annotations.gold.rules.splits import Split
 from annotations.gold.selectors import versions
 from annotations.jobs.api import JobItem, started
 from annotations.notes.selectors.in_context import Entry
 from annotations.notes.views.in_context import shown_in_context
+from annotations.scores.rules.side_by_side import MISSED, ONLY, UNTOUCHED
 from annotations.scores.selectors import LEVELS, note_languages
 from annotations.scores.services.side_by_side import ComparisonRequest, TellingSpan, common_notes, telling_spans
+from annotations.text.numbers import MAX_ID
 from models_runtime.comparing.forms import REFUSED_AT
 from models_runtime.comparing.jobs import start_comparison
 from models_runtime.comparing.services import MOST_CHARACTERS, as_dict, asked, compared_strategies, takes_long

@@ -9,10 +9,10 @@ from django.http import Http404
 from django.utils.translation import gettext_lazy
 
 from annotations.core.access import Access, closed_to
-from annotations.domain.scoring.intervals import FewNotes
-from annotations.domain.scoring.rates import RatesData
-from annotations.domain.scoring.side_by_side import AuthorTable
 from annotations.models import Author, GoldVersion, Job, Project
+from annotations.scores.rules.intervals import FewNotes
+from annotations.scores.rules.rates import RatesData
+from annotations.scores.rules.side_by_side import AuthorTable
 from annotations.scores.selectors import LEVELS, Reference, characters, compared, learned_notes
 from annotations.scores.services.side_by_side import (
     MOST,

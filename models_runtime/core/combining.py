@@ -14,14 +14,14 @@ from django.utils.translation import gettext
 
 from annotations.core.attributes import pairs_of
 from annotations.core.errors import ServiceError
-from annotations.domain.combining.merging import merge
-from annotations.domain.combining.voting import Member, Method
-from annotations.domain.doubtful import doubtful
-from annotations.domain.spans import Span as DomainSpan
-from annotations.domain.spans import renamed
 from annotations.models import AnnotationSet, Author, Document, Project, Span
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.review.selectors.doubtful import is_doubtful
+from annotations.text.combining.merging import merge
+from annotations.text.combining.voting import Member, Method
+from annotations.text.doubtful import doubtful
+from annotations.text.spans import Span as DomainSpan
+from annotations.text.spans import renamed
 from models_runtime.backends.base import Backend, Budget, OfPatients, budget_of
 from models_runtime.backends.ensemble import EnsembleBackend, Votes
 from models_runtime.core.model_files import load_backend, load_model

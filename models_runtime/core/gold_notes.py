@@ -7,11 +7,11 @@ from typing import Final
 
 from django.db.models import Count, QuerySet
 
-from annotations.domain.gold.splits import Patient, Split, split_patients
-from annotations.domain.spans import Span
+from annotations.gold.rules.splits import Patient, Split, split_patients
 from annotations.gold.services.splitting import patient_key
 from annotations.models import Document, GoldVersion, GoldVersionNote
 from annotations.scores.selectors import codes_of, label_words
+from annotations.text.spans import Span
 from models_runtime.models.cards import TrainingParams
 
 # The split of a version that is not split itself: always the same, so that two models of it can be compared.

@@ -12,12 +12,12 @@ from django.utils.translation import gettext as _
 
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
-from annotations.domain.gold.splits import Split
-from annotations.domain.spans import Span
+from annotations.gold.rules.splits import Split
 from annotations.models import Deletion, Document, GoldVersion, GoldVersionNote, Project, User
 from annotations.projects.selectors.label_maps import mappings
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.scores.selectors import label_words
+from annotations.text.spans import Span
 from models_runtime.core.gold_notes import Note, TrainingNotes, gold_notes, training_notes
 from models_runtime.models import TrainedModel
 from models_runtime.models.cards import TrainingParams, parts_of

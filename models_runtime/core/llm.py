@@ -9,9 +9,9 @@ from django.utils.translation import gettext as _
 
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
-from annotations.domain.hashing import text_sha256
 from annotations.jobs.registry import load
 from annotations.models import Document, Project
+from annotations.text.hashing import text_sha256
 from models_runtime.backends.base import Backend
 from models_runtime.backends.llm.asking import Meter
 from models_runtime.backends.llm.cache import Found, FoundSpan

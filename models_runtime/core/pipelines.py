@@ -13,7 +13,7 @@ from typing import Any
 
 from django.conf import settings
 
-from annotations.domain.names import bad_character, unkeepable
+from annotations.text.names import bad_character, unkeepable
 from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.registry import PIPELINE
 

@@ -12,12 +12,12 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.gold.splits import Split
-from annotations.domain.spans import Span
+from annotations.gold.rules.splits import Split
 from annotations.models import AnnotationSet, Author, Document, GoldVersion, GoldVersionNote, Job, Project
 from annotations.models import Span as SpanRow
 from annotations.review.selectors.doubtful import is_doubtful
 from annotations.scores.selectors import codes_of, label_words
+from annotations.text.spans import Span
 from models_runtime.backends.marginals import is_added
 from models_runtime.backends.self_labels import SURE, SelfLabeled, is_sure, self_labeled
 from models_runtime.core.combining import models_behind

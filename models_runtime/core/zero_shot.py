@@ -1,6 +1,6 @@
 """Find the folders of zero-shot models (GLiNER) in DATA_DIR/weights. No library is imported."""
 
-from annotations.domain.names import unkeepable
+from annotations.text.names import unkeepable
 from models_runtime.core import weights
 from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.registry import GLINER

@@ -10,10 +10,10 @@ from django.utils.translation import gettext_lazy as _
 from annotations.core.errors import ServiceError
 from annotations.core.fields import WholeField
 from annotations.core.offering import offer, suggest
-from annotations.domain.injecting.drawing import LEAST_RATE, MOST_RATE
-from annotations.domain.injecting.rules import Rule, missing
-from annotations.domain.injecting.vocabulary import LOG, Term
 from annotations.models import GoldVersion, Project
+from models_runtime.injecting.rules.drawing import LEAST_RATE, MOST_RATE
+from models_runtime.injecting.rules.rules import Rule, missing
+from models_runtime.injecting.rules.vocabulary import LOG, Term
 from models_runtime.injecting.selectors import has_rejections, labels_for, systemic_errors
 from models_runtime.injecting.services.benching import rule_name
 from models_runtime.injecting.services.starting import MOST_SEED, terms_in

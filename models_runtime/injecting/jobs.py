@@ -12,14 +12,14 @@ from django.utils import timezone
 from annotations.core.bulk import SpanRow, insert_objects
 from annotations.core.erasures import erasures_of, hold, unerased
 from annotations.core.label_lock import keep_labels
-from annotations.domain.injecting.drawing import Draw, Ticket, ticket
-from annotations.domain.injecting.injection import Injection
-from annotations.domain.injecting.rules import Rule, candidates
-from annotations.domain.spans import Span
 from annotations.jobs.runner import Claim
 from annotations.models import AnnotationSet, Document, GoldVersion, GoldVersionNote
 from annotations.projects.selectors.labels import accepted_labels
+from annotations.text.spans import Span
 from models_runtime.core.suggestions import store_suggestions
+from models_runtime.injecting.rules.drawing import Draw, Ticket, ticket
+from models_runtime.injecting.rules.injection import Injection
+from models_runtime.injecting.rules.rules import Rule, candidates
 from models_runtime.injecting.selectors import BATCH, errors_in, frozen_gold, labels_for, sources_of, wanted_errors
 from models_runtime.models import InjectedError, InjectedRun
 

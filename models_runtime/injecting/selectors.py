@@ -7,18 +7,18 @@ from typing import Final
 
 from django.db.models import Count, QuerySet
 
-from annotations.domain.injecting.injection import Injection, Source, Strategy
-from annotations.domain.injecting.rules import Labels
-from annotations.domain.injecting.systemic import PREFIX, Example, Space, Systemic, examples_in
-from annotations.domain.injecting.vocabulary import CSV, LOG, Term, Vocabulary
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.spans import Span
 from annotations.known.selectors.labels import kinds_of_labels
 from annotations.models import Author, Decision, Document, GoldVersion, GoldVersionNote, Project
 from annotations.models import Span as StoredSpan
 from annotations.projects.selectors.labels import accepted_labels
+from annotations.release.rules.redaction.kinds import Kind
 from annotations.scores.selectors import label_words
 from annotations.surrogates.selectors.index import in_parts
+from annotations.text.spans import Span
+from models_runtime.injecting.rules.injection import Injection, Source, Strategy
+from models_runtime.injecting.rules.rules import Labels
+from models_runtime.injecting.rules.systemic import PREFIX, Example, Space, Systemic, examples_in
+from models_runtime.injecting.rules.vocabulary import CSV, LOG, Term, Vocabulary
 from models_runtime.models import InjectedError, InjectedRun, SystemicError
 
 BATCH: Final = 200

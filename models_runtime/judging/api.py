@@ -14,15 +14,15 @@ from annotations.api.problems import check, named
 from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Access, Can, authors_for
-from annotations.domain.numbers import MAX_ID
-from annotations.domain.scoring.judging import THRESHOLD
-from annotations.domain.scoring.judging_rules import STANDARD
 from annotations.gold.selectors import versions
 from annotations.jobs.api import job_address
 from annotations.jobs.services.allowance import LIVE
 from annotations.jobs.tokens import new_key
 from annotations.notes.selectors.in_context import Entry
 from annotations.notes.views.in_context import shown_in_context
+from annotations.scores.rules.judging import THRESHOLD
+from annotations.scores.rules.judging_rules import STANDARD
+from annotations.text.numbers import MAX_ID
 from models_runtime.judging.forms import REFUSED_AT, JudgeForm
 from models_runtime.judging.services.asking import judge_again, start_judging
 from models_runtime.judging.services.results import JudgedEntity, judged_entities, result_of

@@ -9,12 +9,12 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.core.fields import WholeField
 from annotations.core.offering import offer, suggest
-from annotations.domain.gold.splits import Split
-from annotations.domain.numbers import MAX_OFFSET
-from annotations.domain.scoring.judging import THRESHOLD
-from annotations.domain.scoring.judging_rules import STANDARD
+from annotations.gold.rules.splits import Split
 from annotations.models import Author, GoldVersion, Project
+from annotations.scores.rules.judging import THRESHOLD
+from annotations.scores.rules.judging_rules import STANDARD
 from annotations.scores.selectors import Reference, authors_with_notes
+from annotations.text.numbers import MAX_OFFSET
 from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
 from models_runtime.backends.llm.servers import Server
 from models_runtime.judging.services.asking import MOST_JUDGES

@@ -20,17 +20,17 @@ from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.kept import key_of
 from annotations.core.progress import Canceled
-from annotations.domain.hashing import text_sha256
-from annotations.domain.masking import masked
-from annotations.domain.scoring.judging import Entity, by_text, entities_of
-from annotations.domain.scoring.judging_rules import Unit
-from annotations.domain.scoring.rewritten import counts_of
-from annotations.domain.spans import Span as DomainSpan
 from annotations.jobs.registry import load
 from annotations.jobs.runner import Claim, HandBack
 from annotations.models import Document, RewrittenNote
+from annotations.scores.rules.judging import Entity, by_text, entities_of
+from annotations.scores.rules.judging_rules import Unit
+from annotations.scores.rules.rewritten import counts_of
 from annotations.scores.selectors import Compared, NotePair, Reference, compared, label_words, note_pairs
 from annotations.scores.services.scoring import LabelMapper, ScoreRequest
+from annotations.text.hashing import text_sha256
+from annotations.text.masking import masked
+from annotations.text.spans import Span as DomainSpan
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.driver import FixedCapacity, ServerQueue, converse
 from models_runtime.backends.llm.servers import Server

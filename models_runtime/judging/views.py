@@ -14,12 +14,12 @@ from annotations.core.access import Access, Can, authors_for, enter
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, number, one_of, paged
-from annotations.domain.scoring.judging import Entity
 from annotations.gold.selectors import versions
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key, form_token
 from annotations.notes.selectors.in_context import Entry, LabelLook, label_looks
 from annotations.notes.views.in_context import shown_in_context
+from annotations.scores.rules.judging import Entity
 from models_runtime.backends.llm.prompts import VERSION
 from models_runtime.judging.forms import REFUSED_AT, JudgeForm
 from models_runtime.judging.services.asking import judge_again, start_judging

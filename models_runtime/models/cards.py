@@ -2,10 +2,10 @@
 
 from typing import NotRequired, TypedDict
 
-from annotations.domain.scoring.all_or_nothing import FullyMasked
-from annotations.domain.scoring.intervals import FewNotes
-from annotations.domain.scoring.operating import OperatingPoint
-from annotations.domain.scoring.rates import RatesData
+from annotations.scores.rules.all_or_nothing import FullyMasked
+from annotations.scores.rules.intervals import FewNotes
+from annotations.scores.rules.operating import OperatingPoint
+from annotations.scores.rules.rates import RatesData
 from models_runtime.backends.learner import EmbeddingData
 
 

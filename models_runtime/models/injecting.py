@@ -2,9 +2,9 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from annotations.domain.injecting.injection import Strategy
 from annotations.models import Author, Document, GoldVersion, Project
 from annotations.models.job import Job
+from models_runtime.injecting.rules.injection import Strategy
 
 
 class InjectedRun(models.Model):
@@ -16,7 +16,7 @@ class InjectedRun(models.Model):
     project = models.ForeignKey(Project, models.CASCADE, related_name="injected_runs")
     author = models.OneToOneField(Author, models.CASCADE, related_name="injected_run")
     gold_version = models.ForeignKey(GoldVersion, models.CASCADE, related_name="injected_runs")
-    rules = models.JSONField(help_text="Rule names, in their order of priority (annotations.domain.injecting.rules).")
+    rules = models.JSONField(help_text="Rule names, in their order of priority (models_runtime.injecting.rules.rules).")
     rate = models.FloatField(help_text="Errors per gold span, from 0.001 to 1.")
     seed = models.BigIntegerField()
     terms = models.JSONField(

@@ -2,9 +2,9 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from annotations.domain.refining.todo import Action
 from annotations.models import Author, Document, GoldVersion, Project
 from annotations.models.job import Job
+from models_runtime.backends.refining.todo import Action
 
 
 class Refinement(models.Model):

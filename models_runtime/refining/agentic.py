@@ -7,10 +7,10 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.refining.state import ALL
-from annotations.domain.refining.todo import Todo
 from annotations.jobs.runner import Claim
 from models_runtime.backends.base import BackendError
+from models_runtime.backends.refining.state import ALL
+from models_runtime.backends.refining.todo import Todo
 from models_runtime.core.llm import KeptReplies
 from models_runtime.core.registry import LLM_AGENT
 from models_runtime.models import Refinement

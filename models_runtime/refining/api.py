@@ -13,9 +13,9 @@ from annotations.api.problems import invalid, named
 from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Can
-from annotations.domain.refining.state import Component
 from annotations.jobs.api import job_address
 from annotations.jobs.tokens import new_key
+from models_runtime.backends.refining.state import Component
 from models_runtime.models import Refinement
 from models_runtime.refining.services.asking import Asked
 from models_runtime.refining.services.efforts import Effort, efforts_of

@@ -8,11 +8,11 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.refining.todo import Todo
 from annotations.jobs.registry import load
 from annotations.jobs.runner import Claim
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.servers import Server
+from models_runtime.backends.refining.todo import Todo
 from models_runtime.core.llm import capacity_of
 from models_runtime.models import Refinement
 from models_runtime.refining.counting import RefinementMeter

@@ -6,10 +6,10 @@ They are annotations that the source made in notes of the gold version: correct,
 from collections import Counter
 from typing import Final
 
-from annotations.domain.spans import Span, overlaps
 from annotations.gold.services.splitting import patient_key
 from annotations.models import GoldVersionNote
 from annotations.scores.selectors import label_words
+from annotations.text.spans import Span, overlaps
 from models_runtime.backends.llm.correcting import ANSWERS, Correction, Example
 from models_runtime.models import Refinement
 from models_runtime.refining.keeping import source_spans

@@ -8,10 +8,10 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.core.fields import WholeField
 from annotations.core.offering import offer, suggest
-from annotations.domain.refining.state import Component
 from annotations.models import Author, GoldVersion
 from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
 from models_runtime.backends.llm.servers import Server
+from models_runtime.backends.refining.state import Component
 from models_runtime.models import Refinement
 from models_runtime.refining.examples import MOST
 from models_runtime.refining.methods import METHODS, WITH_MODEL

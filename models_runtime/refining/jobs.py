@@ -8,10 +8,10 @@ from typing import Any
 
 from django.db.models import Count
 
-from annotations.domain.refining.todo import Action
 from annotations.jobs.registry import load
 from annotations.jobs.runner import Claim
 from annotations.models import AnnotationSet
+from models_runtime.backends.refining.todo import Action
 from models_runtime.models import RefinedItem, Refinement
 from models_runtime.refining.methods import METHODS
 

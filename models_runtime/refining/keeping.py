@@ -14,11 +14,11 @@ from django.utils import timezone
 from annotations.core.bulk import SpanRow, insert_objects
 from annotations.core.erasures import hold
 from annotations.core.label_lock import keep_labels
-from annotations.domain.refining.todo import Action, Decision, Item, Todo
-from annotations.domain.spans import Span as DomainSpan
-from annotations.domain.strings import string_key
 from annotations.models import AnnotationSet, Document, Span
 from annotations.projects.selectors.labels import accepted_labels
+from annotations.text.spans import Span as DomainSpan
+from annotations.text.strings import string_key
+from models_runtime.backends.refining.todo import Action, Decision, Item, Todo
 from models_runtime.core.suggestions import store_suggestions
 from models_runtime.models import RefinedItem, Refinement
 
@@ -107,7 +107,7 @@ def keep(row: Refinement, note: int, items: Iterable[Item], fence: Fence = no_fe
 def finish(row: Refinement, note: int, todo: Todo, fence: Fence = no_fence) -> bool:
     """Write a finished list and its results as the note's annotation set. False if the note was erased meanwhile.
 
-    `todo` has no problems (annotations.domain.refining.finishing).
+    `todo` has no problems (models_runtime.backends.refining.finishing).
     """
     with transaction.atomic():
         keep_labels(row.project_id)

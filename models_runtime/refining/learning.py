@@ -9,12 +9,12 @@ import zlib
 from collections.abc import Iterable, Iterator, Set
 from typing import Any, Final
 
-from annotations.domain.refining.todo import Todo
-from annotations.domain.spans import Span
 from annotations.gold.services.splitting import patient_key
 from annotations.jobs.registry import load
 from annotations.models import GoldVersion, GoldVersionNote, Project
 from annotations.scores.selectors import label_words
+from annotations.text.spans import Span
+from models_runtime.backends.refining.todo import Todo
 from models_runtime.core.registry import OFFLINE_AGENT
 
 FOLDS: Final = 5

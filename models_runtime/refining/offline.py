@@ -8,10 +8,10 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.label_lock import keep_labels
-from annotations.domain.refining.todo import Todo
 from annotations.jobs.runner import Claim
 from annotations.models import Document
 from annotations.projects.selectors.labels import accepted_labels
+from models_runtime.backends.refining.todo import Todo
 from models_runtime.models import Refinement
 from models_runtime.refining.keeping import count_of_source, patients_of_source, source_spans, waiting, write
 from models_runtime.refining.learning import FoldModels

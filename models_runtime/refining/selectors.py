@@ -1,9 +1,9 @@
 """What a refinement removed, for review."""
 
 from annotations.core.proposed_removals import ProposedRemoval
-from annotations.domain.refining.todo import Action
 from annotations.models import Author, Document
 from annotations.projects.selectors.labels import accepted_labels
+from models_runtime.backends.refining.todo import Action
 from models_runtime.models import RefinedItem
 
 

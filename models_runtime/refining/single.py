@@ -11,8 +11,6 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.refining.finishing import settled
-from annotations.domain.refining.todo import Todo
 from annotations.jobs.runner import Claim
 from annotations.models import Document
 from models_runtime.backends.base import BackendError
@@ -21,6 +19,8 @@ from models_runtime.backends.llm.cache import AnswerCache, NoCache, cached_or_as
 from models_runtime.backends.llm.correcting import Example, applied, question_about, shown_about
 from models_runtime.backends.llm.driver import Conversation, FixedCapacity, ServerQueue, converse
 from models_runtime.backends.llm.prompts import digest
+from models_runtime.backends.refining.finishing import settled
+from models_runtime.backends.refining.todo import Todo
 from models_runtime.core.llm import KeptReplies
 from models_runtime.core.registry import COMPLETION
 from models_runtime.models import Refinement

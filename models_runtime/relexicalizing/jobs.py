@@ -15,11 +15,11 @@ from django.utils.translation import gettext as _
 from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
-from annotations.domain.redaction.policy import Action, Policy
-from annotations.domain.scoring.rates import NOTHING, Rates
-from annotations.domain.spans import Span
 from annotations.jobs.runner import Claim
 from annotations.models import Project, Release, ReleasedNote, User
+from annotations.release.rules.redaction.policy import Action, Policy
+from annotations.scores.rules.rates import NOTHING, Rates
+from annotations.text.spans import Span
 from models_runtime.backends.base import Backend, BackendError
 from models_runtime.core.model_files import load_backend, load_model
 from models_runtime.models import TrainedModel

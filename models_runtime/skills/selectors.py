@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from annotations.domain.refining.skills import DEFAULT_LANGUAGE, for_project, shipped, title_of
-from annotations.domain.refining.state import Skill
 from annotations.models import Project
 from annotations.projects.selectors.labels import accepted_labels
+from models_runtime.backends.refining.skills import DEFAULT_LANGUAGE, for_project, shipped, title_of
+from models_runtime.backends.refining.state import Skill
 from models_runtime.models import ReviewSkill
 
 

@@ -6,10 +6,10 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.refining.skills import LONGEST, NAME
-from annotations.domain.wording import WordingError, worded
 from annotations.models import Project, User
 from annotations.projects.selectors.labels import accepted_labels
+from annotations.text.wording import WordingError, worded
+from models_runtime.backends.refining.skills import LONGEST, NAME
 from models_runtime.models import ReviewSkill
 from models_runtime.skills.events import SKILL_CHANGED
 from models_runtime.skills.selectors import present

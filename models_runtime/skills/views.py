@@ -10,7 +10,7 @@ from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request
-from annotations.domain.refining.skills import NAME, title_of
+from models_runtime.backends.refining.skills import NAME, title_of
 from models_runtime.skills.forms import SkillForm
 from models_runtime.skills.selectors import described, present, versions
 from models_runtime.skills.services import set_skill

@@ -9,10 +9,10 @@ import pytest
 from annotations.adjudicate.events import ADJUDICATION_DECIDED
 from annotations.adjudicate.services.deciding import decide
 from annotations.adjudicate.services.plan import Act, Request
+from annotations.agreement.rules.majority import majority
 from annotations.core.errors import ServiceError
-from annotations.domain.adjudicating.majority import majority
-from annotations.domain.spans import Span as DomainSpan
 from annotations.models import AnnotationSet, Event, Resolution, Span
+from annotations.text.spans import Span as DomainSpan
 from tests import factories as make
 from tests.worlds.adjudicated import (
     AGE,

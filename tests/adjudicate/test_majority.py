@@ -17,7 +17,6 @@ from annotations.adjudicate.services.majority import begin_undo, plan_majority, 
 from annotations.adjudicate.services.plan import Act, Request, Seen
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.errors import ServiceError
-from annotations.domain.crowding import Crowd
 from annotations.gold.services.making import make_gold, withdraw_gold
 from annotations.models import (
     Adjudication,
@@ -31,6 +30,7 @@ from annotations.models import (
     Span,
 )
 from annotations.ops.services.erasing import erase_patient
+from annotations.text.crowding import Crowd
 from tests import factories as make
 from tests.held import made_once
 from tests.worlds.checks import check_page

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotations.domain.agreement.coefficients import NEITHER_MARKED, NOTHING_MARKED
+from annotations.agreement.rules.coefficients import NEITHER_MARKED, NOTHING_MARKED
 from annotations.models import Role, Span
 from tests.factories import make_member, make_note, make_project, make_set
 from tests.held import made_once

@@ -6,13 +6,13 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from annotations.agreement.rules import Granularity, Unit
 from annotations.agreement.selectors.figures import content_key, shared_annotation_sets, shared_notes
 from annotations.agreement.services import figures as service
 from annotations.agreement.services.figures import figures_of, kept_figures, notes_of
 from annotations.annotate.services.annotation_set import reopen, submit
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Canceled
-from annotations.domain.agreement import Granularity, Unit
 from annotations.models import Amendment, AnnotationSet, Category, Figures, Label
 from annotations.projects.services.labels import merge_labels, update_label
 from tests import factories as make

@@ -7,15 +7,15 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotations.agreement.rules import Unit, bootstrap
 from annotations.agreement.services import figures as service
 from annotations.agreement.services.figures import kept_figures
 from annotations.agreement.services.starting import start_agreement
 from annotations.core.tokenizers import KINDS
-from annotations.domain.agreement import Unit, bootstrap
-from annotations.domain.tokens import Token
 from annotations.jobs.performing import perform
 from annotations.jobs.runner import claims
 from annotations.models import Figures, Job
+from annotations.text.tokens import Token
 from tests import factories as make
 from tests.worlds.checks import check_page
 

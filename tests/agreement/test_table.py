@@ -10,9 +10,9 @@ import pytest
 from django.core.management import CommandError
 from django.urls import reverse
 
+from annotations.agreement.rules import Granularity, Unit, granularities
 from annotations.agreement.services.figures import figures_of
 from annotations.core.events import FILE_DOWNLOADED
-from annotations.domain.agreement import Granularity, Unit, granularities
 from annotations.models import Event
 from tests import factories as make
 from tests.held import made_once

@@ -7,8 +7,8 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
+from annotations.agreement.rules import Unit, granularities
 from annotations.agreement.services import figures as service
-from annotations.domain.agreement import Unit, granularities
 from annotations.models import Amendment, AnnotationSet, Span
 from tests import factories as make
 from tests.held import made_once

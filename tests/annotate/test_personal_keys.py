@@ -10,9 +10,9 @@ from annotations.annotate.selectors.personal import PROGRAM_KEYS, key_lines, own
 from annotations.annotate.services.personal import reset_keys, set_keys
 from annotations.core.access import enter
 from annotations.core.errors import ServiceError
-from annotations.domain.labels import RESERVED_HOTKEYS
 from annotations.models import Event, Label, PersonalKey, User
 from annotations.projects.services.labels import merge_labels, update_label
+from annotations.text.labels import RESERVED_HOTKEYS
 from tests import factories as make
 from tests.annotate.test_views import client_of
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from annotations.core.changes import Refused
-from annotations.domain import crowding
 from annotations.models import AnnotationSet, Event, Span
+from annotations.text import crowding
 from tests.annotate.conftest import alter, at, create, do, made, many, step
 
 pytestmark = pytest.mark.django_db
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A set of four spans, two over one character, is full."""
-    for module in ("annotations.domain.crowding", "annotations.core.room"):
+    for module in ("annotations.text.crowding", "annotations.core.room"):
         monkeypatch.setattr(f"{module}.MOST_SPANS", 4)
         monkeypatch.setattr(f"{module}.DEEPEST", 2)
 

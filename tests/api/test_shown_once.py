@@ -8,8 +8,8 @@ import pytest
 from annotations.api.mount import api
 from annotations.api.requests import SHOWN_ONCE
 from annotations.core.sealing import project_key
-from annotations.domain.web_hosts import read_hosts
 from annotations.models import ApiAnswer, Membership, User, Webhook
+from annotations.webhooks.rules import read_hosts
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from annotations.archives.services.looking import look_into
 from annotations.archives.services.reading import import_archive
 from annotations.core.errors import ServiceError
-from annotations.domain.files import archives as container
+from annotations.formats.files import archives as container
 from annotations.models import Document, Label, Project, User
 from tests import factories as make
 from tests.archives.archived_world import archive_of, changed, files_of, full_project, rows_of, zipped
@@ -93,7 +93,7 @@ def test_bombs_are_refused_before_they_grow(archive, monkeypatch):
     assert "zip bomb" in refused(changed(archive, "notes.jsonl", b" " * (container.SMALL + 1)))
     monkeypatch.setattr(container, "LONGEST_LINE", 100)
     assert refused(archive).startswith("label_set.jsonl") or "longer" in refused(archive)
-    monkeypatch.setattr("annotations.domain.files.zips.MOST_ENTRIES", 100)
+    monkeypatch.setattr("annotations.formats.files.zips.MOST_ENTRIES", 100)
     assert "too many files" in refused(zipped((f"{number}", b"") for number in range(101)))
 
 

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotations.domain.files.archives import is_archive
+from annotations.formats.files.archives import is_archive
 from annotations.models import Import, Project
 from tests.archives.archived_world import full_project, zipped
 from tests.worlds.pages import sign_in

@@ -9,19 +9,19 @@ from django.core.management import CommandError, call_command
 
 from annotations import models
 from annotations.accounts.services.members import add_member
+from annotations.agreement.rules.units import Unit
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.agreement.services.figures import figures_of
 from annotations.archives.services import tables
 from annotations.archives.services.reading import import_archive
 from annotations.archives.services.writing import write_archive
 from annotations.core.attributes import definitions
-from annotations.domain.agreement.units import Unit
-from annotations.domain.attributes import AttributeDef
 from annotations.gold.services.making import freeze
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.archiving import archive_project
 from annotations.review.services.finishing import finish_review
 from annotations.scores.services.scoring import score, score_request
+from annotations.text.attributes import AttributeDef
 from tests import factories as make
 from tests.archives.archived_world import PATIENT, archive_of, command, files_of, full_project, rows_of
 

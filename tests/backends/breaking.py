@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 from models_runtime.backends import BackendError
 from models_runtime.backends.base import Budget
 

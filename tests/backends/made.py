@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import cycle
 from pathlib import Path
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 from models_runtime.backends.learner import Step
 
 NAMES = ["Anna Bianchi", "Luis Otero", "Carmen Huerta Paz", "Marco Rossi", "Eva Sanz", "Julián Otero Paz"]

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("spacy")
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.bilstm_crf import training as bilstm
 from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend

@@ -10,7 +10,7 @@ import numpy as np
 import pycrfsuite
 import pytest
 
-from annotations.domain.tokens import covered
+from annotations.text.tokens import covered
 from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.crf import CrfBackend, table
 from models_runtime.backends.crf import sums as summed

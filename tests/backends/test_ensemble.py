@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from annotations.domain.combining.voting import Member, Method
-from annotations.domain.spans import Span
+from annotations.text.combining.voting import Member, Method
+from annotations.text.spans import Span
 from models_runtime.backends import Backend
 from models_runtime.backends.ensemble import EnsembleBackend
 from models_runtime.backends.rules import RulesBackend

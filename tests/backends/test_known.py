@@ -2,9 +2,9 @@
 
 import pytest
 
-from annotations.domain.knowing.matcher import Denied, Profile, find
-from annotations.domain.knowing.person import Person
-from annotations.domain.redaction.kinds import Kind
+from annotations.release.rules.known.matcher import Denied, Profile, find
+from annotations.release.rules.known.person import Person
+from annotations.release.rules.redaction.kinds import Kind
 from models_runtime.backends import Backend
 from models_runtime.backends.base import OfPatients
 from models_runtime.backends.known import KnownBackend

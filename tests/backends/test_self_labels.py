@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 from models_runtime.backends import BackendError, children, files
 from models_runtime.backends.augmenting.augmented import augmented
 from models_runtime.backends.augmenting.edits import Edit, edited

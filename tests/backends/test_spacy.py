@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from annotations.domain.bio import encode_tokens
-from annotations.domain.spans import Span
+from annotations.text.bio import encode_tokens
+from annotations.text.spans import Span
 from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.learner import Step, TrainingTask
 from models_runtime.backends.notes.note import read

@@ -15,7 +15,7 @@ pytest.importorskip("torch")
 
 from safetensors.torch import load, save
 
-from annotations.domain.tokens import tokenize
+from annotations.text.tokens import tokenize
 from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.characters.child import check as check_characters
 from models_runtime.backends.characters.training import learn as learn_characters

@@ -9,7 +9,7 @@ import pytest
 import torch
 import transformers
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.learner import Step, TrainingTask
 from models_runtime.backends.neural.learning import IGNORED

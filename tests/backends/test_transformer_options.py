@@ -15,8 +15,8 @@ torch = pytest.importorskip("torch")
 
 from tokenizers import Tokenizer, normalizers  # noqa: E402 - needs torch
 
-from annotations.domain.spans import Span  # noqa: E402
-from annotations.domain.tokens import tokenize  # noqa: E402
+from annotations.text.spans import Span  # noqa: E402
+from annotations.text.tokens import tokenize  # noqa: E402
 from models_runtime.backends import BackendError  # noqa: E402
 from models_runtime.backends.learner import Step, TrainingTask  # noqa: E402
 from models_runtime.backends.neural.device import Device, Placement  # noqa: E402

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 from models_runtime.backends.arrow import BatchReader
 from models_runtime.bulk.services.pool import Part, read_parts
 

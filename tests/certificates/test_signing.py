@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pypdf import PdfReader
 
+from annotations.agreement.rules import Unit
 from annotations.agreement.services.figures import figures_of
 from annotations.certificates.events import RELEASE_SIGNED
 from annotations.certificates.selectors.people import readers_of
@@ -19,10 +20,6 @@ from annotations.certificates.services.status import state_of
 from annotations.certificates.services.verifying import verify_certificate
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
-from annotations.domain.agreement import Unit
-from annotations.domain.certifying.pdf import render
-from annotations.domain.certifying.signatures import fingerprint_of, open_certificate, signed_pdf
-from annotations.domain.certifying.verifying import State
 from annotations.models import (
     AnnotationSet,
     Certificate,
@@ -36,6 +33,9 @@ from annotations.models import (
     SigningKey,
 )
 from annotations.ops.services.erasing import delete_note, erase_patient
+from annotations.release.rules.certificates.pdf import render
+from annotations.release.rules.certificates.signatures import fingerprint_of, open_certificate, signed_pdf
+from annotations.release.rules.certificates.verifying import State
 from annotations.release.services import deciding
 from annotations.release.services.certifying import CERTIFIERS
 from annotations.release.services.outdating import outdated

@@ -14,15 +14,15 @@ from django.utils import timezone
 
 from annotations.certificates.services.verifying import files_at, verify_certificate, zip_files
 from annotations.core.errors import ServiceError
-from annotations.domain.certifying.signatures import fingerprint_of, signed_json
 from annotations.models import Certificate, Release, SigningKey
+from annotations.release.rules.certificates.signatures import fingerprint_of, signed_json
 from annotations.release.services.exporting import export_release_to_path
 from annotations.release.services.files import RELEASE_FORMATS
 from annotations.transfer.services.export_labels import labels_in_words
 from tests.certificates.conftest import make_released, prepared_release
 from tests.certificates.test_signing import signed
-from tests.domain.certifying.sample import KEY, PRIVATE, content
 from tests.held import fresh
+from tests.release.rules.certificates.sample import KEY, PRIVATE, content
 
 
 def make_certified():

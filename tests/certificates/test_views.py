@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from annotations.certificates.events import CERTIFICATE_DOWNLOADED
 from annotations.core.access import enter
-from annotations.domain.certifying.signatures import MOST_BYTES
 from annotations.models import Certificate, Event, Release, SigningKey
 from annotations.ops.services.erasing import erase_patient
+from annotations.release.rules.certificates.signatures import MOST_BYTES
 from annotations.release.services.exporting import export_release_to_path
 from tests.certificates.test_signing import finding, signed
 from tests.worlds.checks import check_page

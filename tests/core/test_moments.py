@@ -8,7 +8,7 @@ import pytest
 from django.template import Context, Template
 from django.utils import timezone
 
-from annotations.core.templatetags.coefficients import percent
+from annotations.agreement.templatetags.coefficients import percent
 from annotations.core.templatetags.moments import calendar_day, day, day_text, moment, moment_text
 
 ROOT = Path(__file__).resolve().parents[2]

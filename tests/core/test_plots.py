@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from annotations.agreement.templatetags.coefficients import around, coefficient, percent, plain
 from annotations.core.templatetags import plots
 from annotations.core.templatetags.clusters import Cluster, clustered_bars
-from annotations.core.templatetags.coefficients import around, coefficient, percent, plain
 from annotations.core.templatetags.plots import Point, trend_plot
 
 

@@ -5,7 +5,7 @@ from html import unescape
 import pytest
 from django.template import Context, Template
 
-from annotations.domain.scoring.published import ON_PAGE
+from annotations.scores.rules.published import ON_PAGE
 
 
 @pytest.mark.parametrize("page", ON_PAGE)

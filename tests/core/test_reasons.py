@@ -4,13 +4,13 @@ import re
 
 import pytest
 
+from annotations.agreement.rules.bootstrap import FEW
+from annotations.agreement.rules.coefficients import NO_UNITS, NOTHING_MARKED, only_one_value
 from annotations.core.templatetags.reasons import reason
-from annotations.domain.agreement.bootstrap import FEW
-from annotations.domain.agreement.coefficients import NO_UNITS, NOTHING_MARKED, only_one_value
-from annotations.domain.installation import CODE
+from annotations.installation import CODE
 from tests.languages import pseudo
 
-FOLDER = CODE / "annotations" / "domain" / "agreement"
+FOLDER = CODE / "annotations" / "agreement" / "rules"
 WRITTEN = {
     text
     for file in FOLDER.glob("*.py")

@@ -6,7 +6,6 @@ import pytest
 
 from annotations.core.errors import ServiceError
 from annotations.core.progress import silent
-from annotations.domain.crowding import crowd_in
 from annotations.gold.services.making import make_gold, make_gold_bulk
 from annotations.models import AnnotationSet, BulkAct, Decision, Document, Event, Project, Resolution, Span
 from annotations.models.project import SecondReview
@@ -15,6 +14,7 @@ from annotations.review.selectors.bulk_rules import Rule
 from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run_bulk
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
+from annotations.text.crowding import crowd_in
 from annotations.transfer.services import importing, staged
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
 from tests.transfer.brat_files import brat, codes, stage, zipped

@@ -15,10 +15,6 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
 from annotations.certificates.services.keys import newest_key
-from annotations.domain.certifying.signatures import fingerprint_of
-from annotations.domain.knowing.person import Person
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.redaction.released import Mention
 from annotations.known.services.master import store_people
 from annotations.models import (
     AuditNote,
@@ -52,6 +48,10 @@ from annotations.models import (
     User,
     Webhook,
 )
+from annotations.release.rules.certificates.signatures import fingerprint_of
+from annotations.release.rules.known.person import Person
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.released import Mention
 from annotations.release.services.policies import codes_of, save_policy
 from annotations.surrogates.services.making import NoteMentions, surrogates_for
 from annotations.transfer.services.staged import stage_import

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from django.test import Client
 from django.urls import Resolver404, resolve
 
-from annotations.domain.installation import CODE
+from annotations.installation import CODE
 from tests.deidreview.access_table import TABLE
 from tests.deidreview.access_world import ROUTES, World, form_of, url_of
 

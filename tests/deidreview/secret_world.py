@@ -21,11 +21,7 @@ from annotations.core import hiding
 from annotations.core.progress import silent
 from annotations.core.stored_files import store_file
 from annotations.core.suggested_strings import add_strings, tally_of
-from annotations.domain.gold.splits import Split
-from annotations.domain.knowing.person import Person
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.redaction.released import Mention
-from annotations.domain.strings import string_key
+from annotations.gold.rules.splits import Split
 from annotations.gold.services.making import freeze, make_gold
 from annotations.gold.services.sets import set_specs
 from annotations.known.services.lists import add_terms
@@ -55,9 +51,13 @@ from annotations.models import (
     SuggestedString,
     SurrogateEntity,
 )
+from annotations.release.rules.known.person import Person
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.released import Mention
 from annotations.review.selectors.planted import aliases
 from annotations.surrogates.services.editing import replace
 from annotations.surrogates.services.making import NoteMentions, surrogates_for
+from annotations.text.strings import string_key
 from annotations.transfer.services.exporting import run_export
 from models_runtime.models import Judging
 from tests.deidreview.access_world import ROUTES, World, build_world, kind_of, url_of

@@ -225,7 +225,7 @@ def test_a_planted_leak_is_shown_once_its_review_is_finished(world, share, anony
 @pytest.mark.nightly
 def test_opening_a_note_changes_nothing_in_what_is_shown_of_its_suggestions(world, monkeypatch):
     """Comparing pages from before and after does not reveal the planted leak. No response of a walk is cached."""
-    monkeypatch.setattr("annotations.domain.reviewing.planting.chance", lambda *about: 0.0)
+    monkeypatch.setattr("annotations.review.rules.planting.chance", lambda *about: 0.0)
     names = secret.draw_anew(world)
     before = Walk(world, "reviewer", names).all()
     ours = world.objects["ours"]

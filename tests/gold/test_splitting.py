@@ -14,8 +14,8 @@ from hypothesis.extra.django import TestCase
 from annotations.core.errors import ServiceError
 from annotations.core.progress import silent
 from annotations.core.stored_files import open_stored
-from annotations.domain.formats import FORMATS
-from annotations.domain.formats.base import Loaded
+from annotations.formats import FORMATS
+from annotations.formats.base import Loaded
 from annotations.gold.events import GOLD_SPLIT
 from annotations.gold.services.differing import difference
 from annotations.gold.services.diffing import version_diff

@@ -7,10 +7,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotations.domain.injecting.rules import Rule
 from annotations.jobs.runner import run as work
 from annotations.models import AnnotationSet, Author, Event, Job, Span
 from annotations.ops.services.erasing import erase_patient
+from models_runtime.injecting.rules.rules import Rule
 from models_runtime.injecting.services.starting import start_injection
 from models_runtime.models import InjectedError, InjectedRun, RefinedItem, Refinement
 from tests import factories as make

@@ -1,6 +1,6 @@
 /**
  * The browser's offset code as a server on stdin and stdout, for tests that compare it with Python's: each line of input is a
- * request in JSON, each line of output its answer. Started and ended by `tests/domain/test_browser_offsets.py`.
+ * request in JSON, each line of output its answer. Started and ended by `tests/text/test_browser_offsets.py`.
  */
 
 import { createInterface } from "node:readline";

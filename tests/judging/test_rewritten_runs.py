@@ -6,8 +6,8 @@ import pytest
 from django.db import connection
 from django.urls import reverse
 
-from annotations.domain.hashing import text_sha256
 from annotations.models import Author, Document, RewrittenNote
+from annotations.text.hashing import text_sha256
 from models_runtime.backends.llm.judging import part_of
 from models_runtime.judging.services.results import result_of
 from models_runtime.models import JudgedNote, Judging, LlmUsage, Run, RunItem

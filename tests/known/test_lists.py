@@ -4,7 +4,6 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotations.core.errors import ServiceError
-from annotations.domain.redaction.kinds import Kind
 from annotations.known.selectors.identifiers import DeniedTerm, allowed_terms, denied_terms
 from annotations.known.selectors.labels import USED, labels_by_kind
 from annotations.known.services.lists import LONGEST, add_terms
@@ -12,6 +11,7 @@ from annotations.models import Event, Label, ListedTerm
 from annotations.ops.selectors.free_texts import free_texts
 from annotations.projects.selectors.label_maps import shipped_set
 from annotations.projects.services.labels import merge_labels
+from annotations.release.rules.redaction.kinds import Kind
 from tests import factories as make
 from tests.worlds.checks import check_page
 

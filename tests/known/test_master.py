@@ -10,8 +10,6 @@ from django.urls import reverse
 
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
-from annotations.domain.knowing.person import Person
-from annotations.domain.redaction.kinds import Kind
 from annotations.jobs.runner import run as work
 from annotations.known.events import MASTER_IMPORTED, PERSON_DELETED, PERSON_SHOWN
 from annotations.known.selectors.identifiers import identifiers_of
@@ -19,6 +17,8 @@ from annotations.known.selectors.state import content_digest, master_state
 from annotations.known.services.master import delete_expired_uploads, import_upload, stage_master, store_people
 from annotations.models import Document, Event, Job, KnownPerson, KnownUpload
 from annotations.ops.services.erasing import delete_note, erase_patient
+from annotations.release.rules.known.person import Person
+from annotations.release.rules.redaction.kinds import Kind
 from tests import factories as make
 from tests.known.files import CSV, FHIR, SECRETS
 from tests.worlds.checks import check_page

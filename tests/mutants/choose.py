@@ -27,7 +27,15 @@ GROUPS = {
         18,
         ["annotations/*/selectors/**/*.py", "annotations/*/selectors.py", "models_runtime/*/selectors/**/*.py"],
     ),
-    "rules": (22, ["annotations/domain/**/*.py", "models_runtime/backends/**/*.py"]),
+    "rules": (
+        22,
+        [
+            "annotations/text/**/*.py",
+            "annotations/formats/**/*.py",
+            "annotations/*/rules/**/*.py",
+            "models_runtime/backends/**/*.py",
+        ],
+    ),
     "access": (6, ["annotations/core/access.py", "annotations/api/requests.py", "annotations/core/hiding.py"]),
     "sign-in": (4, ["annotations/accounts/**/*.py", "deidreview/*.py"]),
     "browser": (20, ["static/js/**/*.js"]),

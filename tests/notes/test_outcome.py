@@ -9,10 +9,10 @@ from django.urls import reverse
 from annotations.adjudicate.selectors.desk import desk, desk_state
 from annotations.adjudicate.services.deciding import decide, finish_adjudication
 from annotations.adjudicate.services.plan import Act, Request, Seen
+from annotations.agreement.rules.outcome import Fate, outcome
 from annotations.core.events import NOTE_READ
-from annotations.domain.adjudicating.outcome import Fate, outcome
-from annotations.domain.spans import Span as DomainSpan
 from annotations.models import AnnotationSet, Assignment, Event, Project
+from annotations.text.spans import Span as DomainSpan
 from tests import factories as make
 from tests.worlds.checks import check_page
 

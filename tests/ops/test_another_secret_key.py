@@ -9,12 +9,12 @@ from annotations.certificates.services.signing import sign
 from annotations.certificates.services.verifying import verify_certificate
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import OtherSecretKey, project_key
-from annotations.domain.knowing.person import Person
 from annotations.jobs.runner import run as work
 from annotations.known.services.lists import add_terms
 from annotations.known.services.master import store_people
 from annotations.models import Document, Job, KnownPerson, Release, SigningKey, SurrogateEntity
 from annotations.ops.services.erasing import erase_patient
+from annotations.release.rules.known.person import Person
 from annotations.release.services.policies import policy_named
 from annotations.release.services.starting import start_release
 from tests import factories as make

@@ -12,6 +12,7 @@ import pytest
 from django.db import IntegrityError, OperationalError, connection
 
 from annotations import models
+from annotations.agreement.rules import Unit
 from annotations.agreement.services import comparing
 from annotations.agreement.services import figures as agreeing
 from annotations.agreement.services.figures import figures_of
@@ -21,7 +22,6 @@ from annotations.core.erasures import ErasedMeanwhile
 from annotations.core.errors import ServiceError
 from annotations.core.events import PATIENT_ERASED
 from annotations.core.progress import silent
-from annotations.domain.agreement import Unit
 from annotations.gold.services import making
 from annotations.gold.services.making import make_gold, make_gold_bulk
 from annotations.jobs.runner import run as work

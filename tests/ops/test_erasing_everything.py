@@ -26,24 +26,24 @@ from django.test import Client
 from django.utils import timezone
 
 from annotations import models
+from annotations.agreement.rules import Unit
 from annotations.agreement.services.starting import start_agreement
 from annotations.certificates.services.signing import content_of
 from annotations.certificates.services.verifying import verify_certificate
 from annotations.core.sealing import project_key
 from annotations.core.stored_files import store_file
-from annotations.domain.agreement import Unit
-from annotations.domain.certifying.verifying import State
-from annotations.domain.strings import string_key
 from annotations.gold.services.making import freeze
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
 from annotations.ops.services.backup import write_backup
 from annotations.ops.services.backup_list import backups_before_erasing
 from annotations.ops.services.erasing import erase_patient
+from annotations.release.rules.certificates.verifying import State
 from annotations.scores.services.scoring import score_request
 from annotations.scores.services.side_by_side import comparison_request
 from annotations.scores.services.starting import start_score
 from annotations.surrogates.selectors.index import form_number, identity_digest, private_scope
+from annotations.text.strings import string_key
 from annotations.transfer.services.importing import import_files
 from annotations.transfer.services.staged import pack, stage_import
 from annotations.transfer.services.starting import start_export

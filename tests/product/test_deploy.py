@@ -215,5 +215,5 @@ def test_units_of_systemd_run_the_commands_of_compose(unit, tmp_path):
 
 def test_the_variables_of_systemd_are_those_of_the_app():
     known = variables(DEPLOY / "systemd" / "deidreview.env.example")
-    text = (ROOT / "deidreview" / "settings.py").read_text() + (ROOT / "annotations/domain/installation.py").read_text()
+    text = (ROOT / "deidreview" / "settings.py").read_text() + (ROOT / "annotations/installation.py").read_text()
     assert all(f'"{name}"' in text for name in known)

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from annotations.domain.installation import CODE
+from annotations.installation import CODE
 from deidreview.run import environment
 from deidreview.run.environment import StartError
 

@@ -11,10 +11,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotations import models
+from annotations.agreement.rules import Unit
 from annotations.agreement.services.figures import figures_of
 from annotations.core.events import NOTE_READ
 from annotations.core.progress import silent
-from annotations.domain.agreement import Unit
 from annotations.gold.services.making import freeze, make_gold
 from annotations.scores.services.scoring import score, score_request
 from annotations.transfer.services.exporting import run_export

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from annotations.domain.signing_in import LdapDirectory
+from annotations.providers.rules import LdapDirectory
 from annotations.providers.services import checking, oidc, sessions
 from tests.slapd import ADMIN, GROUPS, PASSWORD, PEOPLE, Slapd, private_slapd
 from tests.worlds.oidc_provider import Scripted, Server

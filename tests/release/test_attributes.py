@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from annotations.domain.attributes import as_text
 from annotations.models import Label, LeakFinding, Span
 from annotations.release.services.deciding import decide_all, undecide
+from annotations.text.attributes import as_text
 from tests import factories as make
 from tests.release.conftest import add_note, new_project, release_command
 from tests.worlds.programs import Program

@@ -8,15 +8,15 @@ from django.core.management import CommandError
 
 from annotations import models
 from annotations.core.errors import ServiceError
-from annotations.domain.folding import words
-from annotations.domain.formats import FORMATS
-from annotations.domain.formats.base import Loaded
-from annotations.domain.hashing import gold_hash, text_sha256
-from annotations.domain.redaction.shipped import SHIPPED
+from annotations.formats import FORMATS
+from annotations.formats.base import Loaded
 from annotations.gold.services.making import freeze
+from annotations.release.rules.redaction.shipped import SHIPPED
 from annotations.release.services.policies import policies_of
 from annotations.release.services.previewing import preview
 from annotations.release.services.sources import source_of, specs_of, union_of
+from annotations.text.folding import words
+from annotations.text.hashing import gold_hash, text_sha256
 from tests import factories as make
 from tests.release.conftest import NOTES, add_note, marked, release_command, texts_in
 

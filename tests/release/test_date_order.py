@@ -5,9 +5,9 @@ from datetime import date
 
 import pytest
 
-from annotations.domain.redaction.date_reading import is_ambiguous, order_of
-from annotations.domain.redaction.dates import shifted
 from annotations.models import LeakFinding
+from annotations.release.rules.redaction.date_reading import is_ambiguous, order_of
+from annotations.release.rules.redaction.dates import shifted
 from annotations.release.services.deciding import decide_all
 from tests.release.conftest import add_note, new_project
 from tests.worlds.released import make_release

@@ -7,7 +7,7 @@ from django.core.management import CommandError
 from django.urls import reverse
 
 from annotations.core.errors import ServiceError
-from annotations.domain.files import csv_reading
+from annotations.formats.files import csv_reading
 from annotations.gold.services.making import freeze
 from annotations.jobs.runner import run as work
 from annotations.models import Event, Job, Label, LabelMapping, Release, Span, StoredFile

@@ -5,7 +5,6 @@ from datetime import timedelta
 import pytest
 from django.db.models.functions import Now
 
-from annotations.domain.hashing import text_sha256
 from annotations.jobs.runner import run as work
 from annotations.jobs.runner import take, take_share
 from annotations.jobs.services import queue
@@ -19,6 +18,7 @@ from annotations.release.services.batches import next_batch
 from annotations.release.services.policies import policy_named
 from annotations.release.services.preparing import Preparer
 from annotations.release.services.starting import start_release
+from annotations.text.hashing import text_sha256
 from tests.factories import make_member
 from tests.release.conftest import add_note, new_project
 

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.domain.leaks.gate import Leak
-from annotations.domain.leaks.needles import Needle
-from annotations.domain.redaction.kinds import Kind
+from annotations.release.rules.leaks.gate import Leak
+from annotations.release.rules.leaks.needles import Needle
+from annotations.release.rules.redaction.kinds import Kind
 from annotations.release.services.leftovers import merged, with_longer
 from tests.timing import takes_at_most
 

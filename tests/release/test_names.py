@@ -2,8 +2,8 @@
 
 import pytest
 
-from annotations.domain.redaction.calendars import with_weekday
 from annotations.models import Document, LeakFinding
+from annotations.release.rules.redaction.calendars import with_weekday
 from annotations.release.services.deciding import decide_all
 from annotations.release.services.writing import neutral_names
 from tests import factories as make

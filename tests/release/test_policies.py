@@ -4,9 +4,9 @@ import pytest
 from django.db import connection
 
 from annotations.core.errors import ServiceError
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.redaction.shipped import SHIPPED
 from annotations.models import Event, Label, ReleasePolicy
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.shipped import SHIPPED
 from annotations.release.services.policies import (
     labels_without_kind,
     missing_labels,

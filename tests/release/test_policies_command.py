@@ -7,8 +7,8 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotations.domain.redaction.shipped import SHIPPED
 from annotations.models import Event, ReleasePolicy
+from annotations.release.rules.redaction.shipped import SHIPPED
 
 
 def run(*words):

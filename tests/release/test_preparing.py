@@ -5,18 +5,18 @@ from datetime import date
 
 import pytest
 
-from annotations.core.date_offsets import date_offset
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
-from annotations.domain.redaction.date_offsets import LEAST_DAYS, MOST_DAYS
-from annotations.domain.redaction.dates import shifted
-from annotations.domain.redaction.policy import Action
 from annotations.jobs.runner import run as work
 from annotations.models import KnownPerson, LeakFinding, ListedTerm, ReleasedNote
+from annotations.release.rules.redaction.date_offsets import LEAST_DAYS, MOST_DAYS
+from annotations.release.rules.redaction.dates import shifted
+from annotations.release.rules.redaction.policy import Action
 from annotations.release.selectors.releases import open_findings
 from annotations.release.services.deciding import decide_all
 from annotations.release.services.policies import policy_named, save_policy
 from annotations.release.services.starting import start_release
+from annotations.surrogates.services.date_offsets import date_offset
 from tests.release.conftest import add_note
 
 

@@ -84,7 +84,7 @@ class World:
 @pytest.fixture
 def first_drawn(db, monkeypatch):
     monkeypatch.setattr(
-        "annotations.domain.reviewing.planting.chance",
+        "annotations.review.rules.planting.chance",
         lambda key, what, run, note, *place: 0.99 if what == "note" and note not in World.drawn else 0.0,
     )
 

@@ -8,8 +8,8 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotations.domain.reviewing.precision import Rate, by_notes
 from annotations.models import Review, Span, SuggestedString
+from annotations.review.rules.precision import Rate, by_notes
 from annotations.review.selectors.ordering import Queue
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act

@@ -40,7 +40,7 @@ def planting(world: SimpleNamespace, sign_in: type, monkeypatch: pytest.MonkeyPa
     world.client = sign_in(world.rev)
     first = world.notes[0].pk
     monkeypatch.setattr(
-        "annotations.domain.reviewing.planting.chance",
+        "annotations.review.rules.planting.chance",
         lambda key, what, run, note, *place: 0.0 if what != "note" or note == first else 0.99,
     )
     return world

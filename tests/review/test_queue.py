@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from annotations.domain.reviewing.precision import Rate, likely_right
 from annotations.models import Label, Review, Role, Span, SuggestedLabel
 from annotations.projects.services.labels import merge_labels
+from annotations.review.rules.precision import Rate, likely_right
 from annotations.review.selectors.ordering import Queue
 from annotations.review.selectors.precision import rates_of
 from annotations.review.services import queue as review_queue

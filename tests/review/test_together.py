@@ -256,7 +256,7 @@ def test_two_people_finish_at_once_and_neither_counts_as_the_second(world, at_on
 @pytest.fixture
 def planting(world, monkeypatch) -> Callable[[], Document]:
     """A function that makes notes whose first suggestion is a planted leak in the review of the first run."""
-    monkeypatch.setattr("annotations.domain.reviewing.planting.chance", lambda *about: 0.0)
+    monkeypatch.setattr("annotations.review.rules.planting.chance", lambda *about: 0.0)
     Author.objects.filter(pk=world.runs[1].pk).update(name="crf-1")  # a run of another backend
     type(world.project).objects.update(planted_share=20)
 

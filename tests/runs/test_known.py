@@ -6,11 +6,11 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotations.core.errors import ServiceError
-from annotations.domain.knowing.person import Person
 from annotations.jobs.runner import run as work
 from annotations.known.services.lists import add_terms
 from annotations.known.services.master import store_people
 from annotations.models import Job, Label, Span
+from annotations.release.rules.known.person import Person
 from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble
 from models_runtime.runs.services.runs import start_run
 from tests import factories as make

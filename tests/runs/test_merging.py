@@ -149,7 +149,7 @@ def test_a_suggestion_that_all_its_runs_doubt_is_doubtful_in_the_list(world):
 
 
 def test_leaks_are_planted_in_a_merged_list_as_it_is_stored(world, monkeypatch):
-    monkeypatch.setattr("annotations.domain.reviewing.planting.chance", lambda *about: 0.0)
+    monkeypatch.setattr("annotations.review.rules.planting.chance", lambda *about: 0.0)
     type(world.project).objects.update(planted_share=10)
     world.merged("a", "b")
     planted = PlantedLeak.objects.values_list("review__author", "suggestion__start", "suggestion__end", "known")

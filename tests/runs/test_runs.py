@@ -53,7 +53,7 @@ def test_every_note_gets_one_annotation_set_with_confidence_and_source(project):
 
 def test_planted_leaks_are_hidden_by_the_transaction_that_stores_a_batch(project, monkeypatch):
     """Each batch hides its planted leaks, so that no page shows or counts them while the run is in progress."""
-    monkeypatch.setattr("annotations.domain.reviewing.planting.chance", lambda *about: 0.0)
+    monkeypatch.setattr("annotations.review.rules.planting.chance", lambda *about: 0.0)
     monkeypatch.setattr(running, "budget_of", lambda backend: Budget(notes=4))
     project.planted_share = 10
     project.save()
@@ -112,7 +112,7 @@ def test_an_unknown_backend_and_an_empty_project():
     ],
 )
 def test_one_note_s_error_fails_only_this_note_which_can_be_retried(project, monkeypatch, text, reason):
-    monkeypatch.setattr("annotations.domain.crowding.MOST_SPANS", 5)
+    monkeypatch.setattr("annotations.text.crowding.MOST_SPANS", 5)
     monkeypatch.setattr(running, "MOST_SPANS", 5)
     bad = make_note(project, f"{text} LUIGI", name="bad")
     run = started(project)

@@ -8,12 +8,12 @@ from django.urls import reverse
 
 from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
-from annotations.domain.scoring.causes import ErrorId
 from annotations.gold.services.making import freeze
 from annotations.models import ErrorCause, Event, Project
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.projects.services.labels import merge_labels
 from annotations.scores.events import ERROR_CAUSE_ADDED, ERROR_CAUSE_REMOVED
+from annotations.scores.rules.causes import ErrorId
 from annotations.scores.services.causes import causes_of_errors, change_error_cause
 from annotations.scores.services.scoring import score, score_errors, score_request
 from tests import factories as make

@@ -6,11 +6,11 @@ from django.urls import reverse
 
 from annotations.core.kept import forget
 from annotations.core.tokenizers import KINDS, TokenizerKind
-from annotations.domain.tokens import Token
 from annotations.jobs.runner import run as work
 from annotations.models import Document, Job
 from annotations.scores.services import scoring
 from annotations.scores.services.scoring import kept_score, score, score_request
+from annotations.text.tokens import Token
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered, printed

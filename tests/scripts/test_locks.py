@@ -8,7 +8,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from annotations.domain.installation import CODE
+from annotations.installation import CODE
 
 pytestmark = pytest.mark.product
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from annotations.domain.installation import CODE
+from annotations.installation import CODE
 from tests.waiting import HANGS, wait_for
 
 pytestmark = pytest.mark.product

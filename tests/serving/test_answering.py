@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 from models_runtime.backends import BackendError
 from models_runtime.backends.remote import inception
 from models_runtime.serving.services import answering, server

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.redaction.released import Mention
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.released import Mention
 from annotations.surrogates.services.making import NoteMentions, surrogates_for
 from tests import factories as make
 from tests.held import fresh

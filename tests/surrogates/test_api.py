@@ -2,8 +2,8 @@
 
 import pytest
 
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.redaction.released import Mention
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.released import Mention
 from annotations.surrogates.services.making import NoteMentions, surrogates_for
 from tests.factories import make_member, make_note, make_project
 from tests.worlds.programs import Program

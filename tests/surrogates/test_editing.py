@@ -5,14 +5,14 @@ from datetime import date, timedelta
 
 import pytest
 
-from annotations.core.date_offsets import date_offset
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
-from annotations.domain.surrogates.identifiers import birth_in
 from annotations.models import Event, SurrogateEntity, SurrogateMention
+from annotations.release.rules.surrogates.identifiers import birth_in
 from annotations.surrogates.selectors.entities import edited_since
 from annotations.surrogates.selectors.index import opened
 from annotations.surrogates.services import editing
+from annotations.surrogates.services.date_offsets import date_offset
 from annotations.surrogates.services.drawing import draw
 from annotations.surrogates.services.making import surrogates_for
 from tests import factories as make

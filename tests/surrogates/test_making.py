@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 
 from annotations.core.sealing import project_key
-from annotations.domain.surrogates.pipeline import Surrogate
-from annotations.domain.surrogates.typed import parts_of
 from annotations.models import Document, SurrogateEntity, SurrogateKey, SurrogateMention
+from annotations.release.rules.surrogates.pipeline import Surrogate
+from annotations.release.rules.surrogates.typed import parts_of
 from annotations.surrogates.selectors.index import opened
 from annotations.surrogates.services import makers
 from annotations.surrogates.services.making import surrogates_for

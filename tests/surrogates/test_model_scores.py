@@ -9,10 +9,10 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotations.core.errors import ServiceError
-from annotations.domain.spans import Span
 from annotations.jobs.runner import run as run_job
 from annotations.models import Event, Job, Release, ReleasedNote, ReleasePolicy
 from annotations.release.services.starting import enqueue_job
+from annotations.text.spans import Span
 from models_runtime.core import registry
 from models_runtime.relexicalizing.jobs import compare, store
 from models_runtime.relexicalizing.services.model_scores import score_surrogates

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from annotations.domain.redaction.kinds import Kind
 from annotations.models import Author, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.projects.services.projects import create_project
+from annotations.release.rules.redaction.kinds import Kind
 from tests import factories as make
 from tests.waiting import ended
 from tests.worlds.queue import processes, redis_server

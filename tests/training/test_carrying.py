@@ -25,7 +25,7 @@ from tests.worlds.programs import Program
 
 pytestmark = pytest.mark.queue
 COMMENT = b"deidreview calibrations 1 "
-LEAST = "annotations.domain.calibration.fitting.LEAST"
+LEAST = "models_runtime.calibration.rules.fitting.LEAST"
 
 
 def build_calibrated():

@@ -12,14 +12,14 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.utils.html import escape
 
+from annotations.agreement.templatetags.coefficients import percent
 from annotations.core.errors import ServiceError
-from annotations.core.templatetags.coefficients import percent
-from annotations.domain.files import zips
-from annotations.domain.files.zips import MOST_ENTRIES
-from annotations.domain.spans import Span
+from annotations.formats.files import zips
+from annotations.formats.files.zips import MOST_ENTRIES
 from annotations.jobs.runner import run as work
 from annotations.models import Event, Job, StoredFile
 from annotations.scores.selectors import LabelWords
+from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.files import unpack
 from models_runtime.core.registry import TRAINABLE
@@ -27,7 +27,7 @@ from models_runtime.models import Run, TrainedModel
 from models_runtime.training.jobs.holding_out import rules_f1
 from models_runtime.training.services import trained as service
 from models_runtime.training.services.training import start_training
-from tests.domain.files.test_zips import archive as of_so_many
+from tests.formats.files.test_zips import archive as of_so_many
 from tests.training.conftest import content_of, page
 from tests.worlds.checks import check_page
 

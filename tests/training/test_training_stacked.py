@@ -12,11 +12,11 @@ from django.core.management.base import CommandError
 
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import store_file
-from annotations.domain.tokens import tokenize
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
 from annotations.models import AnnotationSet, Document, Job, StoredFile
 from annotations.ops.services.erasing import erase_patient
+from annotations.text.tokens import tokenize
 from models_runtime.core.model_files import cached
 from models_runtime.core.stages import learned_from, stages
 from models_runtime.models import TrainedModel

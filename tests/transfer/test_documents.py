@@ -11,11 +11,11 @@ from django.urls import reverse
 from annotations.core.errors import ServiceError
 from annotations.core.progress import silent
 from annotations.core.stored_files import delete_expired, read_chunks
-from annotations.domain.documents.base import TIME, refused
-from annotations.domain.documents.extracting import Extractor
-from annotations.domain.documents.importing import DocumentsFormat
-from annotations.domain.formats import FORMATS
-from annotations.domain.notes import NoteSource, ParsedNote, Problem
+from annotations.formats import FORMATS
+from annotations.formats.documents.base import TIME, refused
+from annotations.formats.documents.extracting import Extractor
+from annotations.formats.documents.importing import DocumentsFormat
+from annotations.formats.notes import NoteSource, ParsedNote, Problem
 from annotations.models import Assignment, Document, DocumentSource, Event, Import, StoredFile
 from annotations.ops.services.erasing import delete_note, erase_patient, note_preview
 from annotations.transfer.selectors.places import has_pages, places_in

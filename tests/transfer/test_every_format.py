@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 
 from annotations.core.progress import silent
-from annotations.domain.formats import FORMATS
+from annotations.formats import FORMATS
 from annotations.models import Document, Import, Span
 from annotations.transfer.services import staged
 from annotations.transfer.services.importing import import_files, run_import

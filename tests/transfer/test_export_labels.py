@@ -9,9 +9,9 @@ from django.urls import reverse
 
 from annotations.core.errors import ServiceError
 from annotations.core.progress import silent
-from annotations.domain.formats import FORMATS
-from annotations.domain.formats.base import LabelFinder, Loaded
-from annotations.domain.notes import NoteError
+from annotations.formats import FORMATS
+from annotations.formats.base import LabelFinder, Loaded
+from annotations.formats.notes import NoteError
 from annotations.gold.services.making import freeze
 from annotations.jobs.runner import run as work
 from annotations.models import Event, Job, MappedLabel, Span, StoredFile

@@ -56,7 +56,7 @@ def test_uploads(mia, files, data, words):
 
 
 def test_more_than_the_limit(mia, settings, monkeypatch):
-    monkeypatch.setattr("annotations.domain.files.zips.MOST_ENTRIES", 2)
+    monkeypatch.setattr("annotations.formats.files.zips.MOST_ENTRIES", 2)
     assert "holds more than" in refused_upload(mia, {"notes.zip": zip_of({f"n{n}.txt": b"text" for n in range(3)})})
     settings.UPLOAD_MAX_BYTES = 1024
     assert "are allowed" in refused_upload(mia, {"a.txt": b"x" * 2000})

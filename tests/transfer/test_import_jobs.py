@@ -32,7 +32,7 @@ def test_staged_preview_then_run(project):
 
 
 def test_leaks_are_planted_in_imported_suggestions_and_removed_with_them(monkeypatch):
-    monkeypatch.setattr("annotations.domain.reviewing.planting.chance", lambda *about: 0.0)
+    monkeypatch.setattr("annotations.review.rules.planting.chance", lambda *about: 0.0)
     monkeypatch.setattr(reading, "BATCH", 2)
     project = make_project(planted_share=10)
     files = [file for name in "abcd" for file in brat(name, f"{TEXT}{name}")]

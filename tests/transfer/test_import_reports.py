@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotations.domain.notes import Problem
+from annotations.formats.notes import Problem
 from annotations.jobs.runner import run as work
 from annotations.models import Document, Import, Job, Span
 from annotations.ops.services.erasing import erase_patient

@@ -7,9 +7,9 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotations.core.tokenizers import KINDS, TokenizerKind
-from annotations.domain.tokens import Token
 from annotations.jobs.runner import run as work
 from annotations.models import Document, Job, StoredFile
+from annotations.text.tokens import Token
 from annotations.transfer.services.importing import import_files
 from tests import factories as make
 from tests.transfer.brat_files import spans_of

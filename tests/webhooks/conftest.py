@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from annotations.domain.web_hosts import read_hosts
+from annotations.webhooks.rules import read_hosts
 from annotations.webhooks.selectors.kinds import KINDS
 from annotations.webhooks.services import posting
 from annotations.webhooks.services.webhooks import add_webhook

@@ -6,7 +6,7 @@ import time
 import pytest
 from django.conf import settings as django_settings
 
-from annotations.domain.web_hosts import read_hosts
+from annotations.webhooks.rules import read_hosts
 from annotations.webhooks.services.posting import NotSent, Posting, post
 from tests.waiting import crowding
 

@@ -6,8 +6,8 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotations.domain.web_hosts import read_hosts
 from annotations.models import Delivery, Event, Webhook
+from annotations.webhooks.rules import read_hosts
 from annotations.webhooks.services import webhooks as services
 from annotations.webhooks.services.sending import send_now
 from tests.worlds.checks import check_page

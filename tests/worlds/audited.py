@@ -6,7 +6,6 @@ from annotations.audits.selectors.plans import Choices
 from annotations.audits.selectors.shown import shown_of
 from annotations.audits.services.planning import plan_audit
 from annotations.audits.services.reading import finish, mark, next_note, reading_note
-from annotations.domain.hashing import text_sha256
 from annotations.models import (
     AuditNote,
     AuditPlan,
@@ -18,6 +17,7 @@ from annotations.models import (
     ReleasePolicy,
     User,
 )
+from annotations.text.hashing import text_sha256
 from tests import factories as make
 
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."

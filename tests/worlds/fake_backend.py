@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator, Sequence
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError, Budget
 from tests.worlds.gates import STEP, may_begin
 

@@ -12,16 +12,16 @@ from annotations.adjudicate.services.deciding import decide, finish_adjudication
 from annotations.adjudicate.services.outcome import open_outcome
 from annotations.adjudicate.services.plan import Act, Seen
 from annotations.adjudicate.services.plan import Request as Wanted
+from annotations.agreement.rules.outcome import Fated
 from annotations.api.problems import invalid, named
 from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Access, Can, note_for
 from annotations.core.events import NOTE_READ
-from annotations.domain.adjudicating.outcome import Fated
-from annotations.domain.numbers import MAX_OFFSET
-from annotations.domain.spans import Span
 from annotations.models import Document, Label
 from annotations.notes.api import codes_of
+from annotations.text.numbers import MAX_OFFSET
+from annotations.text.spans import Span
 
 router = Router(tags=["Adjudication"])
 NOTE: Final = "/projects/{slug:slug}/notes/{int:note}"

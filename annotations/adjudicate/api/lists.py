@@ -20,7 +20,7 @@ from annotations.agreement.api.comparing import compare
 from annotations.api.paging import Page, Paging, paged
 from annotations.api.requests import ApiRequest, enter
 from annotations.core.access import Access, Can
-from annotations.domain.numbers import MAX_ID
+from annotations.text.numbers import MAX_ID
 
 router = Router(tags=["Adjudication"])
 PATH: Final = "/projects/{slug:slug}/adjudications"

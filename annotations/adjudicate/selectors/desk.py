@@ -6,13 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, NotRequired, TypedDict
 
+from annotations.agreement.rules.adjudication import Decision, Item, LocationState, items
+from annotations.agreement.rules.disagreement import Consensus, Version, consensus, majority_version
 from annotations.agreement.selectors.disagreements import kinds_at
 from annotations.core.attributes import pairs_of
 from annotations.core.naming import annotator_names
-from annotations.domain.adjudicating.adjudication import Decision, Item, LocationState, items
-from annotations.domain.adjudicating.disagreement import Consensus, Version, consensus, majority_version
-from annotations.domain.attributes import Attributes, Value
-from annotations.domain.spans import Span as DomainSpan
 from annotations.models import (
     AnnotationSet,
     Author,
@@ -24,6 +22,8 @@ from annotations.models import (
     Span,
 )
 from annotations.notes.selectors.outcome import adjudicated_set
+from annotations.text.attributes import Attributes, Value
+from annotations.text.spans import Span as DomainSpan
 
 SpanTriple = tuple[int, int, int]
 """Start, end (code points, end-exclusive) and label id."""

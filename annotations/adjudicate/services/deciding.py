@@ -23,12 +23,11 @@ from annotations.adjudicate.selectors.desk import Desk, DeskState, desk, desk_st
 from annotations.adjudicate.selectors.waiting import unanimous_notes
 from annotations.adjudicate.services.log import Effect, apply_effect, check_unchanged, effect_of, last_act
 from annotations.adjudicate.services.plan import Act, Request, plan, row_for, unanimous_version
+from annotations.agreement.rules.adjudication import LocationState
 from annotations.agreement.services.comparing import annotation_sets_hash
 from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
 from annotations.core.label_lock import keep_labels
-from annotations.domain.adjudicating.adjudication import LocationState
-from annotations.domain.spans import Span as DomainSpan
 from annotations.models import (
     Adjudication,
     AnnotationSet,
@@ -39,6 +38,7 @@ from annotations.models import (
     Resolution,
     User,
 )
+from annotations.text.spans import Span as DomainSpan
 
 Choice = Resolution.Choice
 State = AnnotationSet.State

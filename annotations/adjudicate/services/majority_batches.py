@@ -17,13 +17,11 @@ from annotations.adjudicate.selectors.majority import free_notes
 from annotations.adjudicate.services.deciding import adjudicated_author
 from annotations.adjudicate.services.log import Row, resolution_of, row_of
 from annotations.adjudicate.services.plan import row_for, unanimous_version
+from annotations.agreement.rules.adjudication import Item, items
+from annotations.agreement.rules.disagreement import majority_version
 from annotations.agreement.services.comparing import annotation_sets_hash
 from annotations.core.bulk import insert_objects
 from annotations.core.events import Whose
-from annotations.domain.adjudicating.adjudication import Item, items
-from annotations.domain.adjudicating.disagreement import majority_version
-from annotations.domain.crowding import crowd_in
-from annotations.domain.spans import Span as DomainSpan
 from annotations.gold.services.making import make_new_golds, withdraw_golds
 from annotations.models import (
     Adjudication,
@@ -37,6 +35,8 @@ from annotations.models import (
     Span,
     User,
 )
+from annotations.text.crowding import crowd_in
+from annotations.text.spans import Span as DomainSpan
 
 Choice = Resolution.Choice
 ACT = "majority-of-notes"

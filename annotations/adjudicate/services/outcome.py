@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
 
+from annotations.agreement.rules.outcome import Fated, outcome
 from annotations.core.access import Access
 from annotations.core.events import NOTE_READ
 from annotations.core.spans import own_set, spans_of
-from annotations.domain.adjudicating.outcome import Fated, outcome
-from annotations.domain.spans import Span
 from annotations.models import AnnotationSet, Document
 from annotations.notes.selectors.outcome import outcome_set
+from annotations.text.spans import Span
 
 
 @dataclass(frozen=True)

@@ -11,22 +11,22 @@ from django.utils.translation import gettext as _
 from annotations.adjudicate.events import AdjudicatedSpan, HeardSpan
 from annotations.adjudicate.selectors.desk import Desk, key_of, label_exists
 from annotations.adjudicate.services.log import Effect, Row, rows_within
-from annotations.core.attributes import fitting_label, pairs_of, stored, with_attribute
-from annotations.core.errors import ServiceError
-from annotations.domain.adjudicating.adjudication import Item, LocationState, touched, with_own, without
-from annotations.domain.adjudicating.disagreement import (
+from annotations.agreement.rules.adjudication import Item, LocationState, touched, with_own, without
+from annotations.agreement.rules.disagreement import (
     Location,
     Version,
     attributes_given,
     locations,
     majority_version,
 )
-from annotations.domain.attributes import Attributes, Value, voted
-from annotations.domain.provenance import Provenance
-from annotations.domain.spans import Span as DomainSpan
-from annotations.domain.spans import SpanError, checked, overlaps
+from annotations.core.attributes import fitting_label, pairs_of, stored, with_attribute
+from annotations.core.errors import ServiceError
 from annotations.gold.services.provenance import decided
 from annotations.models import AnnotationSet, Document, Project, Resolution, User
+from annotations.text.attributes import Attributes, Value, voted
+from annotations.text.provenance import Provenance
+from annotations.text.spans import Span as DomainSpan
+from annotations.text.spans import SpanError, checked, overlaps
 
 Choice = Resolution.Choice
 

@@ -23,8 +23,8 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request, body_of, bounds_of, is_json, whole_of
-from annotations.domain.numbers import MAX_OFFSET
 from annotations.models import AnnotationSet, Author, Cause, Document
+from annotations.text.numbers import MAX_OFFSET
 
 WITH_A_SPAN = (Act.OWN, Act.DROP, Act.ATTRIBUTE)
 # A request names the locations of its act. A note can't have more locations than this, because its spans are limited.

@@ -9,15 +9,15 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from annotations.adjudicate.services.outcome import open_outcome
+from annotations.agreement.rules.outcome import Fate, Fated
 from annotations.core.access import Can, enter, note_for
 from annotations.core.labels import LabelItem, labels_of
 from annotations.core.requests import Request, paged
 from annotations.core.spans import spans_of
-from annotations.domain.adjudicating.outcome import Fate, Fated
-from annotations.domain.sentences import around
-from annotations.domain.spans import Span
 from annotations.models import Document
 from annotations.notes.selectors.comments import threads
+from annotations.text.sentences import around
+from annotations.text.spans import Span
 
 # Spans on one page: two sets at their limit make 20,000.
 ROWS = 200

@@ -18,9 +18,9 @@ from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Access, Can, note_for
 from annotations.core.errors import ServiceError
-from annotations.domain.numbers import MAX_ID, MAX_OFFSET
 from annotations.models import Amendment, Document
 from annotations.projects.api.guidelines import version_tag
+from annotations.text.numbers import MAX_ID, MAX_OFFSET
 
 router = Router(tags=["Guidelines"])
 PATH = "/projects/{slug:slug}/guidelines/amendments"

@@ -10,6 +10,8 @@ from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 
 from annotations.agreement.api.comparing import compare
+from annotations.agreement.rules import Unit
+from annotations.agreement.rules.disagreement import Kind, Rows
 from annotations.agreement.selectors.disagreements import (
     UNTAGGED,
     Filters,
@@ -29,10 +31,8 @@ from annotations.api.schemas import Body
 from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import csv_answer
 from annotations.core.events import FILE_DOWNLOADED, record_reads
-from annotations.domain.adjudicating.disagreement import Kind, Rows
-from annotations.domain.agreement import Unit
-from annotations.domain.numbers import MAX_ID, MAX_OFFSET
 from annotations.models import Author, Cause, Difference, Label
+from annotations.text.numbers import MAX_ID, MAX_OFFSET
 
 router = Router(tags=["Agreement"])
 PATH = "/projects/{slug:slug}/disagreements"

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
+from annotations.agreement.rules import Granularity, Matching, NoteFigures, Unit, granularities, in_words
 from annotations.agreement.selectors.figures import left_out, round_beginnings
 from annotations.agreement.selectors.names import in_order, pairs_in_order, shown_names
 from annotations.agreement.selectors.table import table_lines
@@ -24,7 +25,6 @@ from annotations.core.answers import csv_answer
 from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.tokenizers import check_tokenizer
-from annotations.domain.agreement import Granularity, Matching, NoteFigures, Unit, granularities, in_words
 from annotations.jobs.api import JobItem, started
 from annotations.models import Document, Project
 

@@ -8,12 +8,10 @@ from typing import Protocol
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
+from annotations.agreement.rules import Unit
+from annotations.agreement.rules.disagreement import Kind, Rows, bio_rows
 from annotations.core.attributes import attribute_words, pairs_of
 from annotations.core.naming import annotator_names
-from annotations.domain.adjudicating.disagreement import Kind, Rows, bio_rows
-from annotations.domain.agreement import Unit
-from annotations.domain.sentences import around
-from annotations.domain.spans import Span as DomainSpan
 from annotations.models import (
     Amendment,
     AnnotationSet,
@@ -27,6 +25,8 @@ from annotations.models import (
     Project,
     Span,
 )
+from annotations.text.sentences import around
+from annotations.text.spans import Span as DomainSpan
 
 PAGE = 20
 UNTAGGED = "none"

@@ -10,10 +10,10 @@ from datetime import datetime
 
 from django.db.models import Count, QuerySet, Sum
 
+from annotations.agreement.rules import VERSION, NoteAnnotationSets, Setup, Unit
 from annotations.core.tokenizers import Tokenizers
-from annotations.domain.agreement import VERSION, NoteAnnotationSets, Setup, Unit
-from annotations.domain.spans import Span as DomainSpan
 from annotations.models import Amendment, AnnotationSet, Author, Document, Figures, Label, Project, Span
+from annotations.text.spans import Span as DomainSpan
 
 BATCH = 250
 State = AnnotationSet.State

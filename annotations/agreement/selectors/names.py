@@ -6,9 +6,9 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from annotations.agreement.rules import Granularity, PairFigures, Unit
 from annotations.agreement.selectors.figures import annotator_names
 from annotations.core.access import Access
-from annotations.domain.agreement import Granularity, PairFigures, Unit
 
 UNITS = {
     Unit.TOKEN: (_("Tokens"), _("All tokens of the notes, including unmarked ones.")),

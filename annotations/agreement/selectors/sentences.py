@@ -7,12 +7,12 @@ from itertools import groupby
 from django.db.models import Count
 from django.utils.translation import gettext as _
 
+from annotations.agreement.rules.disagreement import Rows, bio_rows
 from annotations.agreement.selectors.disagreements import Filters, annotation_sets_in, differences, following, windows
 from annotations.core.naming import annotator_names
-from annotations.domain.adjudicating.disagreement import Rows, bio_rows
-from annotations.domain.files.csv_lines import csv_line
-from annotations.domain.sentences import around
+from annotations.formats.files.csv_lines import csv_line
 from annotations.models import AnnotationSet, Author, Document, Label, Project
+from annotations.text.sentences import around
 
 PAGE = 20
 # Notes that are read at once.

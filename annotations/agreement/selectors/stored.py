@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from annotations.agreement.rules import Figure, Granularity, RoundFigures, Unit
 from annotations.agreement.selectors.figures import counted_sets
-from annotations.domain.agreement import Figure, Granularity, RoundFigures, Unit
 from annotations.models import Figures, Project
 
 KIND = f"agreement:{Unit.TOKEN}"

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from django.utils.translation import gettext as _
 
+from annotations.agreement.rules import Granularity, Pattern, Unit
+from annotations.agreement.rules.units import table
 from annotations.agreement.selectors.figures import annotator_names, setup_of, shared_annotation_sets, shared_notes
-from annotations.domain.agreement import Granularity, Pattern, Unit
-from annotations.domain.agreement.units import table
-from annotations.domain.files.csv_lines import csv_line
+from annotations.formats.files.csv_lines import csv_line
 from annotations.models import Document, Project
 
 

@@ -10,9 +10,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import OuterRef, Subquery
 
-from annotations.core.attributes import pairs_of
-from annotations.core.erasures import hold
-from annotations.domain.adjudicating.disagreement import (
+from annotations.agreement.rules.disagreement import (
     Location,
     disputed_labels,
     kinds_by_pair,
@@ -21,7 +19,8 @@ from annotations.domain.adjudicating.disagreement import (
     marked_agreement,
     tokens_differ,
 )
-from annotations.domain.spans import Span as DomainSpan
+from annotations.core.attributes import pairs_of
+from annotations.core.erasures import hold
 from annotations.models import (
     Adjudication,
     AnnotationSet,
@@ -33,6 +32,7 @@ from annotations.models import (
     Span,
     Stale,
 )
+from annotations.text.spans import Span as DomainSpan
 
 BATCH = 100
 Scope = Difference.Scope

@@ -7,6 +7,15 @@ from typing import TypedDict, cast
 from django.db import transaction
 from django.utils.translation import gettext
 
+from annotations.agreement.rules import (
+    AgreementFigures,
+    Granularity,
+    NoteAnnotationSets,
+    NoteFigures,
+    Unit,
+    figures,
+    granularities,
+)
 from annotations.agreement.selectors.figures import (
     content_key,
     kept,
@@ -18,15 +27,6 @@ from annotations.agreement.selectors.figures import (
 from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
-from annotations.domain.agreement import (
-    AgreementFigures,
-    Granularity,
-    NoteAnnotationSets,
-    NoteFigures,
-    Unit,
-    figures,
-    granularities,
-)
 from annotations.models import Figures, Project
 
 # Up to these sizes the figures take about a second. For larger projects a worker computes them.

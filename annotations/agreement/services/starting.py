@@ -2,10 +2,10 @@
 
 from django.db import transaction
 
+from annotations.agreement.rules import Unit
 from annotations.agreement.selectors.figures import content_key
 from annotations.agreement.services.figures import kept_figures
 from annotations.core.tokenizers import check_tokenizer
-from annotations.domain.agreement import Unit
 from annotations.jobs.services.queue import enqueue
 from annotations.models import Job, Project, User
 

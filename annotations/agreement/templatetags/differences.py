@@ -7,12 +7,12 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from annotations.agreement.rules.disagreement import Kind
 from annotations.agreement.selectors.disagreements import Shown
 from annotations.agreement.selectors.sentences import Sentence
 from annotations.core.templatetags.rows import EMPTY, fill
-from annotations.domain.adjudicating.disagreement import Kind
-from annotations.domain.bio import OUTSIDE
 from annotations.models import Label
+from annotations.text.bio import OUTSIDE
 
 register = template.Library()
 

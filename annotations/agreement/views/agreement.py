@@ -5,6 +5,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from annotations.agreement.rules import Granularity, Unit
 from annotations.agreement.selectors.figures import left_out
 from annotations.agreement.selectors.names import GRANULARITIES, UNITS
 from annotations.agreement.selectors.table import table_lines
@@ -23,7 +24,6 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.requests import Request, paged
 from annotations.core.tokenizers import KINDS
-from annotations.domain.agreement import Granularity, Unit
 
 NOTES = 25
 ON_TOKENS = (Unit.TOKEN, Unit.MARKED)

@@ -12,6 +12,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
+from annotations.agreement.rules import Unit
+from annotations.agreement.rules.disagreement import Kind
 from annotations.agreement.selectors.disagreements import UNTAGGED, Filters, counts, differences, page, rounds
 from annotations.agreement.services.causes import change_cause
 from annotations.agreement.services.comparing import bring_up_to_date
@@ -20,12 +22,10 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import record_reads
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request, number, uuid_of
-from annotations.domain.adjudicating.disagreement import Kind
-from annotations.domain.agreement import Unit
-from annotations.domain.numbers import MAX_OFFSET, whole
 from annotations.models import Author, Cause, Document
 from annotations.notes.selectors.comments import may_comment, threads
 from annotations.notes.services.comments import About, add_comment, answer
+from annotations.text.numbers import MAX_OFFSET, whole
 
 KINDS = {
     Kind.MISSED: (gettext_lazy("Missed"), gettext_lazy("One annotator marked a span where another marked nothing.")),

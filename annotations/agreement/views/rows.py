@@ -9,14 +9,7 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotations.agreement.selectors.figures import round_beginnings
-from annotations.agreement.selectors.names import in_order, pairs_in_order, shown_names
-from annotations.core.access import Access
-from annotations.core.labels import UNDERLINES
-from annotations.core.templatetags.coefficients import in_words
-from annotations.core.templatetags.nav import nav_url
-from annotations.core.templatetags.plots import Point
-from annotations.domain.agreement import (
+from annotations.agreement.rules import (
     AgreementFigures,
     Figure,
     Granularity,
@@ -31,8 +24,15 @@ from annotations.domain.agreement import (
     Unit,
     granularities,
 )
-from annotations.domain.bio import OUTSIDE
+from annotations.agreement.selectors.figures import round_beginnings
+from annotations.agreement.selectors.names import in_order, pairs_in_order, shown_names
+from annotations.agreement.templatetags.coefficients import in_words
+from annotations.core.access import Access
+from annotations.core.labels import UNDERLINES
+from annotations.core.templatetags.nav import nav_url
+from annotations.core.templatetags.plots import Point
 from annotations.models import Category, Document, Label
+from annotations.text.bio import OUTSIDE
 
 Measure = Literal["kappa", "observed", "exact", "overlap"]
 

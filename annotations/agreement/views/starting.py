@@ -5,11 +5,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_POST, require_safe
 
+from annotations.agreement.rules import Unit
 from annotations.agreement.services.starting import start_agreement
 from annotations.core.access import Access, Can, enter
 from annotations.core.requests import Request
 from annotations.core.tokenizers import KINDS
-from annotations.domain.agreement import Unit
 from annotations.jobs.services.status import status_of
 from annotations.models import Job
 

@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.labels import LABEL_COLUMNS, LabelItem, label_item, label_rows
-from annotations.domain.labels import RESERVED_HOTKEYS
+from annotations.text.labels import RESERVED_HOTKEYS
 
 # The program's own keys and what they do. No label can have them.
 PROGRAM_KEYS: dict[str, Promise] = {

@@ -18,9 +18,9 @@ from annotations.core.attributes import Stored
 from annotations.core.authors import author_of
 from annotations.core.changes import Change, Kind, LabeledBounds, Refused
 from annotations.core.spans import own_sets
-from annotations.domain import spans as domain
 from annotations.models import AnnotationSet, Document, Label, Span, User
 from annotations.models.prepared import PreparedRead, PreparedUpdate
+from annotations.text import spans as domain
 
 
 @dataclass(frozen=True, slots=True)

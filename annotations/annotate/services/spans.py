@@ -32,8 +32,8 @@ from annotations.core.label_lock import keep_labels
 from annotations.core.labels import labels_of_today
 from annotations.core.room import check_room
 from annotations.core.spans import SpanItem, own_set, spans_of
-from annotations.domain import spans as domain
 from annotations.models import AnnotationSet, Document, Event, Span, User
+from annotations.text import spans as domain
 
 TRIES = 3
 

@@ -23,8 +23,8 @@ from annotations.core.changes import not_whole, read_change
 from annotations.core.events import NOTE_READ
 from annotations.core.requests import Request, body_of, is_json
 from annotations.core.spans import began_from, own_set, spans_of
-from annotations.domain.numbers import is_whole
 from annotations.models import AnnotationSet, Document
+from annotations.text.numbers import is_whole
 
 
 @require_POST

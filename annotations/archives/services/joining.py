@@ -4,8 +4,7 @@ from annotations.archives.services import tables
 from annotations.archives.services.rows import BATCH, Rows, at, some
 from annotations.core.suggested_notes import add_notes
 from annotations.core.suggested_strings import add_strings, tally_of
-from annotations.domain.files.archives import ArchiveError
-from annotations.domain.hashing import gold_hash
+from annotations.formats.files.archives import ArchiveError
 from annotations.gold.selectors import hashed
 from annotations.models import (
     AnnotationSet,
@@ -17,6 +16,7 @@ from annotations.models import (
     Span,
     SuggestedNote,
 )
+from annotations.text.hashing import gold_hash
 
 
 def answer_comments(rows: Rows) -> None:

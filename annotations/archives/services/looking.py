@@ -8,7 +8,7 @@ from annotations.archives.services import tables
 from annotations.archives.services.people import Person, accounts_here, name_of
 from annotations.archives.services.rows import at
 from annotations.core.errors import ServiceError
-from annotations.domain.files.archives import MANIFEST, ArchiveError, ArchiveReader
+from annotations.formats.files.archives import MANIFEST, ArchiveError, ArchiveReader
 
 MOST_PEOPLE: Final = 10_000
 

@@ -9,10 +9,10 @@ from annotations.archives.services.keys import Bad, Keys
 from annotations.archives.services.names import Names
 from annotations.core.attributes import stored
 from annotations.core.authors import IMPORTED
-from annotations.domain.attributes import AttributeDefError, as_data, attributes_of, definitions_of
-from annotations.domain.names import shown
-from annotations.domain.provenance import Backed, Doubt, Provenance, Refined, RunSays
 from annotations.review.services.log import whole_row
+from annotations.text.attributes import AttributeDefError, as_data, attributes_of, definitions_of
+from annotations.text.names import shown
+from annotations.text.provenance import Backed, Doubt, Provenance, Refined, RunSays
 
 Rows = list[list[Any]]
 # The keys of provenance with the types of their values; the other keys are read by functions of this module.

@@ -6,12 +6,12 @@ from typing import Any
 from annotations.archives.services import tables
 from annotations.archives.services.rows import Lines, Row, Rows
 from annotations.core.attributes import definitions_by_label, pairs_of
-from annotations.domain.attributes import AttributeDef, fitting
-from annotations.domain.files.archives import ArchiveError
-from annotations.domain.hashing import text_sha256
-from annotations.domain.names import bad_character
-from annotations.domain.strings import string_key
+from annotations.formats.files.archives import ArchiveError
 from annotations.models import AnnotationSet, Author, Document, Import, NoteMetadata, Span
+from annotations.text.attributes import AttributeDef, fitting
+from annotations.text.hashing import text_sha256
+from annotations.text.names import bad_character
+from annotations.text.strings import string_key
 
 Definitions = dict[int, tuple[AttributeDef, ...]]
 """The attributes of each label that has any, by label id."""

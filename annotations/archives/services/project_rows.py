@@ -11,7 +11,7 @@ from annotations.archives.services import tables
 from annotations.archives.services.people import accounts_here, make_account, name_of
 from annotations.archives.services.rows import Rows, at
 from annotations.core.authors import IMPORTED
-from annotations.domain.files.archives import ArchiveError
+from annotations.formats.files.archives import ArchiveError
 from annotations.models import Author, Label, Project
 
 

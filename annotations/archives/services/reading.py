@@ -32,7 +32,7 @@ from annotations.archives.services.tables import Table
 from annotations.core.authors import ARCHIVE
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
-from annotations.domain.files.archives import ArchiveError, ArchiveReader
+from annotations.formats.files.archives import ArchiveError, ArchiveReader
 from annotations.models import Author, Document, Import, Label, LabelSet, Project, Role, User
 
 

@@ -9,7 +9,7 @@ from django.db import DataError, IntegrityError, connection, models, transaction
 from annotations.archives.services.columns import MISSING, Column
 from annotations.archives.services.keys import Bad, Keys
 from annotations.core.bulk import insert_rows
-from annotations.domain.files.archives import ArchiveError, ArchiveReader
+from annotations.formats.files.archives import ArchiveError, ArchiveReader
 from annotations.models import Project
 
 BATCH: Final = 200

@@ -26,8 +26,6 @@ from annotations.archives.services.columns import (
 )
 from annotations.archives.services.keys import Bad, Keys
 from annotations.archives.services.names import Names
-from annotations.domain.labels import CODE
-from annotations.domain.names import bad_character
 from annotations.models import (
     Adjudication,
     Amendment,
@@ -61,6 +59,8 @@ from annotations.models import (
     Span,
     SuggestedNote,
 )
+from annotations.text.labels import CODE
+from annotations.text.names import bad_character
 
 PROJECT: Final = "project.jsonl"
 PEOPLE: Final = "people.jsonl"

@@ -25,7 +25,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import ARCHIVE_WRITTEN
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import store_file
-from annotations.domain.files.archives import ArchiveWriter
+from annotations.formats.files.archives import ArchiveWriter
 from annotations.models import AnnotationSet, Document, Membership, Project, Span, StoredFile, User
 from annotations.transfer.services.archives import check_out
 

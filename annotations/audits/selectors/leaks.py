@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from annotations.domain.sentences import around
 from annotations.models import AuditMark, AuditPlan, Project
 from annotations.notes.selectors.annotation_sets import line_at
 from annotations.notes.selectors.in_context import LabelLook, label_looks
+from annotations.text.sentences import around
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.auditing.looks import Design
-from annotations.domain.auditing.sampling import Unit, is_simple
 from annotations.models import AuditPlan, NoteMetadata, Project, Release, ReleasedNote
+from annotations.release.rules.audits.looks import Design
+from annotations.release.rules.audits.sampling import Unit, is_simple
 from annotations.release.selectors.releases import release_numbered
 
 # A stratum is a share of the release; with more, each would be too small to say anything about.

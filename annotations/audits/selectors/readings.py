@@ -8,8 +8,8 @@ from functools import cached_property
 from django.db.models import Exists, OuterRef, QuerySet
 
 from annotations.audits.selectors.plans import design_of
-from annotations.domain.auditing.looks import Found, Verdict, judge, reached
 from annotations.models import AuditMark, AuditNote, AuditPlan
+from annotations.release.rules.audits.looks import Found, Verdict, judge, reached
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ def leaks_of(plan: AuditPlan) -> "QuerySet[AuditMark]":
 class Readings:
     """The finished notes in the order of the sample, before the first that is not finished.
 
-    Implements annotations.domain.auditing.looks.Reading. Notes keep their positions when others are erased, so an
+    Implements annotations.release.rules.audits.looks.Reading. Notes keep their positions when others are erased, so an
     erased note counts as drawn, and as nothing else.
     """
 

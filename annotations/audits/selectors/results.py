@@ -10,9 +10,9 @@ from django.db.models import Count, Q
 
 from annotations.audits.selectors.plans import design_of
 from annotations.audits.selectors.readings import Readings, leaks_of, verdict_of
-from annotations.domain.auditing.looks import Verdict
-from annotations.domain.redaction.policy import Action
 from annotations.models import AuditNote, AuditPlan, LeakFinding, Release, User
+from annotations.release.rules.audits.looks import Verdict
+from annotations.release.rules.redaction.policy import Action
 
 
 @dataclass(frozen=True, slots=True)

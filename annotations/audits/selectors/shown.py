@@ -1,9 +1,9 @@
 """What an auditor sees of a note."""
 
-from annotations.domain.auditing.shown import Bounds, Shown
-from annotations.domain.redaction.policy import Action
-from annotations.domain.redaction.released import Piece
 from annotations.models import AuditNote, ReleasedNote
+from annotations.release.rules.audits.shown import Bounds, Shown
+from annotations.release.rules.redaction.policy import Action
+from annotations.release.rules.redaction.released import Piece
 
 
 def pieces_of(note: ReleasedNote) -> list[Piece]:

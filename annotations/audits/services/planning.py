@@ -12,10 +12,10 @@ from annotations.audits.selectors.shown import pieces_of
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
-from annotations.domain.auditing.looks import MOST_LEAKS, Design
-from annotations.domain.auditing.sampling import Drawn, draw
-from annotations.domain.auditing.shown import can_plant
 from annotations.models import AuditNote, AuditPlan, Release, ReleasedNote, User
+from annotations.release.rules.audits.looks import MOST_LEAKS, Design
+from annotations.release.rules.audits.sampling import Drawn, draw
+from annotations.release.rules.audits.shown import can_plant
 
 BATCH = 200
 

@@ -26,10 +26,6 @@ from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.events import Whose
 from annotations.core.sealing import project_key
-from annotations.domain.auditing.looks import State
-from annotations.domain.folding import folded
-from annotations.domain.redaction.offsets import span_to_released
-from annotations.domain.whitespace import trim
 from annotations.jobs.services.allowance import one_at_a_time
 from annotations.models import (
     AnnotationSet,
@@ -43,6 +39,10 @@ from annotations.models import (
     Review,
     User,
 )
+from annotations.release.rules.audits.looks import State
+from annotations.release.rules.redaction.offsets import span_to_released
+from annotations.text.folding import folded
+from annotations.text.whitespace import trim
 
 LEASE = timedelta(minutes=30)
 LOOKED_AT = 20

@@ -11,8 +11,8 @@ from annotations.audits.selectors.shown import shown_of
 from annotations.audits.services.reading import last_finished, reading_note
 from annotations.core.access import Access, Can
 from annotations.core.events import NOTE_READ, record_reads
-from annotations.domain.auditing.shown import Shown
 from annotations.models import AuditMark, AuditNote, AuditPlan, Project, Release, User
+from annotations.release.rules.audits.shown import Shown
 
 
 @dataclass(frozen=True, slots=True)

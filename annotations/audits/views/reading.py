@@ -20,10 +20,10 @@ from annotations.core.errors import ServiceError
 from annotations.core.labels import UNDERLINES, LabelItem, label_rows
 from annotations.core.requests import Request
 from annotations.core.spans import SpanItem
-from annotations.domain.auditing.shown import Kind, Shown
-from annotations.domain.segments import lines
 from annotations.models import AuditMark, AuditNote, AuditPlan
+from annotations.release.rules.audits.shown import Kind, Shown
 from annotations.release.selectors.releases import release_for
+from annotations.text.segments import lines
 
 
 @require_POST

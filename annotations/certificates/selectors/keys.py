@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from annotations.domain.certifying.signatures import fingerprint_of, pem_of
 from annotations.models import SigningKey
+from annotations.release.rules.certificates.signatures import fingerprint_of, pem_of
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from annotations.agreement.rules import Granularity, Unit
 from annotations.agreement.services.figures import kept_figures
 from annotations.audits.selectors.results import AuditResult, Rate
 from annotations.certificates.selectors.people import name_of
 from annotations.core.authors import IMPORTED
 from annotations.core.hooks import UsedModel, models_of
-from annotations.domain.agreement import Granularity, Unit
-from annotations.domain.certifying.canonical import at_least, at_most
-from annotations.domain.certifying.content import (
+from annotations.models import Author, NoteMetadata, Project, Release, ReleasedNote, Review
+from annotations.release.rules.certificates.canonical import at_least, at_most
+from annotations.release.rules.certificates.content import (
     AcceptedLeakRow,
     Agreement,
     AuditorRow,
@@ -22,10 +23,9 @@ from annotations.domain.certifying.content import (
     RunScore,
     Training,
 )
-from annotations.domain.scoring import Scorer
-from annotations.domain.scoring.table import TableData
-from annotations.domain.scoring.tally import Criterion
-from annotations.models import Author, NoteMetadata, Project, Release, ReleasedNote, Review
+from annotations.scores.rules import Scorer
+from annotations.scores.rules.table import TableData
+from annotations.scores.rules.tally import Criterion
 from annotations.scores.selectors import Reference, authors_with_notes, characters, note_languages, note_pairs
 from annotations.scores.services.scoring import ScoredTable, ScoreRequest, kept_score, label_mapper, notes_of, score
 

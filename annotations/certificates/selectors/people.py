@@ -12,7 +12,6 @@ from annotations.audits.events import AUDIT_READ
 from annotations.core.authors import IMPORTED, gold_author
 from annotations.core.errors import ServiceError
 from annotations.core.events import ARCHIVE_WRITTEN, FILE_DOWNLOADED, NOTE_READ
-from annotations.domain.certifying.content import Reader
 from annotations.gold.events import GOLD_MADE
 from annotations.gold.services.sets import wanted_set
 from annotations.models import (
@@ -27,6 +26,7 @@ from annotations.models import (
     StoredFile,
     User,
 )
+from annotations.release.rules.certificates.content import Reader
 from annotations.release.services.settling import released_notes
 from annotations.release.services.sources import specs_of
 from annotations.review.events import REVIEW_FINISHED

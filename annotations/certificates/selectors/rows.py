@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from annotations.domain.certifying.released_files import texts_hash
-from annotations.domain.hashing import gold_hash
 from annotations.models import Release, ReleasedNote
+from annotations.release.rules.certificates.released_files import texts_hash
+from annotations.text.hashing import gold_hash
 
 BATCH = 2000
 _COLUMNS = (

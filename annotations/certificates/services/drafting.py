@@ -12,8 +12,10 @@ from annotations.audits.selectors.results import AuditResult, audit_result
 from annotations.certificates.selectors.measures import Measured, audit_part
 from annotations.certificates.selectors.people import allowed_by, imported_notes, readers_of
 from annotations.certificates.selectors.rows import Rows, kept_share, rows_of
-from annotations.domain.certifying.canonical import canonical, written
-from annotations.domain.certifying.content import (
+from annotations.models import Author, Label, Project, Release
+from annotations.projects.selectors.label_maps import mappings
+from annotations.release.rules.certificates.canonical import canonical, written
+from annotations.release.rules.certificates.content import (
     Content,
     Context,
     Data,
@@ -30,13 +32,11 @@ from annotations.domain.certifying.content import (
     Surrogates,
     Utility,
 )
-from annotations.domain.certifying.hipaa import OF_KIND, identifier_of
-from annotations.domain.certifying.signatures import FORMAT
-from annotations.domain.certifying.statements import identifier_rows, statements
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.redaction.policy import Action, Policy
-from annotations.models import Author, Label, Project, Release
-from annotations.projects.selectors.label_maps import mappings
+from annotations.release.rules.certificates.hipaa import OF_KIND, identifier_of
+from annotations.release.rules.certificates.signatures import FORMAT
+from annotations.release.rules.certificates.statements import identifier_rows, statements
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.policy import Action, Policy
 from annotations.release.selectors.releases import leak_counts
 from annotations.release.services.sources import specs_of
 

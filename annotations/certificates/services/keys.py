@@ -6,8 +6,8 @@ from django.db import transaction
 
 from annotations.core.label_lock import advisory_lock
 from annotations.core.sealing import instance_fernet, opened_by_instance
-from annotations.domain.certifying.signatures import new_private_key, public_of, signed_files
 from annotations.models import SigningKey
+from annotations.release.rules.certificates.signatures import new_private_key, public_of, signed_files
 
 _PURPOSE = "signing key"
 # The number of this lock, different from all other advisory locks.

@@ -21,10 +21,10 @@ from annotations.certificates.services.keys import newest_key, signer
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.names import good_name
-from annotations.domain.certifying.content import Content, Risk
-from annotations.domain.certifying.risks import LONGEST, key_of, open_risks
-from annotations.domain.certifying.signatures import fingerprint_of, open_certificate, signed_json, signed_pdf
 from annotations.models import Certificate, Project, Release, User
+from annotations.release.rules.certificates.content import Content, Risk
+from annotations.release.rules.certificates.risks import LONGEST, key_of, open_risks
+from annotations.release.rules.certificates.signatures import fingerprint_of, open_certificate, signed_json, signed_pdf
 from annotations.release.selectors.releases import open_findings
 from annotations.release.services.batches import MEANWHILE, again
 from annotations.release.services.outdating import outdated
@@ -158,7 +158,7 @@ def _signed(
     actor: User | None, *, everything: bool,
 ) -> Certificate:  # fmt: skip
     # The library that writes PDF takes half a second to import, and only signing needs it.
-    from annotations.domain.certifying.pdf import render
+    from annotations.release.rules.certificates.pdf import render
 
     signing = _next(release, actor)
     content = draft(release, terms, measures, signing, rows=rows)

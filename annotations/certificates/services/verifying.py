@@ -16,14 +16,14 @@ from django.utils.translation import gettext as _
 
 from annotations.certificates.selectors.keys import public_keys
 from annotations.core.errors import ServiceError
-from annotations.domain.certifying.released_files import MANIFEST, Load
-from annotations.domain.certifying.signatures import CertificateError, open_certificate
-from annotations.domain.certifying.verifying import COMMAND, Known, Verdict, Words, verify
-from annotations.domain.files.zip_layout import holds_more
-from annotations.domain.files.zips import TooManyEntries, open_zip
-from annotations.domain.names import shown
-from annotations.domain.notes import NoteError, Problem
+from annotations.formats.files.zip_layout import holds_more
+from annotations.formats.files.zips import TooManyEntries, open_zip
+from annotations.formats.notes import NoteError, Problem
 from annotations.models import Certificate, Release
+from annotations.release.rules.certificates.released_files import MANIFEST, Load
+from annotations.release.rules.certificates.signatures import CertificateError, open_certificate
+from annotations.release.rules.certificates.verifying import COMMAND, Known, Verdict, Words, verify
+from annotations.text.names import shown
 
 Files = tuple[Collection[str], Load]
 HEX = frozenset("0123456789abcdef")

@@ -18,8 +18,8 @@ from annotations.core.answers import file_answer
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request
-from annotations.domain.certifying.layout import sections
 from annotations.models import Release
+from annotations.release.rules.certificates.layout import sections
 from annotations.release.selectors.releases import release_for
 
 FIELDS = {"expiry": "expires_on", "long": ""}

@@ -12,7 +12,7 @@ from annotations.certificates.services.verifying import upload_limit, verify_cer
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, takes_uploads
-from annotations.domain.certifying.verifying import PAGE, State, Verdict
+from annotations.release.rules.certificates.verifying import PAGE, State, Verdict
 
 STATES = {State.PASSED: _("Passed"), State.FAILED: _("Failed"), State.NOT_CHECKED: _("Not checked")}
 

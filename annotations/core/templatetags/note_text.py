@@ -27,9 +27,9 @@ from django.utils.translation import gettext
 from annotations.core.attributes import attribute_words
 from annotations.core.labels import LabelItem
 from annotations.core.spans import SpanItem
-from annotations.domain.lanes import lanes
-from annotations.domain.segments import Line, Segment, lines, segment_stretches
-from annotations.domain.spans import Span, check_bounds
+from annotations.text.lanes import lanes
+from annotations.text.segments import Line, Segment, lines, segment_stretches
+from annotations.text.spans import Span, check_bounds
 
 register = template.Library()
 

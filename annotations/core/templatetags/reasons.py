@@ -8,7 +8,7 @@ from django.utils.translation import gettext_noop as _
 
 register = template.Library()
 
-# The reasons that annotations.domain.agreement and model cards give, with a placeholder for each value.
+# The reasons that annotations.agreement.rules and model cards give, with a placeholder for each value.
 REASONS = [
     _("No note has been submitted by two annotators."),
     _("Nobody marked anything."),

@@ -13,9 +13,9 @@ from annotations.core.attributes import pairs_of
 from annotations.core.erasures import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.gold_sets import gold_sets
 from annotations.core.kept import Kind, keep, kept, key_of
-from annotations.domain.gold.gold_diff import ChangeKind, diff
-from annotations.domain.spans import Span as DomainSpan
+from annotations.gold.rules.gold_diff import ChangeKind, diff
 from annotations.models import GoldVersion, GoldVersionNote, Span
+from annotations.text.spans import Span as DomainSpan
 
 REVISION = 2
 # Up to this many notes are read by their ids; for more, all notes are read by one query.

@@ -6,9 +6,9 @@ from typing import TypedDict
 
 from annotations.core.attributes import Stored, pairs_of, stored
 from annotations.core.kept import Kind, keep, kept, key_of
-from annotations.domain.gold.gold_diff import ChangeKind, diff
-from annotations.domain.spans import Span
+from annotations.gold.rules.gold_diff import ChangeKind, diff
 from annotations.models import GoldVersion, GoldVersionNote
+from annotations.text.spans import Span
 
 BATCH = 500
 REVISION = 3

@@ -17,7 +17,6 @@ from annotations.core.errors import ServiceError
 from annotations.core.label_lock import keep_labels
 from annotations.core.progress import Progress
 from annotations.core.room import check_room
-from annotations.domain.provenance import Provenance
 from annotations.gold.events import GOLD_FROZEN, GOLD_MADE, GOLD_WITHDRAWN
 from annotations.gold.selectors import content_hash_of, gold_notes
 from annotations.gold.services.provenance import decided
@@ -33,6 +32,7 @@ from annotations.models import (
 )
 from annotations.models.author import NOT_IN_BULK
 from annotations.models.project import SecondReview
+from annotations.text.provenance import Provenance
 
 BATCH = 500
 

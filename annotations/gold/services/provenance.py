@@ -4,8 +4,8 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from annotations.domain.provenance import Provenance
 from annotations.models import Project, User
+from annotations.text.provenance import Provenance
 
 
 def decided(user: User | None, project: Project, at: datetime | None = None) -> Provenance:

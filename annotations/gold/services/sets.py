@@ -7,8 +7,7 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
-from annotations.domain.gold.splits import Split
-from annotations.domain.numbers import MAX_OFFSET, whole
+from annotations.gold.rules.splits import Split
 from annotations.gold.services.splitting import patients_in_two_splits
 from annotations.models import (
     AnnotationSet,
@@ -16,6 +15,7 @@ from annotations.models import (
     GoldVersion,
     Project,
 )
+from annotations.text.numbers import MAX_OFFSET, whole
 
 FOLDERS = "folders"
 

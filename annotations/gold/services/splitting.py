@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.kept import Kind, keep, kept, key_of
 from annotations.core.names import good_name
-from annotations.domain.gold.ready_made import assigned, read_assignments, whole_shares
-from annotations.domain.gold.splits import Patient, Split, SplitError, check_shares, split_patients, strictest
 from annotations.gold.events import GOLD_SPLIT
+from annotations.gold.rules.ready_made import assigned, read_assignments, whole_shares
+from annotations.gold.rules.splits import Patient, Split, SplitError, check_shares, split_patients, strictest
 from annotations.models import GoldVersion, GoldVersionNote, Project, User
 
 SEED_LENGTH = 40

@@ -7,10 +7,10 @@ from annotations.core.erasures import erasures_of, unerased
 from annotations.core.kept import Kind, keep, kept, key_of
 from annotations.core.progress import Progress, silent
 from annotations.core.tokenizers import Tokenizers
-from annotations.domain.gold.corpus import Part, PartData, part_of
-from annotations.domain.gold.splits import Split
-from annotations.domain.spans import Span
+from annotations.gold.rules.corpus import Part, PartData, part_of
+from annotations.gold.rules.splits import Split
 from annotations.models import Document, GoldVersion, GoldVersionNote
+from annotations.text.spans import Span
 
 REVISION = 2
 BATCH = 500

@@ -15,8 +15,8 @@ from annotations.core.access import Access, Can, closed_to, enter, sets_for
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, number, paged
-from annotations.domain.gold.gold_diff import ChangeKind
 from annotations.gold.forms import REFUSED_AT, FreezeForm, ReadyMadeForm, SplitForm
+from annotations.gold.rules.gold_diff import ChangeKind
 from annotations.gold.selectors import state_for, version_page, version_rows, versions
 from annotations.gold.services.diffing import version_diff
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold

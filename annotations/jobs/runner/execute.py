@@ -11,7 +11,7 @@ from django.db import DatabaseError, InterfaceError, InternalError, OperationalE
 
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Canceled
-from annotations.domain.notes import NoteError
+from annotations.formats.notes import NoteError
 from annotations.jobs.registry import JobKind, kind_of, load
 from annotations.jobs.runner.claims import MAX_ATTEMPTS, Claim, HandBack, LostLease, take
 from annotations.jobs.runner.heartbeat import Heartbeat

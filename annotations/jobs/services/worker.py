@@ -26,7 +26,6 @@ from rq.timeouts import HorseMonitorTimeoutException
 from rq.utils import now
 from rq.worker import DequeueStrategy, WorkerStatus
 
-from annotations.domain.threads import limit_threads, threads_for
 from annotations.jobs import hooks
 from annotations.jobs.performing import perform
 from annotations.jobs.registry import JOBS, load
@@ -34,6 +33,7 @@ from annotations.jobs.runner import stop_soon
 from annotations.jobs.runner.helping import serve
 from annotations.jobs.services.doorbell import Bell
 from annotations.models import Job
+from annotations.threads import limit_threads, threads_for
 
 logger = logging.getLogger("deidreview.worker")
 # The parent sends a heartbeat this often (seconds), and counts as lost after three missed ones.

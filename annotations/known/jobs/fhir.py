@@ -5,8 +5,8 @@ from typing import Any
 
 from fhir.resources.R4B.patient import Patient
 
-from annotations.domain.knowing.fhir_master import person_of, resources
-from annotations.domain.knowing.master import Master, Problem
+from annotations.release.rules.known.fhir_master import person_of, resources
+from annotations.release.rules.known.master import Master, Problem
 
 
 def read_fhir(data: bytes, patients: Collection[str]) -> Master:

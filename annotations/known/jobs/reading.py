@@ -5,11 +5,11 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.knowing.csv_master import read_csv
-from annotations.domain.knowing.master import Master, MasterError
 from annotations.jobs.runner import Claim
 from annotations.known.services.master import discard_upload, keep_read, staged_content
 from annotations.models import Document, KnownUpload, Project
+from annotations.release.rules.known.csv_master import read_csv
+from annotations.release.rules.known.master import Master, MasterError
 
 
 def run(claim: Claim) -> dict[str, Any]:

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-from annotations.domain.knowing.matcher import Denied, Profile, find
-from annotations.domain.knowing.mention import Mention
 from annotations.known.selectors.identifiers import allowed_terms, denied_terms, people_of
 from annotations.models import Project
+from annotations.release.rules.known.matcher import Denied, Profile, find
+from annotations.release.rules.known.mention import Mention
 
 # How many prepared people are kept. A person takes about 20 kB.
 KEPT: Final = 1000

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from annotations.core.sealing import Key, project_key
-from annotations.domain.knowing.folding import folded
-from annotations.domain.knowing.person import Identifier, Person, identifiers
 from annotations.models import KnownPerson, ListedTerm, Project
+from annotations.release.rules.known.folding import folded
+from annotations.release.rules.known.person import Identifier, Person, identifiers
 
 # How many patients one query looks up.
 BATCH = 500

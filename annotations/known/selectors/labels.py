@@ -5,9 +5,9 @@ from typing import Final
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.redaction.kinds import Kind, kinds_of
 from annotations.models import Project
 from annotations.projects.selectors.labels import accepted_labels, labels_of
+from annotations.release.rules.redaction.kinds import Kind, kinds_of
 
 # The kinds that mentions have.
 USED: Final = (

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q, QuerySet
 
-from annotations.domain.knowing.matcher import VERSION
-from annotations.domain.knowing.person import FIELDS
 from annotations.models import Document, KnownPerson, KnownUpload, ListedTerm, Project
+from annotations.release.rules.known.matcher import VERSION
+from annotations.release.rules.known.person import FIELDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,14 @@ from annotations.core.archived import check_open
 from annotations.core.bulk import insert_objects
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
-from annotations.domain.files import csv_reading
-from annotations.domain.files.csv_lines import csv_line
-from annotations.domain.knowing.folding import folded
-from annotations.domain.names import unkeepable
+from annotations.formats.files import csv_reading
+from annotations.formats.files.csv_lines import csv_line
 from annotations.known.events import TERMS_ADDED, TERMS_EXPORTED, TERMS_REMOVED
 from annotations.known.selectors.identifiers import terms_of
 from annotations.models import ListedTerm, Project, User
 from annotations.projects.selectors.labels import accepted_labels
+from annotations.release.rules.known.folding import folded
+from annotations.text.names import unkeepable
 
 # The longest term in code points, and the most terms of a list.
 LONGEST: Final = 200

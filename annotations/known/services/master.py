@@ -16,13 +16,13 @@ from annotations.core.bulk import insert_objects
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
-from annotations.domain.knowing.master import Master
-from annotations.domain.knowing.person import Person
 from annotations.jobs.services.starting import once
 from annotations.known.events import MASTER_CLEARED, MASTER_IMPORTED, MASTER_STAGED, PERSON_DELETED, PERSON_SHOWN
 from annotations.known.selectors.identifiers import people_of
 from annotations.known.selectors.state import mask_of, without_notes
 from annotations.models import Document, Job, KnownPerson, KnownUpload, Project, User
+from annotations.release.rules.known.master import Master
+from annotations.release.rules.known.person import Person
 
 FORMATS: Final = ("csv", "fhir")
 MOST_BYTES: Final = 20 * 1024 * 1024

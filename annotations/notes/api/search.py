@@ -7,10 +7,10 @@ from ninja import Field, Router, Schema
 from annotations.api.problems import named
 from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
-from annotations.domain.numbers import MAX_ID
 from annotations.notes.api import label_coded
 from annotations.notes.selectors.searching import NoteHits, Options
 from annotations.notes.services.searching import LONGEST, search_at_once
+from annotations.text.numbers import MAX_ID
 
 router = Router(tags=["Notes"])
 

@@ -17,7 +17,6 @@ from annotations.api.schemas import Body
 from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import csv_answer
 from annotations.core.events import FILE_DOWNLOADED
-from annotations.domain.numbers import MAX_ID, MAX_OFFSET
 from annotations.models import AnnotationSet, Document
 from annotations.notes.selectors.comment_table import comment_lines
 from annotations.notes.selectors.comments import ThreadItem, page_of, thread_of
@@ -33,6 +32,7 @@ from annotations.notes.services.comments import (
     resolve,
 )
 from annotations.notes.services.flags import clear_flag, raise_flag
+from annotations.text.numbers import MAX_ID, MAX_OFFSET
 
 router = Router(tags=["Comments and flags"])
 PATH: Final = "/projects/{slug:slug}/notes/{int:note}"

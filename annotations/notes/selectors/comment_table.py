@@ -5,7 +5,7 @@ from itertools import groupby
 
 from annotations.core.access import Access
 from annotations.core.naming import user_namer
-from annotations.domain.files.csv_lines import csv_line
+from annotations.formats.files.csv_lines import csv_line
 from annotations.models import Comment, Project, User
 from annotations.notes.selectors.comments import current_bounds
 

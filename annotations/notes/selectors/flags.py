@@ -10,8 +10,8 @@ from django.utils.translation import ngettext
 from annotations.core.access import Access, Can, notes_for
 from annotations.core.naming import user_namer
 from annotations.core.navigation import MOST
-from annotations.domain.numbers import MAX_ID
 from annotations.models import Document, Flag
+from annotations.text.numbers import MAX_ID
 
 
 class FlagItem(TypedDict):

@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 
 from annotations.core.attributes import attribute_words
 from annotations.core.labels import UNDERLINES
-from annotations.domain.sentences import around
 from annotations.models import Document, Label, Project
 from annotations.notes.selectors.annotation_sets import line_at
 from annotations.projects.selectors.label_maps import shipped_set
+from annotations.text.sentences import around
 
 HUES = 12
 Row = TypeVar("Row", bound=Sequence[Any])

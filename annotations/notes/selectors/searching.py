@@ -12,9 +12,9 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotations.core.access import Access, Can, notes_for
-from annotations.domain.finding import Covered, Sought, around, find, finder
-from annotations.domain.spans import Bounds
 from annotations.models import AnnotationSet, Assignment, Author, Document, Search, Span
+from annotations.text.finding import Covered, Sought, around, find, finder
+from annotations.text.spans import Bounds
 
 # Searches are deleted after this time.
 KEPT = timedelta(days=1)

@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 from annotations.core.access import Access
 from annotations.core.changes import Refused
 from annotations.core.events import NOTE_READ, Verb
-from annotations.domain.wording import WordingError, worded
 from annotations.models import AnnotationSet, Author, Comment, Document, Span
 from annotations.notes.events import COMMENT_ADDED, COMMENT_CHANGED, COMMENT_DELETED, COMMENT_RESOLVED, CommentDone
 from annotations.notes.selectors.comments import ThreadItem, may_comment, visible
 from annotations.notes.selectors.outcome import has_seen_outcome
+from annotations.text.wording import WordingError, worded
 
 LONGEST = 4000
 # Limits: comments and answers of one person on one note, and answers in one thread.

@@ -7,10 +7,10 @@ from django.utils.translation import gettext as _
 from annotations.core.access import Access, Can
 from annotations.core.changes import Refused
 from annotations.core.events import Verb
-from annotations.domain.wording import WordingError, worded
 from annotations.models import Document, Flag
 from annotations.notes.events import NOTE_FLAGGED, NOTE_UNFLAGGED, NoteFlagged
 from annotations.notes.selectors.flags import may_clear
+from annotations.text.wording import WordingError, worded
 
 LONGEST = 500
 

@@ -9,11 +9,11 @@ from django.utils.translation import gettext as _
 from annotations.core.access import Access, Can
 from annotations.core.errors import ServiceError
 from annotations.core.events import record_reads
-from annotations.domain.finding import Sought, finder
-from annotations.domain.wording import WordingError, worded
 from annotations.models import Project, Search
 from annotations.notes.events import NOTES_SEARCHED, NotesSearched
 from annotations.notes.selectors.searching import KEPT, Options, Results, results
+from annotations.text.finding import Sought, finder
+from annotations.text.wording import WordingError, worded
 
 LONGEST = 200
 # Searches by name that are stored for one user in one project.

@@ -17,11 +17,11 @@ from annotations.core.addresses import address
 from annotations.core.answers import MAY_NOT_ANNOTATE, View, json_answers
 from annotations.core.changes import Refused, malformed, not_one_of
 from annotations.core.requests import Request, body_of, is_json, number, whole_of
-from annotations.domain.numbers import MAX_ID, MAX_OFFSET, whole
 from annotations.models import Document
 from annotations.notes.selectors.comments import ThreadItem, may_comment, page_of, thread_of
 from annotations.notes.selectors.flags import flags_of
 from annotations.notes.services.comments import record_outcome_seen
+from annotations.text.numbers import MAX_ID, MAX_OFFSET, whole
 
 Act = Callable[[Access, Document, Mapping[str, Any]], int | None]
 """Handles one kind of POST. For comments, returns the id of the changed thread."""

@@ -12,7 +12,6 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotations.core.hooks import Hook
-from annotations.domain.attributes import as_data
 from annotations.models import (
     Amendment,
     Comment,
@@ -28,6 +27,7 @@ from annotations.models import (
     Webhook,
 )
 from annotations.projects.selectors.label_maps import shipped_set
+from annotations.text.attributes import as_data
 
 # The maximum number of notes with comments, and of notes with flags, that are listed.
 NOTES = 100

@@ -33,7 +33,7 @@ from annotations.ops.selectors.kept_weights import weights_elsewhere
 
 # An erasure starts again if somebody saves on one of the notes at the same moment.
 TRIES = 5
-# Replaces the number of a forgotten string; real numbers are never negative (annotations.domain.strings).
+# Replaces the number of a forgotten string; real numbers are never negative (annotations.text.strings).
 NO_STRING = -1
 
 

@@ -18,7 +18,6 @@ from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
 from annotations.core.attributes import definitions
 from annotations.core.errors import ServiceError
-from annotations.domain.attributes import AttributeDef, AttributeDefError, as_data, as_lines, check_definitions
 from annotations.models import Category, Label, LabelSet, Span
 from annotations.projects.events import LabelMerged
 from annotations.projects.forms.labels import AddLabelForm, EditLabelForm, MergeForm, MoveLabelForm
@@ -34,6 +33,7 @@ from annotations.projects.services.labels import (
     merge_preview,
     update_label,
 )
+from annotations.text.attributes import AttributeDef, AttributeDefError, as_data, as_lines, check_definitions
 
 router = Router(tags=["Labels"])
 PATH = "/projects/{slug:slug}/labels"

@@ -10,9 +10,9 @@ from django.utils.translation import gettext_lazy as _
 from annotations.core.errors import ServiceError
 from annotations.core.fields import WholeField
 from annotations.core.offering import offer_rows
-from annotations.domain.labels import RESERVED_HOTKEYS, ascii_code
 from annotations.models import Category, Label, LabelSet
 from annotations.projects.services.labels import check_attributes, check_hotkey
+from annotations.text.labels import RESERVED_HOTKEYS, ascii_code
 
 # The highest number that the column of positions takes.
 MOST_POSITION = 32_767

@@ -5,7 +5,7 @@ from django.core.validators import RegexValidator
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.offering import offer
-from annotations.domain.labels import LabelSetDef
+from annotations.text.labels import LabelSetDef
 
 LANGUAGE = RegexValidator(
     r"\A[A-Za-z]{2,3}(-[A-Za-z0-9]{2,4})?\Z",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from django.conf import settings
 
-from annotations.domain.labels import LabelSetDef, parse_label_set
-from annotations.domain.scoring import LabelMapping
+from annotations.text.label_mapping import LabelMapping
+from annotations.text.labels import LabelSetDef, parse_label_set
 
 
 @cache

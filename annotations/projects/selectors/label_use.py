@@ -8,9 +8,9 @@ from django.db.models import OuterRef
 
 from annotations.core.attributes import definitions
 from annotations.core.labels import UNDERLINES
-from annotations.domain.attributes import as_lines
 from annotations.models import Category, GoldVersion, Label, Project, Span
 from annotations.projects.selectors.projects import Amount, CappedCount
+from annotations.text.attributes import as_lines
 
 
 @dataclass(frozen=True)

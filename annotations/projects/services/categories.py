@@ -10,7 +10,6 @@ from annotations.core.errors import ServiceError
 from annotations.core.label_lock import change_labels
 from annotations.core.labels import UNDERLINES
 from annotations.core.names import good_name
-from annotations.domain.labels import ascii_code
 from annotations.jobs.services.allowance import LIVE
 from annotations.models import Category, Job, Label, LabelSet, Project, User
 from annotations.projects.events import (
@@ -22,6 +21,7 @@ from annotations.projects.events import (
 )
 from annotations.projects.selectors.label_use import seen_of
 from annotations.projects.services.projects import HUES
+from annotations.text.labels import ascii_code
 
 LONGEST_NAME = 80
 LONGEST_CODE = 60

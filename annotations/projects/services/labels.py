@@ -12,17 +12,6 @@ from annotations.core.label_lock import change_labels
 from annotations.core.names import good_name
 from annotations.core.suggested_notes import relabel_notes
 from annotations.core.suggested_strings import relabel_strings, remove_strings, tally_of
-from annotations.domain.attributes import (
-    AttributeDef,
-    AttributeDefError,
-    as_data,
-    as_lines,
-    check_definitions,
-    definitions_in,
-    definitions_of,
-    joined,
-)
-from annotations.domain.labels import RESERVED_HOTKEYS, ascii_code
 from annotations.jobs.services.allowance import LIVE
 from annotations.models import (
     AnnotationSet,
@@ -49,6 +38,17 @@ from annotations.projects.selectors.label_use import seen_of
 from annotations.projects.selectors.label_uses import label_uses
 from annotations.projects.services.categories import changed_meanwhile, lock_categories, no_category
 from annotations.projects.services.relabeling import expect_relabeling
+from annotations.text.attributes import (
+    AttributeDef,
+    AttributeDefError,
+    as_data,
+    as_lines,
+    check_definitions,
+    definitions_in,
+    definitions_of,
+    joined,
+)
+from annotations.text.labels import RESERVED_HOTKEYS, ascii_code
 
 EDITABLE = ("name", "hotkey", "description", "placeholder", "attributes")
 

@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.names import good_name
-from annotations.domain.attributes import as_data
-from annotations.domain.labels import LabelSetDef, parse_label_set
 from annotations.models import Author, Category, Label, LabelSet, Membership, Project, Role, User
 from annotations.models.project import PlantedShare
 from annotations.projects.events import GUIDELINES_CHANGED, PROJECT_CHANGED, PROJECT_CREATED
+from annotations.text.attributes import as_data
+from annotations.text.labels import LabelSetDef, parse_label_set
 
 HUES = 12
 

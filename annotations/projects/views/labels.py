@@ -15,8 +15,6 @@ from annotations.core.attributes import definitions
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, number
-from annotations.domain.attributes import as_lines
-from annotations.domain.numbers import whole
 from annotations.models import Event, Label, LabelSet
 from annotations.projects.events import LABEL_DELETED
 from annotations.projects.forms.labels import AddLabelForm, EditLabelForm, MergeForm, MoveLabelForm
@@ -31,6 +29,8 @@ from annotations.projects.services.labels import (
     merge_preview,
     update_label,
 )
+from annotations.text.attributes import as_lines
+from annotations.text.numbers import whole
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

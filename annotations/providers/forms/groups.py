@@ -7,8 +7,8 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from annotations.accounts.forms.members import ROLES
-from annotations.domain.signing_in import Provider
 from annotations.models import Role
+from annotations.providers.rules import Provider
 
 
 class GroupForm(forms.Form):

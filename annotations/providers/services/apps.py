@@ -5,7 +5,7 @@ from typing import Any
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from django.http import HttpRequest
 
-from annotations.domain.signing_in import OidcProvider, Provider
+from annotations.providers.rules import OidcProvider, Provider
 from annotations.providers.selectors import configured
 
 

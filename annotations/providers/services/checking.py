@@ -12,8 +12,8 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from annotations.core.sealing import OtherSecretKey
-from annotations.domain.signing_in import LdapDirectory, OidcProvider, Provider
 from annotations.models import ProviderAccount, User
+from annotations.providers.rules import LdapDirectory, OidcProvider, Provider
 from annotations.providers.selectors import configured
 from annotations.providers.services.identity import SignInRefused
 from annotations.providers.services.leaving import leave

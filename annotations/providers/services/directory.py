@@ -18,8 +18,8 @@ from django_auth_ldap.config import LDAPSearch, LDAPSettings
 from ldap.filter import escape_filter_chars
 
 from annotations.accounts.forms.signing_in import DIRECTORY_AWAY
-from annotations.domain.signing_in import LdapDirectory
 from annotations.models import User
+from annotations.providers.rules import LdapDirectory
 from annotations.providers.selectors import directory
 from annotations.providers.services.identity import Identity, SignInRefused
 from annotations.providers.services.sessions import begin

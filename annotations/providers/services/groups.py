@@ -4,9 +4,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.signing_in import LdapDirectory
 from annotations.models import GroupRole, Project, Role, User
 from annotations.providers.events import GROUP_MAPPED, GROUP_UNMAPPED
+from annotations.providers.rules import LdapDirectory
 from annotations.providers.selectors import configured
 from annotations.providers.services.provisioned import follow_members
 

@@ -18,7 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from annotations.core.sealing import instance_fernet, opened_by_instance
-from annotations.domain.signing_in import OidcProvider, safe_address
+from annotations.providers.rules import OidcProvider, safe_address
 from annotations.providers.selectors import provider_of
 from annotations.providers.services.identity import Identity, SignInRefused
 from annotations.providers.services.once import use_up

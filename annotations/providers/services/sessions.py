@@ -12,8 +12,8 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from annotations.accounts.services.second_factor import show
-from annotations.domain.signing_in import SamlProvider
 from annotations.models import ProviderAccount, ProviderSession, User
+from annotations.providers.rules import SamlProvider
 from annotations.providers.selectors import configured
 from annotations.providers.services.identity import Identity
 

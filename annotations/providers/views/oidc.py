@@ -8,8 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from annotations.domain.signing_in import OidcProvider
 from annotations.models import ProviderSession
+from annotations.providers.rules import OidcProvider
 from annotations.providers.selectors import provider_at
 from annotations.providers.services.identity import SignInRefused
 from annotations.providers.services.sessions import end_sessions

@@ -12,8 +12,8 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotations.api.problems import Problem
-from annotations.domain.files.strict_json import JsonError, read_object
-from annotations.domain.signing_in import ProvisioningProvider
+from annotations.formats.files.strict_json import JsonError, read_object
+from annotations.providers.rules import ProvisioningProvider
 from annotations.providers.services.scim.errors import MEDIA_TYPE
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Can
 from annotations.core.events import record_reads
-from annotations.domain.numbers import MAX_ID
 from annotations.models import LeakFinding, Release
 from annotations.release.selectors.about import open_counts
 from annotations.release.selectors.leak_groups import Shown, findings_of, in_context, passing
 from annotations.release.selectors.releases import release_for
 from annotations.release.services.deciding import answer_chosen
+from annotations.text.numbers import MAX_ID
 
 router = Router(tags=["Releases"])
 PATH = "/projects/{slug:slug}/releases/{int:release}/findings"

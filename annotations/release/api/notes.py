@@ -9,7 +9,6 @@ from annotations.api.paging import Page, Paging, paged_rows
 from annotations.api.requests import ApiRequest, enter
 from annotations.core.access import Can, note_for
 from annotations.core.events import NOTE_READ
-from annotations.domain.spans import Span
 from annotations.models import ReleasedNote
 from annotations.notes.api import read_set
 from annotations.release.api.releases import Piece, pieces_of
@@ -17,6 +16,7 @@ from annotations.release.selectors.about import released_notes
 from annotations.release.selectors.beside import stored_pieces
 from annotations.release.selectors.releases import release_for
 from annotations.release.services.viewing import viewed
+from annotations.text.spans import Span
 
 router = Router(tags=["Releases"])
 PATH = "/projects/{slug:slug}/releases/{int:release}/notes"

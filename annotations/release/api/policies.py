@@ -17,8 +17,6 @@ from annotations.api.schemas import Body
 from annotations.core.access import Can
 from annotations.core.errors import ServiceError
 from annotations.core.labels import label_rows
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.redaction.policy import Action, Rule
 from annotations.models import Project
 from annotations.release.forms.policies import (
     NAME_LENGTH,
@@ -29,6 +27,8 @@ from annotations.release.forms.policies import (
     history_of,
     offered_policies,
 )
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.policy import Action, Rule
 from annotations.release.services.policies import codes_of, read_policy, save_policy
 from annotations.release.services.versions import with_merged
 

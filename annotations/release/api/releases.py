@@ -16,13 +16,12 @@ from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
 from annotations.core.events import NOTE_READ
-from annotations.domain.numbers import MAX_ID
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.redaction.released import Piece as Stretch
 from annotations.jobs.api import JobItem, started
 from annotations.models import Release
 from annotations.release.forms.policies import offered_policies
 from annotations.release.forms.releases import REFUSED_AT, ReleaseExportForm, ReleaseForm, about_formats
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.released import Piece as Stretch
 from annotations.release.selectors.about import open_counts, steps_of
 from annotations.release.selectors.exported import ready_exports
 from annotations.release.selectors.releases import leak_counts, note_counts, release_for
@@ -34,6 +33,7 @@ from annotations.release.services.sources import specs_of, union_of
 from annotations.release.services.starting import start_chosen
 from annotations.release.services.withdrawing import withdraw
 from annotations.surrogates.services.makers import maker_choices
+from annotations.text.numbers import MAX_ID
 from annotations.transfer.api.exports import FIELDS, FileItem, OtherCodes
 from annotations.transfer.forms.exports import set_choices
 

@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from annotations.core.offering import offer
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.redaction.policy import Action, Rule, actions_for
-from annotations.domain.redaction.shipped import SHIPPED
 from annotations.models import Label, Project, ReleasePolicy
 from annotations.notes.selectors.in_context import label_looks
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.policy import Action, Rule, actions_for
+from annotations.release.rules.redaction.shipped import SHIPPED
 from annotations.release.services.policies import missing_labels, policies_of
 from annotations.release.services.versions import Change, changes_between, versions_of
 

@@ -6,12 +6,12 @@ Between the replaced stretches both texts are equal. So a line break outside of 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from annotations.domain.redaction.offsets import span_to_released
-from annotations.domain.redaction.policy import Action
-from annotations.domain.redaction.released import Piece
-from annotations.domain.segments import BREAK
 from annotations.models import LeakFinding
 from annotations.notes.selectors.in_context import LabelLook
+from annotations.release.rules.redaction.offsets import span_to_released
+from annotations.release.rules.redaction.policy import Action
+from annotations.release.rules.redaction.released import Piece
+from annotations.text.segments import BREAK
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Examples of identifiers of each kind, for the editor of policies. All are invented."""
 
-from annotations.domain.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import Kind
 
 EXAMPLES: dict[Kind, tuple[str, str]] = {
     Kind.NAME: ("Maria Rossi", "Laura Conti"),

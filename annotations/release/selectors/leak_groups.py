@@ -9,13 +9,13 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.attributes import pairs_of
-from annotations.domain.attributes import as_text
-from annotations.domain.redaction.offsets import span_to_released
-from annotations.domain.sentences import around
 from annotations.models import Document, LeakFinding, Release, User
 from annotations.notes.selectors.annotation_sets import line_at
 from annotations.notes.selectors.in_context import LabelLook, label_looks
+from annotations.release.rules.redaction.offsets import span_to_released
 from annotations.release.selectors.beside import stored_pieces
+from annotations.text.attributes import as_text
+from annotations.text.sentences import around
 
 SHOWN, OF_STRING = 20, 50
 """Findings of one string: on the list of strings, and on each page of the string."""

@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 
 from annotations.core.access import Access
 from annotations.core.errors import ServiceError
-from annotations.domain.numbers import MAX_OFFSET
 from annotations.models import LeakFinding, Project, Release, ReleasedNote
+from annotations.text.numbers import MAX_OFFSET
 
 
 def releases_of(project: Project) -> list[Release]:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Final
 
-from annotations.domain.redaction.date_reading import order_of
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.redaction.policy import Policy
+from annotations.release.rules.redaction.date_reading import order_of
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.policy import Policy
 from annotations.release.services.replacing import Original
 
 DAY_FIRST: Final = ("es", "it")

@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 
 from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
-from annotations.domain.redaction.policy import Action
 from annotations.jobs.services.starting import key_of
 from annotations.models import LeakFinding, Project, Release, ReleasedNote, User
 from annotations.release.events import RELEASE_DECIDED
+from annotations.release.rules.redaction.policy import Action
 from annotations.release.services.batches import MEANWHILE, again, preparer_of, rows_and_siblings
 from annotations.release.services.measuring import dropped
 from annotations.release.services.preparing import Prepared

@@ -3,11 +3,11 @@
 import hashlib
 from dataclasses import dataclass
 
-from annotations.domain.redaction.policy import Policy, Rule, actions_for
-from annotations.domain.redaction.released import Mention
-from annotations.domain.redaction.releasing import release_text
-from annotations.domain.spans import Span
+from annotations.release.rules.redaction.policy import Policy, Rule, actions_for
+from annotations.release.rules.redaction.released import Mention
+from annotations.release.rules.redaction.releasing import release_text
 from annotations.release.selectors.examples import EXAMPLES
+from annotations.text.spans import Span
 
 LABEL = "EXAMPLE"
 

@@ -10,15 +10,15 @@ from itertools import chain
 from typing import IO, Any, Final
 
 from annotations.core.attributes import pairs_of
-from annotations.domain.attributes import Value
-from annotations.domain.certifying.released_files import MANIFEST, SIGNATURE
-from annotations.domain.files.csv_lines import csv_line
-from annotations.domain.files.safe_names import FileNames
-from annotations.domain.formats import FORMATS
-from annotations.domain.formats.base import LOSSES, NAMES, Loss, OutNote, file_names
-from annotations.domain.labels import LabelDef, LabelSetDef
-from annotations.domain.spans import Span
+from annotations.formats import FORMATS
+from annotations.formats.base import LOSSES, NAMES, Loss, OutNote, file_names
+from annotations.formats.files.csv_lines import csv_line
+from annotations.formats.files.safe_names import FileNames
+from annotations.release.rules.certificates.released_files import MANIFEST, SIGNATURE
 from annotations.release.services.certifying import FILE_SIGNERS
+from annotations.text.attributes import Value
+from annotations.text.labels import LabelDef, LabelSetDef
+from annotations.text.spans import Span
 from annotations.transfer.services.archives import Content
 from annotations.transfer.services.note_files import NoteFilesWriter
 

@@ -8,22 +8,22 @@ from functools import cache
 from itertools import accumulate
 from typing import Final
 
-from annotations.domain.folding import words
-from annotations.domain.leaks.gate import ALLOWED, GENERIC, KEPT, Gate, Leak
-from annotations.domain.leaks.needles import PART_LETTERS, Needle
-from annotations.domain.leaks.shapes import device_addresses, full_dates, telephones
-from annotations.domain.redaction.ages import told_in
-from annotations.domain.redaction.date_reading import is_ambiguous
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.redaction.offsets import piece_around, span_to_released
-from annotations.domain.redaction.policy import Action
-from annotations.domain.redaction.released import Piece, Released
-from annotations.domain.spans import Bounds
-from annotations.domain.surrogates.checking import unreserved
-from annotations.domain.surrogates.writing import staying
 from annotations.models import LeakFinding
+from annotations.release.rules.leaks.gate import ALLOWED, GENERIC, KEPT, Gate, Leak
+from annotations.release.rules.leaks.needles import PART_LETTERS, Needle
+from annotations.release.rules.leaks.shapes import device_addresses, full_dates, telephones
+from annotations.release.rules.redaction.ages import told_in
+from annotations.release.rules.redaction.date_reading import is_ambiguous
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.offsets import piece_around, span_to_released
+from annotations.release.rules.redaction.policy import Action
+from annotations.release.rules.redaction.released import Piece, Released
+from annotations.release.rules.surrogates.checking import unreserved
+from annotations.release.rules.surrogates.writing import staying
 from annotations.release.services.replacing import Original
 from annotations.release.services.searching import Sighting
+from annotations.text.folding import words
+from annotations.text.spans import Bounds
 
 Origin = LeakFinding.Origin
 COINCIDENCE: Final = "coincidence"

@@ -5,12 +5,12 @@ from typing import Any, Final
 
 from annotations.core.collecting import collector_paused
 from annotations.core.sealing import Key, project_key
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.redaction.policy import Action
-from annotations.domain.redaction.released import Mention
-from annotations.domain.surrogates.measures import Replaced, measure
-from annotations.domain.surrogates.pipeline import Surrogate
 from annotations.models import Release, ReleasedNote, SurrogateEntity, SurrogateMention
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.policy import Action
+from annotations.release.rules.redaction.released import Mention
+from annotations.release.rules.surrogates.measures import Replaced, measure
+from annotations.release.rules.surrogates.pipeline import Surrogate
 from annotations.release.services.policies import read_policy
 from annotations.surrogates.selectors.index import unsealed
 from annotations.surrogates.services.patients import mentioned

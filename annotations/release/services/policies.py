@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.labels import label_rows
 from annotations.core.names import good_name
-from annotations.domain.redaction.kinds import Kind, kinds_of
-from annotations.domain.redaction.policy import Action, Policy, PolicyError, Rule
-from annotations.domain.redaction.shipped import SHIPPED, rules_for
 from annotations.models import Label, Project, ReleasePolicy, User
 from annotations.release.events import POLICY_SAVED
+from annotations.release.rules.redaction.kinds import Kind, kinds_of
+from annotations.release.rules.redaction.policy import Action, Policy, PolicyError, Rule
+from annotations.release.rules.redaction.shipped import SHIPPED, rules_for
 
 LONGEST_NAME = 80
 

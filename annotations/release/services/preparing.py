@@ -11,26 +11,22 @@ from itertools import islice
 
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
-from annotations.domain.attributes import Attributes, as_text, definitions_of, fitting
-from annotations.domain.folding import words
-from annotations.domain.hashing import text_sha256
-from annotations.domain.knowing.mention import Mention as KnownMention
-from annotations.domain.leaks.gate import Gate, Leak
-from annotations.domain.leaks.needles import Needle, needles_of
-from annotations.domain.leaks.prepared import Prepared as Sought
-from annotations.domain.redaction.ages import latest_year
-from annotations.domain.redaction.calendars import with_weekday
-from annotations.domain.redaction.dates import years
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.redaction.offsets import piece_around, span_to_original
-from annotations.domain.redaction.planning import Planned, planned
-from annotations.domain.redaction.policy import Action, Policy, PolicyError
-from annotations.domain.redaction.released import Mention, Piece, Released
-from annotations.domain.redaction.releasing import release_text, writes_label
-from annotations.domain.spans import Bounds, Span
 from annotations.known.selectors.finding import Finder
 from annotations.known.selectors.identifiers import allowed_terms, denied_terms, identifiers_of
 from annotations.models import Document, Label, LeakFinding, Project, Release
+from annotations.release.rules.known.mention import Mention as KnownMention
+from annotations.release.rules.leaks.gate import Gate, Leak
+from annotations.release.rules.leaks.needles import Needle, needles_of
+from annotations.release.rules.leaks.prepared import Prepared as Sought
+from annotations.release.rules.redaction.ages import latest_year
+from annotations.release.rules.redaction.calendars import with_weekday
+from annotations.release.rules.redaction.dates import years
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.offsets import piece_around, span_to_original
+from annotations.release.rules.redaction.planning import Planned, planned
+from annotations.release.rules.redaction.policy import Action, Policy, PolicyError
+from annotations.release.rules.redaction.released import Mention, Piece, Released
+from annotations.release.rules.redaction.releasing import release_text, writes_label
 from annotations.release.services.date_order import DAY_FIRST, DateOrder
 from annotations.release.services.leftovers import (
     age_leaks,
@@ -59,6 +55,10 @@ from annotations.release.services.sources import Source, source_of
 from annotations.surrogates.services.makers import Params
 from annotations.surrogates.services.making import NoteMentions, surrogates_for
 from annotations.surrogates.services.originals import Originals
+from annotations.text.attributes import Attributes, as_text, definitions_of, fitting
+from annotations.text.folding import words
+from annotations.text.hashing import text_sha256
+from annotations.text.spans import Bounds, Span
 
 Origin, Where = LeakFinding.Origin, LeakFinding.Where
 SHORTEST_PATIENT_ID = 4

@@ -7,15 +7,15 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.redaction.released import Released
-from annotations.domain.spans import Span
 from annotations.models import Document, LeakFinding, Project, ReleasePolicy
+from annotations.release.rules.redaction.released import Released
 from annotations.release.services.batches import MEANWHILE, again
 from annotations.release.services.naming import covered_notes
 from annotations.release.services.policies import completed, read_policy
 from annotations.release.services.preparing import Found, Preparer
 from annotations.release.services.replacing import Original
 from annotations.release.services.sources import Source, source_of
+from annotations.text.spans import Span
 
 MOST_SIBLINGS = 100
 """A preview reads at most this many other notes of the patient."""

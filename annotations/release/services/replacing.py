@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from annotations.core.date_offsets import date_offset
 from annotations.core.sealing import Key
-from annotations.domain.attributes import Attributes
-from annotations.domain.folding import folded
-from annotations.domain.redaction.attributes import attributes_of_pieces
-from annotations.domain.redaction.numbering import numbered
-from annotations.domain.redaction.planning import Planned
-from annotations.domain.redaction.policy import Action, Policy, Rule
-from annotations.domain.redaction.released import Mention, Piece, Released
-from annotations.domain.spans import Bounds, Span
+from annotations.release.rules.redaction.attributes import attributes_of_pieces
+from annotations.release.rules.redaction.numbering import numbered
+from annotations.release.rules.redaction.planning import Planned
+from annotations.release.rules.redaction.policy import Action, Policy, Rule
+from annotations.release.rules.redaction.released import Mention, Piece, Released
+from annotations.surrogates.services.date_offsets import date_offset
+from annotations.text.attributes import Attributes
+from annotations.text.folding import folded
+from annotations.text.spans import Bounds, Span
 
 HASH_DIGITS = 16
 """Hexadecimal digits of a keyed hash: 64 bits, so that different identifiers of a project have different hashes."""

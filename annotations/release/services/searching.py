@@ -9,13 +9,13 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from django.db.models import Count
 
-from annotations.domain.finding import Covered
-from annotations.domain.redaction.dates import names_day
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.redaction.policy import Policy
-from annotations.domain.spans import Bounds, Span
 from annotations.models import LeakFinding, Project, Release, ReleasedNote
+from annotations.release.rules.redaction.dates import names_day
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.policy import Policy
 from annotations.release.services.sources import Source, source_of
+from annotations.text.finding import Covered
+from annotations.text.spans import Bounds, Span
 
 Origin = LeakFinding.Origin
 

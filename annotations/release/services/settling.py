@@ -8,10 +8,10 @@ from django.db import transaction
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 
 from annotations.core.erasures import erasures_of, unerased
-from annotations.domain.hashing import gold_hash
 from annotations.models import Release, ReleasedNote
 from annotations.release.selectors.releases import leak_counts
 from annotations.release.services.measuring import surrogate_measures
+from annotations.text.hashing import gold_hash
 
 BATCH = 500
 State = ReleasedNote.State

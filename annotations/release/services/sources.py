@@ -13,11 +13,11 @@ from django.utils.translation import gettext as _
 
 from annotations.core.attributes import Stored, pairs_of
 from annotations.core.errors import ServiceError
-from annotations.domain.files import csv_reading
-from annotations.domain.spans import Span
+from annotations.formats.files import csv_reading
 from annotations.gold.services.sets import Wanted, wanted_set
 from annotations.models import AnnotationSet, Author, Document, GoldVersion, GoldVersionNote, Project
 from annotations.models import Span as SpanRow
+from annotations.text.spans import Span
 
 UNION = "union:"
 SUBMITTED = str(AnnotationSet.State.SUBMITTED)

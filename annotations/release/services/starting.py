@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.label_lock import keep_labels
 from annotations.core.names import good_name
-from annotations.domain.redaction.kinds import Kind
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
 from annotations.models import Author, Document, Job, Project, Release, ReleasedNote, ReleasePolicy, User
 from annotations.release.events import RELEASE_STARTED
+from annotations.release.rules.redaction.kinds import Kind
 from annotations.release.services.policies import policy_named, read_policy, require_total
 from annotations.release.services.sources import Source, source_of, union_of
 from annotations.surrogates.services.makers import Params, checked_maker, queue_of

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.redaction.policy import Action, Rule
 from annotations.models import Label, Project, ReleasePolicy
 from annotations.notes.selectors.in_context import LabelLook
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.policy import Action, Rule
 from annotations.release.services.policies import read_policy
 
 

@@ -6,17 +6,17 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.redaction.policy import Action, Policy, Rule
-from annotations.domain.redaction.released import Released
-from annotations.domain.redaction.shipped import rules_for
-from annotations.domain.spans import Span
 from annotations.models import Document
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.policy import Action, Policy, Rule
+from annotations.release.rules.redaction.released import Released
+from annotations.release.rules.redaction.shipped import rules_for
 from annotations.release.services.batches import MEANWHILE, again
 from annotations.release.services.policies import codes_of, kinds_in
 from annotations.release.services.preparing import Preparer
 from annotations.release.services.replacing import Original
 from annotations.release.services.sources import Source
+from annotations.text.spans import Span
 
 MASKED, SURROGATES = "masked", "surrogates"
 VIEWS = (MASKED, SURROGATES)

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Sequence
 from annotations.core.attributes import stored
 from annotations.core.bulk import update_rows
 from annotations.core.sealing import project_key
-from annotations.domain.redaction.offsets import span_to_original, span_to_released
-from annotations.domain.redaction.released import Released
-from annotations.domain.spans import Bounds
 from annotations.models import Document, LeakFinding, Release, ReleasedNote
+from annotations.release.rules.redaction.offsets import span_to_original, span_to_released
+from annotations.release.rules.redaction.released import Released
 from annotations.release.services.preparing import Found, Prepared
 from annotations.release.services.replacing import Extra
+from annotations.text.spans import Bounds
 
 Answer, Origin, Where = LeakFinding.Answer, LeakFinding.Origin, LeakFinding.Where
 State = ReleasedNote.State

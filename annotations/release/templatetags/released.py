@@ -14,12 +14,12 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.templatetags.rows import EMPTY, fill
-from annotations.domain.redaction.policy import Action
-from annotations.domain.spans import Span
 from annotations.models import Label
 from annotations.notes.selectors.in_context import label_looks
+from annotations.release.rules.redaction.policy import Action
 from annotations.release.selectors.beside import Bit, Row, beside
 from annotations.release.services.viewing import MASKED, SURROGATES, VIEWS, viewed
+from annotations.text.spans import Span
 
 register = template.Library()
 

@@ -15,7 +15,6 @@ from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.events import record_reads
 from annotations.core.requests import Request, numbers, one_of, paged
-from annotations.domain.numbers import whole
 from annotations.models import LeakFinding, Release
 from annotations.release.selectors.leak_groups import (
     FILTER_NAMES,
@@ -29,6 +28,7 @@ from annotations.release.selectors.leak_groups import (
 )
 from annotations.release.selectors.releases import release_for
 from annotations.release.services.deciding import UNDO, answer_chosen
+from annotations.text.numbers import whole
 
 STRINGS = 10
 

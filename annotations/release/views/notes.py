@@ -12,13 +12,13 @@ from annotations.core.answers import json_answers
 from annotations.core.changes import malformed
 from annotations.core.events import NOTE_READ
 from annotations.core.requests import Request, body_of, bounds_of
-from annotations.domain.spans import Span
 from annotations.models import Document, Label, ReleasedNote
 from annotations.notes.selectors.in_context import label_looks
 from annotations.release.selectors.about import around_note
 from annotations.release.selectors.beside import beside, stored_findings, stored_pieces
 from annotations.release.selectors.releases import release_for
 from annotations.release.services.viewing import SURROGATES, viewed
+from annotations.text.spans import Span
 
 MOST_SPANS = 10_000
 

@@ -13,14 +13,14 @@ from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
 from annotations.core.labels import label_rows
 from annotations.core.requests import Request
-from annotations.domain.numbers import whole
-from annotations.domain.redaction.policy import Rule
 from annotations.models import Label, ReleasePolicy
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.release.forms.policies import PolicyForm, PolicyRow, history_of, offered_policies, policy_texts
+from annotations.release.rules.redaction.policy import Rule
 from annotations.release.services.examples import Example, example_of
 from annotations.release.services.policies import policies_of, read_policy, save_policy
 from annotations.release.services.versions import with_merged
+from annotations.text.numbers import whole
 
 
 @require_safe

@@ -9,9 +9,9 @@ from annotations.api.describing import sends
 from annotations.api.requests import ApiRequest, enter
 from annotations.core.access import Access, Can
 from annotations.core.answers import streamed
-from annotations.domain.reviewing.precision import BANDS, Estimate
 from annotations.notes.api import codes_of
 from annotations.review.api.bulk_schemas import Chosen
+from annotations.review.rules.precision import BANDS, Estimate
 from annotations.review.selectors.decision_log import TYPES, overruled
 from annotations.review.selectors.drawn import drawn_of
 from annotations.review.selectors.handovers import Pair, pairs

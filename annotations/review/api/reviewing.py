@@ -12,7 +12,6 @@ from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
 from annotations.core.events import NOTE_READ
-from annotations.domain.numbers import MAX_ID, MAX_OFFSET
 from annotations.models import Author, Document
 from annotations.notes.api import codes_of, label_coded
 from annotations.review.api.schemas import Bounds, RemovalOut, ReviewOut, SuggestionOut
@@ -26,6 +25,7 @@ from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from annotations.review.services.offering import next_offered
 from annotations.review.services.queue import next_in_queue
+from annotations.text.numbers import MAX_ID, MAX_OFFSET
 
 router = Router(tags=["Review"])
 PATH = "/projects/{slug:slug}/reviews/{int:run_author}"

@@ -5,10 +5,10 @@ from typing import Any, Self
 
 from ninja import Field, Schema
 
-from annotations.domain.numbers import MAX_OFFSET
 from annotations.review.selectors.refined import RefinedShown
 from annotations.review.selectors.removals import RemovalShown
 from annotations.review.selectors.state import BetweenShown, GoldShown, ReviewState, Shown
+from annotations.text.numbers import MAX_OFFSET
 
 Codes = Mapping[int, str]
 

@@ -3,8 +3,8 @@
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
-from annotations.domain.reviewing.conflicts import Candidate, LabeledBounds, conflicting
 from annotations.models import Author, BulkAct, Project, Span, User
+from annotations.review.rules.conflicts import Candidate, LabeledBounds, conflicting
 from annotations.review.selectors.bulk_rules import Rule, open_and_doubtful, open_of, skipped_of
 from annotations.review.selectors.finished_gold import with_finished_gold
 from annotations.review.selectors.merged_lists import candidate_of

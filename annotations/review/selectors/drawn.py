@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from annotations.core.gold_sets import gold_sets
-from annotations.domain.reviewing.precision import Estimate, by_notes
 from annotations.models import AnnotationSet, Author, Review, Span
+from annotations.review.rules.precision import Estimate, by_notes
 
 BATCH = 500
 

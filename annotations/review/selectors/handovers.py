@@ -7,9 +7,9 @@ from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 
-from annotations.domain.reviewing.precision import Rate
 from annotations.models import Author, Handover, Project, User
 from annotations.projects.selectors.second_reviews import ACTIVE
+from annotations.review.rules.precision import Rate
 
 
 @dataclass(frozen=True, slots=True)

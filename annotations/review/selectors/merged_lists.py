@@ -3,9 +3,9 @@
 import json
 from collections.abc import Sequence
 
-from annotations.domain.combining.merging import conflicting_spans
-from annotations.domain.provenance import Backed
-from annotations.domain.reviewing.conflicts import Candidate, LabeledBounds
+from annotations.review.rules.conflicts import Candidate, LabeledBounds
+from annotations.text.combining.merging import conflicting_spans
+from annotations.text.provenance import Backed
 
 
 def backing_of(provenance: str | Backed | None) -> Backed | None:

@@ -9,9 +9,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotations.core.errors import ServiceError
-from annotations.domain.reviewing.aliases import Aliases
 from annotations.models import Author, Document, Handover, PlantedLeak, Project, Review, Span
 from annotations.projects.selectors.second_reviews import ACTIVE
+from annotations.review.rules.aliases import Aliases
 
 HIDDEN = ""
 WITHHELD = gettext_lazy(

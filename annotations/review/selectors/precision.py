@@ -13,8 +13,8 @@ from typing import Any, TypedDict
 
 from django.db.models import Case, Count, F, Q, QuerySet, Sum, Value, When
 
-from annotations.domain.reviewing.precision import BANDS, Estimate, Rate, by_notes
 from annotations.models import Author, Decision, Project, Review, Span, User
+from annotations.review.rules.precision import BANDS, Estimate, Rate, by_notes
 from annotations.review.selectors.bulk_rules import Rule, open_of, suggestions_of
 
 _DECIDED = Q(decision__isnull=False, decision__cause__isnull=True)

@@ -11,10 +11,10 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypedDict
 
 from annotations.core.proposed_removals import ProposedRemoval, removals_of
-from annotations.domain.provenance import Provenance
-from annotations.domain.reviewing.conflicts import LabeledBounds
 from annotations.models import AnnotationSet, Author, Decision, Document, PlantedLeak, RemovalDecision, Review
+from annotations.review.rules.conflicts import LabeledBounds
 from annotations.review.selectors.planted import hidden_in
+from annotations.text.provenance import Provenance
 
 ACCEPTED = Decision.Verdict.ACCEPTED
 REJECTED = Decision.Verdict.REJECTED

@@ -6,11 +6,9 @@ from typing import NamedTuple, NotRequired, TypedDict
 
 from django.db.models import Exists, OuterRef
 
-from annotations.domain.attributes import Value
-from annotations.domain.provenance import Doubt, Provenance, RunSays
-from annotations.domain.reviewing.conflicts import LabeledBounds
 from annotations.models import AnnotationSet, Author, Decision, Document, Handover, Review, Span, User
 from annotations.projects.selectors.second_reviews import ACTIVE
+from annotations.review.rules.conflicts import LabeledBounds
 from annotations.review.selectors.doubtful import is_doubtful
 from annotations.review.selectors.finished_gold import is_finished
 from annotations.review.selectors.handovers import Between, between
@@ -19,6 +17,8 @@ from annotations.review.selectors.planted import HIDDEN, planted_in
 from annotations.review.selectors.refined import RefinedShown, refined_in
 from annotations.review.selectors.removals import RemovalShown, removal_shown, removals_in
 from annotations.review.selectors.suggestions import CurrentDecision
+from annotations.text.attributes import Value
+from annotations.text.provenance import Doubt, Provenance, RunSays
 
 Seen = tuple[str, LabeledBounds | None]
 """What a page shows of a suggestion: open, accepted or rejected; if accepted, also its bounds and label in gold."""

@@ -9,12 +9,12 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from annotations.domain.attributes import Value
-from annotations.domain.provenance import Backed
-from annotations.domain.reviewing.conflicts import LabeledBounds
 from annotations.models import AnnotationSet, Author, Document, Span
+from annotations.review.rules.conflicts import LabeledBounds
 from annotations.review.selectors.merged_lists import backing_of, conflicting_among
 from annotations.review.selectors.planted import HIDDEN
+from annotations.text.attributes import Value
+from annotations.text.provenance import Backed
 
 Bounds = tuple[int, int]
 """Start and end in code points, end-exclusive."""

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from django.db.models import Exists
 
-from annotations.domain.reviewing.conflicts import LabeledBounds
 from annotations.models import AnnotationSet, BulkAct, Document, Event, Review
 from annotations.review.events import REVIEW_DECIDED, REVIEW_FINISHED, REVIEW_UNDONE, GoldRow
+from annotations.review.rules.conflicts import LabeledBounds
 from annotations.review.selectors.bulk_rules import rule_of
 from annotations.review.selectors.doubtful import is_doubtful
 from annotations.review.selectors.finished_gold import finishing_events

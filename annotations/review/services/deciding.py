@@ -16,14 +16,10 @@ from django.utils.translation import gettext as _
 from annotations.core.attributes import with_attribute
 from annotations.core.errors import ServiceError
 from annotations.core.label_lock import keep_labels
-from annotations.domain.attributes import Value
-from annotations.domain.provenance import Provenance
-from annotations.domain.reviewing.conflicts import LabeledBounds
-from annotations.domain.spans import Span as DomainSpan
-from annotations.domain.spans import SpanError, checked
 from annotations.gold.services.provenance import decided
 from annotations.models import AnnotationSet, Author, Document, Event, Label, Review, User
 from annotations.review.events import REVIEW_UNDONE, GoldRow, ReviewDecided
+from annotations.review.rules.conflicts import LabeledBounds
 from annotations.review.selectors.state import ReviewState, Seen, review_state
 from annotations.review.selectors.suggestions import (
     Suggestion,
@@ -35,6 +31,10 @@ from annotations.review.services.locked_notes import LockedNotes
 from annotations.review.services.locking import locked
 from annotations.review.services.log import Act, Effect, accepted_bounds, effect_of, last_decision, state_of
 from annotations.review.services.removing import decide_on_removal
+from annotations.text.attributes import Value
+from annotations.text.provenance import Provenance
+from annotations.text.spans import Span as DomainSpan
+from annotations.text.spans import SpanError, checked
 
 ON_A_SUGGESTION = (Act.ACCEPT, Act.REJECT, Act.CORRECT)
 SETS_BOUNDS = (Act.CORRECT, Act.ADD)

@@ -11,8 +11,6 @@ from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
-from annotations.domain.reviewing.conflicts import LabeledBounds
-from annotations.domain.reviewing.two_reviews import Compared, Outcome, compare
 from annotations.models import AnnotationSet, Author, Decision, Document, Event, Handover, Review, User
 from annotations.review.events import (
     REVIEW_COMPARED,
@@ -25,6 +23,8 @@ from annotations.review.events import (
     GoldRow,
     ReviewBetween,
 )
+from annotations.review.rules.conflicts import LabeledBounds
+from annotations.review.rules.two_reviews import Compared, Outcome, compare
 from annotations.review.selectors.removals import verdicts
 from annotations.review.selectors.state import review_state
 from annotations.review.selectors.suggestions import suggestions_named

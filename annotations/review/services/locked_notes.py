@@ -14,19 +14,19 @@ from django.utils.translation import gettext as _
 from annotations.core.attributes import fitting_label
 from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
-from annotations.domain.crowding import crowd_in, has_room
-from annotations.domain.provenance import Provenance
-from annotations.domain.reviewing.conflicts import LabeledBounds, conflicting
 from annotations.gold.services.provenance import decided
 from annotations.models import AnnotationSet, Decision, Event, Project, Review, User
 from annotations.models.project import SecondReview
 from annotations.review.events import REVIEW_DECIDED, Beside, DecisionState, GoldRow, RemovalStep, ReviewDecided
+from annotations.review.rules.conflicts import LabeledBounds, conflicting
 from annotations.review.selectors.handovers import between_in
 from annotations.review.selectors.merged_lists import backing_of, candidate_of
 from annotations.review.selectors.removals import verdicts
 from annotations.review.selectors.suggestions import Suggestion, conflicting_suggestions, excluded_by
 from annotations.review.services.locked_rows import LockedRows, bounds_of
 from annotations.review.services.log import Act, Effect, accepted_bounds, pass_of
+from annotations.text.crowding import crowd_in, has_room
+from annotations.text.provenance import Provenance
 
 
 class LockedNotes(LockedRows):

@@ -20,9 +20,9 @@ from annotations.core.attributes import as_json
 from annotations.core.bulk import SpanRow, insert_objects, insert_spans
 from annotations.core.room import check_room
 from annotations.core.suggested_strings import Key, count_open
-from annotations.domain.reviewing.conflicts import LabeledBounds
 from annotations.models import AnnotationSet, Decision, Event, Project, RemovalDecision, Review, Span, User
 from annotations.review.events import DecisionState, GoldRow
+from annotations.review.rules.conflicts import LabeledBounds
 from annotations.review.selectors.finished_gold import is_finished
 from annotations.review.selectors.state import Seen, shown_state
 from annotations.review.selectors.suggestions import Bounds, Suggestion, around

@@ -10,7 +10,6 @@ from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
 from annotations.core.undoing import backwards, to_revert
-from annotations.domain.reviewing.conflicts import LabeledBounds
 from annotations.models import AnnotationSet, Author, Decision, Event, Span, User
 from annotations.review.events import (
     REVIEW_DECIDED,
@@ -21,6 +20,7 @@ from annotations.review.events import (
     RemovalStep,
     ReviewDecided,
 )
+from annotations.review.rules.conflicts import LabeledBounds
 from annotations.review.selectors.handovers import Between
 from annotations.review.selectors.suggestions import CurrentDecision
 

@@ -13,7 +13,6 @@ from django.utils import timezone
 
 from annotations.core.bulk import insert_objects
 from annotations.core.suggested_strings import Key, Tally, add_strings, tally_of, uncount_strings
-from annotations.domain.reviewing.planting import Candidate, Found, Marked, Page, choose, is_drawn, nearest, outcome
 from annotations.models import (
     AnnotationSet,
     Author,
@@ -25,6 +24,7 @@ from annotations.models import (
     User,
 )
 from annotations.review.events import REVIEW_REVEALED
+from annotations.review.rules.planting import Candidate, Found, Marked, Page, choose, is_drawn, nearest, outcome
 from annotations.review.selectors.known import known_among, suggested_in
 from annotations.review.selectors.planted import drawing_key, hidden_in
 from annotations.review.services.deciding import Request, decide_locked

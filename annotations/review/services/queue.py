@@ -12,7 +12,6 @@ from typing import Any
 
 from django.db.models import Exists, Min, OuterRef, QuerySet
 
-from annotations.domain.reviewing.precision import Rate, likely_right
 from annotations.models import (
     AnnotationSet,
     Author,
@@ -24,6 +23,7 @@ from annotations.models import (
     SuggestedString,
     User,
 )
+from annotations.review.rules.precision import Rate, likely_right
 from annotations.review.selectors.bulk_rules import only_open
 from annotations.review.selectors.ordering import Queue
 from annotations.review.selectors.precision import rates_of

@@ -12,15 +12,15 @@ from django.utils.translation import ngettext
 
 from annotations.core.attributes import fitting_label
 from annotations.core.errors import ServiceError
-from annotations.domain.provenance import Provenance
-from annotations.domain.reviewing.conflicts import LabeledBounds
 from annotations.gold.services.provenance import decided
 from annotations.models import Author, Document, Review, User
 from annotations.review.events import GoldRow, ReviewDecided
+from annotations.review.rules.conflicts import LabeledBounds
 from annotations.review.selectors.removals import ACCEPTED, REJECTED, Removal, removals_in
 from annotations.review.selectors.state import Seen
 from annotations.review.services.locked_notes import LockedNotes
 from annotations.review.services.log import Act, Effect
+from annotations.text.provenance import Provenance
 
 
 def decide_on_removal(

@@ -10,13 +10,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotations.core.templatetags.coefficients import percent
+from annotations.agreement.templatetags.coefficients import percent
 from annotations.core.templatetags.labels import DOT, HERE
 from annotations.core.templatetags.names import middle
 from annotations.core.templatetags.nav import icon
 from annotations.core.templatetags.rows import EMPTY, fill
-from annotations.domain.reviewing.precision import FEW, Estimate, Rate
 from annotations.models import Author
+from annotations.review.rules.precision import FEW, Estimate, Rate
 from annotations.review.selectors.listing import ReviewList, Stage
 from annotations.review.selectors.precision import Expected
 

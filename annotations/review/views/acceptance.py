@@ -10,8 +10,8 @@ from annotations.core.access import Access, Can, enter
 from annotations.core.answers import streamed
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request
-from annotations.domain.reviewing.precision import BANDS
 from annotations.models import Span
+from annotations.review.rules.precision import BANDS
 from annotations.review.selectors.decision_log import FORMATS, TYPES, overruled
 from annotations.review.selectors.drawn import drawn_of
 from annotations.review.selectors.handovers import pairs

@@ -16,10 +16,10 @@ from annotations.core.events import record_reads
 from annotations.core.form_errors import add_error
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request, number, numbers
-from annotations.domain.reviewing.precision import FEW, Estimate, by_notes
 from annotations.models import Author, BulkAct, Label, SuggestedString
 from annotations.notes.events import NOTES_SEARCHED
 from annotations.review.forms import BulkForm
+from annotations.review.rules.precision import FEW, Estimate, by_notes
 from annotations.review.selectors.bulk_preview import preview, with_doubtful, with_gold
 from annotations.review.selectors.bulk_rules import Rule, open_of, rule_of, waiting_by_string
 from annotations.review.selectors.occurrences import Occurrence, occurrences

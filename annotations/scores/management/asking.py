@@ -8,11 +8,11 @@ from django.core.management.base import CommandParser
 from annotations.core.commands import JourneyCommand, authors_shown, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.tokenizers import KINDS, TOKENIZER_HELP
-from annotations.domain.gold.splits import Split
-from annotations.domain.numbers import MAX_OFFSET, whole
-from annotations.domain.scoring.similarity import THRESHOLD
+from annotations.gold.rules.splits import Split
 from annotations.models import User
+from annotations.scores.rules.similarity import THRESHOLD
 from annotations.scores.services.scoring import ScoreRequest, score_request
+from annotations.text.numbers import MAX_OFFSET, whole
 
 
 class ScoreCommand(JourneyCommand):

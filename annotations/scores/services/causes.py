@@ -13,12 +13,12 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.numbers import whole
-from annotations.domain.scoring.causes import ErrorId
-from annotations.domain.scoring.knots import LabeledBounds
 from annotations.models import Cause, Document, ErrorCause, Label, Project, User
 from annotations.scores.events import ERROR_CAUSE_ADDED, ERROR_CAUSE_REMOVED, ErrorCauseChanged
+from annotations.scores.rules.causes import ErrorId
+from annotations.scores.rules.knots import LabeledBounds
 from annotations.scores.services.scoring import Score, ScoreRequest, score_errors
+from annotations.text.numbers import whole
 
 COLUMNS = (
     *("pk", "kind", "document_id", "gold_start", "gold_end", "gold_label"),

@@ -7,10 +7,10 @@ from typing import Any
 from django.utils import timezone
 
 from annotations.core.events import FILE_DOWNLOADED
-from annotations.domain.files.csv_lines import csv_line
-from annotations.domain.scoring.causes import Causes, ErrorId
+from annotations.formats.files.csv_lines import csv_line
 from annotations.models import Project, User
 from annotations.notes.selectors.in_context import LabeledText, label_looks, with_entries
+from annotations.scores.rules.causes import Causes, ErrorId
 from annotations.scores.services.scoring import Error, ScoredTable, ScoreRequest
 
 UNTAGGED = "none"

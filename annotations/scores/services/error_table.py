@@ -2,10 +2,10 @@
 
 from typing import TypedDict
 
-from annotations.core.templatetags.coefficients import percent
-from annotations.domain.scoring.causes import CauseCounts, counts_by_category
-from annotations.domain.scoring.shares import CategoryShares, category_shares
+from annotations.agreement.templatetags.coefficients import percent
 from annotations.models import Cause
+from annotations.scores.rules.causes import CauseCounts, counts_by_category
+from annotations.scores.rules.shares import CategoryShares, category_shares
 from annotations.scores.services.causes import causes_of_errors
 from annotations.scores.services.scoring import Score, ScoreRequest, score_errors
 

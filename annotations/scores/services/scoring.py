@@ -14,19 +14,16 @@ from annotations.core.errors import ServiceError
 from annotations.core.kept import Kind, forget, keep, kept, key_of
 from annotations.core.progress import Progress, silent
 from annotations.core.tokenizers import Tokenizers, check_tokenizer
-from annotations.domain.gold.splits import Split
-from annotations.domain.masking import masked
-from annotations.domain.passes import pass_of
-from annotations.domain.scoring import LabelMapping, MappingError, Scorer
-from annotations.domain.scoring.attributes import AttributeAgreement, AttributeTally
-from annotations.domain.scoring.by_pass import AfterPass, after_pass
-from annotations.domain.scoring.counts import Counting, RewrittenData
-from annotations.domain.scoring.rewritten import RewrittenScore
-from annotations.domain.scoring.similarity import THRESHOLD
-from annotations.domain.scoring.table import TableData
-from annotations.domain.spans import Span, renamed
+from annotations.gold.rules.splits import Split
 from annotations.models import Author, GoldVersion, Project
 from annotations.projects.selectors.label_maps import mappings, shipped_set
+from annotations.scores.rules import LabelMapping, MappingError, Scorer
+from annotations.scores.rules.attributes import AttributeAgreement, AttributeTally
+from annotations.scores.rules.by_pass import AfterPass, after_pass
+from annotations.scores.rules.counts import Counting, RewrittenData
+from annotations.scores.rules.rewritten import RewrittenScore
+from annotations.scores.rules.similarity import THRESHOLD
+from annotations.scores.rules.table import TableData
 from annotations.scores.selectors import (
     Compared,
     LabelWords,
@@ -40,6 +37,9 @@ from annotations.scores.selectors import (
     scorable_authors,
 )
 from annotations.scores.services.choices import chosen_types, labels_of, threshold_of
+from annotations.text.masking import masked
+from annotations.text.passes import pass_of
+from annotations.text.spans import Span, renamed
 
 # Increase this number when a figure is computed in another way or its key changes, so that stored figures are no
 # longer used.

@@ -6,12 +6,12 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.templatetags.plots import Line
-from annotations.domain.scoring.all_or_nothing import NotesAllFound
-from annotations.domain.scoring.by_pass import AfterPass
-from annotations.domain.scoring.counts import Counting
-from annotations.domain.scoring.published.miranda import BY_MODEL, COUNTED_LABELS, counted_f1
-from annotations.domain.scoring.tally import Criterion
 from annotations.notes.selectors.in_context import LabelLook
+from annotations.scores.rules.all_or_nothing import NotesAllFound
+from annotations.scores.rules.by_pass import AfterPass
+from annotations.scores.rules.counts import Counting
+from annotations.scores.rules.published.miranda import BY_MODEL, COUNTED_LABELS, counted_f1
+from annotations.scores.rules.tally import Criterion
 from annotations.scores.selectors import FOUND
 from annotations.scores.services.choices import Type, type_groups
 from annotations.scores.services.scoring import ScoredTable, ScoreRequest, label_mapper

@@ -16,11 +16,11 @@ from annotations.core.erasures import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.errors import ServiceError
 from annotations.core.kept import Kind, forget, keep, kept, key_of
 from annotations.core.progress import Progress, silent
-from annotations.domain.scoring.side_by_side import AuthorTable, SideBySide
-from annotations.domain.spans import Span
 from annotations.models import Author, Project
+from annotations.scores.rules.side_by_side import AuthorTable, SideBySide
 from annotations.scores.selectors import Compared, LabelWords, Reference, compared, label_words, note_pairs
 from annotations.scores.services.scoring import REVISION, LabeledBounds, LabelMapper, ScoreRequest, score_request
+from annotations.text.spans import Span
 
 FEWEST, MOST = 2, 6
 # The maximum number of spans of each kind that are stored and shown; all are counted.

@@ -8,7 +8,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from annotations.core.templatetags.coefficients import percent
+from annotations.agreement.templatetags.coefficients import percent
 
 register = template.Library()
 

@@ -2,9 +2,9 @@
 
 from typing import TypedDict
 
-from annotations.core.templatetags.coefficients import percent
-from annotations.domain.scoring.shares import UnitShares
+from annotations.agreement.templatetags.coefficients import percent
 from annotations.models import Cause
+from annotations.scores.rules.shares import UnitShares
 from annotations.scores.services.asking import category_names
 from annotations.scores.services.error_list import UNTAGGED
 from annotations.scores.services.error_table import CategoryErrors, ErrorCounts, error_table

@@ -15,12 +15,12 @@ from annotations.core.access import Access, Can, enter
 from annotations.core.answers import streamed
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, number, paged
-from annotations.domain.scoring.causes import Causes, ErrorId
-from annotations.domain.scoring.errors import Kind
-from annotations.domain.scoring.similarity import THRESHOLD
 from annotations.models import Cause
 from annotations.notes.selectors.in_context import Entry, LabelLook, label_looks, note_names
 from annotations.notes.views.in_context import shown_in_context
+from annotations.scores.rules.causes import Causes, ErrorId
+from annotations.scores.rules.errors import Kind
+from annotations.scores.rules.similarity import THRESHOLD
 from annotations.scores.selectors import annotation_set_ids
 from annotations.scores.services.asking import category_names, score_now
 from annotations.scores.services.causes import causes_of_errors, change_error_cause

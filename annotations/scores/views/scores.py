@@ -15,19 +15,19 @@ from annotations.core import tokenizers
 from annotations.core.access import Can, authors_for, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, number, one_of
-from annotations.domain.gold.splits import Split
-from annotations.domain.scoring.counts import Counting
-from annotations.domain.scoring.errors import Kind
-from annotations.domain.scoring.published import Headline, headlines
-from annotations.domain.scoring.rates import AverageData
-from annotations.domain.scoring.similarity import THRESHOLD
-from annotations.domain.scoring.table import ConfusionData, LevelData
+from annotations.gold.rules.splits import Split
 from annotations.gold.selectors import versions
 from annotations.jobs.tokens import form_token
 from annotations.models import GoldVersion
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.projects.selectors.label_maps import mapped_sets
 from annotations.projects.selectors.projects import is_large
+from annotations.scores.rules.counts import Counting
+from annotations.scores.rules.errors import Kind
+from annotations.scores.rules.published import Headline, headlines
+from annotations.scores.rules.rates import AverageData
+from annotations.scores.rules.similarity import THRESHOLD
+from annotations.scores.rules.table import ConfusionData, LevelData
 from annotations.scores.selectors import (
     LEVELS,
     Reference,

@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy
 from annotations.core.access import Access
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request
-from annotations.domain.scoring.errors import Kind
-from annotations.domain.scoring.similarity import THRESHOLD
+from annotations.scores.rules.errors import Kind
+from annotations.scores.rules.similarity import THRESHOLD
 from annotations.scores.services.asking import Choices, plain_request
 from annotations.scores.services.scoring import ScoreRequest, score_request
 

@@ -11,14 +11,14 @@ from django.utils.translation import gettext_lazy as _
 from annotations.core.access import Access
 from annotations.core.events import record_reads
 from annotations.core.sealing import project_key
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.surrogates.deciding import identities, surrogate_key
-from annotations.domain.surrogates.folding import folded
-from annotations.domain.surrogates.people import read_person
-from annotations.domain.surrogates.pipeline import Surrogate
-from annotations.domain.surrogates.writing import Writer, part_name
 from annotations.models import Document, Project, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.notes.selectors.in_context import Entry, LabelLook, with_entries
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.surrogates.deciding import identities, surrogate_key
+from annotations.release.rules.surrogates.folding import folded
+from annotations.release.rules.surrogates.people import read_person
+from annotations.release.rules.surrogates.pipeline import Surrogate
+from annotations.release.rules.surrogates.writing import Writer, part_name
 from annotations.surrogates.selectors.index import (
     cluster_of,
     form_number,

@@ -7,11 +7,11 @@ from typing import Any, Final, TypeVar
 
 from annotations.core.among import among
 from annotations.core.sealing import Key
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.surrogates.clustering import PEOPLE
-from annotations.domain.surrogates.people import FAMILY, GIVEN, field_of, title_before
-from annotations.domain.surrogates.pipeline import REPEATABLE, Cluster, Mentioned, Surrogate, longest_first
 from annotations.models import Project, SurrogateEntity, SurrogateKey
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.surrogates.clustering import PEOPLE
+from annotations.release.rules.surrogates.people import FAMILY, GIVEN, field_of, title_before
+from annotations.release.rules.surrogates.pipeline import REPEATABLE, Cluster, Mentioned, Surrogate, longest_first
 
 # Values in one query: SQLite allows 250,000, and plans of long lists get slow.
 AT_ONCE: Final = 5000

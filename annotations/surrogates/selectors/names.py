@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from annotations.core.sealing import Key
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.surrogates.clustering import PEOPLE
-from annotations.domain.surrogates.deciding import identities
-from annotations.domain.surrogates.folding import folded
-from annotations.domain.surrogates.people import FAMILY, GIVEN
-from annotations.domain.surrogates.pipeline import REPEATABLE, Cluster, Mentioned, Surrogate
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.surrogates.clustering import PEOPLE
+from annotations.release.rules.surrogates.deciding import identities
+from annotations.release.rules.surrogates.folding import folded
+from annotations.release.rules.surrogates.people import FAMILY, GIVEN
+from annotations.release.rules.surrogates.pipeline import REPEATABLE, Cluster, Mentioned, Surrogate
 from annotations.surrogates.selectors.index import Sealed, identity_digest
 
 

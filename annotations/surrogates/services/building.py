@@ -6,14 +6,6 @@ from typing import Any, Final
 
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
-from annotations.domain.masking import stretches
-from annotations.domain.redaction.kinds import Kind, kinds_of
-from annotations.domain.redaction.policy import Action, Policy
-from annotations.domain.redaction.released import Mention
-from annotations.domain.redaction.shipped import rules_for
-from annotations.domain.spans import Span
-from annotations.domain.surrogates.measures import Replaced, measure
-from annotations.domain.surrogates.pipeline import Surrogate
 from annotations.gold.services.sets import Wanted, wanted_set
 from annotations.models import (
     AnnotationSet,
@@ -25,11 +17,19 @@ from annotations.models import (
     SurrogateMention,
 )
 from annotations.models import Span as SpanRow
+from annotations.release.rules.redaction.kinds import Kind, kinds_of
+from annotations.release.rules.redaction.policy import Action, Policy
+from annotations.release.rules.redaction.released import Mention
+from annotations.release.rules.redaction.shipped import rules_for
+from annotations.release.rules.surrogates.measures import Replaced, measure
+from annotations.release.rules.surrogates.pipeline import Surrogate
 from annotations.surrogates.selectors.index import in_parts, opened, surrogate_of
 from annotations.surrogates.services.makers import Params
 from annotations.surrogates.services.making import NoteMentions, Place, surrogates_for
 from annotations.surrogates.services.originals import Originals
 from annotations.surrogates.services.patients import mentioned
+from annotations.text.masking import stretches
+from annotations.text.spans import Span
 
 POLICY: Final = "surrogate"
 BATCH: Final = 100

@@ -5,16 +5,15 @@ from typing import Final
 
 from django.utils.translation import gettext as _
 
-from annotations.core.date_offsets import date_offset
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.surrogates.deciding import identities, surrogate_key
-from annotations.domain.surrogates.folding import folded
-from annotations.domain.surrogates.generating.rules import RuleGenerator
-from annotations.domain.surrogates.pipeline import Around, Indexed, Surrogate
-from annotations.domain.surrogates.typed import parts_of
 from annotations.models import Project, SurrogateEntity
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.surrogates.deciding import identities, surrogate_key
+from annotations.release.rules.surrogates.folding import folded
+from annotations.release.rules.surrogates.generating.rules import RuleGenerator
+from annotations.release.rules.surrogates.pipeline import Around, Indexed, Surrogate
+from annotations.release.rules.surrogates.typed import parts_of
 from annotations.surrogates.selectors.index import (
     Sealed,
     cluster_of,
@@ -27,6 +26,7 @@ from annotations.surrogates.selectors.index import (
     taken,
 )
 from annotations.surrogates.selectors.names import named_as
+from annotations.surrogates.services.date_offsets import date_offset
 from annotations.surrogates.services.makers import generator_source
 from annotations.surrogates.services.planning import MOST_ATTEMPTS, STRICT_ATTEMPTS
 

@@ -15,10 +15,10 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.surrogates.deciding import surrogate_key
-from annotations.domain.surrogates.pipeline import Surrogate
 from annotations.models import Project, SurrogateEntity, SurrogateKey, SurrogateMention, User
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.surrogates.deciding import surrogate_key
+from annotations.release.rules.surrogates.pipeline import Surrogate
 from annotations.surrogates.events import (
     ENTITIES_MERGED,
     ENTITY_SPLIT,

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Sequence
 
 from annotations.core.sealing import Key, project_key
-from annotations.domain.redaction.kinds import Kind
 from annotations.models import Project, SurrogateEntity, SurrogateKey, SurrogateMention
+from annotations.release.rules.redaction.kinds import Kind
 from annotations.surrogates.selectors.index import form_number, in_parts, opened, private_scope
 from annotations.surrogates.selectors.names import keys_of
 

@@ -9,10 +9,11 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
-from annotations.domain.surrogates.clustering import RuleClusterer
-from annotations.domain.surrogates.deciding import RuleDecider, identities
-from annotations.domain.surrogates.generating.rules import RuleGenerator
-from annotations.domain.surrogates.pipeline import (
+from annotations.models import Project, Release
+from annotations.release.rules.surrogates.clustering import RuleClusterer
+from annotations.release.rules.surrogates.deciding import RuleDecider, identities
+from annotations.release.rules.surrogates.generating.rules import RuleGenerator
+from annotations.release.rules.surrogates.pipeline import (
     Around,
     Cluster,
     Clusterer,
@@ -22,7 +23,6 @@ from annotations.domain.surrogates.pipeline import (
     Mentioned,
     Surrogate,
 )
-from annotations.models import Project, Release
 
 Params = Mapping[str, Any]
 """What a release stores of its maker: empty for the rules."""

@@ -16,9 +16,9 @@ from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.label_lock import advisory_lock
 from annotations.core.sealing import Key, project_key
-from annotations.domain.surrogates.clustering import PEOPLE
-from annotations.domain.surrogates.pipeline import Cluster
 from annotations.models import Document, Project, SurrogateEntity, SurrogateKey, SurrogateMention
+from annotations.release.rules.surrogates.clustering import PEOPLE
+from annotations.release.rules.surrogates.pipeline import Cluster
 from annotations.surrogates.selectors.index import form_number, in_parts, kinds_with, named, opened, taken
 from annotations.surrogates.services.erasing import keep_only_said
 from annotations.surrogates.services.makers import MAKERS, Maker, Params, RulesMaker, maker_of

@@ -6,10 +6,10 @@ from struct import Struct
 from typing import Final
 
 from annotations.core.sealing import Key
-from annotations.domain.surrogates.clustering import PEOPLE, RuleClusterer, equality_key
-from annotations.domain.surrogates.deciding import person_of
-from annotations.domain.surrogates.pipeline import REPEATABLE
-from annotations.domain.surrogates.templates import PLACES
+from annotations.release.rules.surrogates.clustering import PEOPLE, RuleClusterer, equality_key
+from annotations.release.rules.surrogates.deciding import person_of
+from annotations.release.rules.surrogates.pipeline import REPEATABLE
+from annotations.release.rules.surrogates.templates import PLACES
 from annotations.surrogates.services.patients import NoteMentions, mentioned
 
 BYTES: Final = 1 << 22

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from annotations.core.date_offsets import date_offset
 from annotations.core.sealing import Key
-from annotations.domain.redaction.released import Mention
-from annotations.domain.surrogates.pipeline import Mentioned
+from annotations.release.rules.redaction.released import Mention
+from annotations.release.rules.surrogates.pipeline import Mentioned
 from annotations.surrogates.selectors.index import (
     private_scope,
 )
+from annotations.surrogates.services.date_offsets import date_offset
 from annotations.surrogates.services.makers import PatientMentions
 
 CONTEXT: Final = 40

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from annotations.core.sealing import Key
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.surrogates.deciding import RuleDecider, identities, surrogate_key
-from annotations.domain.surrogates.folding import folded
-from annotations.domain.surrogates.generating.rules import order
-from annotations.domain.surrogates.pipeline import REPEATABLE, SHARED, Cluster, Indexed, Mentioned, Surrogate
-from annotations.domain.surrogates.writing import Writer
 from annotations.models import Project, SurrogateEntity, SurrogateMention
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.surrogates.deciding import RuleDecider, identities, surrogate_key
+from annotations.release.rules.surrogates.folding import folded
+from annotations.release.rules.surrogates.generating.rules import order
+from annotations.release.rules.surrogates.pipeline import REPEATABLE, SHARED, Cluster, Indexed, Mentioned, Surrogate
+from annotations.release.rules.surrogates.writing import Writer
 from annotations.surrogates.selectors.index import (
     Sealed,
     cluster_of,

@@ -11,7 +11,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, numbers, one_of, paged
-from annotations.domain.numbers import MAX_ID, whole
 from annotations.models import SurrogateEntity
 from annotations.surrogates.forms import ChangeForm, SearchForm
 from annotations.surrogates.selectors.entities import (
@@ -25,6 +24,7 @@ from annotations.surrogates.selectors.entities import (
     shown,
 )
 from annotations.surrogates.services import editing
+from annotations.text.numbers import MAX_ID, whole
 
 ROWS, LINES = 50, 25
 

@@ -18,7 +18,7 @@ from annotations.core.access import Access, Can, closed_to
 from annotations.core.answers import attachment
 from annotations.core.errors import ServiceError
 from annotations.core.tokenizers import KINDS
-from annotations.domain.formats import FORMATS
+from annotations.formats import FORMATS
 from annotations.gold.services.sets import LAYOUTS, wanted_set
 from annotations.jobs.api import JobItem, started
 from annotations.models import Project, StoredFile

@@ -14,8 +14,8 @@ from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
 from annotations.core.errors import ServiceError
 from annotations.core.requests import takes_uploads
-from annotations.domain.formats import DETECT
-from annotations.domain.notes import NoteError, check_name
+from annotations.formats import DETECT
+from annotations.formats.notes import NoteError, check_name
 from annotations.jobs.api import JobItem, started
 from annotations.models import Import
 from annotations.transfer.forms.imports import UploadForm

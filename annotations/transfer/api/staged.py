@@ -15,7 +15,7 @@ from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
 from annotations.core.requests import takes_uploads
-from annotations.domain.notes import NoteError
+from annotations.formats.notes import NoteError
 from annotations.jobs.api import JobItem, started
 from annotations.models import Category, Import, Project
 from annotations.projects.selectors.labels import accepted_labels

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from annotations.domain.documents.base import DOCUMENTS
-from annotations.domain.formats import FORMATS
+from annotations.formats import FORMATS
+from annotations.formats.documents.base import DOCUMENTS
 
 Words = str | Promise
 

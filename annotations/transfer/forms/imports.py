@@ -9,15 +9,15 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotations.domain.documents.base import DOCUMENTS
-from annotations.domain.documents.cleaning import Rule
-from annotations.domain.files.strict_json import JsonError, read_json
-from annotations.domain.formats import DETECT
-from annotations.domain.formats.base import is_system_file
-from annotations.domain.names import shown
-from annotations.domain.notes import NoteError, check_name
+from annotations.formats import DETECT
+from annotations.formats.base import is_system_file
+from annotations.formats.documents.base import DOCUMENTS
+from annotations.formats.documents.cleaning import Rule
+from annotations.formats.files.strict_json import JsonError, read_json
+from annotations.formats.notes import NoteError, check_name
 from annotations.models import Category, Label
 from annotations.projects.forms.projects import LANGUAGE
+from annotations.text.names import shown
 from annotations.transfer.forms.formats import INPUT_ABOUT, grouped
 from annotations.transfer.services.input_formats import INPUT_FORMATS, holds_spans
 from annotations.transfer.services.label_choices import UnknownLabel, UnknownLabels

@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.offering import offer
-from annotations.domain.labels import LabelSetDef
+from annotations.text.labels import LabelSetDef
 from annotations.transfer.selectors.label_mappings import MappingRow
 from annotations.transfer.services.label_mappings import LONGEST_CODE
 

@@ -7,7 +7,7 @@ from django.db.models import CharField, F, OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Cast, Concat
 
 from annotations.core.labels import label_rows
-from annotations.domain.formats.uima import NAMED_ENTITY
+from annotations.formats.uima import NAMED_ENTITY
 from annotations.models import Category, Document, Import, Job, Label, Project
 
 FIRST_NOTES = 20

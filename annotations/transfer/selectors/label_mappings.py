@@ -11,14 +11,14 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.labels import label_rows
-from annotations.domain.formats.base import LabelFinder
-from annotations.domain.labels import LabelSetDef
-from annotations.domain.likely_labels import likely_labels
-from annotations.domain.names import shown
-from annotations.domain.numbers import whole
+from annotations.formats.base import LabelFinder
 from annotations.gold.services.sets import FOLDERS, Wanted
 from annotations.models import AnnotationSet, Author, GoldVersionNote, Label, LabelMapping, Project, Span
 from annotations.projects.selectors.label_maps import mappings, shipped_set
+from annotations.text.labels import LabelSetDef
+from annotations.text.names import shown
+from annotations.text.numbers import whole
+from annotations.transfer.rules.likely_labels import likely_labels
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from posixpath import splitext
 
 from django.urls import reverse
 
-from annotations.domain.documents.ocr import PDFTOPPM
+from annotations.formats.documents.ocr import PDFTOPPM
 from annotations.models import Document, DocumentSource, StoredFile
 
 IMAGES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}

@@ -8,10 +8,10 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.labels import label_rows
-from annotations.domain.formats.base import LabelFinder
-from annotations.domain.names import shown
+from annotations.formats.base import LabelFinder
 from annotations.models import Label, LabelMapping, Project
 from annotations.projects.selectors.labels import accepted_labels
+from annotations.text.names import shown
 from annotations.transfer.selectors.label_mappings import codes_of, mapping_named
 from annotations.transfer.services.label_mappings import check_cases, check_code
 

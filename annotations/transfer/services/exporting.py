@@ -18,12 +18,9 @@ from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import store_file
-from annotations.domain.files.csv_lines import csv_line
-from annotations.domain.formats import FORMATS
-from annotations.domain.formats.base import LOSSES, NAMES, Loss, OutNote, file_names
-from annotations.domain.labels import CategoryDef, LabelDef, LabelSetDef
-from annotations.domain.spans import Span as DomainSpan
-from annotations.domain.written_labels import rewritten, written_set
+from annotations.formats import FORMATS
+from annotations.formats.base import LOSSES, NAMES, Loss, OutNote, file_names
+from annotations.formats.files.csv_lines import csv_line
 from annotations.gold.services.sets import FOLDERS, Wanted, wanted_set
 from annotations.models import (
     AnnotationSet,
@@ -35,7 +32,10 @@ from annotations.models import (
     StoredFile,
     User,
 )
+from annotations.text.labels import CategoryDef, LabelDef, LabelSetDef
+from annotations.text.spans import Span as DomainSpan
 from annotations.transfer.events import NOTES_EXPORTED, NotesExported
+from annotations.transfer.rules.written_labels import rewritten, written_set
 from annotations.transfer.selectors.imports import layers_of
 from annotations.transfer.selectors.label_mappings import target_of
 from annotations.transfer.selectors.losses import named_losses

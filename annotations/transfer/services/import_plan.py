@@ -15,15 +15,15 @@ from annotations.core.authors import author_for_import, parse_written_as
 from annotations.core.errors import ServiceError
 from annotations.core.label_lock import keep_labels
 from annotations.core.labels import labels_of_today
-from annotations.domain.attributes import AttributeDef, fitting
-from annotations.domain.documents.base import DOCUMENTS
-from annotations.domain.formats.base import AcceptedLabels
-from annotations.domain.hashing import text_sha256
-from annotations.domain.labels import ascii_code
-from annotations.domain.notes import ParsedNote, Problem
+from annotations.formats.base import AcceptedLabels
+from annotations.formats.documents.base import DOCUMENTS
+from annotations.formats.notes import ParsedNote, Problem
 from annotations.models import AnnotationSet, Author, Category, Document, Import, Label, Project, Span, User
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.projects.services.labels import add_label
+from annotations.text.attributes import AttributeDef, fitting
+from annotations.text.hashing import text_sha256
+from annotations.text.labels import ascii_code
 from annotations.transfer.services.input_formats import INPUT_FORMATS, holds_spans
 from annotations.transfer.services.label_choices import Choices, complete_choices, unknown_of
 from annotations.transfer.services.sources import Source, read_names, read_patients

@@ -28,12 +28,12 @@ from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import open_stored
 from annotations.core.suggested_notes import add_notes, forget_notes
 from annotations.core.suggested_strings import add_strings, remove_strings, tally_of
-from annotations.domain.formats import QUOTING
-from annotations.domain.notes import ParsedNote, Problem
-from annotations.domain.strings import string_key
+from annotations.formats import QUOTING
+from annotations.formats.notes import ParsedNote, Problem
 from annotations.models import AnnotationSet, Assignment, Author, Document, Import, Label, Project, Span, User
 from annotations.projects.services.assigning import assign_new_notes
 from annotations.projects.services.labels import delete_label
+from annotations.text.strings import string_key
 from annotations.transfer.events import NOTES_IMPORTED
 from annotations.transfer.services.import_plan import (
     ImportContext,

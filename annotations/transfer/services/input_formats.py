@@ -8,15 +8,15 @@ from typing import Any, Final, cast
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.documents.base import DOCUMENTS, MIXED, Limits
-from annotations.domain.documents.cleaning import ALL_RULES, Rule
-from annotations.domain.documents.encodings import python_name
-from annotations.domain.documents.extracting import Extractor
-from annotations.domain.documents.importing import DocumentsFormat, MixedFormat
-from annotations.domain.formats import DETECT, FORMATS, READERS, claiming, heads
-from annotations.domain.formats.base import InputFormat
-from annotations.domain.formats.gate import SET, GateFormat, set_format
-from annotations.domain.notes import NoteError
+from annotations.formats import DETECT, FORMATS, READERS, claiming, heads
+from annotations.formats.base import InputFormat
+from annotations.formats.documents.base import DOCUMENTS, MIXED, Limits
+from annotations.formats.documents.cleaning import ALL_RULES, Rule
+from annotations.formats.documents.encodings import python_name
+from annotations.formats.documents.extracting import Extractor
+from annotations.formats.documents.importing import DocumentsFormat, MixedFormat
+from annotations.formats.gate import SET, GateFormat, set_format
+from annotations.formats.notes import NoteError
 from annotations.models import Import
 from annotations.transfer.services.sources import Source
 

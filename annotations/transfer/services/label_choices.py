@@ -17,14 +17,14 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.labels import labels_of_today
 from annotations.core.names import good_name
-from annotations.domain.formats.base import LabelFinder
-from annotations.domain.labels import ascii_code
-from annotations.domain.likely_labels import likely_labels
-from annotations.domain.names import shown
-from annotations.domain.notes import NoteError
-from annotations.domain.numbers import whole
+from annotations.formats.base import LabelFinder
+from annotations.formats.notes import NoteError
 from annotations.models import Category, Import, Label, LabelMapping, Project
 from annotations.projects.selectors.labels import accepted_labels
+from annotations.text.labels import ascii_code
+from annotations.text.names import shown
+from annotations.text.numbers import whole
+from annotations.transfer.rules.likely_labels import likely_labels
 from annotations.transfer.selectors.label_mappings import labels_behind, mapping_named
 from annotations.transfer.services.input_formats import INPUT_FORMATS
 from annotations.transfer.services.sources import PATIENTS, Source

@@ -9,10 +9,10 @@ from annotations.core.errors import ServiceError
 from annotations.core.label_lock import keep_labels
 from annotations.core.labels import label_rows
 from annotations.core.names import good_name
-from annotations.domain.labels import CODE
-from annotations.domain.names import shown
 from annotations.models import LabelMapping, MappedLabel, Project, User
 from annotations.projects.services.projects import shipped_label_sets
+from annotations.text.labels import CODE
+from annotations.text.names import shown
 from annotations.transfer.events import LABEL_MAPPING_ADDED, LABEL_MAPPING_CHANGED, LABEL_MAPPING_DELETED
 from annotations.transfer.selectors.label_mappings import codes_of, seen_of, target_of
 

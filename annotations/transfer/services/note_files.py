@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import IO, Final, Self
 
-from annotations.domain.formats.base import Format, Loss, OneFileFormat, OutNote, Sink
+from annotations.formats.base import Format, Loss, OneFileFormat, OutNote, Sink
 
 # Above this many bytes, a file of many notes moves from memory to disk.
 IN_MEMORY: Final = 1024 * 1024

@@ -7,12 +7,12 @@ from itertools import islice
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from annotations.domain.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_in
-from annotations.domain.documents.base import DOCUMENTS, Limits
-from annotations.domain.formats.base import InputFormat, NoteFiles, OneFileReader, readmes
-from annotations.domain.formats.quotes import MOVED
-from annotations.domain.notes import NoteError, ParsedNote, Problem
+from annotations.formats.base import InputFormat, NoteFiles, OneFileReader, readmes
+from annotations.formats.documents.base import DOCUMENTS, Limits
+from annotations.formats.notes import NoteError, ParsedNote, Problem
+from annotations.formats.quotes import MOVED
 from annotations.models import Import
+from annotations.text.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_in
 from annotations.transfer.services.import_plan import ImportContext
 from annotations.transfer.services.input_formats import INPUT_FORMATS, opened_format
 from annotations.transfer.services.sources import PATIENTS, Source, megabytes

@@ -15,14 +15,14 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.documents.base import DOCUMENTS
-from annotations.domain.files import csv_reading
-from annotations.domain.files.csv_lines import unquoted
-from annotations.domain.files.zips import MOST_ENTRIES, EntryReader, TooManyEntries, open_zip
-from annotations.domain.formats import DETECT
-from annotations.domain.formats.base import DOCUMENT_EXTENSIONS, NAMES
-from annotations.domain.names import bad_character, shown
-from annotations.domain.notes import NoteError, Problem, check_name
+from annotations.formats import DETECT
+from annotations.formats.base import DOCUMENT_EXTENSIONS, NAMES
+from annotations.formats.documents.base import DOCUMENTS
+from annotations.formats.files import csv_reading
+from annotations.formats.files.csv_lines import unquoted
+from annotations.formats.files.zips import MOST_ENTRIES, EntryReader, TooManyEntries, open_zip
+from annotations.formats.notes import NoteError, Problem, check_name
+from annotations.text.names import bad_character, shown
 
 PATIENTS = "patients.csv"
 SYSTEM_FOLDERS = {"__MACOSX", ".git", ".svn"}

@@ -14,9 +14,9 @@ from django.utils.translation import gettext
 from annotations.core.collecting import collector_paused
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import store_file
-from annotations.domain.documents.base import DOCUMENTS, TIME, Limits
-from annotations.domain.files.archives import MANIFEST, is_archive
-from annotations.domain.notes import ParsedNote, Problem
+from annotations.formats.documents.base import DOCUMENTS, TIME, Limits
+from annotations.formats.files.archives import MANIFEST, is_archive
+from annotations.formats.notes import ParsedNote, Problem
 from annotations.models import Import, Project, StoredFile, User
 from annotations.transfer.services.import_plan import (
     Report,

@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple, Protocol
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.files.archives import is_archive
-from annotations.domain.formats import DETECT
+from annotations.formats import DETECT
+from annotations.formats.files.archives import is_archive
 from annotations.models import Project, User
 
 WHOLE: Final = "archive"

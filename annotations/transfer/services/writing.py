@@ -8,9 +8,9 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.tokenizers import Tokenizers, check_tokenizer
-from annotations.domain.formats import FORMATS, OPTIONS, writer
-from annotations.domain.formats.base import Format
-from annotations.domain.formats.uima import Layer
+from annotations.formats import FORMATS, OPTIONS, writer
+from annotations.formats.base import Format
+from annotations.formats.uima import Layer
 
 
 @dataclass(frozen=True)

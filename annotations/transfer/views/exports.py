@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request
-from annotations.domain.formats import FORMATS
+from annotations.formats import FORMATS
 from annotations.gold.services.sets import wanted_set
 from annotations.transfer.forms.exports import ExportForm, set_choices
 from annotations.transfer.forms.formats import ABOUT

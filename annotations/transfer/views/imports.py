@@ -14,12 +14,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, paged, takes_uploads
-from annotations.domain.files.csv_lines import csv_line
-from annotations.domain.formats import QUOTING
-from annotations.domain.names import shown
-from annotations.domain.notes import NoteError
+from annotations.formats import QUOTING
+from annotations.formats.files.csv_lines import csv_line
+from annotations.formats.notes import NoteError
 from annotations.models import Import
 from annotations.projects.services.assigning import annotators_of
+from annotations.text.names import shown
 from annotations.transfer.forms.formats import INPUT_ABOUT
 from annotations.transfer.forms.imports import AuthorForm, DocumentsForm, LabelsForm, PasteForm, UploadForm
 from annotations.transfer.selectors.imports import first_notes, imports_of, label_groups, label_lines, report_lines

@@ -11,9 +11,9 @@ from annotations.core.access import enter, note_for
 from annotations.core.events import NOTE_READ
 from annotations.core.requests import Request
 from annotations.core.stored_files import open_stored
-from annotations.domain.documents.base import Limits
-from annotations.domain.documents.extracting import Extractor
-from annotations.domain.notes import NoteError
+from annotations.formats.documents.base import Limits
+from annotations.formats.documents.extracting import Extractor
+from annotations.formats.notes import NoteError
 from annotations.transfer.selectors.places import IMAGES, original_of
 
 # Seconds for which a page waits for its picture.

@@ -9,8 +9,8 @@ from django.http import Http404
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.numbers import whole
 from annotations.models import Delivery, Project, Webhook
+from annotations.text.numbers import whole
 from annotations.webhooks.selectors.kinds import KINDS
 from annotations.webhooks.selectors.reasons import REASONS
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from annotations.domain.web_hosts import HostError, HostList, Target, read_target
+from annotations.webhooks.rules import HostError, HostList, Target, read_target
 
 SECONDS: Final = 10.0
 """Time limit of a request, from the connection to the status of the response."""

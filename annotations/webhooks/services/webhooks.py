@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _
 from annotations.core.archived import check_open
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
-from annotations.domain.web_hosts import HostError, read_target
 from annotations.models import Delivery, Project, User, Webhook
 from annotations.webhooks.events import (
     WEBHOOK_ADDED,
@@ -26,6 +25,7 @@ from annotations.webhooks.events import (
     WEBHOOK_SECRET,
     WEBHOOK_TESTED,
 )
+from annotations.webhooks.rules import HostError, read_target
 from annotations.webhooks.selectors.kinds import KINDS, TEST, Tested, link_to
 from annotations.webhooks.services.recording import put_in_line
 from annotations.webhooks.services.sending import SECRET

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 from models_runtime.backends.augmenting.headers import without_header
 from models_runtime.backends.augmenting.surrogates import replaceable, with_surrogates
 from models_runtime.backends.base import BackendError

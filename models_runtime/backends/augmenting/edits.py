@@ -4,8 +4,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from annotations.domain.spans import Span
-from annotations.domain.whitespace import trim
+from annotations.text.spans import Span
+from annotations.text.whitespace import trim
 
 
 class Edit(NamedTuple):

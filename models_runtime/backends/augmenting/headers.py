@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 from models_runtime.backends.augmenting.edits import Edit, edited
 
 # A line with more words is prose, which ends the header.

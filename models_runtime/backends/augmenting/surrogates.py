@@ -4,13 +4,13 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from annotations.domain.redaction.kinds import Kind, kinds_of
-from annotations.domain.spans import Span, overlaps
-from annotations.domain.surrogates.clustering import RuleClusterer
-from annotations.domain.surrogates.folding import long_words
-from annotations.domain.surrogates.generating.rules import RuleGenerator, in_order
-from annotations.domain.surrogates.pipeline import Around, Indexed, Mentioned
-from annotations.domain.surrogates.writing import Writer
+from annotations.release.rules.redaction.kinds import Kind, kinds_of
+from annotations.release.rules.surrogates.clustering import RuleClusterer
+from annotations.release.rules.surrogates.folding import long_words
+from annotations.release.rules.surrogates.generating.rules import RuleGenerator, in_order
+from annotations.release.rules.surrogates.pipeline import Around, Indexed, Mentioned
+from annotations.release.rules.surrogates.writing import Writer
+from annotations.text.spans import Span, overlaps
 from models_runtime.backends.augmenting.edits import Edit, edited
 
 CONTEXT: Final = 40

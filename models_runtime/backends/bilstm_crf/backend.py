@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from annotations.domain.spans import Span
-from annotations.domain.tokens import tokens_at
+from annotations.text.spans import Span
+from annotations.text.tokens import tokens_at
 from models_runtime.backends.bilstm_crf.encoding import Item, NoteEncoder, confident_spans, no_context
 from models_runtime.backends.bilstm_crf.fast_scores import FastScores
 from models_runtime.backends.bilstm_crf.model import load_model

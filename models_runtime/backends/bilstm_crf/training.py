@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import torch
 
-from annotations.domain.bio import encode_tokens
-from annotations.domain.spans import Bounds, Span
+from annotations.text.bio import encode_tokens
+from annotations.text.spans import Bounds, Span
 from models_runtime.backends.augmenting.augmented import augmented
 from models_runtime.backends.best import span_figures
 from models_runtime.backends.bilstm_crf.characters import LANGUAGE_HYPERPARAMETERS, Characters, learn_characters

@@ -10,10 +10,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from annotations.domain.bio import OUTSIDE, decode
-from annotations.domain.spans import Span, overlaps
-from annotations.domain.tokens import Token, covered, tokens_at
-from annotations.domain.whitespace import trim
+from annotations.text.bio import OUTSIDE, decode
+from annotations.text.spans import Span, overlaps
+from annotations.text.tokens import Token, covered, tokens_at
+from annotations.text.whitespace import trim
 from models_runtime.backends.crf.emissions import Emissions
 from models_runtime.backends.crf.features import earlier_tags
 from models_runtime.backends.crf.model import Model, load_model

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 from models_runtime.backends.notes.arrays import touching
 from models_runtime.backends.notes.note import FURTHEST, Note, Word
 from models_runtime.backends.notes.rule_tags import rule_tags, tagged_spans

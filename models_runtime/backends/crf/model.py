@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from annotations.domain.bio import OUTSIDE, split_tag
+from annotations.text.bio import OUTSIDE, split_tag
 from models_runtime.backends import files
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.crf.weights import MAGIC, Weights, read_weights

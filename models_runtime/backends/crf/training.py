@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import pycrfsuite
 
-from annotations.domain.bio import OUTSIDE, encode_tokens
-from annotations.domain.spans import Bounds, Span
+from annotations.text.bio import OUTSIDE, encode_tokens
+from annotations.text.spans import Bounds, Span
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.best import rounded
 from models_runtime.backends.crf.backend import CrfBackend

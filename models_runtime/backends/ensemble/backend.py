@@ -5,9 +5,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from annotations.domain.combining.voting import Member, Method, vote
-from annotations.domain.spans import Span, renamed
-from annotations.domain.tokens import tokenize
+from annotations.text.combining.voting import Member, Method, vote
+from annotations.text.spans import Span, renamed
+from annotations.text.tokens import tokenize
 from models_runtime.backends.base import Backend, BackendError, budget_of
 from models_runtime.backends.marginals import GivesMarginals, Marked, mean_marginals
 

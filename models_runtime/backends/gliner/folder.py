@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoConfig, AutoModel
 
-from annotations.domain.names import keepable, unkeepable
+from annotations.text.names import keepable, unkeepable
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.gliner.network import SpanNetwork
 from models_runtime.backends.neural.stored import MOST_LAYERS, check_fit, name_of

@@ -1,4 +1,4 @@
-"""Known identifiers: what the patient master and the deny list say (annotations.domain.knowing)."""
+"""Known identifiers: what the patient master and the deny list say (annotations.release.rules.known)."""
 
 from models_runtime.backends.known.backend import KnownBackend
 

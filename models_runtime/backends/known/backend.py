@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from annotations.domain.knowing.mention import CONFIDENCE, How, Mention
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.spans import Span
-from annotations.domain.whitespace import trim
+from annotations.release.rules.known.mention import CONFIDENCE, How, Mention
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.text.spans import Span
+from annotations.text.whitespace import trim
 
 VERSION: Final = "1"
 Find = Callable[[Sequence[tuple[str, str]]], list[list[Mention]]]
@@ -18,7 +18,7 @@ class KnownBackend:
 
     `find` knows the patients; `labels` has a label for each kind of mention, and `denied` the labels of denied terms.
     `content` is a digest of what `find` knows, for the revision. The source of a span says how the mention is written:
-    `known.exact`, `known.order`, `known.typo` and so on (annotations.domain.knowing.mention.How).
+    `known.exact`, `known.order`, `known.typo` and so on (annotations.release.rules.known.mention.How).
     """
 
     name = "known"

@@ -17,7 +17,7 @@ from typing import Final
 
 from rapidfuzz.distance import LCSseq
 
-from annotations.domain.tokens import Token, tokenize
+from annotations.text.tokens import Token, tokenize
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.locating import is_too_long
 

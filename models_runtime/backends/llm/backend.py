@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar
 
-from annotations.domain.spans import Bounds, Span
+from annotations.text.spans import Bounds, Span
 from models_runtime.backends.base import BackendError, Budget, OnDevice, Rewritten
 from models_runtime.backends.llm.asking import Asking, Completion, Meter
 from models_runtime.backends.llm.cache import AnswerCache, Found, NoCache

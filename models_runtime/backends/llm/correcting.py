@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from annotations.domain.refining.todo import Refused, Todo
-from annotations.domain.spans import Bounds, Span
+from annotations.text.spans import Bounds, Span
 from models_runtime.backends.llm.asking import Question
 from models_runtime.backends.llm.prompts import fenced
 from models_runtime.backends.llm.structured import object_schema, objects_in
+from models_runtime.backends.refining.todo import Refused, Todo
 
 ANSWERS: Final = ("correct", "update", "remove")
 # Tokens of an answer: the text, the reason, and the thoughts of a reasoning model.

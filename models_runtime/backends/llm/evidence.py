@@ -10,8 +10,8 @@ from enum import IntEnum
 from functools import cache
 from typing import Final
 
-from annotations.domain.sentences import sentences
-from annotations.domain.tokens import Token
+from annotations.text.sentences import sentences
+from annotations.text.tokens import Token
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.prompts import LabelWord
 from models_runtime.backends.rules import labels as rule_labels

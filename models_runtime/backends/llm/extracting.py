@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from annotations.domain.doubtful import Doubtful, shifted
-from annotations.domain.passes import in_pass
-from annotations.domain.spans import Bounds, Span
-from annotations.domain.whitespace import trim
+from annotations.text.doubtful import Doubtful, shifted
+from annotations.text.passes import in_pass
+from annotations.text.spans import Bounds, Span
+from annotations.text.whitespace import trim
 from models_runtime.backends.llm.answers import Mention, lines_of, listed, schema_of
 from models_runtime.backends.llm.asking import Answer, Asking, Meter
 from models_runtime.backends.llm.cache import AnswerCache, Found, FoundSpan, cached_or_asked

@@ -16,10 +16,10 @@ from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from annotations.domain.masking import masked
-from annotations.domain.scoring.judging import Entity, Verdict
-from annotations.domain.scoring.judging_rules import STANDARD, Rules
-from annotations.domain.spans import Span
+from annotations.scores.rules.judging import Entity, Verdict
+from annotations.scores.rules.judging_rules import STANDARD, Rules
+from annotations.text.masking import masked
+from annotations.text.spans import Span
 from models_runtime.backends.llm.answers import listed, schema_of
 from models_runtime.backends.llm.asking import Answer, Completion, Meter, Question
 from models_runtime.backends.llm.backend import completion_of

@@ -4,8 +4,8 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from annotations.domain.masking import stretches
-from annotations.domain.spans import Span
+from annotations.text.masking import stretches
+from annotations.text.spans import Span
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.surrogates.clustering import PEOPLE
-from annotations.domain.surrogates.pipeline import Cluster, Indexed, Mentioned
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.surrogates.clustering import PEOPLE
+from annotations.release.rules.surrogates.pipeline import Cluster, Indexed, Mentioned
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.answers import listed
 from models_runtime.backends.llm.asking import Answer, Completion, Meter, Question

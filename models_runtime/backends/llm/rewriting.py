@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from annotations.domain.doubtful import Doubtful, shifted
-from annotations.domain.sentences import sentences
-from annotations.domain.spans import Bounds, Span
-from annotations.domain.tokens import tokenize
+from annotations.text.doubtful import Doubtful, shifted
+from annotations.text.sentences import sentences
+from annotations.text.spans import Bounds, Span
+from annotations.text.tokens import tokenize
 from models_runtime.backends.base import BackendError, Rewritten
 from models_runtime.backends.llm.aligning import Changed, Gap, align
 from models_runtime.backends.llm.answers import Mention, listed, schema_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from annotations.domain.bio import OUTSIDE, split_tag
+from annotations.text.bio import OUTSIDE, split_tag
 
 NEVER = -1e4
 """The score of a barred transition. It rules out a path, and fits into half precision."""

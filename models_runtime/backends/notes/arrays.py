@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from annotations.domain.tokens import Token
+from annotations.text.tokens import Token
 
 
 def bounds_of(tokens: Sequence[Token]) -> Any:

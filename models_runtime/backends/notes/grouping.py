@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from annotations.domain.sentences import sentences
-from annotations.domain.tokens import Token, covered
+from annotations.text.sentences import sentences
+from annotations.text.tokens import Token, covered
 
 # Limit of the tokens in one sequence, however few its sentences.
 MOST = 512

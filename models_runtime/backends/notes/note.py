@@ -10,7 +10,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from annotations.domain.tokens import Token, tokenize
+from annotations.text.tokens import Token, tokenize
 
 # Only short lines are header lines: in a paragraph, a colon says little about words far behind it.
 FIELD_LINE: Final = 40

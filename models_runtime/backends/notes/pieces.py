@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from annotations.domain.spans import Bounds
-from annotations.domain.tokens import covered
+from annotations.text.spans import Bounds
+from annotations.text.tokens import covered
 from models_runtime.backends.notes.note import Note
 
 # A longer note is cut at line ends where possible, so that memory stays bounded.

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from annotations.domain.spans import Span
-from annotations.domain.tokens import covered
+from annotations.text.spans import Span
+from annotations.text.tokens import covered
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.notes.note import Note
 from models_runtime.backends.rules import RulesBackend

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from annotations.domain.refining.tools import Tool
 from models_runtime.backends.llm.asking import Answer, ToolCall
 from models_runtime.backends.llm.structured import list_schema, objects_in
+from models_runtime.backends.refining.tools import Tool
 
 KEY: Final = "calls"
 MOST_CALLS: Final = 50

@@ -10,11 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from annotations.domain.refining.finishing import faults, settled
-from annotations.domain.refining.state import ALL, Component, Skill, State, no_checks
-from annotations.domain.refining.todo import Action as Decided
-from annotations.domain.refining.todo import Todo
-from annotations.domain.refining.tools import call, row, tools
 from models_runtime.backends.llm.asking import Answer, Completion, Meter, Question
 from models_runtime.backends.llm.backend import completion_of
 from models_runtime.backends.llm.cache import AnswerCache, NoCache
@@ -40,6 +35,11 @@ from models_runtime.backends.refining.actions import (
     read_again,
     written,
 )
+from models_runtime.backends.refining.finishing import faults, settled
+from models_runtime.backends.refining.state import ALL, Component, Skill, State, no_checks
+from models_runtime.backends.refining.todo import Action as Decided
+from models_runtime.backends.refining.todo import Todo
+from models_runtime.backends.refining.tools import call, row, tools
 from models_runtime.backends.refining.validators import validate
 
 REVISION: Final = "1"

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from annotations.domain.spans import Bounds, Span
-from annotations.domain.tokens import covered
+from annotations.text.spans import Bounds, Span
+from annotations.text.tokens import covered
 from models_runtime.backends.notes.note import Note, read
 from models_runtime.backends.notes.rule_tags import FeatureRules
 

@@ -6,8 +6,8 @@ It learns from gold: the ends that gold has are right, and those a token or two 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from annotations.domain.spans import Span
-from annotations.domain.tokens import covered
+from annotations.text.spans import Span
+from annotations.text.tokens import covered
 from models_runtime.backends.notes.note import Note
 from models_runtime.backends.refining.candidates import EDGE
 from models_runtime.backends.refining.logistic import Example, Logistic, Vocabulary, fit

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, Self
 
 import pycrfsuite
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 from models_runtime.backends.refining.candidates import MOST_EXAMPLES, Read, features, not_gold
 from models_runtime.backends.refining.ends import EndsModel, end_examples, learn_ends
 from models_runtime.backends.refining.logistic import Example, Logistic, Vocabulary, fit

@@ -8,16 +8,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from annotations.domain.folding import folded
-from annotations.domain.redaction.kinds import Kind, kind_of
-from annotations.domain.refining.finishing import settled
-from annotations.domain.refining.todo import Refused, Todo
-from annotations.domain.spans import Span
+from annotations.release.rules.redaction.kinds import Kind, kind_of
+from annotations.text.folding import folded
+from annotations.text.spans import Span
 from models_runtime.backends.notes.note import Note
 from models_runtime.backends.notes.rule_tags import rules_for
 from models_runtime.backends.refining.candidates import read_note
 from models_runtime.backends.refining.ends import EndsModel
+from models_runtime.backends.refining.finishing import settled
 from models_runtime.backends.refining.learned import NOTHING, Learned, Taught, Vocabularies, examples, learn
+from models_runtime.backends.refining.todo import Refused, Todo
 from models_runtime.backends.refining.validators import NO_IDENTIFIER, validate
 from models_runtime.backends.rules.gazetteers import places
 from models_runtime.backends.rules.labels import table

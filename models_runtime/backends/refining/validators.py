@@ -4,10 +4,10 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from annotations.domain.redaction.kinds import Kind as Label
-from annotations.domain.redaction.kinds import kind_of
-from annotations.domain.refining.state import Check
-from annotations.domain.spans import Span, overlaps
+from annotations.release.rules.redaction.kinds import Kind as Label
+from annotations.release.rules.redaction.kinds import kind_of
+from annotations.text.spans import Span, overlaps
+from models_runtime.backends.refining.state import Check
 from models_runtime.backends.rules.dates import FULL
 from models_runtime.backends.rules.identifiers import identifiers, traps
 from models_runtime.backends.rules.kinds import SOFT, Kind

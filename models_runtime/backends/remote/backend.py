@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError, Budget, Rewritten
 from models_runtime.backends.remote import inception, label_studio
 from models_runtime.backends.remote.exchange import TRIES, Exchange

@@ -12,19 +12,19 @@ from xml.etree.ElementTree import Element, ParseError, SubElement, register_name
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
-from annotations.domain.formats.cas import INITIAL_VIEW, Cas
-from annotations.domain.formats.json_notes import confidence_in
-from annotations.domain.formats.type_system import ANNOTATION, BOOLEAN, STRING, TypeSystem, type_system_xml
-from annotations.domain.formats.uima import LABEL, NAMED_ENTITY, SENTENCE, TOKEN
-from annotations.domain.formats.xmi import read_cas, xmi_document
-from annotations.domain.formats.xml_writing import REPLACEMENT, UNWRITABLE
-from annotations.domain.hashing import text_sha256
-from annotations.domain.notes import NoteError
-from annotations.domain.sentences import sentences
-from annotations.domain.spans import Span
-from annotations.domain.tokens import tokenize
-from annotations.domain.utf16 import Utf16
-from annotations.domain.whitespace import trim
+from annotations.formats.cas import INITIAL_VIEW, Cas
+from annotations.formats.json_notes import confidence_in
+from annotations.formats.notes import NoteError
+from annotations.formats.type_system import ANNOTATION, BOOLEAN, STRING, TypeSystem, type_system_xml
+from annotations.formats.uima import LABEL, NAMED_ENTITY, SENTENCE, TOKEN
+from annotations.formats.xmi import read_cas, xmi_document
+from annotations.formats.xml_writing import REPLACEMENT, UNWRITABLE
+from annotations.text.hashing import text_sha256
+from annotations.text.sentences import sentences
+from annotations.text.spans import Span
+from annotations.text.tokens import tokenize
+from annotations.text.utf16 import Utf16
+from annotations.text.whitespace import trim
 from models_runtime.backends.remote.protocol import Malformed
 
 PREDICTED: Final = "inception_internal_predicted"

@@ -13,10 +13,10 @@ from xml.sax.saxutils import quoteattr
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
-from annotations.domain.formats.base import LabelFinder
-from annotations.domain.formats.label_studio import LabelStudioFormat, results_of
-from annotations.domain.notes import NoteError
-from annotations.domain.spans import Span
+from annotations.formats.base import LabelFinder
+from annotations.formats.label_studio import LabelStudioFormat, results_of
+from annotations.formats.notes import NoteError
+from annotations.text.spans import Span
 from models_runtime.backends.remote.protocol import Malformed, UnknownLabel
 
 MOST_TASKS: Final = 256

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from annotations.domain.names import bad_character
+from annotations.text.names import bad_character
 from models_runtime.backends.listed import Listed, Variables, http_address
 
 PREFIX: Final = "DEIDREVIEW_REMOTE_"

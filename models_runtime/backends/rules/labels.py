@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from annotations.domain.installation import SHIPPED
+from annotations.installation import SHIPPED
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.rules.kinds import Kind
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from spacy.tokens import Doc
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 from models_runtime.backends.notes.rule_tags import rules_of
 from models_runtime.backends.spacy_ner.decoding import Found, entities
 from models_runtime.backends.spacy_ner.encoding import Cut, NoteEncoder

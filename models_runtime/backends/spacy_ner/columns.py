@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from spacy.strings import get_string_id
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 from models_runtime.backends.notes.note import Note
 from models_runtime.backends.notes.rule_tags import rule_tags
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 from models_runtime.backends.bilstm_crf.encoding import confident_spans
 from models_runtime.backends.marginals import Marginals, Marked
 from models_runtime.backends.neural.device import Device, Placement, choose_device

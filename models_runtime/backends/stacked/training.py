@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import torch
 
-from annotations.domain.bio import encode_tokens
-from annotations.domain.spans import Span
+from annotations.text.bio import encode_tokens
+from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.best import span_figures
 from models_runtime.backends.bilstm_crf.encoding import spans_of

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from annotations.domain.tag_names import marks_and_labels
+from annotations.text.tag_names import marks_and_labels
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.neural.tags import Tags
 

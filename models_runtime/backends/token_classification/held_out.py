@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from annotations.domain.agreement.units import Granularity
-from annotations.domain.scoring import Rates, Scorer
-from annotations.domain.scoring.covering import covered_characters
-from annotations.domain.scoring.rates import micro
-from annotations.domain.spans import Span
+from annotations.agreement.rules.units import Granularity
+from annotations.scores.rules import Rates, Scorer
+from annotations.scores.rules.covering import covered_characters
+from annotations.scores.rules.rates import micro
+from annotations.text.spans import Span
 from models_runtime.backends.best import rounded
 from models_runtime.backends.learner import Note, StepFigures, TokenFigures
 from models_runtime.backends.neural.device import Placement

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
 
-from annotations.domain.tokens import Token
+from annotations.text.tokens import Token
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.notes.grouping import groups
 

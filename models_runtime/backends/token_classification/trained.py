@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 from models_runtime.backends.marginals import Marked
 from models_runtime.backends.neural.device import Device, Placement, choose_device
 from models_runtime.backends.token_classification.model import load_model

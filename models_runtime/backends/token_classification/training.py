@@ -14,8 +14,8 @@ from typing import Any, Final
 import torch
 import transformers
 
-from annotations.domain.bio import encode_tokens
-from annotations.domain.spans import Span
+from annotations.text.bio import encode_tokens
+from annotations.text.spans import Span
 from models_runtime.backends.learner import StepFigures, TrainingTask, labels_of, model_beside, task_key
 from models_runtime.backends.neural.device import Device, Placement, choose_device
 from models_runtime.backends.neural.epochs import adapt, hyperparameters_of, run_epochs

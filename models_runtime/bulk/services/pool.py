@@ -18,7 +18,7 @@ import pyarrow.compute
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.threads import VARIABLES, threads_for
+from annotations.threads import VARIABLES, threads_for
 from models_runtime.backends.arrow import BatchReader, answer
 from models_runtime.backends.base import OnDevice
 from models_runtime.bulk.services.parts import write_part

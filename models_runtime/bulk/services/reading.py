@@ -11,9 +11,9 @@ from pyarrow import parquet, types
 
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
-from annotations.domain.threads import cores
 from annotations.models import Project, User
 from annotations.projects.selectors.labels import accepted_labels
+from annotations.threads import cores
 from models_runtime.backends.arrow import FINAL, ROWS, BatchReader
 from models_runtime.backends.base import BackendError
 from models_runtime.bulk.events import FILES_READ

@@ -14,8 +14,6 @@ from annotations.api.problems import invalid, named
 from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Access, Can, authors_for
-from annotations.domain.injecting.vocabulary import LONGEST_TERM, MOST_TERMS, Term, TermError, checked_term
-from annotations.domain.numbers import MAX_ID
 from annotations.gold.selectors import versions
 from annotations.jobs.api import job_address
 from annotations.jobs.tokens import new_key
@@ -23,6 +21,8 @@ from annotations.models import Author
 from annotations.notes.selectors.in_context import Entry
 from annotations.notes.views.in_context import shown_in_context
 from annotations.projects.selectors.labels import accepted_labels
+from annotations.text.numbers import MAX_ID
+from models_runtime.injecting.rules.vocabulary import LONGEST_TERM, MOST_TERMS, Term, TermError, checked_term
 from models_runtime.injecting.services.benching import Found, errors_behind, refiners_of
 from models_runtime.injecting.services.scoring import authors_on, is_complete, require_complete, score_injection
 from models_runtime.injecting.services.starting import ALL, MOST_SEED, start_injection

@@ -7,12 +7,12 @@ from typing import Final
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext, gettext_lazy
 
-from annotations.domain.injecting.injection import Injection, Strategy
-from annotations.domain.injecting.rules import Rule
-from annotations.domain.injecting.scoring import Outcome, Share, collateral, outcomes
-from annotations.domain.injecting.systemic import PREFIX
-from annotations.domain.injecting.vocabulary import CSV, LOG
 from annotations.models import AnnotationSet, Author
+from models_runtime.injecting.rules.injection import Injection, Strategy
+from models_runtime.injecting.rules.rules import Rule
+from models_runtime.injecting.rules.scoring import Outcome, Share, collateral, outcomes
+from models_runtime.injecting.rules.systemic import PREFIX
+from models_runtime.injecting.rules.vocabulary import CSV, LOG
 from models_runtime.injecting.services.scoring import (
     SUBMITTED,
     InjectionScore,

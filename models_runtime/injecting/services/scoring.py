@@ -8,10 +8,10 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.injecting.injection import Injection
-from annotations.domain.injecting.scoring import Caught
-from annotations.domain.spans import Span as DomainSpan
 from annotations.models import AnnotationSet, Author, Project, Span
+from annotations.text.spans import Span as DomainSpan
+from models_runtime.injecting.rules.injection import Injection
+from models_runtime.injecting.rules.scoring import Caught
 from models_runtime.injecting.selectors import BATCH, errors_in, frozen_gold
 from models_runtime.models import InjectedRun
 

@@ -9,16 +9,16 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.names import good_name
-from annotations.domain.files.csv_rows import RowError
-from annotations.domain.injecting.drawing import LEAST_RATE, MOST_RATE
-from annotations.domain.injecting.rules import Rule, missing
-from annotations.domain.injecting.systemic import PREFIX
-from annotations.domain.injecting.vocabulary import CSV, LOG, Term, read_terms
+from annotations.formats.files.csv_rows import RowError
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
 from annotations.models import Author, GoldVersion, Project, User
 from annotations.projects.selectors.labels import accepted_labels
 from models_runtime.injecting.events import ERRORS_INJECTED
+from models_runtime.injecting.rules.drawing import LEAST_RATE, MOST_RATE
+from models_runtime.injecting.rules.rules import Rule, missing
+from models_runtime.injecting.rules.systemic import PREFIX
+from models_runtime.injecting.rules.vocabulary import CSV, LOG, Term, read_terms
 from models_runtime.injecting.selectors import has_rejections, labels_for
 from models_runtime.models import InjectedRun, SystemicError
 

@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 from annotations.core.bulk import insert_objects
 from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
-from annotations.domain.injecting.systemic import PREFIX, Cluster, Example, clusters
 from annotations.models import Document, Project, User
 from annotations.surrogates.selectors.index import in_parts
 from models_runtime.injecting.events import SYSTEMIC_ACCEPTED, SYSTEMIC_REMOVED
+from models_runtime.injecting.rules.systemic import PREFIX, Cluster, Example, clusters
 from models_runtime.injecting.selectors import rejections
 from models_runtime.injecting.services.starting import MOST_SEED
 from models_runtime.models import InjectedRun, SystemicError, SystemicExample

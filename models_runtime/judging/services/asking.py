@@ -8,14 +8,14 @@ from django.db import transaction
 from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
-from annotations.domain.numbers import MAX_OFFSET
-from annotations.domain.scoring.judging import THRESHOLD
 from annotations.jobs.services.allowance import LIVE
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
 from annotations.models import Job, Project, User
+from annotations.scores.rules.judging import THRESHOLD
 from annotations.scores.selectors import compared
 from annotations.scores.services.scoring import ScoreRequest, score_request
+from annotations.text.numbers import MAX_OFFSET
 from models_runtime.backends.llm.prompts import LANGUAGES
 from models_runtime.backends.llm.servers import Server
 from models_runtime.judging.events import JUDGING_STARTED

@@ -11,8 +11,8 @@ from django.db.models import Count, Max
 
 from annotations.core.erasures import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.kept import Kind, keep, kept_of, key_of
-from annotations.domain.scoring.judging import JudgingTally
 from annotations.models import Project
+from annotations.scores.rules.judging import JudgingTally
 from models_runtime.judging.services.results import note_verdicts
 from models_runtime.models import JudgedNote, Judging, Judgment
 

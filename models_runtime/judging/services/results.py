@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from annotations.core.authors import origin_of
-from annotations.domain.scoring.intervals import FEW_NOTES, few_notes
-from annotations.domain.scoring.judging import (
+from annotations.models import GoldVersionNote, Job
+from annotations.scores.rules.intervals import FEW_NOTES, few_notes
+from annotations.scores.rules.judging import (
     DISCARDED,
     Entity,
     Judged,
@@ -14,8 +15,7 @@ from annotations.domain.scoring.judging import (
     Verdict,
     figures_of,
 )
-from annotations.domain.scoring.rates import Rates
-from annotations.models import GoldVersionNote, Job
+from annotations.scores.rules.rates import Rates
 from models_runtime.models import Judge, JudgedNote, Judging, Judgment
 from models_runtime.runs.services.llm import usage_of_judge
 

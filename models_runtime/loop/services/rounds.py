@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotations.core.kept import key_of
-from annotations.domain.scoring.intervals import FewNotes
 from annotations.gold.events import GOLD_FROZEN
 from annotations.models import Event, GoldVersion, GoldVersionNote, Project
 from annotations.review.services.effort import Effort, effort_between
+from annotations.scores.rules.intervals import FewNotes
 from models_runtime.core.registry import language_models
 from models_runtime.models import Run, TrainedModel
 from models_runtime.training.services.model_cards import few_notes_of, headline

@@ -7,9 +7,9 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.refining.state import Component
 from annotations.models import Project
 from models_runtime.backends.llm.prompts import VERSION, digest
+from models_runtime.backends.refining.state import Component
 from models_runtime.refining.examples import MOST
 from models_runtime.runs.services.llm import checked_params, default_language, prompt_labels, prompt_of
 from models_runtime.skills.selectors import skills_of

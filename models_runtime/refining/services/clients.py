@@ -25,13 +25,13 @@ from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
 from annotations.core.label_lock import keep_labels
-from annotations.domain.numbers import MAX_ID
-from annotations.domain.refining import tools
-from annotations.domain.refining.arguments import Argument, checked, schema
-from annotations.domain.refining.state import State
-from annotations.domain.refining.todo import Refused, Todo
 from annotations.jobs.registry import load
 from annotations.models import AnnotationSet, ApiToken, Document
+from annotations.text.numbers import MAX_ID
+from models_runtime.backends.refining import tools
+from models_runtime.backends.refining.arguments import Argument, checked, schema
+from models_runtime.backends.refining.state import State
+from models_runtime.backends.refining.todo import Refused, Todo
 from models_runtime.core.registry import VALIDATORS
 from models_runtime.models import Refinement
 from models_runtime.refining import keeping

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from django.db.models import Count
 
-from annotations.domain.refining.todo import Action
 from annotations.models import AnnotationSet, Job
+from models_runtime.backends.refining.todo import Action
 from models_runtime.models import RefinedItem, Refinement
 from models_runtime.runs.services.llm import servers
 

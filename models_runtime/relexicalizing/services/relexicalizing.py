@@ -8,14 +8,14 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.surrogates.clustering import PEOPLE
-from annotations.domain.surrogates.deciding import surrogate_key
-from annotations.domain.surrogates.folding import LONG, folded, runs
-from annotations.domain.surrogates.pipeline import Around, Cluster, Indexed, Surrogate
-from annotations.domain.surrogates.typed import parts_of
 from annotations.jobs.registry import load
 from annotations.models import Job, Project, Release
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.surrogates.clustering import PEOPLE
+from annotations.release.rules.surrogates.deciding import surrogate_key
+from annotations.release.rules.surrogates.folding import LONG, folded, runs
+from annotations.release.rules.surrogates.pipeline import Around, Cluster, Indexed, Surrogate
+from annotations.release.rules.surrogates.typed import parts_of
 from annotations.surrogates.services.makers import (
     PAYER,
     Draft,

@@ -10,10 +10,10 @@ from annotations.api.problems import Problem, check
 from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
-from annotations.domain.combining.voting import Method
 from annotations.jobs.tokens import new_key
 from annotations.models import Author
 from annotations.projects.selectors.labels import labels_of
+from annotations.text.combining.voting import Method
 from models_runtime.backends.llm.params import MOST_PROMPT, OMEGA, PASSES
 from models_runtime.core.external import FOUND, external_model_named, external_models
 from models_runtime.core.external_model import ExternalModel

@@ -8,7 +8,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.offering import offer
-from annotations.domain.combining.voting import Method
+from annotations.text.combining.voting import Method
 from models_runtime.runs.forms.names import name_field, threshold_field
 from models_runtime.runs.services.ensembles import HEAVIEST, MemberChoice, Option
 

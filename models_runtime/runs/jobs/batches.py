@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 from django.db.models import QuerySet
 
-from annotations.domain.tokens import estimated
 from annotations.jobs.runner import Claim, take_share
 from annotations.jobs.runner.shares import Held
+from annotations.text.tokens import estimated
 from models_runtime.backends.base import Budget
 from models_runtime.models import Run, RunItem
 

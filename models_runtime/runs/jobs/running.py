@@ -19,16 +19,16 @@ from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.label_lock import keep_labels
 from annotations.core.progress import Canceled
-from annotations.domain.combining.merging import Merged
-from annotations.domain.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_in
-from annotations.domain.doubtful import Doubtful
-from annotations.domain.hashing import text_sha256
-from annotations.domain.spans import Span as DomainSpan
-from annotations.domain.spans import SpanError, checked
-from annotations.domain.strings import string_key
 from annotations.jobs.runner import Claim, writing_share
 from annotations.models import Document, RewrittenNote
 from annotations.projects.selectors.labels import accepted_labels
+from annotations.text.combining.merging import Merged
+from annotations.text.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_in
+from annotations.text.doubtful import Doubtful
+from annotations.text.hashing import text_sha256
+from annotations.text.spans import Span as DomainSpan
+from annotations.text.spans import SpanError, checked
+from annotations.text.strings import string_key
 from models_runtime.backends.base import Backend, BackendError, OnDevice, PredictsEach, Rewritten, budget_of
 from models_runtime.backends.marginals import GivesMarginals, ThresholdBackend, is_added
 from models_runtime.calibration.jobs import curves_of, newest

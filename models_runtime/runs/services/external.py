@@ -10,10 +10,10 @@ from django.conf import settings
 from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
-from annotations.domain.names import keepable, unkeepable
 from annotations.jobs.services.starting import started_with
 from annotations.models import Project, User
 from annotations.projects.selectors.labels import accepted_labels, labels_of
+from annotations.text.names import keepable, unkeepable
 from models_runtime.backends.base import BackendError
 from models_runtime.core import pipelines, weights
 from models_runtime.core.external import FOUND, external_model_named

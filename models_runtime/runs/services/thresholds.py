@@ -7,7 +7,7 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.scoring.operating import OperatingPoint, for_precision, for_recall, nearest
+from annotations.scores.rules.operating import OperatingPoint, for_precision, for_recall, nearest
 from models_runtime.core.registry import ENSEMBLE, backend_kind, trainable_kind
 from models_runtime.models import Run, TrainedModel
 from models_runtime.runs.services.backends import Chosen

@@ -6,8 +6,8 @@ from typing import Any
 from django.db.models import QuerySet
 
 from annotations.core.hooks import UsedModel
-from annotations.domain.numbers import whole
 from annotations.models import Author
+from annotations.text.numbers import whole
 from models_runtime.models import Run, TrainedModel
 from models_runtime.models.trained import OF_MODEL
 

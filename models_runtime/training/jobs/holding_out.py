@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from annotations.domain.scoring import Rates, Scorer
-from annotations.domain.scoring.all_or_nothing import fully_masked
-from annotations.domain.scoring.covering import covered_characters
-from annotations.domain.scoring.operating import OperatingCurve
-from annotations.domain.spans import Span
 from annotations.jobs.registry import load
+from annotations.scores.rules import Rates, Scorer
+from annotations.scores.rules.all_or_nothing import fully_masked
+from annotations.scores.rules.covering import covered_characters
+from annotations.scores.rules.operating import OperatingCurve
 from annotations.scores.selectors import LabelWords
+from annotations.text.spans import Span
 from models_runtime.backends.base import Backend, BackendError
 from models_runtime.backends.marginals import ABOVE, GivesMarginals, is_added, spans_above
 from models_runtime.core.registry import BACKENDS

@@ -18,10 +18,10 @@ from django.utils.translation import gettext
 from annotations.core.erasures import erasures_of
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import store_file
-from annotations.domain.spans import Span
 from annotations.jobs.runner import Claim
 from annotations.models import GoldVersion, StoredFile, User
 from annotations.scores.selectors import label_words
+from annotations.text.spans import Span
 from models_runtime.backends import children, files
 from models_runtime.backends.base import Backend, BackendError
 from models_runtime.backends.learner import TrainingResult

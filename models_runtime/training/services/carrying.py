@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import CHUNK, read_chunks
-from annotations.domain.calibration import BadCalibration, Carried, as_text, from_text
 from annotations.models import StoredFile, User
+from models_runtime.calibration.rules import BadCalibration, Carried, as_text, from_text
 from models_runtime.core.zip_comments import MOST, comment_of, ends_bare, with_comment, without_comment
 from models_runtime.models import OF_MODEL, Calibration, TrainedModel
 

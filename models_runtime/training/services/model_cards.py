@@ -5,10 +5,10 @@ from typing import TypedDict
 
 from django.db.models import QuerySet
 
-from annotations.domain.scoring.intervals import FEW_NOTES, FewNotes
-from annotations.domain.scoring.operating import OperatingPoint
-from annotations.domain.scoring.rates import RatesData
 from annotations.models import Document, Project, User
+from annotations.scores.rules.intervals import FEW_NOTES, FewNotes
+from annotations.scores.rules.operating import OperatingPoint
+from annotations.scores.rules.rates import RatesData
 from models_runtime.core.gold_sources import versions_of
 from models_runtime.core.registry import language_models
 from models_runtime.core.stages import stages

@@ -16,12 +16,12 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.stored_files import CHUNK, store_file
-from annotations.domain.calibration import Carried
 from annotations.models import Project, StoredFile, User
 from annotations.transfer.services.sources import megabytes
 from models_runtime.backends import children
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.learner import Outline
+from models_runtime.calibration.rules import Carried
 from models_runtime.core.model_files import missing_labels
 from models_runtime.core.model_names import free_name, good_model_name, taken
 from models_runtime.core.registry import TRAINABLE, language_models

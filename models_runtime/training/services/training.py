@@ -9,10 +9,10 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.numbers import whole
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
 from annotations.models import Document, GoldVersion, Job, Membership, Project, Role, User
+from annotations.text.numbers import whole
 from models_runtime.backends.augmenting.surrogates import replaceable
 from models_runtime.core import weights
 from models_runtime.core.gold_notes import languages_of

@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from annotations.core.templatetags.plots import Line, lines_plot
-from annotations.domain.scoring.operating import OperatingPoint
+from annotations.scores.rules.operating import OperatingPoint
 
 register = template.Library()
 

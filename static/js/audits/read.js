@@ -89,7 +89,7 @@ const keys = new Keys([
     run: () => (cursor.range ? labels[0]?.focus() : press("#finish button")),
   },
   { keys: ["u", "Ctrl+z"], group: groups.note, what: what.undo, run: () => press("[data-mark]") },
-  // No label can have this key (RESERVED_HOTKEYS in annotations/domain/labels.py).
+  // No label can have this key (RESERVED_HOTKEYS in annotations/text/labels.py).
   { keys: ["p"], group: groups.note, what: what.reopen, run: () => press("#reopen button") },
   { keys: ["?"], group: groups.note, what: what.sheet, run: () => sheet.open() },
 ]);

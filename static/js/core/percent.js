@@ -1,5 +1,5 @@
 /**
- * A share in percent, as the server writes it (annotations/core/templatetags/coefficients.py): only a share of 1 gives 100%, and only a share
+ * A share in percent, as the server writes it (annotations/agreement/templatetags/coefficients.py): only a share of 1 gives 100%, and only a share
  * of 0 gives 0%.
  * @param {number} share
  */

@@ -31,12 +31,12 @@ export function passes(suggestion, filter, quote) {
   return !text || quote(suggestion).toLocaleLowerCase().includes(text.toLocaleLowerCase());
 }
 
-/** From 0 (certain) to 1; also 1 without a confidence. The same as in annotations/domain/reviewing/precision.py. */
+/** From 0 (certain) to 1; also 1 without a confidence. The same as in annotations/review/rules/precision.py. */
 export function uncertainty({ confidence }) {
   return confidence === null ? 1 : 1 - 2 * Math.abs(confidence - 0.5);
 }
 
-/** The expected precision of suggestions like this one, as in annotations/domain/reviewing/precision.py. `rates`: "label source" to [right, decided]. */
+/** The expected precision of suggestions like this one, as in annotations/review/rules/precision.py. `rates`: "label source" to [right, decided]. */
 export function likelyRight({ label, source, confidence }, rates) {
   const [right, decided] = rates.get(`${label} ${source}`) ?? [0, 0];
   return (right + PRIOR * (confidence ?? 0.5)) / (decided + PRIOR);

@@ -1,7 +1,7 @@
 /**
  * Which code points are letters or marks, and which are decimal digits (Unicode 17.0).
  *
- * The tables are frozen here, and the same in `annotations/domain/characters.py`, so that a token is the same in the
+ * The tables are frozen here, and the same in `annotations/text/characters.py`, so that a token is the same in the
  * browser and in Python whatever Unicode version either of them was built with. (`\p{L}` would change with the browser.)
  * Source: general categories L*, M* and Nd of the Unicode Character Database, taken from ICU.
  *
@@ -69,7 +69,7 @@ export const DIGIT_RANGES = ranges(DIGIT);
 
 /**
  * White space as spans and tokens see it: Unicode White_Space plus U+FEFF and U+200B, as half-open ranges. The same list as
- * `annotations/domain/whitespace.py`.
+ * `annotations/text/whitespace.py`.
  */
 export const WHITE_RANGES = [
   [0x09, 0x0e],

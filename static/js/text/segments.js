@@ -1,5 +1,5 @@
 /**
- * Split text into lines, and lines into segments for drawing; the same as `annotations/domain/segments.py` (`tests/cases/segments.json`
+ * Split text into lines, and lines into segments for drawing; the same as `annotations/text/segments.py` (`tests/cases/segments.json`
  * tests both).
  *
  * A segment is a part of one line over which the set of covering spans doesn't change. Offsets are code points,

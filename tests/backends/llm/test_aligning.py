@@ -5,8 +5,8 @@ from collections import defaultdict
 import pytest
 from hypothesis import given
 
-from annotations.domain.spans import Span
-from annotations.domain.tokens import covered, tokenize
+from annotations.text.spans import Span
+from annotations.text.tokens import covered, tokenize
 from models_runtime.backends.llm.aligning import Changed, align
 from models_runtime.backends.llm.bounding import Bounder
 from models_runtime.backends.llm.evidence import FAMILIES, families_of

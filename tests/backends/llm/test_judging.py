@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from annotations.domain.scoring.judging import Entity
-from annotations.domain.scoring.judging_rules import MIRANDA
-from annotations.domain.spans import Span
+from annotations.scores.rules.judging import Entity
+from annotations.scores.rules.judging_rules import MIRANDA
+from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.driver import run_all
 from models_runtime.backends.llm.judging import AT_ONCE, WORDS, Case, LlmJudge

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.answers import Mention, listed
 from models_runtime.backends.llm.cache import FoundSpan

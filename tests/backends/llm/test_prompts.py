@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError, Rewritten
 from models_runtime.backends.llm.params import STRATEGIES, read_params
 from models_runtime.backends.llm.prompts import LANGUAGES, LabelWord, presets_of, printed, system_prompt

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from annotations.domain.doubtful import Doubtful
+from annotations.text.doubtful import Doubtful
 from models_runtime.backends.base import BackendError, Rewritten
 from models_runtime.backends.llm import backend
 from models_runtime.backends.llm.backend import LlmBackend

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 
 TEXT = st.text(st.sampled_from("ab1 .,\n\r\tÈİ[]👩‍⚕️\u0301\ufeff\xa0漢"), max_size=120)
 

@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from annotations.domain.spans import Span  # noqa: E402 - needs torch
+from annotations.text.spans import Span  # noqa: E402 - needs torch
 from models_runtime.backends.learner import Step, TrainingTask, task_key  # noqa: E402
 from models_runtime.backends.neural.device import Device  # noqa: E402
 from models_runtime.backends.neural.epochs import adapt, run_epochs  # noqa: E402

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 from models_runtime.backends import BackendError
 from models_runtime.backends.remote import exchange, inception
 from models_runtime.backends.remote.exchange import GIVE_UP, TRIES

@@ -5,7 +5,7 @@ import re
 import cassis
 import pytest
 
-from annotations.domain.spans import Span
+from annotations.text.spans import Span
 from models_runtime.backends.remote import inception, label_studio
 from models_runtime.backends.remote.protocol import Malformed, UnknownLabel
 

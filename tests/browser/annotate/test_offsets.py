@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.domain.tokens import tokenize
 from annotations.models import Span
+from annotations.text.tokens import tokenize
 from tests.browser.annotate.steps import press, saved
-from tests.domain.twins import snap
+from tests.text.twins import snap
 
 # Each with a stretch to drag over. `|` stands where the mouse goes down and where it is let go.
 DRAGGED = [

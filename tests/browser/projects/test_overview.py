@@ -8,8 +8,8 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
+from annotations.agreement.rules import Unit
 from annotations.agreement.services.figures import figures_of
-from annotations.domain.agreement import Unit
 from annotations.gold.services.making import freeze, make_gold
 from annotations.models import Amendment, Assignment, Comment, Flag, Job
 from annotations.scores.services.scoring import score, score_request

@@ -7,9 +7,9 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from annotations.domain.certifying.signatures import open_certificate
 from annotations.jobs.runner import run as run_job
 from annotations.models import Release
+from annotations.release.rules.certificates.signatures import open_certificate
 from tests.browser.test_first_day import Hands, Keys, Mouse
 from tests.browser.widths import fits_everywhere
 from tests.worlds.released import make_clinic

@@ -260,7 +260,7 @@ def test_two_reviewers_by_keys(scored: SimpleNamespace, page_of: Any, live: Any,
 
 def test_a_planted_leak_by_keys(scored: SimpleNamespace, page_of: Any, live: Any, axe: Any, monkeypatch: Any) -> None:
     """A missed leak is shown when finishing and decided; a found one is reported on the next page."""
-    monkeypatch.setattr("annotations.domain.reviewing.planting.chance", lambda *about: 0.0)
+    monkeypatch.setattr("annotations.review.rules.planting.chance", lambda *about: 0.0)
     type(scored.project).objects.update(planted_share=10)
     for note in scored.notes:
         suggest(note, scored.other)

@@ -10,8 +10,8 @@ from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
 from annotations.core.errors import ServiceError
-from annotations.domain.threads import VARIABLES
 from annotations.models import Event, StoredFile
+from annotations.threads import VARIABLES
 from tests.worlds.gates import STEP, may_begin
 
 VERB = "probe.result"

@@ -5,12 +5,12 @@ from uuid import uuid4
 from annotations.adjudicate.selectors.desk import Desk, desk, key_of
 from annotations.adjudicate.services.deciding import decide, finish_adjudication
 from annotations.adjudicate.services.plan import Act, Request, Seen
+from annotations.agreement.rules.adjudication import Item, touched
 from annotations.core.access import Access
 from annotations.core.commands import find_label
 from annotations.core.decision_files import DecisionFileCommand
-from annotations.domain.adjudicating.adjudication import Item, touched
-from annotations.domain.files.csv_rows import RowError
-from annotations.domain.files.decision_rows import DECISION, DecisionRow
+from annotations.formats.files.csv_rows import RowError
+from annotations.formats.files.decision_rows import DECISION, DecisionRow
 from annotations.models import AnnotationSet, Author, Document, Label
 
 WHOLE = {"majority": Act.MAJORITY, "nothing": Act.NOTHING}

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.agreement.rules import Figure, Granularity, Recall, Unit, granularities, in_words
 from annotations.agreement.selectors.figures import annotator_names, left_out
 from annotations.agreement.selectors.names import GRANULARITIES, UNITS, shown_names
 from annotations.agreement.selectors.table import table_lines
@@ -13,7 +14,6 @@ from annotations.core.commands import JourneyCommand, Needs, entered, find_proje
 from annotations.core.errors import ServiceError
 from annotations.core.terminal import progress_bar
 from annotations.core.tokenizers import KINDS, TOKENIZER_HELP
-from annotations.domain.agreement import Figure, Granularity, Recall, Unit, granularities, in_words
 from annotations.models import Document, Project, User
 
 PER = {"label": "per_label", "pair": "per_pair", "note": "per_note", "round": "per_round"}

@@ -3,6 +3,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.agreement.rules import Unit
+from annotations.agreement.rules.disagreement import Kind
 from annotations.agreement.selectors.disagreements import (
     UNTAGGED,
     Filters,
@@ -16,10 +18,8 @@ from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, entered, find_label, find_project
 from annotations.core.errors import ServiceError
-from annotations.domain.adjudicating.disagreement import Kind
-from annotations.domain.agreement import Unit
-from annotations.domain.spans import Span as DomainSpan
 from annotations.models import Cause, Difference, Document, Project, User
+from annotations.text.spans import Span as DomainSpan
 
 # Locations that are read from the database together.
 BATCH = 500

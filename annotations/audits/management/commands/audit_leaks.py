@@ -9,9 +9,9 @@ from annotations.audits.services.showing import show_leaks
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
-from annotations.domain.numbers import MAX_ID
 from annotations.models import User
 from annotations.release.management.commands.leak_findings import wait_until_prepared
+from annotations.text.numbers import MAX_ID
 
 
 class Command(JourneyCommand):

@@ -9,9 +9,9 @@ from annotations.audits.services.showing import progress_of, show_note
 from annotations.core.access import Access, Can
 from annotations.core.commands import JourneyCommand, entered, find_label, find_project
 from annotations.core.errors import ServiceError
-from annotations.domain.auditing.shown import Kind, Shown
-from annotations.domain.numbers import MAX_OFFSET
 from annotations.models import AuditNote, AuditPlan, User
+from annotations.release.rules.audits.shown import Kind, Shown
+from annotations.text.numbers import MAX_OFFSET
 
 
 class Command(JourneyCommand):

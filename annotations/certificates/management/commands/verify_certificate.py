@@ -6,9 +6,9 @@ from django.core.management.base import CommandParser
 from annotations.certificates.services.verifying import files_at, verify_certificate
 from annotations.core.commands import JourneyCommand, Standing
 from annotations.core.errors import ServiceError
-from annotations.domain.certifying.signatures import MOST_BYTES
-from annotations.domain.certifying.verifying import State
 from annotations.models import User
+from annotations.release.rules.certificates.signatures import MOST_BYTES
+from annotations.release.rules.certificates.verifying import State
 
 MARKS = {State.PASSED: "ok", State.FAILED: "FAILED", State.NOT_CHECKED: "not checked"}
 

@@ -5,7 +5,6 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Access, Can
 from annotations.core.commands import JourneyCommand, entered, find_note, find_project
 from annotations.core.errors import ServiceError
-from annotations.domain.numbers import MAX_ID, MAX_OFFSET
 from annotations.models import AnnotationSet, Author, Document, User
 from annotations.notes.selectors.comments import ThreadItem, threads
 from annotations.notes.services.comments import (
@@ -18,6 +17,7 @@ from annotations.notes.services.comments import (
     record_outcome_seen,
     resolve,
 )
+from annotations.text.numbers import MAX_ID, MAX_OFFSET
 
 
 class Command(JourneyCommand):

@@ -5,10 +5,10 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, entered, find_note, find_project
 from annotations.core.errors import ServiceError
-from annotations.domain.numbers import MAX_ID
 from annotations.models import Flag, User
 from annotations.notes.selectors.flags import flags_of
 from annotations.notes.services.flags import clear_flag, raise_flag
+from annotations.text.numbers import MAX_ID
 
 
 class Command(JourneyCommand):

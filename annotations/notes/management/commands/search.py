@@ -5,10 +5,10 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Access, Can
 from annotations.core.commands import JourneyCommand, entered, find_label, find_project, words_or_input
 from annotations.core.errors import ServiceError
-from annotations.domain.numbers import MAX_ID
 from annotations.models import User
 from annotations.notes.selectors.searching import NoteHits, Options
 from annotations.notes.services.searching import search_at_once
+from annotations.text.numbers import MAX_ID
 
 
 class Command(JourneyCommand):

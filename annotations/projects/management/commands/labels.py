@@ -10,12 +10,12 @@ from annotations.core.attributes import definitions
 from annotations.core.commands import JourneyCommand, Needs, find_label, find_project, read_rows, write_rows
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import valid
-from annotations.domain.attributes import as_data, as_lines
-from annotations.domain.files.csv_rows import Row
+from annotations.formats.files.csv_rows import Row
 from annotations.models import Category, Label, LabelSet, Project, Span, User
 from annotations.projects.forms.labels import AddLabelForm, EditLabelForm
 from annotations.projects.services.label_order import move_label
 from annotations.projects.services.labels import EDITABLE, add_label, delete_label, update_label
+from annotations.text.attributes import as_data, as_lines
 
 COLUMNS: Final = ("code", "name", "category", "hotkey", "description", "placeholder", "attributes")
 NEEDED: Final = ("code", "name")

@@ -9,8 +9,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from scim2_models import Context, InvalidValueException, NotFoundException, UniquenessException
 
-from annotations.domain.signing_in import ProvisioningProvider
 from annotations.models import GroupRole, ProviderAccount, ProvisionedGroup, ProvisionedUser
+from annotations.providers.rules import ProvisioningProvider
 from annotations.providers.services.provisioned import follow_pushed
 from annotations.providers.services.scim.queries import id_of
 from annotations.providers.services.scim.resources import (

@@ -33,9 +33,9 @@ from scim2_models import (
     User,
 )
 
-from annotations.domain.files.strict_json import texts_in
-from annotations.domain.signing_in import ProvisioningProvider
+from annotations.formats.files.strict_json import texts_in
 from annotations.models import ProvisionedGroup, ProvisionedUser
+from annotations.providers.rules import ProvisioningProvider
 
 # As Entra ID needs it: it sends attributes that we don't keep, and changes that RFC 7644 does not know.
 POLICY: Final = ScimPolicy(

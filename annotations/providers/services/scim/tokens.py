@@ -6,7 +6,7 @@ from typing import Final
 
 from django.utils.crypto import constant_time_compare
 
-from annotations.domain.signing_in import ProvisioningProvider
+from annotations.providers.rules import ProvisioningProvider
 from annotations.providers.selectors import provisioning
 
 MARK: Final = "scim_"

@@ -17,9 +17,9 @@ from scim2_models import (
     default_comparison_key,
 )
 
-from annotations.domain.signing_in import ProvisioningProvider
 from annotations.models import ProviderAccount, ProvisionedUser, User
 from annotations.providers.events import ACCOUNT_RESTORED
+from annotations.providers.rules import ProvisioningProvider
 from annotations.providers.services.identity import Identity, SignInRefused
 from annotations.providers.services.leaving import leave, reactivate
 from annotations.providers.services.provisioned import follow_pushed

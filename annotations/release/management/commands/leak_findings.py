@@ -6,12 +6,12 @@ from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.events import record_reads
-from annotations.domain.numbers import MAX_ID
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, LeakFinding, Release, User
 from annotations.release.selectors.leak_groups import FILTERS, finding_counts, findings_of, in_context, passing
 from annotations.release.selectors.releases import release_numbered
 from annotations.release.services.deciding import UNDO, answer_chosen
+from annotations.text.numbers import MAX_ID
 
 SHOWN = 500
 

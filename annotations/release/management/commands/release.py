@@ -8,11 +8,11 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
-from annotations.domain.certifying.released_files import MANIFEST
-from annotations.domain.redaction.kinds import Kind
 from annotations.jobs.runner import run as work
 from annotations.jobs.waiting import wait_for, watched
 from annotations.models import Job, LeakFinding, Release, User
+from annotations.release.rules.certificates.released_files import MANIFEST
+from annotations.release.rules.redaction.kinds import Kind
 from annotations.release.selectors.releases import leak_counts
 from annotations.release.services.certifying import certify, check_certifier
 from annotations.release.services.deciding import decide_all

@@ -9,11 +9,11 @@ from annotations.core.commands import JourneyCommand, find_project, read_rows, w
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import valid
 from annotations.core.labels import label_rows
-from annotations.domain.files.csv_rows import Row
-from annotations.domain.redaction.kinds import Kind
-from annotations.domain.redaction.policy import Action
+from annotations.formats.files.csv_rows import Row
 from annotations.models import Project, ReleasePolicy, User
 from annotations.release.forms.policies import PolicyForm
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.policy import Action
 from annotations.release.services.policies import missing_labels, policies_of, save_policy
 from annotations.release.services.versions import with_merged
 

@@ -2,10 +2,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.agreement.templatetags.coefficients import percent
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, entered, find_project
 from annotations.core.errors import ServiceError
-from annotations.core.templatetags.coefficients import percent
 from annotations.models import User
 from annotations.review.selectors.leaks_found import figures_of, measured_by, planting_for, together, unsuggested
 from annotations.review.selectors.reviewing import run_authors

@@ -11,7 +11,6 @@ from annotations.core.access import Access, Can
 from annotations.core.commands import JourneyCommand, entered, find_label, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import valid
-from annotations.domain.numbers import MAX_ID
 from annotations.gold.services.sets import wanted_set
 from annotations.jobs.waiting import wait_for
 from annotations.models import BulkAct, Job, Label, SuggestedString, User
@@ -23,6 +22,7 @@ from annotations.review.selectors.reviewing import chosen_runs, run_authors
 from annotations.review.selectors.suggested_strings import as_waiting, strings
 from annotations.review.services.bulk import plan_bulk, plan_string
 from annotations.review.services.starting import start_bulk, start_undo
+from annotations.text.numbers import MAX_ID
 
 RECENT = 20
 COUNTS = (

@@ -2,18 +2,18 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.agreement.rules import Granularity
+from annotations.agreement.templatetags.coefficients import percent
 from annotations.core.access import Can
-from annotations.core.templatetags.coefficients import percent
-from annotations.domain.agreement import Granularity
-from annotations.domain.scoring.attributes import AttributeAgreement
-from annotations.domain.scoring.by_pass import AfterPass
-from annotations.domain.scoring.counts import Counting
-from annotations.domain.scoring.intervals import in_text
-from annotations.domain.scoring.published.miranda import BY_MODEL, COUNTED_LABELS, counted_f1
-from annotations.domain.scoring.rates import AverageData, RatesData
-from annotations.domain.scoring.table import LabelData
 from annotations.models import User
 from annotations.scores.management.asking import ScoreCommand, asked_score
+from annotations.scores.rules.attributes import AttributeAgreement
+from annotations.scores.rules.by_pass import AfterPass
+from annotations.scores.rules.counts import Counting
+from annotations.scores.rules.intervals import in_text
+from annotations.scores.rules.published.miranda import BY_MODEL, COUNTED_LABELS, counted_f1
+from annotations.scores.rules.rates import AverageData, RatesData
+from annotations.scores.rules.table import LabelData
 from annotations.scores.selectors import FOUND, LEVELS, copied_in_text
 from annotations.scores.services.about import about_score
 from annotations.scores.services.error_table import error_lines

@@ -7,10 +7,10 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import Needs, write_lines
 from annotations.core.errors import ServiceError
-from annotations.domain.scoring.causes import ErrorId
-from annotations.domain.scoring.errors import Kind
 from annotations.models import Cause, Document, User
 from annotations.scores.management.asking import ScoreCommand, asked_score
+from annotations.scores.rules.causes import ErrorId
+from annotations.scores.rules.errors import Kind
 from annotations.scores.services.causes import causes_of_errors
 from annotations.scores.services.error_list import UNTAGGED, ErrorFilters, ListedErrors, export_errors
 from annotations.scores.services.scoring import Error, score, score_errors

@@ -5,7 +5,6 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Access, Can
 from annotations.core.commands import JourneyCommand, entered, find_project, words_or_input
 from annotations.core.errors import ServiceError
-from annotations.domain.numbers import MAX_ID, whole
 from annotations.models import SurrogateEntity, User
 from annotations.surrogates.selectors.entities import (
     KIND_NAMES,
@@ -18,6 +17,7 @@ from annotations.surrogates.selectors.entities import (
     shown,
 )
 from annotations.surrogates.services import editing
+from annotations.text.numbers import MAX_ID, whole
 
 LISTED: Final = 500
 ENTITY: Final = "ID or ID:VERSION"

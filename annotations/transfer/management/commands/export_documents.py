@@ -9,8 +9,8 @@ from annotations.core.commands import JourneyCommand, Needs, check_shown, find_p
 from annotations.core.errors import ServiceError
 from annotations.core.terminal import progress_bar
 from annotations.core.tokenizers import KINDS
-from annotations.domain.formats import FORMATS
-from annotations.domain.formats.base import LOSSES
+from annotations.formats import FORMATS
+from annotations.formats.base import LOSSES
 from annotations.gold.services.sets import LAYOUTS
 from annotations.models import User
 from annotations.transfer.selectors.losses import named_losses

@@ -9,8 +9,8 @@ from annotations.core.commands import JourneyCommand, Needs, Standing, find_proj
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress
 from annotations.core.terminal import progress_bar
-from annotations.domain.documents.cleaning import Rule
-from annotations.domain.formats import DETECT
+from annotations.formats import DETECT
+from annotations.formats.documents.cleaning import Rule
 from annotations.models import User
 from annotations.transfer.services.importing import import_path
 from annotations.transfer.services.input_formats import INPUT_FORMATS

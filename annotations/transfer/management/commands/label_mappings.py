@@ -8,7 +8,7 @@ from django.db import transaction
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, Needs, find_project, read_rows, write_rows
 from annotations.core.errors import ServiceError
-from annotations.domain.files.csv_rows import Row
+from annotations.formats.files.csv_rows import Row
 from annotations.models import LabelMapping, Project, User
 from annotations.transfer.selectors.label_mappings import (
     MappingRow,

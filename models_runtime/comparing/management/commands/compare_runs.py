@@ -4,9 +4,9 @@ from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, authors_shown, find_project
-from annotations.domain.gold.splits import Split
-from annotations.domain.scoring.intervals import in_text
+from annotations.gold.rules.splits import Split
 from annotations.models import User
+from annotations.scores.rules.intervals import in_text
 from annotations.scores.selectors import copied_in_text
 from annotations.scores.services.side_by_side import comparison_request
 from models_runtime.comparing.services import as_dict

@@ -7,11 +7,11 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project, read_text
 from annotations.core.errors import ServiceError
-from annotations.domain.injecting.rules import Rule
-from annotations.domain.injecting.vocabulary import LOG, Term
 from annotations.gold.management.commands.diff_gold import find_version
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, Project, User
+from models_runtime.injecting.rules.rules import Rule
+from models_runtime.injecting.rules.vocabulary import LOG, Term
 from models_runtime.injecting.services.starting import ALL, start_injection, terms_in
 from models_runtime.models import InjectedRun
 

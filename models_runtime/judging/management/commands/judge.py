@@ -6,12 +6,12 @@ from django.core.management.base import CommandParser, OutputWrapper
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
-from annotations.domain.gold.splits import Split
-from annotations.domain.scoring.intervals import in_text
-from annotations.domain.scoring.judging import THRESHOLD
-from annotations.domain.scoring.judging_rules import RULES, STANDARD, Unit
+from annotations.gold.rules.splits import Split
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, User
+from annotations.scores.rules.intervals import in_text
+from annotations.scores.rules.judging import THRESHOLD
+from annotations.scores.rules.judging_rules import RULES, STANDARD, Unit
 from annotations.scores.selectors import copied_in_text
 from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
 from models_runtime.judging.services.asking import start_judging

@@ -6,9 +6,9 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, Needs, authors_shown, find_project
 from annotations.core.errors import ServiceError
-from annotations.domain.numbers import MAX_ID
 from annotations.jobs.services.allowance import LIVE
 from annotations.models import User
+from annotations.text.numbers import MAX_ID
 from models_runtime.judging.management.commands.judge import said, waited
 from models_runtime.judging.services.asking import judge_again
 from models_runtime.judging.services.results import result_of

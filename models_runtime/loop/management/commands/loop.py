@@ -4,8 +4,8 @@ from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
-from annotations.domain.scoring.intervals import with_interval
 from annotations.models import User
+from annotations.scores.rules.intervals import with_interval
 from models_runtime.loop.services.loop import loop_of
 from models_runtime.loop.services.rounds import rounds
 

@@ -7,7 +7,7 @@ from django.core.checks import run_checks
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotations.core.errors import ServiceError
-from annotations.domain.installation import PROGRAM
+from annotations.installation import PROGRAM
 from annotations.ops.management.commands.load_demo import PASSWORD, PEOPLE
 from models_runtime.ops.services import preparing
 

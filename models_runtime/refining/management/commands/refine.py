@@ -6,11 +6,11 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
-from annotations.domain.refining.state import Component
 from annotations.gold.management.commands.diff_gold import find_version
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, User
 from models_runtime.backends.llm.prompts import presets_of
+from models_runtime.backends.refining.state import Component
 from models_runtime.models import Refinement
 from models_runtime.refining.jobs import result_of
 from models_runtime.refining.methods import METHODS, WITH_MODEL

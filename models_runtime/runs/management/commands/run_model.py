@@ -8,9 +8,9 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
-from annotations.domain.combining.voting import Method
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, Project, User
+from annotations.text.combining.voting import Method
 from models_runtime.backends.llm.params import OMEGA, PASSES, STRATEGIES
 from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
 from models_runtime.core.model_files import NAMED_BY

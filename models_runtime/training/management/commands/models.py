@@ -7,8 +7,8 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, Needs, find_project
 from annotations.core.errors import ServiceError
-from annotations.domain.scoring.intervals import with_interval
 from annotations.models import Project, User
+from annotations.scores.rules.intervals import with_interval
 from models_runtime.models import TrainedModel
 from models_runtime.training.services.model_cards import summary
 from models_runtime.training.services.trained import model_named, rename_model, retire_model, upload_model, write_model

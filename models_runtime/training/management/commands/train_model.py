@@ -6,9 +6,9 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
-from annotations.domain.scoring.intervals import with_interval
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, User
+from annotations.scores.rules.intervals import with_interval
 from models_runtime.core.registry import TRAINABLE
 from models_runtime.core.training_settings import key_values
 from models_runtime.models import TrainedModel

@@ -1,0 +1,64 @@
+"""Agreement between annotators: units, granularities, coefficients, intervals and estimated recall.
+
+`figures` computes everything that the page and the command show, from the parts in the other modules.
+"""
+
+from annotations.agreement.rules.capture import Matching
+from annotations.agreement.rules.coefficients import Agreement, agreement, cohen, fleiss, in_words
+from annotations.agreement.rules.figures import VERSION, Setup, figures
+from annotations.agreement.rules.shown import (
+    AgreementFigures,
+    Figure,
+    LabelFigures,
+    NoteFigures,
+    PairFigures,
+    Recall,
+    RecallOfAnnotator,
+    RecallOfNumber,
+    Report,
+    RoundFigures,
+)
+from annotations.agreement.rules.units import (
+    MARKED,
+    Granularity,
+    NoteAnnotationSets,
+    Pattern,
+    Unit,
+    by_note,
+    coarser,
+    granularities,
+    patterns,
+    unmarked,
+)
+
+__all__ = [
+    "MARKED",
+    "VERSION",
+    "Agreement",
+    "AgreementFigures",
+    "Figure",
+    "Granularity",
+    "LabelFigures",
+    "Matching",
+    "NoteAnnotationSets",
+    "NoteFigures",
+    "PairFigures",
+    "Pattern",
+    "Recall",
+    "RecallOfAnnotator",
+    "RecallOfNumber",
+    "Report",
+    "RoundFigures",
+    "Setup",
+    "Unit",
+    "agreement",
+    "by_note",
+    "coarser",
+    "cohen",
+    "figures",
+    "fleiss",
+    "granularities",
+    "in_words",
+    "patterns",
+    "unmarked",
+]

@@ -1,0 +1,280 @@
+"""Coefficients of agreement, computed from how often each pattern of values occurs.
+
+The contribution of each pattern is computed once (`Facts`), added up (`Sums`) and turned into coefficients at the end,
+for a project, a round or a note. An undefined coefficient is None, with a reason.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from annotations.agreement.rules.units import Pattern
+from annotations.text.bio import OUTSIDE
+
+NO_UNITS = "No note has been submitted by two annotators."
+NOTHING_MARKED = "Nobody marked anything."
+NOT_IN_COMMON = "The two annotators have no note in common."
+NEITHER_MARKED = "Neither annotator marked anything in their common notes."
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A coefficient. If it is undefined, `value` is None and `why` is a sentence that gives the reason."""
+
+    value: float | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The contribution of one unit with a given pattern.
+
+    `agreeing` is the share of annotator pairs that agree. `differing` is the weight off the diagonal of the coincidence
+    matrix: each ordered pair of different values in a unit of m values counts 1/(m-1).
+    """
+
+    size: int
+    values: tuple[tuple[str, int], ...]
+    agreeing: float
+    differing: float
+    full: bool
+    majority: bool
+    marked: bool
+
+
+def facts_of(pattern: Pattern) -> Facts | None:
+    """The contribution of a unit; None if the unit has fewer than two values and so doesn't count."""
+    values = Counter(value for value in pattern if value is not None)
+    size = values.total()
+    if size < 2:
+        return None
+    same = sum(n * (n - 1) for n in values.values())
+    most = max(values.values())
+    return Facts(
+        size=size,
+        values=tuple(values.items()),
+        agreeing=same / (size * (size - 1)),
+        differing=(size * (size - 1) - same) / (size - 1),
+        full=len(values) == 1,
+        majority=2 * most > size,
+        marked=len(values) > 1 or OUTSIDE not in values,
+    )
+
+
+@dataclass(slots=True)
+class Sums:
+    """Sums over all units, and over the unmarked ones (on which all annotators agree).
+
+    `empty`: the reason why figures over no units are undefined.
+    """
+
+    units: int = 0
+    agreeing: float = 0.0
+    differing: float = 0.0
+    full: int = 0
+    majority: int = 0
+    unmarked: int = 0
+    unmarked_values: int = 0
+    totals: dict[str, int] = field(default_factory=dict)
+    empty: str = NO_UNITS
+
+    def add(self, facts: Facts, times: int) -> None:
+        self.units += times
+        if not facts.marked:
+            self.unmarked += times
+            self.unmarked_values += times * facts.size
+        self.agreeing += times * facts.agreeing
+        self.differing += times * facts.differing
+        self.full += times * facts.full
+        self.majority += times * facts.majority
+        totals = self.totals
+        for value, n in facts.values:
+            totals[value] = totals.get(value, 0) + n * times
+
+    def without_unmarked(self) -> "Sums":
+        """The sums without the unmarked units."""
+        outside = self.totals.get(OUTSIDE, 0) - self.unmarked_values
+        totals = {value: n for value, n in self.totals.items() if value != OUTSIDE}
+        return Sums(
+            units=self.units - self.unmarked,
+            agreeing=self.agreeing - self.unmarked,
+            differing=self.differing,
+            full=self.full - self.unmarked,
+            majority=self.majority - self.unmarked,
+            totals=totals | ({OUTSIDE: outside} if outside else {}),
+            empty=NOTHING_MARKED,
+        )
+
+    def share(self, amount: float) -> Value:
+        """An amount as a share of the units."""
+        return Value(amount / self.units) if self.units else Value(None, self.empty)
+
+    def observed(self) -> Value:
+        """Observed agreement: the share of annotator pairs that agree, as the mean over units."""
+        return self.share(self.agreeing)
+
+    def alpha(self) -> Value:
+        """Krippendorff's alpha for nominal data, 1 - Do/De by the coincidence matrix (Krippendorff 2011, section C).
+
+        Tests compare it with the `krippendorff` package. Counting patterns needs no matrix of units by values.
+        """
+        if not self.units:
+            return Value(None, self.empty)
+        n = sum(self.totals.values())
+        expected = n * n - sum(count * count for count in self.totals.values())
+        if not expected:
+            return Value(None, only_one_value(self.totals))
+        return Value(1 - (n - 1) * self.differing / expected)
+
+
+def only_one_value(values: Iterable[str]) -> str:
+    """The reason why a coefficient is undefined if there is a single value."""
+    return f"All values are the same ({next(iter(values))}), so no disagreement is expected by chance."
+
+
+def sums_of(counted: Mapping[Pattern, int]) -> Sums:
+    sums = Sums()
+    for pattern, times in counted.items():
+        facts = facts_of(pattern)
+        if facts is not None:
+            sums.add(facts, times)
+    return sums
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Observed agreement and Krippendorff's alpha over `units` units.
+
+    `observed` is None without units. `alpha` is None if it is undefined; `undefined` then gives the reason.
+    """
+
+    observed: float | None
+    alpha: float | None
+    units: int
+    annotators: int
+    undefined: str = ""
+
+
+def agreement(counted: Mapping[Pattern, int]) -> Agreement:
+    """Compute observed agreement and Krippendorff's alpha (nominal) from counted patterns."""
+    sums = sums_of(counted)
+    alpha = sums.alpha()
+    return Agreement(sums.observed().value, alpha.value, sums.units, len(annotators_of(counted)), alpha.why)
+
+
+def annotators_of(counted: Iterable[Pattern]) -> set[int]:
+    """The indexes of the annotators who have a value in some unit that counts."""
+    found: set[int] = set()
+    for pattern in counted:
+        present = [index for index, value in enumerate(pattern) if value is not None]
+        if len(present) > 1:
+            found.update(present)
+    return found
+
+
+def fleiss(counted: Mapping[Pattern, int], empty: str = NO_UNITS) -> tuple[Value, int]:
+    """Fleiss' kappa over the units that have a value from every annotator, and the number of these units.
+
+    (P - Pe) / (1 - Pe), where P is the mean over units of the share of pairs that agree, and Pe the sum of the squared
+    shares of the values (Fleiss 1971). Undefined without such units, and if all values are the same.
+    `empty`: the reason if there are no units at all.
+    """
+    complete = {pattern: times for pattern, times in counted.items() if len(pattern) > 1 and None not in pattern}
+    sums = sums_of(complete)
+    if not sums.units:
+        return Value(None, "No note has been submitted by all annotators." if counted else empty), 0
+    n = sum(sums.totals.values())
+    expected = sum((count / n) ** 2 for count in sums.totals.values())
+    if len(sums.totals) == 1:
+        return Value(None, only_one_value(sums.totals)), sums.units
+    return Value((sums.agreeing / sums.units - expected) / (1 - expected)), sums.units
+
+
+@dataclass(frozen=True, slots=True)
+class Cohen:
+    """Agreement of two annotators over the units that have a value from both."""
+
+    units: int
+    observed: Value
+    kappa: Value
+
+
+def cohen(counted: Mapping[Pattern, int], a: int, b: int, empty: str = NOT_IN_COMMON) -> Cohen:
+    """Cohen's kappa of the annotators with the indexes `a` and `b` (Cohen 1960).
+
+    (Po - Pe) / (1 - Pe), with Pe from each annotator's own shares of the values. Undefined without common units, and if
+    all values of both are the same. `empty`: the reason without common units.
+    """
+    units = agreed = 0
+    ours: Counter[str] = Counter()
+    theirs: Counter[str] = Counter()
+    for pattern, times in counted.items():
+        one, other = pattern[a], pattern[b]
+        if one is None or other is None:
+            continue
+        units += times
+        agreed += times * (one == other)
+        ours[one] += times
+        theirs[other] += times
+    if not units:
+        nothing = Value(None, empty)
+        return Cohen(0, nothing, nothing)
+    expected = sum(times * theirs[value] for value, times in ours.items())
+    observed = agreed / units
+    if expected == units * units:
+        return Cohen(units, Value(observed), Value(None, only_one_value(ours)))
+    chance = expected / (units * units)
+    return Cohen(units, Value(observed), Value((observed - chance) / (1 - chance)))
+
+
+@dataclass(slots=True)
+class OneValue:
+    """Counts for one value against all others.
+
+    `given`: how often the value was given. `units`: units in which anybody gave it. `full`: units in which all did.
+    """
+
+    given: int = 0
+    units: int = 0
+    full: int = 0
+    differing: float = 0.0
+
+    def alpha(self, total: int) -> Value:
+        """Krippendorff's alpha of this value against all others; `total` is the number of values in all units."""
+        rest = total - self.given
+        if not self.given:
+            return Value(None, "Nobody gave this value.")
+        if not rest:
+            return Value(None, "Nobody gave another value, so no disagreement is expected by chance.")
+        return Value(1 - (total - 1) * self.differing / (2 * self.given * rest))
+
+
+def one_by_one(counted: Mapping[Pattern, int]) -> dict[str, OneValue]:
+    """The counts of each value except `O` against all others."""
+    found: dict[str, OneValue] = {}
+    for pattern, times in counted.items():
+        facts = facts_of(pattern)
+        if facts is None:
+            continue
+        for value, n in facts.values:
+            if value == OUTSIDE:
+                continue
+            one = found.setdefault(value, OneValue())
+            one.given += times * n
+            one.units += times
+            one.full += times * (n == facts.size)
+            one.differing += times * apart(n, facts.size)
+    return found
+
+
+def apart(n: int, size: int) -> float:
+    """The weight off the diagonal if `n` of `size` annotators gave a value and the others didn't."""
+    return 2 * n * (size - n) / (size - 1)
+
+
+def in_words(coefficient: float) -> str:
+    """The word for a coefficient after Landis and Koch 1977."""
+    for bound, word in ((0.0, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial")):
+        if coefficient < bound or (word != "poor" and coefficient <= bound):
+            return word
+    return "almost perfect"

@@ -1,0 +1,314 @@
+"""All figures of agreement that the page shows and the command prints, computed from annotation sets."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from operator import itemgetter
+from typing import Final
+
+from annotations.agreement.rules import bootstrap
+from annotations.agreement.rules.bootstrap import NO_INTERVALS, Between, Interval, Intervals, intervals, nothing
+from annotations.agreement.rules.capture import Captures
+from annotations.agreement.rules.coefficients import (
+    NEITHER_MARKED,
+    NO_UNITS,
+    NOT_IN_COMMON,
+    NOTHING_MARKED,
+    Facts,
+    Sums,
+    cohen,
+    facts_of,
+    fleiss,
+    one_by_one,
+)
+from annotations.agreement.rules.recall import recall
+from annotations.agreement.rules.shown import (
+    AgreementFigures,
+    LabelFigures,
+    NoteFigures,
+    PairFigures,
+    Report,
+    RoundFigures,
+    shown,
+)
+from annotations.agreement.rules.spans import PairwiseF1
+from annotations.agreement.rules.units import (
+    NAMED_TWICE,
+    NO_BIO,
+    Granularity,
+    NoteAnnotationSets,
+    Pattern,
+    Unit,
+    compared,
+    granularities,
+    tagged_by_note,
+    valuer,
+)
+from annotations.text.bio import OUTSIDE
+
+VERSION: Final = 5
+"""The version of this computation; stored figures with another version are computed again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The annotators who are compared, in order, the label codes in order, and each label's category."""
+
+    annotators: Sequence[str]
+    labels: Sequence[str] = ()
+    category_of: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Note:
+    """A note with its patterns; `entries` are (index in the list of all patterns, count)."""
+
+    note: int
+    round: int
+    mixed: bool
+    annotators: int
+    entries: list[tuple[int, int]]
+
+
+class Tally:
+    """One pass over the annotation sets: patterns of tags by note, spans shared by pairs, and who found which span."""
+
+    def __init__(
+        self, notes: Iterable[NoteAnnotationSets], setup: Setup, unit: Unit, wanted: Sequence[Granularity]
+    ) -> None:
+        self.setup, self.unit = setup, unit
+        self.patterns: list[Pattern] = []
+        self.notes: list[_Note] = []
+        self.shared = {granularity: PairwiseF1() for granularity in _of_spans(wanted)}
+        self._values = {granularity: _Values(granularity, setup.category_of) for granularity in self.shared}
+        self.captures = Captures()
+        self._known: dict[Pattern, int] = {}
+        counted = tagged_by_note(notes, setup.annotators, unit=unit, label_order=setup.labels)
+        for note, found in counted:
+            self._add(note, found)
+
+    def _add(self, note: NoteAnnotationSets, found: Mapping[Pattern, int]) -> None:
+        annotators = [name for name in self.setup.annotators if name in note.annotation_sets]
+        entries = [(self._index(pattern), times) for pattern, times in found.items()]
+        self.notes.append(_Note(note.note, note.round, note.mixed, len(annotators), entries))
+        for granularity, pairs in self.shared.items():
+            value = self._values[granularity]
+            pairs.add(
+                annotators,
+                [{(s.start, s.end, value[s.label]) for s in note.annotation_sets[name]} for name in annotators],
+            )
+        self.captures.add(note, annotators)
+
+    def _index(self, pattern: Pattern) -> int:
+        index = self._known.get(pattern)
+        if index is None:
+            index = self._known[pattern] = len(self.patterns)
+            self.patterns.append(pattern)
+        return index
+
+
+class _Values(dict[str, str]):
+    """A map from labels to the values that are compared; filled on demand."""
+
+    def __init__(self, granularity: Granularity, category_of: Mapping[str, str]) -> None:
+        super().__init__()
+        self._value = valuer(granularity, category_of)
+
+    def __missing__(self, label: str) -> str:
+        value = self[label] = self._value(f"B-{label}")
+        return value
+
+
+def _of_spans(wanted: Iterable[Granularity]) -> list[Granularity]:
+    """The granularities at which spans are compared; for spans, BIO is the same as labels."""
+    return list(dict.fromkeys(map(_span_granularity, wanted)))
+
+
+def _span_granularity(granularity: Granularity) -> Granularity:
+    return Granularity.SUBCATEGORY if granularity is Granularity.BIO else granularity
+
+
+def figures(
+    notes: Iterable[NoteAnnotationSets],
+    setup: Setup,
+    unit: Unit,
+    *,
+    wanted: Sequence[Granularity] | None = None,
+    samples: int = bootstrap.SAMPLES,
+    between: Between = nothing,
+) -> AgreementFigures:
+    """All figures for one unit, at all its granularities (or those in `wanted`), ready for JSON.
+
+    `samples` is the number of bootstrap samples; with 0 there are no intervals. `between` is called while samples are
+    drawn, so that long work can be stopped. Raises ValueError for a granularity that the unit doesn't have, and for an
+    annotator who is named twice.
+    """
+    wanted = granularities(unit) if wanted is None else wanted
+    if set(wanted) - set(granularities(unit)):
+        raise ValueError(NO_BIO)
+    if len(set(setup.annotators)) != len(setup.annotators):
+        raise ValueError(NAMED_TWICE)
+    tally = Tally(notes, setup, unit, wanted)
+    return {
+        "version": VERSION,
+        "unit": str(unit),
+        "notes": len(tally.notes),
+        "annotators": list(setup.annotators),
+        "mixed": sum(note.mixed for note in tally.notes),
+        "interval": {"level": bootstrap.LEVEL, "samples": samples, "seed": bootstrap.SEED, "over": "notes"},
+        "granularities": {
+            str(granularity): _Report(tally, granularity, samples, between).all() for granularity in wanted
+        },
+        "recall": recall(tally.captures, setup.annotators, samples, between),
+    }
+
+
+class _Report:
+    """The figures at one granularity."""
+
+    def __init__(self, tally: Tally, granularity: Granularity, samples: int, between: Between) -> None:
+        self.tally, self.granularity, self.samples, self.between = tally, granularity, samples, between
+        merged = compared(tally.patterns, granularity, tally.setup.category_of)
+        self.facts: list[Facts] = []
+        self.patterns: list[Pattern] = []
+        known: dict[Pattern, int] = {}
+        self.index_of: list[int] = []  # the index in `facts` for each pattern of the tally
+        for pattern in merged:
+            if pattern not in known:
+                facts = facts_of(pattern)
+                assert facts is not None, "notes with fewer than two annotators were left out before"
+                known[pattern] = len(self.facts)
+                self.facts.append(facts)
+                self.patterns.append(pattern)
+            self.index_of.append(known[pattern])
+        self.values = sorted({value for fact in self.facts for value, _ in fact.values} - {OUTSIDE})
+
+    def all(self) -> Report:
+        counted, sums = self._over(self.tally.notes)
+        found = self._intervals(self.tally.notes)
+        kappa, complete = fleiss(counted, sums.empty)
+        marked = sums.without_unmarked()
+        return {
+            "units": sums.units,
+            "unmarked": sums.unmarked,
+            "observed": shown(sums.observed(), found.observed),
+            "alpha": shown(sums.alpha(), found.alpha),
+            "marked": {
+                "units": marked.units,
+                "observed": shown(marked.observed(), found.observed_marked),
+                "alpha": shown(marked.alpha(), found.alpha_marked),
+            },
+            "fleiss": {**shown(kappa), "units": complete},
+            "full": shown(sums.share(sums.full), found.full),
+            "majority": shown(sums.share(sums.majority), found.majority),
+            "labels": self._labels(counted, sums, found),
+            "pairs": self._pairs(counted),
+            "rounds": self._rounds(found),
+            "per_note": self._per_note(),
+        }
+
+    def _over(self, notes: Sequence[_Note]) -> tuple[Counter[Pattern], Sums]:
+        totals = [0] * len(self.facts)
+        for note in notes:
+            for pattern, times in note.entries:
+                totals[self.index_of[pattern]] += times
+        sums = Sums(empty=NOTHING_MARKED if notes else NO_UNITS)
+        for facts, times in zip(self.facts, totals, strict=True):
+            if times:
+                sums.add(facts, times)
+        return Counter({p: times for p, times in zip(self.patterns, totals, strict=True) if times}), sums
+
+    def _intervals(self, notes: Sequence[_Note]) -> Intervals:
+        if not self.samples:
+            return NO_INTERVALS
+        entries = [[(self.index_of[pattern], times) for pattern, times in note.entries] for note in notes]
+        return intervals(self.facts, entries, self.values, self.samples, self.between)
+
+    def _labels(self, counted: Mapping[Pattern, int], sums: Sums, found: Intervals) -> list[LabelFigures]:
+        """The figures of each value that anybody gave, against all others; in label order."""
+        total = sum(sums.totals.values())
+        order = {value: at for at, value in enumerate(self._values())}
+        ones = one_by_one(counted)
+        return [
+            {
+                "value": value,
+                "units": ones[value].units,
+                "full": ones[value].full,
+                "alpha": shown(ones[value].alpha(total), found.labels.get(value, Interval())),
+            }
+            for value in sorted(ones, key=lambda value: (order.get(value, len(order)), value))
+        ]
+
+    def _values(self) -> list[str]:
+        value = valuer(self.granularity, self.tally.setup.category_of)
+        marks = "BI" if self.granularity is Granularity.BIO else "B"
+        return list(dict.fromkeys(value(f"{mark}-{label}") for label in self.tally.setup.labels for mark in marks))
+
+    def _pairs(self, counted: Mapping[Pattern, int]) -> list[PairFigures]:
+        names = self.tally.setup.annotators
+        shared = self.tally.shared[_span_granularity(self.granularity)].pairs
+        rows: list[PairFigures] = []
+        for a, b in combinations(range(len(names)), 2):
+            spans = shared[names[a], names[b]]
+            both = cohen(counted, a, b, NEITHER_MARKED if spans.notes else NOT_IN_COMMON)
+            rows.append(
+                {
+                    "a": names[a],
+                    "b": names[b],
+                    "notes": spans.notes,
+                    "units": both.units,
+                    "observed": shown(both.observed),
+                    "kappa": shown(both.kappa),
+                    "exact": shown(spans.f1(spans.exact)),
+                    "overlap": shown(spans.f1(spans.overlapping)),
+                    "spans": [spans.ours, spans.theirs],
+                }
+            )
+        return rows
+
+    def _rounds(self, of_all: Intervals) -> list[RoundFigures]:
+        by_round: dict[int, list[_Note]] = {}
+        for note in self.tally.notes:
+            by_round.setdefault(note.round, []).append(note)
+        rows: list[RoundFigures] = []
+        for number in sorted(by_round):
+            notes = by_round[number]
+            _, sums = self._over(notes)
+            found = self._intervals(notes) if len(by_round) > 1 else of_all
+            marked = sums.without_unmarked()
+            rows.append(
+                {
+                    "round": number,
+                    "notes": len(notes),
+                    "mixed": sum(note.mixed for note in notes),
+                    "units": sums.units,
+                    "observed": shown(sums.observed(), found.observed),
+                    "alpha": shown(sums.alpha(), found.alpha),
+                    "alpha_marked": shown(marked.alpha(), found.alpha_marked),
+                }
+            )
+        return rows
+
+    def _per_note(self) -> list[NoteFigures]:
+        """The figures of each note: lowest alpha first, notes without an alpha last."""
+        rows: list[tuple[tuple[bool, float, int, int], NoteFigures]] = []
+        for note in self.tally.notes:
+            sums = Sums(empty=NOTHING_MARKED)
+            for pattern, times in note.entries:
+                sums.add(self.facts[self.index_of[pattern]], times)
+            alpha = sums.alpha()
+            differing = sums.units - sums.full
+            order = (alpha.value is None, alpha.value or 0.0, -differing, note.note)
+            row: NoteFigures = {
+                "note": note.note,
+                "round": note.round,
+                "annotators": note.annotators,
+                "units": sums.units,
+                "differing": differing,
+                "observed": sums.observed().value,
+                "alpha": alpha.value,
+                "why": alpha.why,
+            }
+            rows.append((order, row))
+        return [row for _, row in sorted(rows, key=itemgetter(0))]

@@ -1,0 +1,352 @@
+"""Units of agreement, their granularity, and counts of the patterns of values.
+
+A unit has a value from each annotator who submitted the note: `O` where they marked nothing. An annotator who didn't
+submit the note has no value. Units with fewer than two values don't count. All figures are computed from how often each
+pattern of values occurs, so that a million tokens take one pass.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+from operator import itemgetter
+from typing import Final
+
+from annotations.text.bio import OUTSIDE, Precedence
+from annotations.text.spans import Bounds, Span
+from annotations.text.tokens import Token, Tokenizer, covered, split_at, tokenize, tokenize_inside
+
+Pattern = tuple[str | None, ...]
+"""The values of one unit, one for each annotator in a fixed order; None stands for a missing value."""
+
+NAMED_TWICE: Final = "An annotator is named twice. Name each annotator once."
+NO_BIO: Final = "BIO tags exist for tokens only. Choose the unit “token” or “marked”."
+
+MARKED = "MARKED"
+"""The only value besides `O` at binary granularity."""
+
+
+class Unit(StrEnum):
+    """What is compared: all tokens; tokens that somebody marked; characters; all distinct bounds of spans."""
+
+    TOKEN = "token"  # noqa: S105 - a unit of text
+    MARKED = "marked"
+    CHARACTER = "character"
+    ENTITY = "entity"
+
+
+class Granularity(StrEnum):
+    """How finely labels are compared. BIO also distinguishes the first token of a span; it is for tokens only."""
+
+    BINARY = "binary"
+    CATEGORY = "category"
+    SUBCATEGORY = "subcategory"
+    BIO = "bio"
+
+
+@dataclass(frozen=True, slots=True)
+class NoteAnnotationSets:
+    """A note with its submitted annotation sets, by annotator.
+
+    `note` identifies the note in figures by note. `round` is its guideline round; `mixed` is True if its annotation
+    sets are from several rounds. `tokenizer` makes the tokens of the note.
+    """
+
+    text: str
+    annotation_sets: Mapping[str, Sequence[Span]]
+    note: int = 0
+    round: int = 1
+    mixed: bool = False
+    tokenizer: Tokenizer = tokenize
+
+
+def patterns(
+    notes: Iterable[NoteAnnotationSets],
+    annotators: Sequence[str],
+    *,
+    unit: Unit = Unit.TOKEN,
+    granularity: Granularity = Granularity.SUBCATEGORY,
+    category_of: Mapping[str, str] | None = None,
+    label_order: Sequence[str] = (),
+) -> Counter[Pattern]:
+    """How often each pattern of values occurs. Tokens are split at the start and end of every compared span.
+
+    `category_of` maps labels to categories and is needed for category granularity (KeyError for a missing label).
+    Raises ValueError for BIO with a unit other than tokens, and for an annotator who is named twice.
+    """
+    counted: Counter[Pattern] = Counter()
+    for _, found in by_note(
+        notes,
+        annotators,
+        unit=unit,
+        granularity=granularity,
+        category_of=category_of,
+        label_order=label_order,
+    ):
+        counted.update(found)
+    return counted
+
+
+def by_note(
+    notes: Iterable[NoteAnnotationSets],
+    annotators: Sequence[str],
+    *,
+    unit: Unit = Unit.TOKEN,
+    granularity: Granularity = Granularity.SUBCATEGORY,
+    category_of: Mapping[str, str] | None = None,
+    label_order: Sequence[str] = (),
+) -> Iterator[tuple[NoteAnnotationSets, dict[Pattern, int]]]:
+    """Do what `patterns` does for each note separately; notes with fewer than two annotators are left out."""
+    if len(set(annotators)) != len(annotators):
+        raise ValueError(NAMED_TWICE)
+    if granularity not in granularities(unit):
+        raise ValueError(NO_BIO)
+    yield from _counted(notes, annotators, unit, valuer(granularity, category_of or {}), label_order)
+
+
+def tagged_by_note(
+    notes: Iterable[NoteAnnotationSets],
+    annotators: Sequence[str],
+    *,
+    unit: Unit,
+    label_order: Sequence[str] = (),
+) -> Iterator[tuple[NoteAnnotationSets, dict[Pattern, int]]]:
+    """Do what `by_note` does, with BIO tags for every unit (only `B-` for units other than tokens), for `coarser`."""
+    value = (lambda tag: tag) if Granularity.BIO in granularities(unit) else beginning
+    return _counted(notes, annotators, unit, value, label_order)
+
+
+def _counted(
+    notes: Iterable[NoteAnnotationSets],
+    annotators: Sequence[str],
+    unit: Unit,
+    value: Callable[[str], str],
+    label_order: Sequence[str],
+) -> Iterator[tuple[NoteAnnotationSets, dict[Pattern, int]]]:
+    wanted = is_marked if unit is Unit.MARKED else bool
+    for note in notes:
+        if sum(name in note.annotation_sets for name in annotators) < 2:
+            continue
+        counted: Counter[Pattern] = Counter()
+        if unit is Unit.ENTITY:
+            counted.update(pattern for _, pattern in _entities(note, annotators, value, label_order))
+        elif unit is Unit.CHARACTER:
+            for (start, end), pattern in _stretches(note, annotators, value, label_order):
+                counted[pattern] += end - start
+        else:
+            _count_tokens(counted, note, annotators, value, label_order)
+        yield note, {pattern: times for pattern, times in counted.items() if times and wanted(pattern)}
+
+
+def table(
+    notes: Iterable[NoteAnnotationSets],
+    annotators: Sequence[str],
+    *,
+    unit: Unit,
+    granularity: Granularity = Granularity.SUBCATEGORY,
+    category_of: Mapping[str, str] | None = None,
+    label_order: Sequence[str] = (),
+) -> Iterator[tuple[NoteAnnotationSets, Bounds, Pattern]]:
+    """The units that `patterns` counts, one by one, with their bounds.
+
+    Characters come as stretches over which no annotator's label changes: such a row stands for as many units as it has
+    characters. Raises as `patterns` does.
+    """
+    if len(set(annotators)) != len(annotators):
+        raise ValueError(NAMED_TWICE)
+    if granularity not in granularities(unit):
+        raise ValueError(NO_BIO)
+    value = valuer(granularity, category_of or {})
+    for note in notes:
+        if sum(name in note.annotation_sets for name in annotators) < 2:
+            continue
+        found: Iterable[tuple[Bounds, Pattern]]
+        if unit is Unit.ENTITY:
+            found = sorted(_entities(note, annotators, value, label_order), key=itemgetter(0))
+        elif unit is Unit.CHARACTER:
+            found = _stretches(note, annotators, value, label_order)
+        else:
+            tokens = split_at(note.tokenizer(note.text), list(_edges(note, annotators)))
+            values = _aligned(note, annotators, tokens, value, label_order)
+            rows = (((token.start, token.end), pattern) for token, pattern in zip(tokens, values, strict=True))
+            found = (row for row in rows if unit is Unit.TOKEN or is_marked(row[1]))
+        for bounds, pattern in found:
+            yield note, bounds, pattern
+
+
+def granularities(unit: Unit) -> list[Granularity]:
+    """The granularities of a unit, the coarsest first; BIO is for tokens only."""
+    tokens = unit in (Unit.TOKEN, Unit.MARKED)
+    return [granularity for granularity in Granularity if tokens or granularity is not Granularity.BIO]
+
+
+def is_marked(pattern: Pattern) -> bool:
+    """Whether anybody marked the unit."""
+    return any(value not in (None, OUTSIDE) for value in pattern)
+
+
+def valuer(granularity: Granularity, category_of: Mapping[str, str]) -> Callable[[str], str]:
+    """A function from a BIO tag to the value that is compared.
+
+    The value of a label or category that is itself called `O` is `B-O`, to distinguish it from the tag `O`.
+    """
+    if granularity is Granularity.BIO:
+        return lambda tag: tag
+    if granularity is Granularity.BINARY:
+        return lambda tag: tag if tag == OUTSIDE else MARKED
+    if granularity is Granularity.CATEGORY:
+        return lambda tag: tag if tag == OUTSIDE else _value_of(category_of[tag[2:]])
+    return lambda tag: tag if tag == OUTSIDE else _value_of(tag[2:])
+
+
+def _value_of(name: str) -> str:
+    return name if name != OUTSIDE else f"B-{name}"
+
+
+def beginning(tag: str) -> str:
+    """The `B-` tag with the same label, for units that can't be inside a span."""
+    return tag if tag == OUTSIDE else f"B-{tag[2:]}"
+
+
+def coarser(
+    tagged: Mapping[Pattern, int], granularity: Granularity, category_of: Mapping[str, str] | None = None
+) -> Counter[Pattern]:
+    """Counts of the same units at another granularity, from patterns of BIO tags."""
+    found: Counter[Pattern] = Counter()
+    for pattern, times in zip(compared(list(tagged), granularity, category_of), tagged.values(), strict=True):
+        found[pattern] += times
+    return found
+
+
+def compared(
+    tagged: Sequence[Pattern], granularity: Granularity, category_of: Mapping[str, str] | None = None
+) -> list[Pattern]:
+    """Patterns of BIO tags, converted to the values of a granularity."""
+    value = valuer(granularity, category_of or {})
+    known = {tag: tag if tag is None else value(tag) for pattern in tagged for tag in pattern}
+    return [tuple([known[tag] for tag in pattern]) for pattern in tagged]
+
+
+def unmarked(counted: Mapping[Pattern, int]) -> int:
+    """How many units nobody marked. Many of these make every figure look better."""
+    return sum(times for pattern, times in counted.items() if not is_marked(pattern))
+
+
+def _count_tokens(
+    counted: Counter[Pattern],
+    note: NoteAnnotationSets,
+    annotators: Sequence[str],
+    value: Callable[[str], str],
+    label_order: Sequence[str],
+) -> None:
+    marked, others = _marked_tokens(note, annotators)
+    # Most tokens are unmarked. They are counted together instead of being compared one by one.
+    nobody = tuple(OUTSIDE if name in note.annotation_sets else None for name in annotators)
+    counted[nobody] += others
+    counted.update(_aligned(note, annotators, marked, value, label_order))
+
+
+def _marked_tokens(note: NoteAnnotationSets, annotators: Sequence[str]) -> tuple[list[Token], int]:
+    """The tokens that spans cover, split at the start and end of every span, and the number of all other tokens."""
+    edges = list(_edges(note, annotators))
+    if note.tokenizer is tokenize:
+        inside, others = tokenize_inside(note.text, _merged(note, annotators))
+        return split_at(inside, edges), others
+    tokens = split_at(note.tokenizer(note.text), edges)
+    touched: set[int] = set()
+    for start, end in _merged(note, annotators):
+        touched.update(range(*covered(tokens, start, end)))
+    return [tokens[index] for index in sorted(touched)], len(tokens) - len(touched)
+
+
+def _merged(note: NoteAnnotationSets, annotators: Sequence[str]) -> list[tuple[int, int]]:
+    """The stretches that anybody marked, joined where they touch or overlap; in order."""
+    stretches: list[tuple[int, int]] = []
+    for start, end in sorted({(s.start, s.end) for name in annotators for s in note.annotation_sets.get(name, ())}):
+        if stretches and start <= stretches[-1][1]:
+            stretches[-1] = (stretches[-1][0], max(end, stretches[-1][1]))
+        else:
+            stretches.append((start, end))
+    return stretches
+
+
+def _aligned(
+    note: NoteAnnotationSets,
+    annotators: Sequence[str],
+    tokens: list[Token],
+    value: Callable[[str], str],
+    label_order: Sequence[str],
+) -> Iterator[Pattern]:
+    starts = {token.start: at for at, token in enumerate(tokens)}
+    ends = {token.end: at for at, token in enumerate(tokens, start=1)}
+    columns: list[list[str] | list[None]] = []
+    for name in annotators:
+        if name not in note.annotation_sets:
+            columns.append([None] * len(tokens))
+            continue
+        tags = _tags(tokens, starts, ends, note.annotation_sets[name], label_order)
+        known = {tag: value(tag) for tag in set(tags)}
+        columns.append([known[tag] for tag in tags])
+    return zip(*columns, strict=True)
+
+
+def _tags(
+    tokens: list[Token],
+    starts: Mapping[int, int],
+    ends: Mapping[int, int],
+    spans: Sequence[Span],
+    label_order: Sequence[str],
+) -> list[str]:
+    """Do what `encode_tokens` does, for tokens that are split at all spans: winners overwrite the other spans."""
+    past = 0
+    for span in spans:
+        if span.start < past:
+            spans = sorted(spans, key=Precedence(label_order), reverse=True)
+            break
+        past = span.end
+    owner = [-1] * len(tokens)
+    for index, span in enumerate(spans):
+        first, last = starts.get(span.start), ends.get(span.end)
+        if first is None or last is None:  # An end of the span is not an end of a token.
+            first, last = covered(tokens, span.start, span.end)
+        if first < last:
+            owner[first:last] = [index] * (last - first)
+    tags, before = [], -1
+    for index in owner:
+        if index < 0:
+            tags.append(OUTSIDE)
+        else:
+            tags.append(("I-" if index == before else "B-") + spans[index].label)
+        before = index
+    return tags
+
+
+def _edges(note: NoteAnnotationSets, annotators: Sequence[str]) -> Iterator[int]:
+    for name in annotators:
+        for span in note.annotation_sets.get(name, ()):
+            yield span.start
+            yield span.end
+
+
+def _stretches(
+    note: NoteAnnotationSets, annotators: Sequence[str], value: Callable[[str], str], label_order: Sequence[str]
+) -> Iterator[tuple[Bounds, Pattern]]:
+    """Patterns of characters, each with a stretch over which no annotator's labels change."""
+    edges = sorted({0, len(note.text), *_edges(note, annotators)})
+    stretches = [Token(start, end) for start, end in pairwise(edges)]
+    for token, pattern in zip(stretches, _aligned(note, annotators, stretches, value, label_order), strict=True):
+        yield (token.start, token.end), pattern
+
+
+def _entities(
+    note: NoteAnnotationSets, annotators: Sequence[str], value: Callable[[str], str], label_order: Sequence[str]
+) -> Iterator[tuple[Bounds, Pattern]]:
+    """A pattern for each distinct bounds; if an annotator has two labels there, the first in label order counts."""
+    said: dict[Bounds, dict[str, str]] = {}
+    order = Precedence(label_order)
+    for name in annotators:
+        for span in sorted(note.annotation_sets.get(name, ()), key=order):
+            said.setdefault((span.start, span.end), {}).setdefault(name, value(f"B-{span.label}"))
+    for bounds, values in said.items():
+        yield bounds, tuple(values.get(name, OUTSIDE) if name in note.annotation_sets else None for name in annotators)

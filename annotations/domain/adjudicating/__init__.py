@@ -1,1 +1,0 @@
-"""Deciding between annotators: where annotation sets differ, majorities, adjudication, its outcome."""

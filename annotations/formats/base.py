@@ -1,0 +1,319 @@
+"""The interface of all file formats: group files into notes, read notes, write notes."""
+
+import io
+import re
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from posixpath import basename, splitext
+from typing import IO, Final, Protocol
+
+from annotations.formats.files.safe_names import FileNames
+from annotations.formats.notes import NoteError, ParsedNote, Problem, check_name
+from annotations.text.labels import CODE, LabelSetDef
+from annotations.text.spans import Span
+
+HEAD: Final = 64 * 1024
+"""The number of bytes at the start of a file by which a format is detected."""
+
+LOSSES: Final = "losses.csv"
+"""The file of an export that lists all spans that the format can't represent."""
+
+NAMES: Final = "names.csv"
+"""The file of an export that maps the names of files to the names of notes, where they differ."""
+
+_SYSTEM_NAMES: Final = frozenset(
+    {"annotation.conf", "visual.conf", "tools.conf", "kb_shortcuts.conf", "thumbs.db", "export.json", LOSSES, NAMES}
+    | {"label-studio.xml"}
+)
+_ABOUT: Final = re.compile(r"(readme|licen[cs]e)([._-]|$)", re.IGNORECASE)
+_CHOICES_SHOWN: Final = 12
+DOCUMENT_EXTENSIONS: Final = frozenset(
+    {"doc", "docm", "docx", "dot", "dotm", "dotx", "eml", "html", "htm", "odt", "ott", "pdf", "rtf", "xhtml"}
+    | {"hl7", "er7", "tar", "tgz", "gz", "tbz2", "bz2", "txz", "xz"}
+    | {"msg", "pages", "ppt", "pptx", "odp", "ods", "xls", "xlsx"}
+)
+"""Endings of documents that hold text in a form of their own, also of kinds that are refused by name."""
+
+
+class Files(Protocol):
+    """Where the files of an import come from. Names are those that were given to `group`."""
+
+    def load(self, name: str, /) -> bytes:
+        """All bytes of a file. Raises NoteError if it can't be read or is larger than the file of one note may be."""
+
+    def open(self, name: str, /) -> IO[bytes]:
+        """A file of many notes as a seekable stream, which the caller closes. Raises NoteError if it can't be read."""
+
+
+class Loaded:
+    """Files that a function loads whole."""
+
+    def __init__(self, load: Callable[[str], bytes]) -> None:
+        self.load = load
+
+    def open(self, name: str, /) -> IO[bytes]:
+        return io.BytesIO(self.load(name))
+
+
+@dataclass(frozen=True, slots=True)
+class NoteFiles:
+    """The files of one note: its name (a relative path without extension), and its files by extension (without dot).
+
+    For files with several notes, `bundle` lists these files and `texts` the text files by note name. Such a group must
+    be read with `read_many`.
+    """
+
+    name: str
+    parts: Mapping[str, str]
+    bundle: tuple[str, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OutNote:
+    """A note to write. Labels are codes; every span must lie inside the text."""
+
+    name: str
+    text: str
+    spans: Iterable[Span]
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A span that a format can't represent completely. `reason` is a sentence."""
+
+    note: str
+    span: Span
+    reason: str
+
+
+class InputFormat(Protocol):
+    """Reads notes in one format, without access to a disk: input comes from `files`."""
+
+    @property
+    def name(self) -> str:
+        """The name of the format, as used for `--format`."""
+
+    def claims(self, name: str, head: bytes) -> bool:
+        """Whether a file is in this format, by its name and its first HEAD bytes."""
+
+    def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
+        """Group file names into notes, and list the files that belong to no note. System files are ignored."""
+
+    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
+        """Read all notes of a group; for a note with problems, the iterator gives a NoteError with all of them.
+
+        `labels` maps every accepted name and code to a code; exact matches win over other case.
+        """
+
+    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
+        """For each note of a group, the number of spans by label name as written. Unreadable notes are left out."""
+
+
+class Format(InputFormat, Protocol):
+    """Reads and writes notes in one format; output is bytes."""
+
+    def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
+        """The files of a note by relative name, and the spans that the format can't represent completely.
+
+        `labels` maps codes to the codes to write (other codes are written as they are); its order is the label order.
+        Raises SpanError for a span that is not inside the text, NoteError for a name that can't be a file name.
+        """
+
+    def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
+        """Files that an export contains once, in addition to the files of the notes."""
+
+
+Sink = Callable[[OutNote], list[Loss]]
+"""Writes one note, and returns the spans that the format can't represent completely. Raises as `Format.write` does."""
+
+
+class OneFileReader(ABC):
+    """Reads a format that keeps many notes in one file, as a stream, one note at a time."""
+
+    name: str
+    endings: tuple[str, ...]
+    """The endings of such files, without dot; the first one is written."""
+
+    @abstractmethod
+    def claims(self, name: str, head: bytes) -> bool:
+        """See `Format.claims`."""
+
+    def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
+        """See `Format.group`. Each file is a group."""
+        found, problems = split_names(names, self.endings)
+        groups = [
+            NoteFiles(stem, {ending: file}, bundle=(file,))
+            for stem, parts in sorted(found.items())
+            for ending, file in sorted(parts.items())
+        ]
+        return groups, problems
+
+    @abstractmethod
+    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
+        """See `Format.read_many`. Notes come in the order of the file, and only one is held in memory."""
+
+    @abstractmethod
+    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
+        """See `Format.used_labels`."""
+
+
+class OneFileFormat(OneFileReader):
+    """A format that keeps many notes in one file, and writes it as a stream, too."""
+
+    file: str
+    """The name of the file in an export."""
+
+    @abstractmethod
+    def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> AbstractContextManager[Sink]:
+        """Begin to write a file; leaving the context completes it. For `labels` see `Format.write`."""
+
+    def path(self, folder: str) -> str:
+        """Where the file of a folder stands in an export; `folder` is empty or the name of a split with “/”."""
+        return folder + self.file
+
+    def beside(self, note: OutNote) -> dict[str, bytes]:
+        """Files of the note itself that an export needs beside the file of all notes."""
+        return {}
+
+    @classmethod
+    def names_files(cls) -> bool:
+        """Whether an export has files that are named like the notes, beside the file of all notes."""
+        return cls.beside is not OneFileFormat.beside
+
+    def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
+        """See `Format.write`. The note alone in a file of its own."""
+        out = io.BytesIO()
+        with self.sink(out, labels) as add:
+            losses = add(note)
+        return {f"{check_name(note.name)}.{self.endings[0]}": out.getvalue()} | self.beside(note), losses
+
+    def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
+        """See `Format.extra_files`."""
+        return {}
+
+
+def only_note(notes: Iterable[ParsedNote | NoteError]) -> ParsedNote:
+    """The only note of a group. Raises NoteError if it can't be read."""
+    (note,) = notes
+    if isinstance(note, NoteError):
+        raise note
+    return note
+
+
+def numbered_name(note: NoteFiles, number: int) -> str:
+    """The name of the `number`-th note (1-based) of a file that names no notes."""
+    return f"{note.name}-{number:05d}"
+
+
+def lost_attributes(note: OutNote) -> list[Loss]:
+    """The losses of a format that can't hold attributes of spans."""
+    return [
+        Loss(note.name, span, f"Attributes are not exported: {', '.join(name for name, _ in span.attributes)}.")
+        for span in note.spans
+        if span.attributes
+    ]
+
+
+def file_names(format: Format, taken: Collection[str] = ("export",)) -> FileNames | None:
+    """The names of the notes' files in an export; None for a format without files that are named like the notes."""
+    return None if isinstance(format, OneFileFormat) and not format.names_files() else FileNames(taken)
+
+
+def is_system_file(name: str) -> bool:
+    """Whether a file is not a note but configuration, a license, a readme or a file of the operating system."""
+    base = basename(name)
+    # A leading dot includes .DS_Store, ._x and .stats_cache.
+    hidden = base.startswith(".") or "__MACOSX" in name.split("/")
+    return hidden or base.lower() in _SYSTEM_NAMES or bool(_ABOUT.match(base))
+
+
+def readmes(names: Iterable[str]) -> list[Problem]:
+    """The files that are ignored because their name is that of a readme or a license, which a note may have, too."""
+    message = "The file is ignored: by its name it is a readme or a license. Rename it if it is a note."
+    return [Problem(name, None, "readme", message) for name in names if _ABOUT.match(basename(name))]
+
+
+def split_names(names: Iterable[str], extensions: Iterable[str]) -> tuple[dict[str, dict[str, str]], list[Problem]]:
+    """Files by note name, then by extension; files with another extension or an invalid name are problems."""
+    wanted = {extension.lower() for extension in extensions}
+    notes: dict[str, dict[str, str]] = {}
+    problems: list[Problem] = []
+    for name in names:
+        if name.endswith("/") or is_system_file(name):
+            continue
+        stem, extension = splitext(name)
+        extension = extension[1:].lower()
+        try:
+            check_name(name)
+        except NoteError as error:
+            problems += error.problems
+            continue
+        if extension not in wanted:
+            known = ", ".join(f".{each}" for each in sorted(wanted))
+            message = f"The file is ignored: files of this format end in {known}."
+            if extension in DOCUMENT_EXTENSIONS:
+                message += " Import the document with the format “documents”."
+            problems.append(Problem(name, None, "unknown file", message))
+        elif extension in notes.setdefault(stem, {}):
+            other = notes[stem][extension]
+            message = f"The file is ignored: “{other}” is the same note."
+            problems.append(Problem(name, None, "same name", message))
+        else:
+            notes[stem][extension] = name
+    return notes, problems
+
+
+class AcceptedLabels(dict[str, str]):
+    """The labels that an import accepts, as `InputFormat.read_many` takes them, and how it takes spans.
+
+    Spans of the `skipped` codes are left out and counted, whatever is wrong with them. With `repair`, a span whose
+    quote is elsewhere nearby is moved there, with a warning.
+    """
+
+    def __init__(self, labels: Mapping[str, str], *, skipped: Iterable[str] = (), repair: bool = False) -> None:
+        super().__init__(labels)
+        self.skipped = frozenset(skipped)
+        self.repair = repair
+
+
+class LabelFinder:
+    """Finds the code for a label name in a file; exact matches win over matches with other case."""
+
+    def __init__(self, labels: Mapping[str, str]) -> None:
+        self._labels = labels
+        self.skipped = labels.skipped if isinstance(labels, AcceptedLabels) else frozenset[str]()
+        self.repair = isinstance(labels, AcceptedLabels) and labels.repair
+        self._folded: dict[str, str] | None = None
+
+    def __call__(self, name: str) -> str | None:
+        code = self._labels.get(name)
+        if code is not None:
+            return code
+        if self._folded is None:
+            self._folded = {}
+            for known, code in self._labels.items():
+                self._folded.setdefault(known.casefold(), code)
+        return self._folded.get(name.casefold())
+
+    def unknown(self, name: str) -> str:
+        """The error message for an unknown label, with its name and the known labels, both shortened."""
+        choices = sorted(set(self._labels.values()))
+        shown = ", ".join(choices[:_CHOICES_SHOWN])
+        if len(choices) > _CHOICES_SHOWN:
+            shown += f" and {len(choices) - _CHOICES_SHOWN} more"
+        short = name if len(name) <= 60 else name[:57] + "..."
+        return f"The label “{short}” is unknown. Known labels: {shown or 'none'}."
+
+
+def written_code(span: Span, labels: Mapping[str, str]) -> str | None:
+    """The code to write for a span's label; None if it is not a valid code."""
+    code = labels.get(span.label, span.label)
+    return code if CODE.fullmatch(code) else None
+
+
+BAD_CODE: Final = "The code of the label may contain only A-Z, a-z, 0-9, “_” and “-”."
+"""The reason for the loss of a span for which `written_code` gives None."""

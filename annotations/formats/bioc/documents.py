@@ -1,0 +1,211 @@
+"""A document of BioC, whatever the syntax of its file, as a note."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from annotations.formats.base import LabelFinder
+from annotations.formats.counting import Unit, misfits, points_of, size
+from annotations.formats.giving import attribute_value
+from annotations.formats.notes import NoteError, ParsedNote, Problem
+from annotations.formats.taking import SpanTaker, whole
+from annotations.formats.xml_reading import restored
+from annotations.text.names import shown
+from annotations.text.spans import Bounds
+
+TYPE: Final = "type"
+"""The key of the infon with the label."""
+OFFSETS: Final = "offsets"
+"""The key of the infon of a collection that says what offsets count."""
+SOURCE: Final = "deidreview"
+"""The source of the collections that we write."""
+
+_WIDEST: Final = 100_000
+"""The most characters between the passages of a document, which are in no passage."""
+_BETWEEN_PASSAGES: Final = "\n"
+_BETWEEN_SENTENCES: Final = " "
+"""What fills the offsets between two pieces of text, as in `get_text` of the package `bioc`."""
+
+
+@dataclass(slots=True)
+class Piece:
+    """A passage or sentence. Offsets and texts are as in the file, whatever their type."""
+
+    line: int
+    offset: object = None
+    text: object = None
+    sentences: list["Piece"] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Annotation:
+    """An annotation; `locations` are pairs of an offset and a length."""
+
+    line: int
+    infons: dict[str, object] = field(default_factory=dict)
+    locations: list[tuple[object, object]] = field(default_factory=list)
+    text: object = None
+
+    def bounds(self) -> list[Bounds] | None:
+        """The bounds of the locations as the file counts them, in their order; None if one is not valid."""
+        found: list[Bounds] = []
+        for given, length in self.locations:
+            first, long = whole(given), whole(length)
+            if first is None or long is None:
+                return None
+            found.append((first, first + long))
+        return sorted(found) or None
+
+
+@dataclass(slots=True)
+class Document:
+    """A document. `relations` and `infons` are the lines of the first that are not imported, or 0."""
+
+    line: int
+    id: object = None
+    passages: list[Piece] = field(default_factory=list)
+    annotations: list[Annotation] = field(default_factory=list)
+    relations: int = 0
+    infons: int = 0
+    replaced: str = ""
+
+    def labels(self) -> Iterator[str]:
+        """The label of each annotation, as written."""
+        for annotation in self.annotations:
+            label = annotation.infons.get(TYPE)
+            if isinstance(label, str):
+                yield label
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """The text of a document if offsets count a unit. `base` is the offset of its first character."""
+
+    unit: Unit
+    text: str
+    base: int
+    gaps: int
+
+
+def note_of(document: Document, numbered: str, file: str, find_label: LabelFinder) -> ParsedNote:
+    """The note of a document; `numbered` is its name if its id can't be one. Raises NoteError."""
+    bounds = [annotation.bounds() for annotation in document.annotations]
+    placed = _placed(document, bounds, file)
+    taker = SpanTaker(placed.text, file, find_label)
+    name = taker.name_of(document.id, numbered, document.line)
+    if document.relations:
+        taker.not_kept("Relations are not imported.", document.relations)
+    if document.infons:
+        taker.not_kept("Infons of documents and passages are not imported.", document.infons)
+    points = points_of(placed.text, placed.unit)
+    for annotation, given in zip(document.annotations, bounds, strict=True):
+        if taker.skips(annotation.infons.get(TYPE)):
+            continue
+        if given is None:
+            message = "The annotation has no valid location. Expected: offset and length as whole numbers."
+            taker.refuse("offsets", message, annotation.line)
+            continue
+        counted = [(first - placed.base, past - placed.base) for first, past in given]
+        found = [(points(first), points(past)) for first, past in counted]
+        pieces = [(start, end) for start, end in found if start is not None and end is not None]
+        if len(pieces) < len(found) and find_label.repair:
+            _take(annotation, counted, taker)
+        elif len(pieces) < len(found):
+            taker.refuse("outside", _outside(given, placed), annotation.line)
+        else:
+            _take(annotation, pieces, taker)
+    note = taker.note(name)
+    note.text = restored(note.text, document.replaced, file)
+    return note
+
+
+def _outside(given: list[Bounds], placed: _Placed) -> str:
+    length = size(placed.text, placed.unit)
+    return (
+        f"The annotation {given[0][0]}-{given[-1][1]} is not inside the text, which has {length} {placed.unit.value} "
+        f"from offset {placed.base}. Check that the text belongs to the annotations and is unchanged."
+    )
+
+
+def _take(annotation: Annotation, pieces: list[Bounds], taker: SpanTaker) -> None:
+    attributes: dict[str, str | bool] = {}
+    for key, value in annotation.infons.items():
+        if value is True:
+            attributes[key] = value
+        elif isinstance(value, str) and value:
+            attributes[key] = attribute_value(value)
+        elif value not in (None, False, ""):
+            taker.not_kept(f"The infon “{shown(key)[:60]}” is not imported: it is not text.", annotation.line)
+    label = attributes.pop(TYPE, None)
+    quote = annotation.text if isinstance(annotation.text, str) else None
+    taker.take_pieces(label, pieces, line=annotation.line, quote=quote, attributes=attributes)
+
+
+def _placed(document: Document, bounds: list[list[Bounds] | None], file: str) -> _Placed:
+    """The text of a document, in the unit that fits best. Raises NoteError if passages overlap in all units."""
+    pieces = list(_pieces(document.passages))
+    if all(str(piece.text or "").isascii() for piece, _ in pieces):
+        return _text(pieces, Unit.POINTS, file)
+    problems: list[Problem] = []
+    best: _Placed | None = None
+    least = (0, 0)
+    for unit in Unit:
+        try:
+            placed = _text(pieces, unit, file)
+        except NoteError as error:
+            problems = problems or error.problems
+            continue
+        wrong = (misfits(placed.text, unit, _quoted(document, bounds, placed.base)), placed.gaps)
+        if best is None or wrong < least:
+            best, least = placed, wrong
+        # Usually, passages are separated by nothing or by one character.
+        if not wrong[0] and placed.gaps <= len(pieces):
+            break
+    if best is None:
+        raise NoteError(problems)
+    return best
+
+
+def _quoted(document: Document, bounds: list[list[Bounds] | None], base: int) -> Iterator[tuple[int, int, str]]:
+    """The bounds and texts of annotations in one piece, from the first character of the text."""
+    for annotation, given in zip(document.annotations, bounds, strict=True):
+        if isinstance(annotation.text, str) and given and len(given) == 1:
+            yield given[0][0] - base, given[0][1] - base, annotation.text
+
+
+def _pieces(passages: Iterable[Piece]) -> Iterator[tuple[Piece, str]]:
+    """The passages with text, or their sentences, and what fills the offsets before each."""
+    for passage in passages:
+        if passage.text or not passage.sentences:
+            yield passage, _BETWEEN_PASSAGES
+        else:
+            for number, sentence in enumerate(passage.sentences):
+                yield sentence, _BETWEEN_SENTENCES if number else _BETWEEN_PASSAGES
+
+
+def _text(pieces: list[tuple[Piece, str]], unit: Unit, file: str) -> _Placed:
+    """The text of all pieces at their offsets. Raises NoteError at the first piece that can't be placed."""
+    texts: list[str] = []
+    base = length = gaps = 0
+    for number, (piece, filling) in enumerate(pieces):
+        offset = whole(piece.offset)
+        if offset is None:
+            message = "The passage has no valid offset. Expected: a whole number."
+            raise NoteError([Problem(file, piece.line, "offsets", message)])
+        if not isinstance(piece.text, str | None):
+            message = "The text of the passage is not text."
+            raise NoteError([Problem(file, piece.line, "no text", message)])
+        base = offset if number == 0 else base
+        gap = offset - base - length
+        if gap < 0:
+            message = f"The passage at offset {offset} begins before the one before it ends ({base + length})."
+            raise NoteError([Problem(file, piece.line, "order", message)])
+        if gaps + gap > _WIDEST:
+            message = f"The passage at offset {offset} begins {gap} characters after the end of the one before it."
+            most = f"At most {_WIDEST} are allowed in a document."
+            raise NoteError([Problem(file, piece.line, "offsets", f"{message} {most}")])
+        text = piece.text or ""
+        texts += [filling * gap, text]
+        gaps += gap
+        length += gap + size(text, unit)
+    return _Placed(unit, "".join(texts), base, gaps)

@@ -1,0 +1,378 @@
+"""brat standoff: `NAME.txt` and `NAME.ann`, with one `T` line per span.
+
+Source: https://brat.nlplab.org/standoff.html and https://brat.nlplab.org/configuration.html. A line of the annotation
+file is `T<id> TAB TYPE start end[;start end]* TAB quote`, in code points, end-exclusive. A span over a line break has a
+fragment for each line, because neither quotes nor lines can contain line breaks; the quote is the fragments joined by
+single spaces.
+
+An attribute is a line `A<id> TAB NAME T<id>[ CHOICE]` (`M` in old files). The parts of a discontinuous span are read as
+spans of their own, so that no marked text is lost. Relations, events, normalizations, equivalences and notes are
+reported.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from annotations.formats.base import (
+    BAD_CODE,
+    Files,
+    LabelFinder,
+    Loss,
+    NoteFiles,
+    OutNote,
+    written_code,
+)
+from annotations.formats.brat_config import annotation_conf, visual_conf
+from annotations.formats.giving import attribute_value, attribute_words
+from annotations.formats.notes import NoteError, ParsedNote, Problem, check_name, decode_utf8
+from annotations.formats.pieces import joined, split_message
+from annotations.formats.quotes import Misplaced, place
+from annotations.formats.spacing import (
+    MAP,
+    NONE,
+    SPACED,
+    map_file,
+    map_missing,
+    restored,
+    spacing_for,
+    split_parts,
+    text_missing,
+)
+from annotations.formats.taking import same_quote
+from annotations.text.labels import CODE, LabelSetDef
+from annotations.text.segments import BREAK
+from annotations.text.spans import Span, check_bounds
+from annotations.text.tokens import Tokenizer, tokenize
+from annotations.text.whitespace import WHITE_SPACE, trim
+
+# A span in one piece, whose quote has no white space at its ends (see `annotations.text.whitespace`).
+_PLAIN_LINE: Final = re.compile(
+    r"^(T\S+)\t(\S+) ([0-9]{1,9}) ([0-9]{1,9})\t([^\s\u200b\ufeff](?:.*[^\s\u200b\ufeff])?)$", re.MULTILINE
+)
+_LABEL: Final = re.compile(r"^T[^\t\n]+\t([^ \t\n]+) [0-9]", re.MULTILINE)
+_FRAGMENTS: Final = re.compile(r"[0-9]{1,9} [0-9]{1,9}(;[0-9]{1,9} [0-9]{1,9})*")
+_OTHER_LINE: Final = re.compile(r"([REN])[0-9]\S*\t|(\*)\t|(#)")
+_ATTRIBUTE: Final = re.compile(r"([AM][0-9]\S*)\t(\S+) (\S+)(?: ([^\t]+?))?\s*(?:\t.*)?")
+_SPACED: Final = f"#1\tAnnotatorNotes T1\t{SPACED}"
+_NOT_IMPORTED: Final = {
+    "R": "Relations are not imported.",
+    "E": "Events are not imported.",
+    "N": "Normalizations are not imported.",
+    "*": "Equivalences are not imported.",
+    "#": "Comments are not imported.",
+}
+
+
+class BratFormat:
+    """Reads and writes brat standoff. Spans and their attributes are imported; each other annotation gives a warning.
+
+    With `spaced`, a space is written where a span begins or ends inside a token; the offset map beside the files makes
+    them readable again.
+    """
+
+    name = "brat"
+
+    def __init__(self, *, spaced: bool = False, tokenizer: Tokenizer = tokenize) -> None:
+        self._spaced = spaced
+        self._tokenizer = tokenizer
+
+    def claims(self, name: str, head: bytes) -> bool:
+        """See `Format.claims`."""
+        return name.lower().endswith(".ann")
+
+    def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
+        """See `Format.group`."""
+        notes, problems = split_parts(names, ["txt", "ann"])
+        whole = []
+        for name, parts in sorted(notes.items()):
+            if "txt" in parts:
+                whole.append(NoteFiles(name, parts))
+            else:
+                problems.append(text_missing(name, parts["ann"]))
+        return whole, problems
+
+    def read(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> ParsedNote:
+        """See `Format.read`. Spans are in text order; a duplicate span is imported once, with a warning."""
+        text = decode_utf8(files.load(note.parts["txt"]), note.parts["txt"])
+        file = note.parts.get("ann")
+        if file is None:
+            return restored(ParsedNote(note.name, text, None), note, files)
+        reader = _Reader(text, file, LabelFinder(labels))
+        reader.read(decode_utf8(files.load(file), file).removeprefix("\ufeff"))
+        if reader.spaced and MAP not in note.parts:
+            reader.problems.append(map_missing(note.name, file))
+        if reader.problems:
+            raise NoteError(reader.problems)
+        found = ParsedNote(note.name, text, reader.found(), reader.warnings, skipped=dict(reader.skipped))
+        return restored(found, note, files)
+
+    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
+        """See `Format.read_many`."""
+        try:
+            yield self.read(note, files, labels)
+        except NoteError as error:
+            yield error
+
+    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
+        """See `Format.used_labels`."""
+        if "ann" in note.parts:
+            with suppress(NoteError):
+                yield Counter(_LABEL.findall(decode_utf8(files.load(note.parts["ann"]), note.parts["ann"])))
+
+    def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
+        """See `Format.write`."""
+        name = check_name(note.name)
+        note = replace(note, spans=sorted(note.spans))
+        spacing = spacing_for(note, labels, self._tokenizer) if self._spaced else NONE
+        text = spacing.spaced(note.text)
+        rows: list[str] = []
+        attributes: list[str] = []
+        losses: list[Loss] = []
+        for span in map(spacing.moved, note.spans):
+            check_bounds(span, len(text))
+            code = written_code(span, labels)
+            pieces = fragments(text, span.start, span.end)
+            if code is None:
+                losses.append(Loss(name, spacing.back(span), BAD_CODE))
+            elif not pieces:
+                losses.append(Loss(name, spacing.back(span), "The span contains only white space."))
+            else:
+                if (pieces[0][0], pieces[-1][1]) != (span.start, span.end):
+                    reason = "White space at the ends of the span is not exported."
+                    losses.append(Loss(name, spacing.back(span), reason))
+                offsets = ";".join(f"{start} {end}" for start, end in pieces)
+                quote = " ".join([text[start:end] for start, end in pieces])
+                rows.append(f"T{len(rows) + 1}\t{code} {offsets}\t{quote}\n")
+                if span.attributes:
+                    words, lost = attribute_words(note, spacing.back(span), CODE)
+                    losses += lost
+                    for attribute, word in words.items():
+                        choice = "" if attribute_value(word) is True else f" {word}"
+                        attributes.append(f"A{len(attributes) + 1}\t{attribute} T{len(rows)}{choice}\n")
+        rows += attributes
+        if spacing.cuts:
+            rows.append(f"{_SPACED}\n")
+        files = {f"{name}.txt": text.encode(), f"{name}.ann": "".join(rows).encode()}
+        return files | map_file(name, note.text, spacing), losses
+
+    def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
+        """`annotation.conf` (the types, by category) and `visual.conf` (their names and colors)."""
+        return {
+            "annotation.conf": annotation_conf(labels).encode(),
+            "visual.conf": visual_conf(labels).encode(),
+        }
+
+
+def fragments(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Cut `start`-`end` at its line breaks, and trim white space from the pieces; empty pieces are left out."""
+    piece = text[start:end]
+    if "\n" not in piece and "\r" not in piece:
+        cut = [(start, end)]
+    else:
+        breaks = [match.span() for match in BREAK.finditer(piece)]
+        begins = [0, *(past for _, past in breaks)]
+        finishes = [*(at for at, _ in breaks), len(piece)]
+        cut = [(start + begin, start + finish) for begin, finish in zip(begins, finishes, strict=True)]
+    trimmed = [trim(text, *piece) for piece in cut]
+    return [piece for piece in trimmed if piece[0] < piece[1]]
+
+
+class _Reader:
+    """Reads one annotation file, and collects all its problems."""
+
+    def __init__(self, text: str, file: str, find_label: LabelFinder) -> None:
+        self.text = text
+        self.file = file
+        self.find_label = find_label
+        self.spaced = False
+        # Start, end and code as plain tuples: collecting and sorting them takes a third of the time of spans.
+        self.spans: set[tuple[int, int, str]] = set()
+        self.warnings: list[Problem] = []
+        self.problems: list[Problem] = []
+        # The spans of each annotation: one, and more than one if it is discontinuous.
+        self._ids: dict[str, list[tuple[int, int, str]]] = {}
+        self._line = 0
+        self._misplaced: list[Misplaced] = []
+        self.skipped: Counter[str] = Counter()
+        self._attributes: list[_Attribute] = []
+        self._held: dict[tuple[int, int, str], dict[str, str | bool]] = {}
+
+    def read(self, annotations: str) -> None:
+        if self._read_plain(annotations):
+            return
+        for self._line, row in enumerate(annotations.split("\n"), 1):
+            self._read_line(row.removesuffix("\r"))
+        if self._misplaced:
+            place(self.text, self._misplaced, [span[0] for span in self.spans], warn=self._warn, refuse=self._refuse)
+        for attribute in self._attributes:
+            self._attach(attribute)
+
+    def _read_plain(self, annotations: str) -> bool:
+        """Read a file of valid spans in one piece each, the usual case, in half the time that `_read_line` takes.
+
+        Return False, and keep nothing, if anything else is in the file.
+        """
+        rows = _PLAIN_LINE.findall(annotations)
+        if len(rows) < annotations.count("\n") + (not annotations.endswith("\n")):
+            return False
+        text, find_label = self.text, self.find_label
+        spans = set()
+        for _, label, first, past, quote in rows:
+            start, end, code = int(first), int(past), find_label(label)
+            if code is None or not text.startswith(quote, start) or start + len(quote) != end:
+                return False
+            spans.add((start, end, code))
+        if len(spans) < len(rows) or len({identity for identity, *_ in rows}) < len(rows):
+            return False
+        self.spans = spans
+        return True
+
+    def found(self) -> list[Span]:
+        """The spans in text order, with their attributes."""
+        held = self._held
+        return [
+            Span(*each, attributes=tuple(sorted(held[each].items()))) if each in held else Span(*each)
+            for each in sorted(self.spans)
+        ]
+
+    def _refuse(self, code: str, message: str, line: int | None = None) -> None:
+        self.problems.append(Problem(self.file, line or self._line, code, message))
+
+    def _warn(self, code: str, message: str, line: int | None = None) -> None:
+        self.warnings.append(Problem(self.file, line or self._line, code, message))
+
+    def _read_line(self, row: str) -> None:
+        """Read a line of any kind."""
+        if row == _SPACED:
+            self.spaced = True
+            return
+        if _OTHER_LINE.match(row):
+            self._warn("not kept", _NOT_IMPORTED[row[0]])
+            return
+        if not row or row.isspace():
+            return
+        if row[0] in "AM":
+            self._read_attribute(row)
+            return
+        fields = row.split("\t", 2)
+        if row[0] != "T" or len(fields) < 3:
+            self._refuse(
+                "line", "The line is not an annotation. Expected: T<number>, tab, type, start, end, tab, text."
+            )
+            return
+        identity, middle, quote = fields
+        label, _, pieces = middle.partition(" ")
+        if not _FRAGMENTS.fullmatch(pieces) or not label or len(identity) < 2:
+            self._refuse(
+                "offsets", "The offsets are not valid. Expected: “TYPE start end”, with “;” between fragments."
+            )
+            return
+        numbers = [tuple(map(int, piece.split(" "))) for piece in pieces.split(";")]
+        self._take(identity, label, [(start, end) for start, end in numbers], quote)
+
+    def _read_attribute(self, row: str) -> None:
+        """Read the line of an attribute, which may stand before that of its span."""
+        match = _ATTRIBUTE.fullmatch(row)
+        if match is None:
+            self._refuse(
+                "line", "The attribute is not valid. Expected: A<number>, tab, name, id of a span, and a choice if any."
+            )
+            return
+        _, name, target, choice = match.groups()
+        self._attributes.append(_Attribute(name, target, attribute_value(choice) if choice else True, self._line))
+
+    def _attach(self, attribute: "_Attribute") -> None:
+        """Give an attribute to the spans of its annotation."""
+        self._line = attribute.line
+        if not attribute.target.startswith("T"):
+            self._warn("not kept", "Attributes of events and relations are not imported.")
+        elif attribute.target not in self._ids:
+            self._refuse("id", f"The attribute belongs to “{attribute.target[:20]}”, which is no span of this file.")
+        for span in self._ids.get(attribute.target, ()):
+            held = self._held.setdefault(span, {})
+            if held.setdefault(attribute.name, attribute.value) != attribute.value:
+                self._warn("twice", "The span has this attribute twice, with other choices. The first one is imported.")
+
+    def _take(self, identity: str, label: str, pieces: Sequence[tuple[int, int]], quote: str) -> None:
+        """Check one annotation, and keep its span or report all problems of its id, label and bounds."""
+        if identity in self._ids:
+            self._refuse("id", f"The id “{identity[:20]}” is used twice.")
+        spans = self._ids.setdefault(identity, [])
+        code = self.find_label(label)
+        if code is None:
+            self._refuse("label", self.find_label.unknown(label))
+        elif code in self.find_label.skipped:
+            self.skipped[code] += 1
+            return
+        if not self._in_order(pieces):
+            return
+        if self.find_label.repair and not (pieces[-1][1] <= len(self.text) and self._is_quoted(pieces, quote)):
+            keep = partial(self._keep, code=code, spans=spans, line=self._line)
+            self._misplaced.append(Misplaced(pieces[0][0], pieces[-1][1], quote, self._line, keep))
+        elif self._fits(pieces) and self._quoted(pieces, quote):
+            parts = joined(self.text, pieces)
+            if len(parts) > 1:
+                self._warn("discontinuous", split_message(len(parts)))
+            for part in parts:
+                self._keep(*part, code, spans, self._line)
+
+    def _keep(self, start: int, end: int, code: str | None, spans: list[tuple[int, int, str]], line: int) -> None:
+        """Keep a span of an annotation without white space at its ends, or report why it can't be kept."""
+        text, self._line = self.text, line
+        if text[start] in WHITE_SPACE or text[end - 1] in WHITE_SPACE:
+            given = f"{start}-{end}"
+            start, end = trim(text, start, end)
+            if start == end:
+                self._refuse("white", f"The span {given} contains only white space.")
+                return
+            self._warn("trimmed", f"White space at the ends of the span {given} was removed; it is now {start}-{end}.")
+        if code is None:
+            return
+        span = (start, end, code)
+        if span in self.spans:
+            self._warn("twice", f"The span {start}-{end} {code} occurs twice and is imported once.")
+        self.spans.add(span)
+        spans.append(span)
+
+    def _in_order(self, pieces: Sequence[tuple[int, int]]) -> bool:
+        before = 0
+        for start, end in pieces:
+            if start >= end:
+                self._refuse("empty", f"The start {start} must be before the end {end}.")
+                return False
+            if start < before:
+                self._refuse("order", f"The fragment at {start} starts before the previous one ends ({before}).")
+                return False
+            before = end
+        return True
+
+    def _fits(self, pieces: Sequence[tuple[int, int]]) -> bool:
+        end = pieces[-1][1]
+        if end > len(self.text):
+            self._refuse("outside", f"The span ends at {end}, but the text has only {len(self.text)} characters.")
+            return False
+        return True
+
+    def _quoted(self, pieces: Sequence[tuple[int, int]], quote: str) -> bool:
+        if self._is_quoted(pieces, quote):
+            return True
+        self._refuse("quote", f"The text at {pieces[0][0]}-{pieces[-1][1]} differs from the text in this line.")
+        return False
+
+    def _is_quoted(self, pieces: Sequence[tuple[int, int]], quote: str) -> bool:
+        return same_quote(" ".join([self.text[start:end] for start, end in pieces]), quote)
+
+
+@dataclass(frozen=True, slots=True)
+class _Attribute:
+    """An attribute of the annotation with the id `target`: its name, its choice or True, and its line."""
+
+    name: str
+    target: str
+    value: str | bool
+    line: int

@@ -1,0 +1,287 @@
+"""CoNLL columns with offsets, in addition to the text files, so that an export can be imported without loss.
+
+`NAME.conll` and `NAME.txt`, or one file for many notes and all their text files. A row is `token TAB start TAB end TAB
+tag`, with offsets in code points, end-exclusive, and BIO tags; an empty row ends a line of the note, or on request a
+sentence. Rows end with LF only, because a token may be U+2028 or another character that some programs take for a line
+break. Rows that start with `# ` are comments. In a file for many notes, a row `-DOCSTART- TAB NAME` starts each note.
+Source of the layout: Tjong Kim Sang and De Meulder, CoNLL-2003 shared task.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from operator import le, lt
+from posixpath import dirname, join
+from typing import Final
+
+from annotations.formats.base import (
+    BAD_CODE,
+    Files,
+    LabelFinder,
+    Loss,
+    NoteFiles,
+    OutNote,
+    lost_attributes,
+    written_code,
+)
+from annotations.formats.notes import NoteError, ParsedNote, Problem, check_name, decode_utf8
+from annotations.formats.spacing import (
+    MAP,
+    NONE,
+    SPACED,
+    Spacing,
+    map_file,
+    map_missing,
+    restored,
+    spacing_for,
+    split_parts,
+)
+from annotations.formats.tags import TagReader, blocks, count_labels, lost, words_of, written_tags
+from annotations.text.bio import Encoded, decode, encode
+from annotations.text.labels import LabelSetDef
+from annotations.text.spans import Span
+from annotations.text.tokens import Token, Tokenizer, tokenize, tokens_at
+
+DOCUMENT_MARK: Final = "-DOCSTART-\t"
+HEADER: Final = b"# columns: token start end tag"
+"""The first row of the files that we write."""
+_SPACED: Final = f"# {SPACED}"
+_NUMBER: Final = re.compile("[0-9]{1,9}")
+_ROW: Final = re.compile(r"([^\t]+)\t([0-9]{1,9})\t([0-9]{1,9})\t([^\t]+)", re.DOTALL)
+_Rows = list[tuple[int, str]]  # (1-based line number, text of the row)
+
+
+class ConllFormat:
+    """Reads and writes CoNLL with offsets. For writing, another tokenizer can be given.
+
+    With `sentences`, an empty row ends a sentence instead of a line, but never inside a span. With `spaced`, a space is
+    written where a span begins or ends inside a token, and the token isn't split; the offset map beside the files makes
+    them readable again.
+    """
+
+    name = "conll"
+
+    def __init__(self, tokenizer: Tokenizer = tokenize, *, sentences: bool = False, spaced: bool = False) -> None:
+        self._tokenizer = tokenizer
+        self._sentences = sentences
+        self._spaced = spaced
+
+    def claims(self, name: str, head: bytes) -> bool:
+        """See `Format.claims`."""
+        return name.lower().endswith(".conll") and head.startswith(HEADER)
+
+    def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
+        """See `Format.group`. A `.conll` file without a text file of the same name counts as a file of many notes.
+
+        All such files are one group, together with the text files without a `.conll` file of the same name.
+        """
+        notes, problems = split_parts(names, ["txt", "conll"])
+        bundle = tuple(parts["conll"] for _, parts in sorted(notes.items()) if "txt" not in parts)
+        if not bundle:
+            return [NoteFiles(name, parts) for name, parts in sorted(notes.items())], problems
+        whole, texts = [], {}
+        for name, parts in sorted(notes.items()):
+            if "txt" in parts and len(parts) > 1:
+                whole.append(NoteFiles(name, parts))
+            elif "txt" in parts:
+                texts[name] = parts["txt"]
+        return [*whole, NoteFiles(bundle[0].rpartition(".")[0], {"conll": bundle[0]}, bundle, texts)], problems
+
+    def read(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> ParsedNote:
+        """See `Format.read`. Also raises NoteError if the group doesn't have exactly one note."""
+        if note.bundle:
+            found = list(self.read_many(note, files, labels))
+            if len(found) != 1:
+                message = f"The file contains {len(found)} notes; only one is allowed here."
+                raise NoteError([Problem(note.bundle[0], None, "many notes", message)])
+            if isinstance(found[0], NoteError):
+                raise found[0]
+            return found[0]
+        text = decode_utf8(files.load(note.parts["txt"]), note.parts["txt"])
+        file = note.parts.get("conll")
+        if file is None:
+            return restored(ParsedNote(note.name, text, None), note, files)
+        data = files.load(file)
+        if _is_spaced(data) and MAP not in note.parts:
+            raise NoteError([map_missing(note.name, file)])
+        rows = _rows(data, file)
+        marks = [line for line, row in rows if row.startswith(DOCUMENT_MARK)]
+        if len(marks) > 1:
+            message = "A second note starts here, but this file belongs to one text file. Rename the file."
+            raise NoteError([Problem(file, marks[1], "many notes", message)])
+        return restored(_parse(note.name, text, file, rows, LabelFinder(labels)), note, files)
+
+    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
+        """See `Format.read_many`. Text files that no `.conll` file mentions come last, as notes without annotations."""
+        if not note.bundle:
+            try:
+                yield self.read(note, files, labels)
+            except NoteError as error:
+                yield error
+            return
+        seen: set[str] = set()
+        for file in note.bundle:
+            yield from self._read_bundle(file, note.texts, files, LabelFinder(labels), seen)
+        for name in sorted(set(note.texts) - seen):
+            yield from self.read_many(NoteFiles(name, {"txt": note.texts[name]}), files, labels)
+
+    def _read_bundle(
+        self, file: str, texts: Mapping[str, str], files: Files, find_label: LabelFinder, seen: set[str]
+    ) -> Iterator[ParsedNote | NoteError]:
+        data = files.load(file)
+        if _is_spaced(data):
+            message = "A note in this file was exported with inserted spaces. Import its own files and its offset map."
+            yield NoteError([Problem(file, None, "map", message)])
+            return
+        try:
+            documents = _documents(_rows(data, file), file)
+        except NoteError as error:
+            yield error
+            return
+        for line, given, rows in documents:
+            try:
+                name = join(dirname(file), check_name(given))
+                if name not in texts:
+                    message = f"The text file “{name}.txt” is missing. Import it together with this file."
+                    raise NoteError([Problem(file, line, "no text", message)])
+                if name in seen:
+                    raise NoteError([Problem(file, line, "same name", f"The note “{name}” occurs twice.")])
+                seen.add(name)
+                yield _parse(name, decode_utf8(files.load(texts[name]), texts[name]), file, rows, find_label)
+            except NoteError as error:
+                yield error
+
+    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
+        """See `Format.used_labels`."""
+        for file in note.bundle or tuple(filter(None, [note.parts.get("conll")])):
+            with suppress(NoteError):
+                rows = _rows(files.load(file), file)
+                parts = [each for _, _, each in _documents(rows, file)] if note.bundle else [rows]
+                yield from (count_labels(row.rpartition("\t")[2] for _, row in part) for part in parts)
+
+    def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
+        """See `Format.write`. A token has one label, so overlapping spans cause losses."""
+        name, text, spans = check_name(note.name), note.text, list(note.spans)
+        spacing = NONE
+        if self._spaced:
+            spacing = spacing_for(OutNote(name, text, spans), labels, self._tokenizer)
+        losses = [Loss(name, span, BAD_CODE) for span in spans if written_code(span, labels) is None]
+        encoded = self._encoded(text, spacing, spans, labels)
+        losses += [Loss(name, loser.span, lost(loser)) for loser in encoded.losers]
+        written = [span for span in spans if written_code(span, labels) is not None]
+        losses += lost_attributes(OutNote(name, text, written))
+        mark = f"{_SPACED}\n" if spacing.cuts else ""
+        rows = f"{HEADER.decode()}; note: {name}\n{mark}{self._rows(text, spacing, encoded, labels)}"
+        files = {f"{name}.txt": spacing.spaced(text).encode(), f"{name}.conll": rows.encode()}
+        return files | map_file(name, text, spacing), losses
+
+    def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
+        """See `Format.extra_files`. This format has none."""
+        return {}
+
+    def _encoded(self, text: str, spacing: Spacing, spans: Iterable[Span], labels: Mapping[str, str]) -> Encoded:
+        """The tokens of the text with spaces, at their offsets in the text without, and their tags."""
+
+        def tokenizer(text: str) -> list[Token]:
+            tokens = self._tokenizer(spacing.spaced(text))
+            return [spacing.back(token) for token in tokens] if spacing.cuts else tokens
+
+        written = [span for span in spans if written_code(span, labels) is not None]
+        return encode(text, written, label_order=tuple(labels), tokenizer=tokenizer)
+
+    def _rows(self, text: str, spacing: Spacing, encoded: Encoded, labels: Mapping[str, str]) -> str:
+        codes = written_tags(encoded.tags, labels)
+        there = map(spacing.moved, encoded.tokens) if spacing.cuts else encoded.tokens
+        found = zip(words_of(text, encoded.tokens), there, encoded.tags, strict=True)
+        rows = [f"{word}\t{start}\t{end}\t{codes[tag]}\n" for word, (start, end), tag in found]
+        parts = blocks(text, encoded, by_sentence=self._sentences, whole_spans=self._sentences)
+        return "".join("".join(rows[first:past]) + "\n" for first, past in parts)
+
+
+def _is_spaced(data: bytes) -> bool:
+    return f"\n{_SPACED}".encode() in data
+
+
+def _rows(data: bytes, file: str) -> _Rows:
+    """The rows with their line numbers, without empty rows and comments."""
+    text = decode_utf8(data, file).removeprefix("\ufeff")
+    rows = ((line, row.removesuffix("\r")) for line, row in enumerate(text.split("\n"), 1))
+    return [(line, row) for line, row in rows if row and not row.startswith("# ")]
+
+
+def _documents(rows: _Rows, file: str) -> list[tuple[int, str, _Rows]]:
+    """The line of the mark, the name and the rows of each note."""
+    documents: list[tuple[int, str, _Rows]] = []
+    for line, row in rows:
+        if row.startswith(DOCUMENT_MARK):
+            documents.append((line, row.removeprefix(DOCUMENT_MARK), []))
+        elif documents:
+            documents[-1][2].append((line, row))
+        else:
+            message = "The file has neither a text file of the same name nor a first row “-DOCSTART-<tab>name”."
+            raise NoteError([Problem(file, line, "no text", message)])
+    return documents
+
+
+def _parse(name: str, text: str, file: str, rows: _Rows, find_label: LabelFinder) -> ParsedNote:
+    """Parse the rows of one note. Raises NoteError with all problems of the rows."""
+    read_tag = TagReader(find_label)
+    spans = _spans_of_valid(text, rows, read_tag)
+    if spans is not None:
+        return ParsedNote(name, text, spans)
+    problems: list[Problem] = []
+    tokens: list[Token] = []
+    tags: list[str] = []
+    for line, row in rows:
+        if row.startswith(DOCUMENT_MARK):
+            continue
+        match = _ROW.fullmatch(row)
+        if not match:
+            message = "The row must have token, start, end and tag, separated by tabs."
+            problems.append(Problem(file, line, "line", message))
+            continue
+        word, first, past, given = match.groups()
+        start, end = int(first), int(past)
+        fault = _fault(text, word, start, end, tokens[-1].end if tokens else 0)
+        if fault:
+            problems.append(Problem(file, line, *fault))
+        tag = read_tag(given)
+        if not isinstance(tag, str):
+            problems.append(Problem(file, line, *tag))
+        elif not fault:
+            tokens.append(Token(start, end))
+            tags.append(tag)
+    if problems:
+        raise NoteError(problems)
+    return ParsedNote(name, text, decode(tokens, tags))
+
+
+def _spans_of_valid(text: str, rows: _Rows, read_tag: TagReader) -> list[Span] | None:
+    """The spans of rows that are all valid, which is the usual case; None if `_parse` must look for problems."""
+    found = [row.split("\t") for _line, row in rows]
+    if set(map(len, found)) != {4}:
+        return None
+    words, firsts, lasts, given = zip(*found, strict=True)
+    if not all(map(_NUMBER.fullmatch, firsts)) or not all(map(_NUMBER.fullmatch, lasts)) or not all(words):
+        return None
+    starts, ends = list(map(int, firsts)), list(map(int, lasts))
+    in_order = all(map(lt, starts, ends)) and all(map(le, ends, starts[1:])) and ends[-1] <= len(text)
+    if not in_order or list(map(text.__getitem__, map(slice, starts, ends))) != list(words):
+        return None
+    codes = {tag: read_tag(tag) for tag in set(given)}
+    tags = [code for code in map(codes.__getitem__, given) if isinstance(code, str)]
+    return decode(tokens_at(zip(starts, ends, strict=True)), tags) if len(tags) == len(given) else None
+
+
+def _fault(text: str, word: str, start: int, end: int, before: int) -> tuple[str, str] | None:
+    """The problem of a token's bounds as (code, message), or None; `before` is the end of the previous token."""
+    if start >= end:
+        return "empty", f"The start {start} must be before the end {end}."
+    if end > len(text):
+        return "outside", f"The token ends at {end}, but the text has only {len(text)} characters."
+    if start < before:
+        return "order", f"The token at {start} starts before the previous one ends ({before})."
+    if text[start:end] != word:
+        return "quote", f"The text at {start}-{end} differs from the token in this row."
+    return None

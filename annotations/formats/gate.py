@@ -1,0 +1,230 @@
+"""GATE XML: one `.xml` file per note, with nodes in the text and annotation sets that name them.
+
+Source: https://gate.ac.uk/sale/tao/splitch5.html (section 5.5.2) and GATE's own reader and writer
+(https://github.com/GateNLP/gate-core, gate/corpora/DocumentStaxUtils.java). `<TextWithNodes>` is the text with an empty
+`<Node id/>` wherever an annotation starts or ends, and `<Annotation Type StartNode EndNode>` names two of them. The id
+of a node is its offset in UTF-16 code units, because GATE is Java, but only the place of the node counts in reading.
+
+A file has the default annotation set and named ones. One is read: that which was chosen, or else the default set, or
+the first named set if the default set has only what GATE's own programs make (tokens, sentences). GATE's set of the
+markup of the original file is never read. Features are attributes.
+"""
+
+import io
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from annotations.formats.base import LabelFinder, Loss, OutNote
+from annotations.formats.giving import attribute_value, attribute_words, given_spans
+from annotations.formats.notes import NoteError, ParsedNote, Problem
+from annotations.formats.taking import SpanTaker
+from annotations.formats.xml_notes import XmlNoteFormat
+from annotations.formats.xml_reading import parse, restored
+from annotations.formats.xml_writing import REPLACED, as_attribute, as_text
+from annotations.text.names import shown
+from annotations.text.utf16 import Utf16
+
+_ANY: Final = re.compile(r".+", re.DOTALL)
+_DEFAULT: Final = ""
+_ORIGINAL: Final = "Original markups"
+_BOOLEAN: Final = "java.lang.Boolean"
+_STRING: Final = "java.lang.String"
+_MADE_BY_GATE: Final = frozenset({"Token", "SpaceToken", "Sentence", "Split", "Lookup", "DEFAULT_TOKEN"})
+"""Types of the annotations that GATE's programs make, not people."""
+SET: Final = "gate:"
+"""What stands before the name of a set where people choose one as a format."""
+_ID: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
+
+
+class GateFormat(XmlNoteFormat):
+    """Reads and writes GATE XML. `chosen` is the name of the annotation set to read, or what it begins with."""
+
+    name = "gate"
+
+    def __init__(self, chosen: str | None = None) -> None:
+        self._chosen = chosen
+
+    def claims(self, name: str, head: bytes) -> bool:
+        """See `Format.claims`."""
+        return name.lower().endswith(".xml") and b"<GateDocument" in head
+
+    def _read(self, name: str, file: str, data: bytes, find_label: LabelFinder) -> ParsedNote:
+        parts = _parts(file, data)
+        text = "".join(parts.text)
+        taker = SpanTaker(text, file, find_label)
+        chosen = parts.chosen(self._chosen)
+        for other in sorted({each.set for each in parts.annotations} - {chosen}):
+            which = f"“{shown(other)[:60]}”" if other else "without a name"
+            choice = f" To import it instead, choose the format “{set_format(other)}”." if other != _ORIGINAL else ""
+            taker.not_kept(f"Only one annotation set is imported, and not the set {which}.{choice}")
+        if parts.relations:
+            taker.not_kept("Relations are not imported.", parts.relations)
+        taken = parts.taken(self._chosen)
+        if len(taken) < sum(each.set == chosen for each in parts.annotations):
+            made = "Tokens, sentences and other annotations that GATE's programs make are not imported."
+            taker.not_kept(f"{made} To import them, choose the format “{set_format(chosen or _DEFAULT)}”.")
+        for each in taken:
+            _take(each, parts.nodes, taker)
+        note = taker.note(name)
+        note.text = restored(text, parts.replaced, file)
+        if chosen is None:
+            note.spans = None
+        return note
+
+    def sets(self, file: str, data: bytes) -> frozenset[str]:
+        """The names of the annotation sets of a file that can be read. Raises NoteError."""
+        return _parts(file, data).sets()
+
+    def _labels(self, file: str, data: bytes) -> Iterable[str]:
+        return (each.type for each in _parts(file, data).taken(self._chosen))
+
+    def _written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[str, list[Loss]]:
+        spans, losses = given_spans(note, labels)
+        units = Utf16(note.text)
+        rows: list[str] = []
+        nodes: set[int] = set()
+        for number, (span, code) in enumerate(spans):
+            words, lost = attribute_words(note, span, _ANY)
+            losses += lost
+            nodes |= {span.start, span.end}
+            features = "".join(_feature(key, word) for key, word in words.items())
+            rows.append(
+                f'<Annotation Id="{number}" Type="{code}" StartNode="{units.units(span.start)}" '
+                f'EndNode="{units.units(span.end)}">\n{features}</Annotation>\n'
+            )
+        pieces: list[str] = []
+        before = 0
+        for at in sorted(nodes):
+            pieces.append(f'{as_text(note.text[before:at])}<Node id="{units.units(at)}"/>')
+            before = at
+        pieces.append(as_text(note.text[before:]))
+        whole = (
+            '<?xml version="1.0" encoding="UTF-8"?>\n<GateDocument version="3">\n<GateDocumentFeatures>\n'
+            f"</GateDocumentFeatures>\n<TextWithNodes>{''.join(pieces)}</TextWithNodes>\n"
+            f"<AnnotationSet>\n{''.join(rows)}</AnnotationSet>\n</GateDocument>\n"
+        )
+        return whole, losses
+
+
+def set_format(name: str) -> str:
+    """The format that reads the annotation set of this name. Names of formats have at most 20 characters."""
+    return f"{SET}{name}"[:20]
+
+
+def _feature(name: str, word: str) -> str:
+    kind = _BOOLEAN if attribute_value(word) is True else _STRING
+    return (
+        f"<Feature>\n<Name className={as_attribute(_STRING)}>{as_text(name)}</Name>\n"
+        f"<Value className={as_attribute(kind)}>{as_text(word)}</Value>\n</Feature>\n"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Annotation:
+    set: str
+    line: int
+    type: str
+    start: str
+    end: str
+    features: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Parts:
+    """Handles the parts of a file. `nodes` are offsets in code points by id, `relations` the line of the first one."""
+
+    line: int = 0
+    text: list[str] = field(default_factory=list)
+    nodes: dict[str, int] = field(default_factory=dict)
+    twice: str = ""
+    annotations: list[_Annotation] = field(default_factory=list)
+    relations: int = 0
+    replaced: str = ""
+    texts: int = 0
+    length: int = 0
+    set: str = _DEFAULT
+    inside: list[str] = field(default_factory=list)
+    words: dict[str, list[str]] = field(default_factory=dict)
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        self.inside.append(name)
+        match self.inside[1:5]:  # No case is deeper, and files may nest 200,000 elements.
+            case ["TextWithNodes"]:
+                self.texts += 1
+            case ["TextWithNodes", "Node"]:
+                key = attributes.get("id", "")
+                if self.nodes.setdefault(key, self.length) != self.length:
+                    self.twice = key
+            case ["AnnotationSet"]:
+                self.set = attributes.get("Name", _DEFAULT)
+            case ["AnnotationSet", "Annotation"]:
+                kind, start, end = (attributes.get(key, "") for key in ("Type", "StartNode", "EndNode"))
+                self.annotations.append(_Annotation(self.set, self.line, kind, start, end))
+            case ["AnnotationSet", "Annotation", "Feature"]:
+                self.words = {"Name": [], "Value": []}
+            case ["RelationSet", "Relation"]:
+                self.relations = self.relations or self.line
+
+    def end(self, name: str) -> None:
+        if self.inside[1:5] == ["AnnotationSet", "Annotation", "Feature"]:
+            self.annotations[-1].features["".join(self.words["Name"])] = "".join(self.words["Value"])
+            self.words = {}
+        self.inside.pop()
+
+    def data(self, text: str) -> None:
+        if self.inside[1:2] == ["TextWithNodes"]:
+            self.text.append(text)
+            self.length += len(text)
+        elif self.words and self.inside[-1] in self.words:
+            self.words[self.inside[-1]].append(text)
+
+    def pi(self, target: str, data: str) -> None:
+        if target == REPLACED:
+            self.replaced = data
+
+    def sets(self) -> frozenset[str]:
+        """The names of the sets with annotations."""
+        return frozenset(each.set for each in self.annotations if each.set != _ORIGINAL)
+
+    def chosen(self, wanted: str | None) -> str | None:
+        """The name of the annotation set to read; None if the file has none that was wanted or that people made."""
+        if wanted is None:
+            names = [each.set for each in self.annotations if each.set != _ORIGINAL and each.type not in _MADE_BY_GATE]
+            return _DEFAULT if not names or _DEFAULT in names else names[0]
+        found = [name for name in sorted(self.sets()) if name == wanted or (wanted and name.startswith(wanted))]
+        return found[0] if found else None
+
+    def taken(self, wanted: str | None) -> list[_Annotation]:
+        """The annotations to read: without those that GATE's programs make, unless their set was chosen."""
+        chosen = self.chosen(wanted)
+        found = [each for each in self.annotations if each.set == chosen]
+        return found if wanted is not None else [each for each in found if each.type not in _MADE_BY_GATE]
+
+
+def _parts(file: str, data: bytes) -> _Parts:
+    """The parts of a file. Raises NoteError if it is not XML with one `<TextWithNodes>`."""
+    parts = _Parts()
+    for _ in parse(io.BytesIO(data), file, parts):
+        continue
+    if parts.texts != 1:
+        message = f"The file has {parts.texts} elements <TextWithNodes> in its first element; expected exactly one."
+        raise NoteError([Problem(file, None, "structure", message)])
+    if parts.twice:
+        message = f"The id “{parts.twice[:20]}” of a node is used at two places of the text; ids must differ."
+        raise NoteError([Problem(file, None, "id", message)])
+    return parts
+
+
+def _take(each: _Annotation, nodes: Mapping[str, int], taker: SpanTaker) -> None:
+    if taker.skips(each.type):
+        return
+    missing = [key for key in (each.start, each.end) if key not in nodes]
+    if missing:
+        node = missing[0] if _ID.fullmatch(missing[0]) else "?"
+        message = f"An annotation names the node {node}, which is not in <TextWithNodes>. Export the document again."
+        taker.refuse("offsets", message, each.line)
+        return
+    held = {key: attribute_value(word) for key, word in each.features.items() if word and word.lower() != "false"}
+    taker.take(each.type, nodes[each.start], nodes[each.end], line=each.line, attributes=held)

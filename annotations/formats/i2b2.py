@@ -1,0 +1,195 @@
+"""i2b2 2014 and MEDDOCAN: one `.xml` file per note, with the text in `<TEXT>` and the spans as elements in `<TAGS>`.
+
+Source: Stubbs and Uzuner 2015, doi:10.1016/j.jbi.2015.07.020, and the scripts of the shared tasks, which read the files
+(https://github.com/kotfic/i2b2_evaluation_scripts, tags.py). A span is `<NAME id start end text TYPE comment/>`: the
+element is the category, and `TYPE` the label; without `TYPE` the element is the label. Offsets are end-exclusive and
+count the text as a parser gives it. The scripts are Python and count code points, as we do in writing. The annotation
+tool of i2b2 (MAE) is Java and counts UTF-16 code units; such a file is recognized by its quotes. MAE 2 writes
+`spans="start~end"` instead of `start` and `end` (https://github.com/keighrim/mae-annotation).
+"""
+
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from annotations.formats.base import LabelFinder, Loss, OutNote
+from annotations.formats.counting import counts_utf16
+from annotations.formats.giving import attribute_value, attribute_words, given_spans
+from annotations.formats.notes import NoteError, ParsedNote, Problem
+from annotations.formats.taking import SpanTaker, whole
+from annotations.formats.xml_notes import XmlNoteFormat
+from annotations.formats.xml_reading import parse, restored
+from annotations.formats.xml_writing import NAME, REPLACED, as_attribute, as_cdata
+
+_CLAIM: Final = re.compile(rb"<(?:deIdi2b2|MEDDOCAN)\b|<[A-Za-z_][\w.-]*>\s*<TEXT>")
+_SPANS: Final = re.compile(r"[0-9]{1,12}~[0-9]{1,12}(,[0-9]{1,12}~[0-9]{1,12})*")
+_NOWHERE: Final = re.compile(r"-1~-1(,-1~-1)*|~")
+"""What MAE 2 writes for a tag of the whole note."""
+_OWN: Final = frozenset({"id", "start", "end", "text", "type", "comment", "docid", "spans"})
+"""Names of the attributes that the format has itself, in lower case."""
+
+_CATEGORIES: Final = {
+    "NAME": "PATIENT DOCTOR USERNAME NOMBRE_SUJETO_ASISTENCIA NOMBRE_PERSONAL_SANITARIO",
+    "PROFESSION": "PROFESSION PROFESION",
+    "LOCATION": "ROOM DEPARTMENT HOSPITAL ORGANIZATION STREET CITY STATE COUNTRY ZIP LOCATION-OTHER LOCATION_OTHER "
+    "TERRITORIO CALLE PAIS INSTITUCION CENTRO_SALUD",
+    "AGE": "AGE EDAD_SUJETO_ASISTENCIA",
+    "DATE": "DATE FECHAS",
+    "CONTACT": "PHONE FAX EMAIL URL IPADDR IPADDRESS CORREO_ELECTRONICO NUMERO_TELEFONO NUMERO_FAX URL_WEB "
+    "DIREC_PROT_INTERNET",
+    "ID": "SSN MEDICALRECORD HEALTHPLAN ACCOUNT LICENSE VEHICLE DEVICE BIOID IDNUM ID_SUJETO_ASISTENCIA "
+    "ID_TITULACION_PERSONAL_SANITARIO ID_ASEGURAMIENTO ID_CONTACTO_ASISTENCIAL ID_EMPLEO_PERSONAL_SANITARIO "
+    "NUMERO_BENEF_PLAN_SALUD IDENTIF_DISPOSITIVOS_NRSERIE IDENTIF_VEHICULOS_NRSERIE_PLACAS IDENTIF_BIOMETRICOS "
+    "OTRO_NUMERO_IDENTIF",
+}
+_ELEMENTS: Final = {label: category for category, labels in _CATEGORIES.items() for label in labels.split()}
+_OTHER: Final = "OTHER"
+"""The element of labels that belong to none of the categories."""
+
+
+class I2b2Format(XmlNoteFormat):
+    """Reads and writes the XML of i2b2 2014 and MEDDOCAN."""
+
+    name = "i2b2"
+
+    def claims(self, name: str, head: bytes) -> bool:
+        """See `Format.claims`."""
+        return name.lower().endswith(".xml") and bool(_CLAIM.search(head))
+
+    def _read(self, name: str, file: str, data: bytes, find_label: LabelFinder) -> ParsedNote:
+        return _note(name, file, _parts(file, data), find_label)
+
+    def _labels(self, file: str, data: bytes) -> Iterable[str]:
+        return (_label(tag) for tag in _parts(file, data).tags if _is_span(tag))
+
+    def _written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[str, list[Loss]]:
+        spans, losses = given_spans(note, labels)
+        rows: list[str] = []
+        for number, (span, code) in enumerate(spans):
+            words, lost = attribute_words(note, span, NAME, _OWN)
+            losses += lost
+            quote = as_attribute(note.text[span.start : span.end])
+            more = "".join(f" {key}={as_attribute(word)}" for key, word in words.items())
+            rows.append(
+                f'<{_ELEMENTS.get(code, _OTHER)} id="P{number}" start="{span.start}" end="{span.end}" '
+                f'text={quote} TYPE="{code}" comment=""{more}/>\n'
+            )
+        whole = (
+            f'<?xml version="1.0" encoding="UTF-8"?>\n<deIdi2b2>\n<TEXT>{as_cdata(note.text)}</TEXT>\n'
+            f"<TAGS>\n{''.join(rows)}</TAGS>\n</deIdi2b2>\n"
+        )
+        return whole, losses
+
+
+@dataclass(frozen=True, slots=True)
+class _Tag:
+    """An element in `<TAGS>`."""
+
+    line: int
+    name: str
+    attributes: Mapping[str, str]
+
+    def get(self, name: str) -> str | None:
+        return self.attributes.get(name)
+
+
+@dataclass(slots=True)
+class _Parts:
+    """Handles the parts of a file: collects its text and its tags."""
+
+    line: int = 0
+    text: list[str] = field(default_factory=list)
+    tags: list[_Tag] = field(default_factory=list)
+    texts: int = 0
+    has_tags: bool = False
+    replaced: str = ""
+    inside: list[str] = field(default_factory=list)
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        self.inside.append(name)
+        if len(self.inside) == 2:
+            self.texts += name == "TEXT"
+            self.has_tags |= name == "TAGS"
+        elif self.inside[1:2] == ["TAGS"]:
+            self.tags.append(_Tag(self.line, name, attributes))
+
+    def end(self, name: str) -> None:
+        self.inside.pop()
+
+    def data(self, text: str) -> None:
+        if self.inside[1:2] == ["TEXT"]:
+            self.text.append(text)
+
+    def pi(self, target: str, data: str) -> None:
+        if target == REPLACED:
+            self.replaced = data
+
+
+def _parts(file: str, data: bytes) -> _Parts:
+    """The parts of a file. Raises NoteError if it is not XML with one `<TEXT>`."""
+    parts = _Parts()
+    for _ in parse(io.BytesIO(data), file, parts):
+        continue
+    if parts.texts != 1:
+        message = f"The file has {parts.texts} elements <TEXT> in its first element; expected exactly one."
+        raise NoteError([Problem(file, None, "structure", message)])
+    return parts
+
+
+def _label(tag: _Tag) -> str:
+    return tag.get("TYPE") or tag.get("type") or tag.name
+
+
+def _is_span(tag: _Tag) -> bool:
+    """Whether a tag has a place in the text; tags of the whole note have none, or -1."""
+    if spans := tag.get("spans"):
+        return not _NOWHERE.fullmatch(spans)
+    return not (tag.get("start") in (None, "-1") and tag.get("end") in (None, "-1"))
+
+
+def _note(name: str, file: str, parts: _Parts, find_label: LabelFinder) -> ParsedNote:
+    text = "".join(parts.text)
+    if not parts.has_tags:
+        return ParsedNote(name, restored(text, parts.replaced, file), None)
+    taker = SpanTaker(text, file, find_label, utf16=counts_utf16(text, _quoted(parts.tags)))
+    for tag in parts.tags:
+        if not _is_span(tag):
+            taker.not_kept(f"Tags of the whole note are not imported: <{tag.name[:60]}>.", tag.line)
+            continue
+        if tag.get("comment"):
+            taker.not_kept("Comments are not imported.", tag.line)
+        if taker.skips(_label(tag)):
+            continue
+        pieces = _pieces(tag, taker)
+        if pieces:
+            held = {
+                key: attribute_value(word)
+                for key, word in tag.attributes.items()
+                if word and key.lower() not in _OWN and "}" not in key
+            }
+            taker.take_pieces(_label(tag), pieces, line=tag.line, quote=tag.get("text"), attributes=held)
+    note = taker.note(name)
+    note.text = restored(text, parts.replaced, file)
+    return note
+
+
+def _pieces(tag: _Tag, taker: SpanTaker) -> list[tuple[object, object]]:
+    """The bounds of the pieces of a tag as the file gives them; none after a problem was reported."""
+    given = tag.get("spans")
+    if not given:
+        return [(tag.get("start"), tag.get("end"))]
+    if not _SPANS.fullmatch(given):
+        message = "The attribute “spans” is not valid. Expected: “start~end”, with “,” between pieces."
+        taker.refuse("offsets", message, tag.line)
+        return []
+    return [(piece.partition("~")[0], piece.partition("~")[2]) for piece in given.split(",")]
+
+
+def _quoted(tags: Iterable[_Tag]) -> Iterator[tuple[int, int, str]]:
+    """The offsets and texts of tags that have them."""
+    for tag in tags:
+        start, end, quote = whole(tag.get("start")), whole(tag.get("end")), tag.get("text")
+        if start is not None and end is not None and quote:
+            yield start, end, quote

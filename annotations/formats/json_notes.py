@@ -1,0 +1,255 @@
+"""What the JSON formats share: files with one record per note, read and written as streams."""
+
+import json
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from posixpath import splitext
+from typing import IO, Any, Final
+
+from annotations.formats.base import (
+    Files,
+    LabelFinder,
+    Loss,
+    NoteFiles,
+    OneFileFormat,
+    OneFileReader,
+    OutNote,
+    Sink,
+    numbered_name,
+)
+from annotations.formats.counting import Unit, likely_unit, points_of
+from annotations.formats.files.json_records import json_records
+from annotations.formats.files.strict_json import JsonError
+from annotations.formats.notes import NoteError, ParsedNote, Problem, check_name
+from annotations.formats.taking import SpanTaker, whole
+from annotations.text.names import shown
+
+Record = Mapping[str, Any]
+
+_FILE_NAMES: Final = ("filename", "file_name")
+_SHOWN: Final = 60
+
+
+class JsonFile(OneFileFormat):
+    """A format that is written as JSON lines, one object per note."""
+
+    endings: tuple[str, ...] = ("jsonl", "json", "ndjson")
+
+    @abstractmethod
+    def record_of(self, note: OutNote, labels: Mapping[str, str]) -> tuple[Record, list[Loss]]:
+        """The record of a note with a list of spans, and its losses. Raises as `Format.write` does."""
+
+    @contextmanager
+    def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
+        """See `OneFileFormat.sink`."""
+
+        def add(note: OutNote) -> list[Loss]:
+            record, losses = self.checked_record(note, labels)
+            out.write(json_bytes(record) + b"\n")
+            return losses
+
+        yield add
+
+    def checked_record(self, note: OutNote, labels: Mapping[str, str]) -> tuple[Record, list[Loss]]:
+        """See `record_of`. Raises NoteError for a name that can't be a file name."""
+        check_name(note.name)
+        return self.record_of(replace(note, spans=list(note.spans)), labels)
+
+
+class JsonReader(OneFileReader):
+    """Reads a format with one JSON object per note, in JSON lines or in an array."""
+
+    endings: tuple[str, ...] = ("jsonl", "json", "ndjson")
+
+    @abstractmethod
+    def note_in(self, record: Record, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
+        """The note of a record; `name` is for records without one. Raises NoteError."""
+
+    @abstractmethod
+    def labels_in(self, record: Record) -> Iterator[object]:
+        """The label of each span, as far as the record has the right form."""
+
+    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
+        """See `Format.read_many`. Notes come in the order of the file, and only one is held in memory."""
+        find_label = LabelFinder(labels)
+        for file in note.bundle:
+            for number, (line, record) in enumerate(opened_records(files, file), 1):
+                name = numbered_name(note, number)
+                try:
+                    yield self.note_in(object_in(record, file, line), name, file, line, find_label)
+                except NoteError as error:
+                    yield error
+
+    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
+        """See `Format.used_labels`."""
+        for file in note.bundle:
+            for _, record in opened_records(files, file):
+                if isinstance(record, dict):
+                    yield Counter(label for label in self.labels_in(record) if isinstance(label, str))
+
+
+class JsonFormat(JsonReader, JsonFile):
+    """A format that is read and written with one JSON object per note."""
+
+
+def json_bytes(value: object) -> bytes:
+    """JSON in one line of ASCII, so that no program can mistake its encoding or the ends of its lines."""
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def opened_records(files: Files, file: str) -> Iterator[tuple[int, Any]]:
+    """The records of a file with their lines; a NoteError takes the place of a record that can't be read."""
+    try:
+        opened = files.open(file)
+    except NoteError as error:
+        yield 0, error
+        return
+    line = 0
+    with opened:
+        for line, record in json_records(opened):
+            if isinstance(record, JsonError):
+                yield line, NoteError([Problem(file, line, "json", str(record))])
+            else:
+                yield line, record
+    if not line:
+        yield 1, NoteError([Problem(file, 1, "no notes", "The file is empty. Expected: a JSON object for each note.")])
+
+
+def object_in(record: object, file: str, line: int) -> Record:
+    """The record, if it is a JSON object. Raises NoteError."""
+    if isinstance(record, NoteError):
+        raise record
+    if not isinstance(record, dict):
+        message = f"The record is {kind_of(record)}. Expected: a JSON object for each note."
+        raise NoteError([Problem(file, line, "record", message)])
+    return record
+
+
+def text_in(value: object, field: str, file: str, line: int) -> str:
+    """The text of a note. Raises NoteError if the value is not text."""
+    if isinstance(value, str):
+        return value
+    found = "is missing" if value is None else f"is {kind_of(value)}"
+    message = f"The field “{field}” {found}. Expected: the text of the note."
+    raise NoteError([Problem(file, line, "no text", message)])
+
+
+def name_in(record: Record, number_name: str, taker: SpanTaker, line: int) -> str:
+    """The name of the note in the fields “name”, “filename” or “file_name”, or the name with a number."""
+    for field in ("name", *_FILE_NAMES):
+        given = record.get(field)
+        if not isinstance(given, str) or not given:
+            continue
+        name = given if field == "name" else splitext(given)[0]
+        try:
+            return check_name(name)
+        except NoteError as error:
+            found = error.problems[0].message
+            taker.warn("name", f"The note is named “{number_name}”, because its name is not valid. {found}", line)
+            return number_name
+    return number_name
+
+
+def items_in(record: Record, field: str, taker: SpanTaker, line: int) -> list[Any]:
+    """The list in a field, empty if the field is missing or null. Anything else is a problem of the note."""
+    value = record.get(field)
+    if isinstance(value, list):
+        return value
+    if value is not None:
+        taker.refuse("list", f"The field “{field}” is {kind_of(value)}. Expected: a list.", line)
+    return []
+
+
+def bad_item(item: object, field: str, expected: str, taker: SpanTaker, line: int) -> None:
+    """Report an item of a list that has not the expected form."""
+    taker.refuse("span", f"An item of “{field}” is {kind_of(item)}. Expected: {expected}.", line)
+
+
+def others_not_kept(record: Record, known: Iterable[str], taker: SpanTaker, line: int) -> None:
+    """Warn of fields that are not imported, except those that are known or hold nothing."""
+    for field in sorted(record.keys() - set(known)):
+        if record[field] not in (None, "", [], {}):
+            taker.not_kept(f"The field “{short(field)}” is not imported.", line)
+
+
+def short(word: str) -> str:
+    """A word for a message, without characters that could confuse, and not too long."""
+    word = shown(word)
+    return word if len(word) <= _SHOWN else f"{word[: _SHOWN - 3]}..."
+
+
+def counted(text: str, taken: Callable[[bool], SpanTaker]) -> SpanTaker:
+    """The spans of a note whose offsets should count code points, but may count UTF-16 code units.
+
+    They are taken in code units if that gives no problem, while code points do. `taken` takes the spans, in code units
+    if its argument is true.
+    """
+    taker = taken(False)
+    if taker.problems and max(text, default="") > "\uffff":
+        other = taken(True)
+        return taker if other.problems else other
+    return taker
+
+
+def unquoted_taker(
+    text: str, bounds: Iterable[tuple[object, object]], unit: Unit, file: str, find_label: LabelFinder, line: int
+) -> tuple[SpanTaker, Callable[[object], object]]:
+    """The taker for spans without quotes, and the conversion of their offsets for it.
+
+    They count `unit`, or with a warning another one if all spans begin and end with words only then.
+    """
+    pairs = [(whole(start), whole(end)) for start, end in bounds]
+    given = [(start, end) for start, end in pairs if start is not None and end is not None]
+    found, misplaced = likely_unit(text, given, unit)
+    taker = SpanTaker(text, file, find_label, utf16=found is Unit.UTF16)
+    if found is not unit:
+        message = f"The offsets of this note were read as {found}: only so do all its spans begin and end with words."
+        taker.warn("unit", message, line)
+    elif misplaced:
+        spans = "1 span begins or ends" if misplaced == 1 else f"{misplaced} spans begin or end"
+        taker.warn("unit", f"{spans} inside a word or with a space. Check that offsets count {unit}.", line)
+    points = points_of(text, found) if found is Unit.BYTES else None
+
+    def offset(value: object) -> object:
+        number = whole(value) if points else None
+        return value if points is None or number is None else points(number)
+
+    return taker, offset
+
+
+def confidence_in(value: object) -> float | None:
+    """A confidence between 0 and 1, if the value is one."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
+        return float(value)
+    return None
+
+
+def attributes_in(value: object, taker: SpanTaker, line: int) -> dict[str, str | bool]:
+    """The attributes in an object of names and choices (or `true`). Others are not kept, with a warning."""
+    found: dict[str, str | bool] = {}
+    for name, choice in value.items() if isinstance(value, dict) else ():
+        if choice is True or isinstance(choice, str):
+            found[name] = choice
+        elif choice is not None and choice is not False:
+            taker.not_kept(f"The attribute “{short(name)}” of a span is not imported: it is {kind_of(choice)}.", line)
+    return found
+
+
+def kind_of(value: object) -> str:
+    """What a JSON value is, in words."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true or false"
+        case str():
+            return "text"
+        case int() | float():
+            return "a number"
+        case list():
+            return "a list"
+        case _:
+            return "an object"

@@ -1,0 +1,135 @@
+"""A note as parsed from a file, and the problems that a file can have."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from annotations.text.names import bad_character
+from annotations.text.spans import Span
+
+NAME_LENGTH: Final = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A problem of a file, or of one of its lines if `line` (1-based) is given.
+
+    `code` is a short word for programs. The message is a sentence for people; it may contain label names, offsets and
+    file names, but never the text of a note.
+    """
+
+    file: str
+    line: int | None
+    code: str
+    message: str
+
+    def __str__(self) -> str:
+        where = self.file if self.line is None else f"{self.file}, line {self.line}"
+        return f"{where}: {self.message}"
+
+
+class NoteError(Exception):
+    """A note can't be read; `problems` lists all reasons. The error is permanent: another try fails in the same way."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems: list[Problem] = list(problems)
+        super().__init__(" ".join(map(str, self.problems)))
+
+
+@dataclass(frozen=True, slots=True)
+class NoteSource:
+    """The document from which the text of a note was extracted.
+
+    `file` is its name in the import. `cleaned` counts the changes of each clean-up rule. `places` is the source map:
+    for each part of the document its offsets in the text (code points, end-exclusive) and its name, such as “page 3”.
+    `ocr` is the mean confidence of the words (0 to 1) if OCR read the text, else None.
+    """
+
+    file: str
+    kind: str
+    encoding: str
+    cleaned: dict[str, int]
+    places: list[tuple[int, int, str]]
+    ocr: float | None = None
+
+
+@dataclass(slots=True)
+class ParsedNote:
+    """A note from a file: its text exactly as in the file, and its spans (None if there is no annotation file)."""
+
+    name: str
+    text: str
+    spans: list[Span] | None
+    warnings: list[Problem] = field(default_factory=list)
+    patient_id: str = ""
+    skipped: dict[str, int] = field(default_factory=dict)
+    """Spans that the import leaves out on request, by label as written in the file."""
+    layers: dict[str, dict[str, str]] = field(default_factory=dict)
+    """The layers of the file's project that its spans come from, as `TYPE:FEATURE`, with its tags by label (UIMA)."""
+    source: NoteSource | None = None
+    """The document of an extracted text; None for text exactly as in a file."""
+
+
+def check_name(name: str) -> str:
+    """Return the name if it can name a note: a relative path with `/`, without `..`. Raises NoteError otherwise."""
+    fault = _name_fault(name)
+    if fault:
+        shown = ascii(name if len(name) <= 80 else name[:77] + "...")[1:-1]
+        raise NoteError([Problem(shown, None, "name", fault)])
+    return name
+
+
+def _name_fault(name: str) -> str:
+    if not name:
+        return "The name of the note is empty."
+    if len(name) > NAME_LENGTH:
+        return f"The name has {len(name)} characters; at most {NAME_LENGTH} are allowed."
+    if bad := bad_character(name):
+        return f"The name contains {bad}, a control character or one that changes the direction of text. Remove it."
+    if "\\" in name:
+        return "The name contains a backslash. Separate folders with “/”."
+    if name.startswith("/"):
+        return "The name starts with “/”. Use a relative path."
+    parts = name.split("/")
+    if ".." in parts or "." in parts:
+        return "The name contains “.” or “..” as a folder. Use a path without them."
+    if "" in parts:
+        return "The name contains an empty folder name. Use a single “/” between folders."
+    return ""
+
+
+def decode_utf8(data: bytes, file: str) -> str:
+    """The complete text of a file, with any byte order mark. Raises NoteError if it isn't UTF-8 or contains NUL.
+
+    The problem names the line.
+    """
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        byte = f"0x{data[error.start]:02x}"
+        message = f"The file is not UTF-8: the byte {byte} at offset {error.start} is not valid. Save it as UTF-8."
+        raise NoteError([Problem(file, data.count(b"\n", 0, error.start) + 1, "utf8", message)]) from None
+    at = text.find("\0")
+    if at >= 0:
+        raise NoteError([_nul(file, text.count("\n", 0, at) + 1, at)])
+    return text
+
+
+def check_text(text: str, file: str) -> str:
+    """Return the text if it can be stored. Raises NoteError for NUL or an unpaired surrogate (possible in JSON)."""
+    at = text.find("\0")
+    if at >= 0:
+        raise NoteError([_nul(file, None, at)])
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        message = (
+            f"The text contains an unpaired surrogate (character {error.start}), which can't be stored. Remove it."
+        )
+        raise NoteError([Problem(file, None, "surrogate", message)]) from None
+    return text
+
+
+def _nul(file: str, line: int | None, at: int) -> Problem:
+    message = f"The text contains NUL (character {at}), which can't be stored. Remove it."
+    return Problem(file, line, "nul", message)

@@ -1,0 +1,195 @@
+"""What both formats of tables share: rows as notes, and notes as rows."""
+
+import re
+from abc import abstractmethod
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from posixpath import dirname, join
+from typing import IO, Final
+
+from annotations.formats.base import (
+    Files,
+    LabelFinder,
+    Loss,
+    NoteFiles,
+    OneFileFormat,
+    OutNote,
+    Sink,
+    split_names,
+)
+from annotations.formats.counting import counts_utf16
+from annotations.formats.giving import attribute_value, attribute_words, given_spans
+from annotations.formats.notes import NoteError, ParsedNote, Problem, check_name, decode_utf8
+from annotations.formats.tables.rows import COLUMNS, Row, RowStore, Spool, as_word
+from annotations.formats.taking import SpanTaker, same_quote, whole
+from annotations.text.names import shown
+
+_TEXT: Final = "txt"
+_ANY: Final = re.compile(r"\S(.*\S)?", re.DOTALL)
+
+
+class TableFormat(OneFileFormat):
+    """A table of the spans of many notes, and a text file for each note."""
+
+    def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
+        """See `Format.group`. All tables and all text files are one group."""
+        found, problems = split_names(names, (*self.endings, _TEXT))
+        texts = {stem: parts[_TEXT] for stem, parts in sorted(found.items()) if _TEXT in parts}
+        tables = [
+            (stem, ending, file)
+            for stem, parts in sorted(found.items())
+            for ending, file in sorted(parts.items())
+            if ending != _TEXT
+        ]
+        if not tables:
+            return [NoteFiles(stem, {_TEXT: file}) for stem, file in texts.items()], problems
+        stem, ending, file = tables[0]
+        return [NoteFiles(stem, {ending: file}, tuple(each for _, _, each in tables), texts)], problems
+
+    @abstractmethod
+    def _rows(self, file: str, files: Files) -> Iterator[Row]:
+        """The rows of a table. Raises NoteError if it can't be read."""
+
+    @abstractmethod
+    def _save(self, rows: Iterator[list[object]], out: IO[bytes]) -> None:
+        """Write a table, the header first."""
+
+    def _plain(self, cell: str) -> str:
+        """The text of a cell in which it may be written in another way."""
+        return cell
+
+    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
+        """See `Format.read_many`. Text files that no table mentions come last, as notes without annotations.
+
+        If a table can't be read, nobody knows which notes it mentions: the other text files are left out then.
+        """
+        texts = note.texts if note.bundle else {note.name: note.parts[_TEXT]}
+        find_label = LabelFinder(labels)
+        seen: set[str] = set()
+        unread = False
+        for file in note.bundle:
+            try:
+                for given, rows in self._grouped(file, files):
+                    yield self._read(given, rows, file, files, texts, find_label, seen)
+            except NoteError as error:
+                unread = True
+                yield error
+        if unread:
+            return
+        for name in sorted(texts.keys() - seen):
+            try:
+                yield ParsedNote(name, decode_utf8(files.load(texts[name]), texts[name]), None)
+            except NoteError as error:
+                yield error
+
+    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
+        """See `Format.used_labels`."""
+        for file in note.bundle:
+            with suppress(NoteError):
+                for _, rows in self._grouped(file, files):
+                    yield Counter(self._plain(row.label) for row in rows if row.label)
+
+    @contextmanager
+    def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
+        """See `OneFileFormat.sink`."""
+        with Spool() as spool:
+
+            def add(note: OutNote) -> list[Loss]:
+                name = check_name(note.name)
+                spans, losses = given_spans(note, labels)
+                for span, code in spans:
+                    words, lost = attribute_words(note, span, _ANY, COLUMNS)
+                    losses += lost
+                    spool.add([name, span.start, span.end, code, note.text[span.start : span.end]], words)
+                if not spans:
+                    spool.add([name, "", "", "", ""], {})
+                return losses
+
+            yield add
+            self._save(spool.rows(), out)
+
+    def beside(self, note: OutNote) -> dict[str, bytes]:
+        """The text file of a note."""
+        return {f"{check_name(note.name)}.{_TEXT}": note.text.encode()}
+
+    def _grouped(self, file: str, files: Files) -> Iterator[tuple[str, list[Row]]]:
+        """The rows of each note by its name in the table. A note is complete with its last row.
+
+        All rows are put aside first, so that only the rows of one note are held in memory if they stand together.
+        """
+        with RowStore() as store:
+            expected: Counter[str] = Counter()
+            for row in self._rows(file, files):
+                expected[row.note] += 1
+                store.add(row)
+            if not expected:
+                message = f"The table has no rows. Expected: a row with {', '.join(COLUMNS)} for each span."
+                raise NoteError([Problem(file, 1, "no notes", message)])
+            waiting: dict[str, list[Row]] = defaultdict(list)
+            for row in store.rows():
+                waiting[row.note].append(row)
+                if len(waiting[row.note]) == expected[row.note]:
+                    yield row.note, waiting.pop(row.note)
+
+    def _read(
+        self,
+        given: str,
+        rows: list[Row],
+        file: str,
+        files: Files,
+        texts: Mapping[str, str],
+        find_label: LabelFinder,
+        seen: set[str],
+    ) -> ParsedNote | NoteError:
+        """The note of some rows; `seen` gets its name."""
+        line = rows[0].line
+        name = self._name(given, file, texts)
+        if name is None:
+            wanted = shown(given.removesuffix(f".{_TEXT}"))[:80]
+            message = (
+                f"The text file “{wanted}.{_TEXT}” is missing; the column “note” names it in this row. "
+                "Import it together with the table."
+            )
+            return NoteError([Problem(file, line, "no text", message)])
+        if name in seen:
+            return NoteError(
+                [Problem(file, line, "same name", f"The note “{name}” occurs in several tables or names.")]
+            )
+        seen.add(name)
+        try:
+            text = decode_utf8(files.load(texts[name]), texts[name])
+            return self._note(name, text, file, rows, find_label)
+        except NoteError as error:
+            return error
+
+    def _name(self, given: str, file: str, texts: Mapping[str, str]) -> str | None:
+        """The name of the note that a table names, from the folder of the table or from the first one."""
+        words = (given, self._plain(given))
+        choices = [word.removesuffix(ending) for word in words for ending in ("", f".{_TEXT}")]
+        return next((name for word in choices for name in (join(dirname(file), word), word) if name in texts), None)
+
+    def _note(self, name: str, text: str, file: str, rows: list[Row], find_label: LabelFinder) -> ParsedNote:
+        spans = [(row, *self._quoted(row, text)) for row in rows if not row.is_mark]
+        utf16 = counts_utf16(text, ((start, end, quote) for _, start, end, quote in spans if quote))
+        taker = SpanTaker(text, file, find_label, utf16=utf16)
+        for row, _, _, quote in spans:
+            label = row.label if find_label(row.label) else self._plain(row.label)
+            attributes = {
+                self._plain(key): True if cell is True else attribute_value(self._plain(as_word(cell)))
+                for key, cell in row.attributes.items()
+                if cell is not False
+            }
+            taker.take(label, row.start, row.end, line=row.line, quote=quote, attributes=attributes)
+        return taker.note(name)
+
+    def _quoted(self, row: Row, text: str) -> tuple[int, int, str | None]:
+        """The offsets, or -1, and the text of a row, which may be missing."""
+        start, end = whole(row.start), whole(row.end)
+        first, past = (-1 if start is None else start), (-1 if end is None else end)
+        if not isinstance(row.text, str | int | float) or row.text == "":
+            return first, past, None
+        cell = as_word(row.text)
+        plain = self._plain(cell)
+        is_written_so = plain != cell and 0 <= first <= past and same_quote(text[first:past], cell)
+        return first, past, cell if is_written_so else plain

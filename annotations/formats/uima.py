@@ -1,0 +1,211 @@
+"""What the formats of INCEpTION and other UIMA tools share: layers, their features, and spans as annotations.
+
+A layer is a type of annotations, which have features. A span is a named entity of DKPro Core, the layer for entities
+that INCEpTION has built in, with the label in the feature `value`. An attribute of a span is a further feature of its
+name: a check box, or text. UIMA counts UTF-16 code units, as Java does. Sources:
+https://github.com/inception-project/inception (user guide in `inception-io-webanno-tsv` and `inception-io-xmi`) and
+https://uima.apache.org/d/uimaj-current/references.html.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Final
+
+from annotations.formats.base import LabelFinder, Loss, OutNote
+from annotations.formats.giving import attribute_value, attribute_words, given_spans
+from annotations.text.sentences import sentences
+from annotations.text.spans import Bounds, Span
+from annotations.text.utf16 import Utf16
+
+DKPRO: Final = "de.tudarmstadt.ukp.dkpro.core.api"
+NAMED_ENTITY: Final = f"{DKPRO}.ner.type.NamedEntity"
+TOKEN: Final = f"{DKPRO}.segmentation.type.Token"
+SENTENCE: Final = f"{DKPRO}.segmentation.type.Sentence"
+METADATA: Final = f"{DKPRO}.metadata.type.DocumentMetaData"
+LABEL: Final = "value"
+
+NO_CHARACTERS: Final = "Spans without characters are not imported."
+
+_STRUCTURE: Final = frozenset({TOKEN, SENTENCE, METADATA, "uima.tcas.DocumentAnnotation"})
+_ENTITIES: Final = f"{DKPRO}.ner.type."
+_NOT_SPANS: Final = (f"{DKPRO}.", "uima.", "org.dkpro.core.", "de.tudarmstadt.ukp.inception.", "org.apache.uima.")
+_LABEL_FEATURES: Final = ("value", "label", "entity", "type", "category", "kind", "class", "tag")
+_RESERVED: Final = frozenset({LABEL, "begin", "end", "sofa"})
+_FEATURE: Final = re.compile(r"(?!ROLE_)[A-Za-z][A-Za-z0-9_]*", re.ASCII)
+_NOT_SET: Final = "false"
+_LAYER: Final = re.compile(r"(?P<type>[A-Za-z]\w*(?:\.[A-Za-z]\w*)+):(?P<feature>[A-Za-z]\w*)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """The type of the annotations that are spans, and the feature that holds their label.
+
+    `tags` has the tags of the feature's tag set that differ from the codes of labels, by code.
+    """
+
+    type: str = NAMED_ENTITY
+    label: str = LABEL
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def named(cls, spec: str) -> "Layer":
+        """The layer of `webanno.custom.PHI:kind`; named entities for an empty string. Raises ValueError."""
+        if not spec:
+            return cls()
+        match = _LAYER.fullmatch(spec)
+        if match is None or match["feature"] in ("begin", "end", "sofa") or not is_span_layer(match["type"]):
+            raise ValueError(spec)
+        return cls(match["type"], match["feature"])
+
+    def reserved(self) -> set[str]:
+        """The names, in lower case, that no other feature can have: a reader would take it for the label's."""
+        name = self.label.lower()
+        return {*_RESERVED, name, *takewhile(lambda word: word != name, _LABEL_FEATURES)}
+
+
+def is_structure(layer: str) -> bool:
+    """Whether annotations of the layer only divide the text or describe the note, so that nothing is lost with them."""
+    return layer in _STRUCTURE or layer.startswith("uima.cas.")
+
+
+def is_span_layer(layer: str) -> bool:
+    """Whether annotations of the layer are spans: named entities, and layers of a project's own."""
+    return layer.startswith(_ENTITIES) or not layer.startswith(_NOT_SPANS)
+
+
+def layer_not_kept(layer: str) -> str:
+    return f"Annotations of the layer “{layer}” are not imported."
+
+
+def feature_not_kept(layer: str, feature: str) -> str:
+    return (
+        f"The feature “{feature}” of the layer “{layer}” is not imported: it is a list or refers to other annotations."
+    )
+
+
+def relations_not_kept(layer: str) -> str:
+    return f"Relations and chains (layer “{layer}”) are not imported."
+
+
+def label_and_attributes(
+    layer: str, features: Collection[str], values: Mapping[str, str]
+) -> tuple[str, dict[str, str | bool]]:
+    """The label of an annotation and its attributes.
+
+    The label is in the feature of `label_feature`; for annotations without that value, it is the short name of the
+    layer. `features` are the features of the layer, `values` those that are set; check boxes are `true` or `false`.
+    """
+    feature = label_feature(layer, features)
+    label = values.get(feature, "") if feature else ""
+    if attribute_value(label) is True or label == _NOT_SET:  # a check box is not a label
+        feature, label = None, ""
+    attributes = {
+        name: attribute_value(value)
+        for name, value in values.items()
+        if name != feature and value and value != _NOT_SET
+    }
+    return label or layer.rpartition(".")[2], attributes
+
+
+def label_feature(layer: str, features: Collection[str]) -> str | None:
+    """The feature that holds the label: it is called `value`, `label` or the like, or is the only one; or None."""
+    named = {feature.lower(): feature for feature in features}
+    feature = next((named[word] for word in _LABEL_FEATURES if word in named), None)
+    if layer.startswith(_ENTITIES):
+        feature = LABEL
+    elif feature is None and len(features) == 1:
+        (feature,) = features
+    return feature
+
+
+class UsedLayers:
+    """The layers that the spans of a note come from, as `TYPE:FEATURE`, with their tags by what `find_label` gives."""
+
+    def __init__(self, find_label: LabelFinder) -> None:
+        self._find_label = find_label
+        self._labels: dict[str, str | None] = {}
+        self.found: dict[str, dict[str, str]] = {}
+
+    def add(self, layer: str, features: Collection[str], values: Mapping[str, str], label: str) -> None:
+        """Add a span: its layer with its features, its values, and its label as written."""
+        if layer not in self._labels:
+            self._labels[layer] = label_feature(layer, features)
+        if feature := self._labels[layer]:
+            tags = self.found.setdefault(f"{layer}:{feature}", {})
+            if label == values.get(feature) and (code := self._find_label(label)):
+                tags.setdefault(code, label)
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A span to write: without white space at its ends, its code or tag, and its attributes as words by feature."""
+
+    span: Span
+    code: str
+    features: Mapping[str, str]
+
+    @property
+    def start(self) -> int:
+        return self.span.start
+
+    @property
+    def end(self) -> int:
+        return self.span.end
+
+
+def entities(note: OutNote, labels: Mapping[str, str], layer: Layer) -> tuple[list[Entity], list[Loss]]:
+    """The spans of a note to write as annotations of a layer, in text order, and what is lost.
+
+    Raises SpanError for a span outside the text.
+    """
+    spans, losses = given_spans(note, labels)
+    found, reserved = [], layer.reserved()
+    for span, code in spans:
+        words, lost = attribute_words(note, span, _FEATURE, reserved)
+        losses += lost
+        for name in [name for name, word in words.items() if word == _NOT_SET]:
+            del words[name]
+            losses.append(Loss(note.name, span, f"The attribute “{name}” is not exported: “false” means not set."))
+        found.append(Entity(span, layer.tags.get(code, code), words))
+    return found, losses
+
+
+def feature_types(found: Iterable[Entity]) -> dict[str, bool]:
+    """The features of the entities by name, and whether each is a check box in all of them."""
+    boxes: dict[str, bool] = {}
+    for entity in found:
+        for name, word in entity.features.items():
+            boxes[name] = boxes.get(name, True) and attribute_value(word) is True
+    return dict(sorted(boxes.items()))
+
+
+def whole_sentences(text: str, found: Iterable[Entity]) -> list[Bounds]:
+    """The sentences of a text, with those joined that a span runs over: INCEpTION wants spans inside of sentences."""
+    covered: list[Bounds] = []
+    for entity in sorted(found, key=lambda each: (each.start, each.end)):
+        if covered and entity.start < covered[-1][1]:
+            covered[-1] = (covered[-1][0], max(covered[-1][1], entity.end))
+        else:
+            covered.append((entity.start, entity.end))
+    whole: list[Bounds] = []
+    at = 0
+    for start, end in sentences(text):
+        while at < len(covered) and covered[at][1] <= start:
+            at += 1
+        if whole and at < len(covered) and covered[at][0] < start:
+            whole[-1] = (whole[-1][0], end)
+        else:
+            whole.append((start, end))
+    return whole
+
+
+Offsets = Callable[[int], int]
+"""The conversion of offsets in code points to UTF-16 code units."""
+
+
+def offsets_of(text: str) -> Offsets:
+    """The conversion for a text."""
+    offsets = Utf16(text)
+    return int if offsets.length == len(text) else offsets.units

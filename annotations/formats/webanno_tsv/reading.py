@@ -1,0 +1,326 @@
+"""Read the lines of a WebAnno TSV file: its layers, its text and its annotations."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Final
+
+from annotations.formats.notes import NoteError, Problem
+from annotations.formats.taking import SpanTaker
+from annotations.formats.uima import (
+    NO_CHARACTERS,
+    UsedLayers,
+    is_span_layer,
+    label_and_attributes,
+    layer_not_kept,
+    relations_not_kept,
+)
+from annotations.formats.webanno_tsv.escapes import stacked, unescape_text, unescape_value
+from annotations.text.utf16 import Utf16
+
+FORMAT: Final = "#FORMAT=WebAnno TSV 3."
+TEXT: Final = "#Text="
+BEFORE: Final = "#Text.before="
+"""Our own line of the first sentence: the text before it. Such a file has the text between all sentences, too."""
+EMPTY, NO_VALUE = "_", "*"
+
+_VERSION: Final = re.compile(re.escape(FORMAT) + r"([0-3])", re.ASCII)
+_LAYER: Final = re.compile(r"#T_(SP|RL|CH)=([^|]+)(?:\|(.*))?")
+_ROW: Final = re.compile(r"[0-9]+-[0-9]+(?:\.[0-9]+)?\t([0-9]{1,9})-([0-9]{1,9})\t([^\t]*)((?:\t.*)?)", re.ASCII)
+_LONGEST_GAP: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A layer with its columns, by index: `features` with their names, and those of slots and of their targets."""
+
+    name: str
+    kind: str
+    first: int
+    past: int
+    features: tuple[tuple[int, str], ...]
+    slots: tuple[int, ...]
+    targets: tuple[int, ...]
+
+    @property
+    def names(self) -> list[str]:
+        return [name for _, name in self.features]
+
+    @property
+    def is_kept(self) -> bool:
+        return self.kind == "SP" and is_span_layer(self.name)
+
+
+@dataclass(slots=True)
+class Found:
+    """An annotation: bounds in code units of UTF-16, end-exclusive, the line of its first row, its values."""
+
+    layer: Layer
+    start: int
+    end: int
+    line: int
+    values: dict[str, str] = field(default_factory=dict)
+
+    def named(self) -> tuple[str, dict[str, str | bool]]:
+        """Its label as written, and its attributes."""
+        return label_and_attributes(self.layer.name, self.layer.names, self.values)
+
+
+@dataclass(slots=True)
+class _Row:
+    """A token or a part of one; no cells if it has no annotations."""
+
+    line: int
+    start: int
+    end: int
+    word: str
+    cells: list[str]
+
+
+@dataclass(slots=True)
+class _Sentence:
+    line: int
+    text: str
+    rows: list[_Row]
+
+
+class TsvReader:
+    """Reads the lines of one file and collects all problems. `before` is the text before the first sentence."""
+
+    def __init__(self, content: str, file: str) -> None:
+        self.file = file
+        self.problems: list[Problem] = []
+        self.layers: list[Layer] = []
+        self.before: str | None = None
+        self._lines = content.split("\n")
+        self._old = False
+        # The cells of a row without annotations; INCEpTION ends each row with a tab.
+        self._empty = ("", "")
+        self._sentences: list[_Sentence] = []
+        start = self._read_head()
+        if not self.problems:
+            self._read_body(start)
+
+    def text(self) -> tuple[str, int]:
+        """The text of all sentences, and how many gaps between sentences were filled without knowing their text.
+
+        INCEpTION fills a gap with a line break and spaces. Raises NoteError if the text can't be rebuilt.
+        """
+        parts = [self.before or ""]
+        length = _units(parts[0])
+        filled = 0
+        for number, sentence in enumerate(self._sentences):
+            if not sentence.rows:
+                self._refuse(sentence.line, "line", "The sentence has no token. Expected: a row “1-1”, tab, offsets.")
+                continue
+            begin = sentence.rows[0].start - _indent(sentence)
+            gap = begin - length
+            if gap < 0 or gap > _LONGEST_GAP:
+                message = (
+                    f"The sentence starts at {begin}, but the text before it ends at {length}. "
+                    "Expected: an offset at or soon after that end, in UTF-16 code units."
+                )
+                self._refuse(sentence.rows[0].line, "order", message)
+                break
+            if gap:
+                parts.append("\n" + " " * (gap - 1) if number else " " * gap)
+                filled += 1
+            parts.append(sentence.text)
+            length = begin + _units(sentence.text)
+        self._raise()
+        return "".join(parts), 0 if self.before is not None else filled
+
+    def check_words(self, text: str) -> None:
+        """Raise NoteError with all rows whose token is not the text at their offsets."""
+        units = Utf16(text)
+        narrow = units.length == len(text)
+        for sentence in self._sentences:
+            for row in sentence.rows:
+                if narrow and row.end <= len(text) and text[row.start : row.end] == row.word:
+                    continue
+                start, end = units.points(row.start), units.points(row.end)
+                if start is None or end is None:
+                    message = (
+                        f"The offsets {row.start}-{row.end} are not inside the text, which has {units.length} UTF-16 "
+                        "code units, or cut a character in two. Check that offsets count UTF-16 code units."
+                    )
+                    self._refuse(row.line, "outside", message)
+                elif text[start:end] != row.word:
+                    message = (
+                        f"The text at {row.start}-{row.end} differs from the token of this row. "
+                        "Check that the text is unchanged and that offsets count UTF-16 code units."
+                    )
+                    self._refuse(row.line, "quote", message)
+        self._raise()
+
+    def annotations(self) -> Iterator[Found]:
+        """The annotations of all layers of spans, in the order of their first rows."""
+        layers = [layer for layer in self.layers if layer.is_kept]
+        numbered: dict[tuple[str, int], Found] = {}
+        found: list[Found] = []
+        for sentence in self._sentences:
+            for row in sentence.rows:
+                for layer in layers if row.cells else ():
+                    self._read_cells(row, layer, numbered, found)
+        yield from found
+
+    def warn(self, taker: SpanTaker) -> None:
+        """Report the parts of the file that are not imported."""
+        for layer in self.layers:
+            if layer.is_kept and not layer.slots:
+                continue
+            watched = layer.slots if layer.is_kept else range(layer.first, layer.past)
+            rows = (row for sentence in self._sentences for row in sentence.rows if row.cells)
+            used = next((row for row in rows if any(row.cells[at] != EMPTY for at in watched)), None)
+            if used is None:
+                continue
+            if layer.is_kept:
+                taker.not_kept(f"Slots of the layer “{layer.name}” are not imported.", used.line)
+            elif layer.kind == "SP":
+                taker.not_kept(layer_not_kept(layer.name), used.line)
+            else:
+                taker.not_kept(relations_not_kept(layer.name), used.line)
+
+    def _read_cells(self, row: _Row, layer: Layer, numbered: dict[tuple[str, int], Found], found: list[Found]) -> None:
+        """Read the cells of a layer in a row: add new annotations, and extend those that began before."""
+        cells = [row.cells[at] for at in range(layer.first, layer.past)]
+        if all(cell == EMPTY for cell in cells):
+            return
+        columns = [list(stacked(cell)) if cell != EMPTY else [] for cell in cells]
+        names = dict(layer.features)
+        for stack in zip_longest(*columns, fillvalue=(EMPTY, None)):
+            # In a column of targets of slots, an id is that of the target.
+            ids = (number for at, (_, number) in enumerate(stack, layer.first) if at not in layer.targets)
+            number = next(filter(None, ids), None)
+            known = numbered.get((layer.name, number)) if number else None
+            if known is None:
+                known = Found(layer, row.start, row.end, row.line)
+                found.append(known)
+                if number:
+                    numbered[layer.name, number] = known
+            known.start, known.end = min(known.start, row.start), max(known.end, row.end)
+            for at, (value, _) in enumerate(stack, layer.first):
+                if at in names and value not in (EMPTY, NO_VALUE):
+                    known.values.setdefault(names[at], unescape_value(value))
+
+    def _read_head(self) -> int:
+        """Read the version and the layers; the index of the line after them."""
+        version = _VERSION.fullmatch(_row(self._lines[0]))
+        if version is None:
+            message = f"The first line is not “{FORMAT}3”. Export the note from INCEpTION as WebAnno TSV 3.3."
+            self._refuse(1, "format", message)
+            return 0
+        self._old = int(version[1]) < 2
+        columns = 0
+        for at, line in enumerate(map(_row, self._lines[1:]), 1):
+            if not line.startswith("#T_"):
+                return at
+            match = _LAYER.fullmatch(line)
+            if match is None:
+                self._refuse(at + 1, "line", "The line is not a layer. Expected: “#T_SP=layer|feature|feature”.")
+                continue
+            kind, name, rest = match.groups()
+            given = (rest or "").split("|")
+            features: list[tuple[int, str]] = []
+            slots: list[int] = []
+            targets: list[int] = []
+            for number, feature in enumerate(given, columns):
+                if feature.startswith("ROLE_"):
+                    slots.append(number)
+                elif slots and slots[-1] == number - 1 and "." in feature:  # the type of the targets
+                    targets.append(number)
+                elif feature:
+                    features.append((number, feature))
+            past = columns + len(given)
+            self.layers.append(Layer(name, kind, columns, past, tuple(features), tuple(slots), tuple(targets)))
+            columns = past
+        return len(self._lines)
+
+    def _read_body(self, start: int) -> None:
+        columns = self.layers[-1].past if self.layers else 0
+        self._empty = (f"\t{EMPTY}" * columns + "\t", f"\t{EMPTY}" * columns)
+        texts: list[str] = []
+        rows: list[_Row] = []
+        begun, in_rows = 0, False
+        for number, line in enumerate(self._lines[start:], start + 1):
+            if line.startswith("#") and not in_rows:
+                line = line.removesuffix("\r")
+                if line.startswith(TEXT):
+                    begun = begun or number
+                    texts.append(unescape_text(line.removeprefix(TEXT), old=self._old))
+                elif line.startswith(BEFORE) and not self._sentences:
+                    self.before = unescape_text(line.removeprefix(BEFORE))
+                continue
+            if not line or line == "\r":
+                if begun:
+                    self._sentences.append(_Sentence(begun, "\n".join(texts), rows))
+                texts, rows, begun, in_rows = [], [], 0, False
+                continue
+            if not begun:
+                self._refuse(number, "line", "The row is not below a line “#Text=”, which begins a sentence.")
+                begun, in_rows = number, True
+                continue
+            in_rows = True
+            row = self._read_row(number, _row(line), columns)
+            if row is not None:
+                rows.append(row)
+        if begun:
+            self._sentences.append(_Sentence(begun, "\n".join(texts), rows))
+        self._raise()
+
+    def _read_row(self, number: int, line: str, columns: int) -> _Row | None:
+        match = _ROW.fullmatch(line)
+        if match is None:
+            message = (
+                "The row is not valid. Expected: sentence-token, tab, start-end, tab, token, "
+                "and for each column a tab and a value."
+            )
+            self._refuse(number, "line", message)
+            return None
+        start, end, rest = int(match[1]), int(match[2]), match[4]
+        is_empty = rest in self._empty
+        cells = [] if is_empty else rest.split("\t")[1:]
+        if len(cells) < columns and not is_empty:
+            message = (
+                f"The row has {len(cells)} columns of annotations. Expected: {columns}, as declared by “#T_” lines."
+            )
+            self._refuse(number, "line", message)
+            return None
+        if start > end:
+            self._refuse(number, "empty", f"The start {start} must not be after the end {end}.")
+            return None
+        return _Row(number, start, end, match[3], cells)
+
+    def _refuse(self, line: int, code: str, message: str) -> None:
+        self.problems.append(Problem(self.file, line, code, message))
+
+    def _raise(self) -> None:
+        if self.problems:
+            raise NoteError(self.problems)
+
+
+def take(found: Found, taker: SpanTaker, layers: UsedLayers) -> None:
+    if found.start == found.end:
+        taker.not_kept(NO_CHARACTERS, found.line)
+        return
+    label, attributes = found.named()
+    taker.take(label, found.start, found.end, line=found.line, attributes=attributes)
+    layers.add(found.layer.name, found.layer.names, found.values, label)
+
+
+def _row(line: str) -> str:
+    return line.removesuffix("\r")
+
+
+def _units(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _indent(sentence: _Sentence) -> int:
+    """The white space before the first token, in code units, if the sentence begins with it."""
+    word, text = sentence.rows[0].word, sentence.text
+    if not word or text.startswith(word):
+        return 0
+    bare = text.lstrip()
+    return _units(text) - _units(bare) if bare.startswith(word) else 0

@@ -1,0 +1,302 @@
+"""Checking a certificate, and released files against it, on any machine."""
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+from typing import Any, Final
+
+from annotations.formats.notes import NoteError
+from annotations.release.rules.certificates.released_files import (
+    MANIFEST,
+    SIGNATURE,
+    Load,
+    Read,
+    certificate_names,
+    certificates_among,
+    manifest_of,
+    read_released,
+)
+from annotations.release.rules.certificates.signatures import (
+    CertificateError,
+    Opened,
+    check_files_signature,
+    open_certificate,
+)
+
+LISTED: Final = 20
+"""The most names that a check lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How messages name what was given: where the files are, and how to name a key that is to be trusted."""
+
+    files: str
+    trust: str
+
+
+COMMAND: Final = Words("folder", "pass it as --key")
+PAGE: Final = Words("zip file", "enter it as the fingerprint of the issuer's key")
+
+
+class State(StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_CHECKED = "not checked"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check: its code, how it ended, and a sentence. `names` are names of released notes or files."""
+
+    code: str
+    state: State
+    message: str
+    names: Sequence[str] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"check": self.code, "state": str(self.state), "message": self.message, "names": list(self.names)}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What this machine knows beside the file.
+
+    `keys`: fingerprints of trusted keys (None: there are none, so that the key can't be checked). `superseded_by` and
+    `withdrawn` come from the issuer's database; `has_records` tells whether it was asked and has the certificate.
+    """
+
+    today: date
+    keys: Collection[str] | None = None
+    has_records: bool = False
+    superseded_by: int | None = None
+    withdrawn: bool = False
+
+
+@dataclass
+class Verdict:
+    """The result. `content` is empty where the file is no intact certificate."""
+
+    checks: list[Check] = field(default_factory=list)
+    content: dict[str, Any] = field(default_factory=dict)
+    fingerprint: str = ""
+
+    @property
+    def verified(self) -> bool:
+        """Whether no check failed."""
+        return all(check.state is not State.FAILED for check in self.checks)
+
+    def add(self, code: str, state: State, message: str, names: Collection[str] = ()) -> None:
+        self.checks.append(Check(code, state, message, sorted(names)[:LISTED]))
+
+
+def opened_or_failed(data: bytes, verdict: Verdict) -> Opened | None:
+    """Open a certificate, and add the check of its signature to the verdict."""
+    try:
+        opened = open_certificate(data)
+    except CertificateError as error:
+        verdict.add("signature", State.FAILED, str(error))
+        return None
+    verdict.content, verdict.fingerprint = opened.content, opened.fingerprint
+    what = "PDF and the attached JSON are" if opened.is_pdf else "JSON is"
+    verdict.add("signature", State.PASSED, f"The signature is valid: the {what} as signed.")
+    return opened
+
+
+def check_certificate(opened: Opened, known: Known, verdict: Verdict, words: Words) -> None:
+    """Check the key, the expiry and whether a newer certificate replaces this one."""
+    short = opened.fingerprint
+    if known.keys is None:
+        verdict.add(
+            "key",
+            State.FAILED,
+            f"The certificate is signed by a key that this instance doesn't know: {short}. Compare this fingerprint "
+            f"with the one that the issuer publishes, and {words.trust}.",
+        )
+    elif opened.fingerprint in known.keys:
+        verdict.add("key", State.PASSED, f"The certificate is signed by a trusted key: {short}.")
+    else:
+        verdict.add(
+            "key",
+            State.FAILED,
+            f"The certificate is signed by a key that this instance doesn't know: {short}. If it comes from another "
+            f"instance, ask its owner for the fingerprint, and {words.trust}.",
+        )
+    _check_expiry(opened.content, known.today, verdict)
+    number = opened.content.get("number")
+    if known.superseded_by is not None:
+        verdict.add(
+            "superseded",
+            State.FAILED,
+            f"Certificate {number} is superseded by certificate {known.superseded_by} of the same release. Ask the "
+            "issuer for the newer one.",
+        )
+    if known.withdrawn:
+        verdict.add("withdrawn", State.FAILED, "The release was withdrawn by its issuer.")
+    if known.has_records and known.superseded_by is None and not known.withdrawn:
+        verdict.add("superseded", State.PASSED, "No newer certificate replaces this one, and the release stands.")
+    elif not known.has_records:
+        verdict.add(
+            "superseded",
+            State.NOT_CHECKED,
+            "Only the issuing instance knows whether a newer certificate replaces this one.",
+        )
+
+
+def _check_expiry(content: Mapping[str, Any], today: date, verdict: Verdict) -> None:
+    written = _within(content, "context").get("expires_on")
+    if written is None:
+        verdict.add("expiry", State.PASSED, "The certificate has no expiry date.")
+        return
+    try:
+        last = date.fromisoformat(written)
+    except (TypeError, ValueError):
+        verdict.add("expiry", State.FAILED, "The certificate's expiry date can't be read.")
+        return
+    if last < today:
+        verdict.add("expiry", State.FAILED, f"The certificate expired after {last.isoformat()}.")
+    else:
+        verdict.add("expiry", State.PASSED, f"The certificate is valid until {last.isoformat()}.")
+
+
+def check_files(
+    opened: Opened, given: Collection[str], load: Load, verdict: Verdict, words: Words, as_given: bytes = b""
+) -> None:
+    """Check that files are exactly the certified notes, and that the issuer signed the list of all other files.
+
+    Compared are names, texts, and spans where the format has them. The certificate itself, which
+    `as_given` has, may lie among the files, or may have been taken from them.
+    """
+    content = opened.content
+    own = certificates_among(given, load, opened.json)
+    names = [name for name in given if name not in own]
+    listed = manifest_of(names, load)
+    unsigned = [name for name in own if name not in listed]
+    own_hashes = {hashlib.sha256(one).hexdigest() for one in (opened.json, as_given)}
+    taken = {name for name, sha256 in listed.items() if sha256 in own_hashes and name not in given}
+    _check_signed(opened.fingerprint, set(given) - set(unsigned), load, verdict, words, taken)
+    if renamed := set(unsigned) - certificate_names(content):
+        message = "The signature doesn't cover the name of the certificate's file. Name it certificate.json or .pdf."
+        verdict.add("name", State.FAILED, message, renamed)
+    data = _within(content, "data")
+    hashes, notes = _within(data, "hashes"), data.get("notes")
+    rules = _within(_within(content, "identifiability"), "policy").get("rules", [])
+    found = read_released(names, load, [str(rule["label"]) for rule in rules])
+    if found.extra:
+        verdict.add(
+            "extra", State.FAILED, f"The {words.files} holds files that belong to no released note.", found.extra
+        )
+    if found.unreadable:
+        verdict.add("readable", State.FAILED, "Some files can't be read.", found.unreadable)
+    if found.twice:
+        verdict.add("twice", State.FAILED, "Some names of notes occur twice.", found.twice)
+    if len(found.names) != notes:
+        verdict.add(
+            "notes",
+            State.FAILED,
+            f"The number of notes differs. In the certificate: {notes}; in the {words.files}: {len(found.names)}.",
+        )
+    else:
+        verdict.add("notes", State.PASSED, f"The {words.files} has as many notes as the certificate covers: {notes}.")
+    if found.texts == hashes.get("texts"):
+        verdict.add("texts", State.PASSED, "The names and texts of all notes are the certified ones.")
+    else:
+        verdict.add(
+            "texts", State.FAILED, "Names or texts of notes differ from the certified ones.", _differing(names, load)
+        )
+    _check_spans(found, hashes, names, verdict)
+
+
+def _check_signed(
+    fingerprint: str, names: Collection[str], load: Load, verdict: Verdict, words: Words, taken: Collection[str]
+) -> None:
+    """Check that the key of the certificate signed the list of files, and that these files are those of the list.
+
+    `taken` are files of the list that need not be there.
+    """
+    if not {MANIFEST, SIGNATURE} <= set(names):
+        verdict.add(
+            "files",
+            State.FAILED,
+            f"The {words.files} has no signed list of its files ({MANIFEST} and {SIGNATURE}), so that anything but the "
+            "certified notes could have been changed. Export the release again.",
+        )
+        return
+    try:
+        signer = check_files_signature(load(SIGNATURE), load(MANIFEST))
+    except (CertificateError, NoteError) as error:
+        verdict.add("files", State.FAILED, str(error))
+        return
+    listed = {name: sha256 for name, sha256 in manifest_of(names, load).items() if name not in taken}
+    others = set(names) - {MANIFEST, SIGNATURE}
+    wrong = {name for name in others & set(listed) if _sha256(name, load) != listed[name]} | (others ^ set(listed))
+    if signer != fingerprint:
+        message = f"Another key than that of the certificate signed the list of files: {signer}."
+        verdict.add("files", State.FAILED, message)
+    elif wrong:
+        message = "These files are not as the issuer signed them: changed, missing or added."
+        verdict.add("files", State.FAILED, message, wrong)
+    else:
+        verdict.add("files", State.PASSED, "All files are as the issuer signed them.")
+
+
+def _sha256(name: str, load: Load) -> str:
+    try:
+        return hashlib.sha256(load(name)).hexdigest()
+    except NoteError:
+        return ""
+
+
+def _check_spans(found: Read, hashes: Mapping[str, Any], names: Collection[str], verdict: Verdict) -> None:
+    content = found.content
+    if found.format == "text":
+        verdict.add("spans", State.NOT_CHECKED, "Text files have no spans, so that spans can't be compared.")
+    elif content is None:
+        verdict.add("spans", State.FAILED, "Some notes have no readable spans.")
+    elif content == hashes.get("content"):
+        verdict.add("spans", State.PASSED, "The spans of all notes are the certified ones.")
+    elif found.relabeled:
+        verdict.add(
+            "spans",
+            State.NOT_CHECKED,
+            "Labels were written in another way than in the release (see release.json), so that spans can't be "
+            "compared.",
+        )
+    elif "losses.csv" in names:
+        verdict.add(
+            "spans",
+            State.NOT_CHECKED,
+            "The format could not hold all spans (see losses.csv), so that spans can't be compared.",
+        )
+    else:
+        verdict.add("spans", State.FAILED, "The spans differ from the certified ones.")
+
+
+def _differing(names: Collection[str], load: Load) -> list[str]:
+    """The files that differ from the list in release.json. That list is not signed, so it only helps to find them."""
+    listed = manifest_of(names, load)
+    changed = [name for name in names if name in listed and hashlib.sha256(load(name)).hexdigest() != listed[name]]
+    return changed + [name for name in listed if name not in names]
+
+
+def _within(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = content.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def verify(
+    data: bytes, known: Known, files: tuple[Collection[str], Load] | None = None, words: Words = COMMAND
+) -> Verdict:
+    """Check a certificate (JSON or PDF), and released files (their names, and a function that reads one)."""
+    verdict = Verdict()
+    opened = opened_or_failed(data, verdict)
+    if opened is None:
+        return verdict
+    check_certificate(opened, known, verdict, words)
+    if files is None:
+        verdict.add("notes", State.NOT_CHECKED, "No released files were given, so the notes were not compared.")
+    else:
+        check_files(opened, *files, verdict, words, data)
+    return verdict

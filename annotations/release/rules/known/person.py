@@ -1,0 +1,88 @@
+"""A person of a patient master, and the strings that identify the person."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from annotations.release.rules.redaction.kinds import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """A string that identifies a person, as it is usually written, and what it is."""
+
+    text: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """What a patient master says about one patient. Values are as in the file; several values in its order.
+
+    `birth_dates` are ISO dates. `relatives` are full names.
+    """
+
+    given: tuple[str, ...] = ()
+    family: tuple[str, ...] = ()
+    second_family: tuple[str, ...] = ()
+    birth_dates: tuple[str, ...] = ()
+    sex: tuple[str, ...] = ()
+    phones: tuple[str, ...] = ()
+    emails: tuple[str, ...] = ()
+    streets: tuple[str, ...] = ()
+    zips: tuple[str, ...] = ()
+    cities: tuple[str, ...] = ()
+    national_ids: tuple[str, ...] = ()
+    records: tuple[str, ...] = ()
+    insurance: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    relatives: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, list[str]]:
+        """The fields that have values."""
+        return {name: list(values) for name in FIELDS if (values := getattr(self, name))}
+
+    @classmethod
+    def read(cls, data: Mapping[str, Sequence[Any]]) -> "Person":
+        """The inverse of `as_dict`."""
+        return cls(**{name: tuple(map(str, data[name])) for name in FIELDS if name in data})
+
+
+FIELDS: Final = tuple(field.name for field in fields(Person))
+# What a field's values are, for the fields whose values stand alone. The sex identifies nobody.
+_KINDS: Final = {
+    "phones": Kind.PHONE,
+    "emails": Kind.EMAIL,
+    "streets": Kind.STREET,
+    "zips": Kind.ZIP,
+    "cities": Kind.CITY,
+    "national_ids": Kind.NATIONAL_ID,
+    "records": Kind.RECORD,
+    "insurance": Kind.HEALTH_PLAN,
+    "ids": Kind.ID,
+    "relatives": Kind.NAME,
+    "birth_dates": Kind.DATE,
+}
+
+
+def full_names(person: Person) -> list[str]:
+    """The person's names, given names first. A name at a place of one field belongs to those at the same place."""
+    count = max(len(person.given), len(person.family))
+    names = []
+    for at in range(count):
+        parts = [_at(values, at) for values in (person.given, person.family, person.second_family)]
+        names.append(" ".join(part for part in parts if part))
+    return names
+
+
+def _at(values: Sequence[str], at: int) -> str:
+    """The value at a place; the only value stands for all places."""
+    return values[at] if at < len(values) else values[0] if len(values) == 1 else ""
+
+
+def identifiers(person: Person) -> list[Identifier]:
+    """The distinct strings that identify the person, each as it is usually written; names first."""
+    found = [Identifier(name, Kind.NAME) for name in full_names(person)]
+    for field, kind in _KINDS.items():
+        found += [Identifier(value, kind) for value in getattr(person, field)]
+    return list(dict.fromkeys(found))

@@ -1,0 +1,98 @@
+"""Texts with signs that stand for letters: `P&eacute;rez`, `P%C3%A9rez`, `P=E9rez`, `P\\u00e9rez`, `PÃ©rez`.
+
+Markup is left out, as in `P<b>érez</b>`. Base64 is not read. Offsets are code points, end-exclusive.
+"""
+
+import html
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import Final
+
+from annotations.text.folding import Folded
+from annotations.text.spans import Bounds
+
+# The characters as which the bytes 0x80 to 0xbf are read in Windows-1252.
+_CONTINUING: Final = "".join(bytes([code]).decode("cp1252", "replace") for code in range(0x80, 0xC0)).replace(
+    "\ufffd", ""
+)
+_UNREADABLE: Final = "?\ufffd¡¢£¤‚"
+"""What stands for a letter with an accent that was lost, or that DOS wrote: Mart?nez, Garc¡a."""
+# It begins with a character class, so that a text without such signs takes a tenth of the time.
+_ENCODED: Final = re.compile(
+    r"[&%=\\<?\ufffd¡¢£¤‚\u00c2-\u00df](?:(?<=&)(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,8});"
+    r"|(?<=%)[2-7c-fC-F][0-9a-fA-F](?:%[89abAB][0-9a-fA-F]){0,3}"
+    r"|(?<==)[C-F][0-9A-F](?:=[89AB][0-9A-F]){0,3}"
+    r"|(?<=\\)u[0-9a-fA-F]{4}"
+    r"|(?<=<)/?[A-Za-z][^<>]{0,100}>"
+    r"|(?<=[^\W\d_][?\ufffd¡¢£¤‚])(?=[^\W\d_])"
+    rf"|(?<=[\u00c2-\u00df])[\u0080-\u00bf{re.escape(_CONTINUING)}])"
+)
+
+
+def is_encoded(text: str) -> bool:
+    """Whether the text has such a sign."""
+    return _ENCODED.search(text) is not None
+
+
+class Decoded(Folded):
+    """A text that is read without these signs, with a map to the text as it is written."""
+
+    def __init__(self, text: str) -> None:
+        pieces = list(_pieces(text))
+        self._read = Folded("".join(plain for _written, plain in pieces))
+        self.original, self.text = text, self._read.text
+        self._from = [0, *accumulate(len(plain) for _written, plain in pieces)]
+        self._to = [0, *accumulate(len(written) for written, _plain in pieces)]
+
+    def original_bounds(self, start: int, end: int) -> Bounds:
+        first, last = self._read.original_bounds(start, end)
+        return self._place(first)[0], self._place(last - 1)[1]
+
+    def _place(self, at: int) -> Bounds:
+        """The bounds of what is written for a character."""
+        piece = bisect_right(self._from, at) - 1
+        start, end = self._to[piece], self._to[piece + 1]
+        if end - start == self._from[piece + 1] - self._from[piece]:
+            start += at - self._from[piece]
+            end = start + 1
+        return start, end
+
+
+def _pieces(text: str) -> Iterator[tuple[str, str]]:
+    """Pieces of the text, as they are written and as they are read."""
+    done = 0
+    for found in _ENCODED.finditer(text):
+        yield text[done : found.start()], text[done : found.start()]
+        yield found[0], _decoded(found[0])
+        done = found.end()
+    yield text[done:], text[done:]
+
+
+def _decoded(sign: str) -> str:
+    if sign[0] == "&":
+        return html.unescape(sign)
+    if sign[0] == "<":
+        return ""
+    if sign[0] == "\\":
+        return chr(int(sign[2:], 16))
+    if sign[0] in _UNREADABLE:
+        return "x"  # one wrong letter in a name
+    if sign[0] in "%=":
+        return _of_bytes(bytes.fromhex(sign.replace(sign[0], "")))
+    return _of_bytes(b"".join(_byte(character) for character in sign))
+
+
+def _byte(character: str) -> bytes:
+    try:
+        return character.encode("cp1252")
+    except UnicodeEncodeError:
+        return character.encode("latin-1")
+
+
+def _of_bytes(read: bytes) -> str:
+    try:
+        return read.decode()
+    except UnicodeDecodeError:
+        return read.decode("latin-1")

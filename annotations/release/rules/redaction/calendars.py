@@ -1,0 +1,184 @@
+"""Names of months and weekdays in English, Spanish and Italian, and how a date moves by a number of days."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Final
+
+from annotations.text.spans import Bounds
+
+LANGUAGES: Final = ("en", "es", "it")
+_YEAR_DAYS: Final = 365
+_COMMON_YEAR: Final = 2001  # any year without a leap day
+
+_MONTHS: Final = {
+    "en": (
+        "january february march april may june july august september october november december",
+        "jan feb mar apr may jun jul aug sep oct nov dec",
+    ),
+    "es": (
+        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+        "ene feb mar abr may jun jul ago sep oct nov dic",
+    ),
+    "it": (
+        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+        "gen feb mar apr mag giu lug ago set ott nov dic",
+    ),
+}
+# Further spellings: language, word, month, and whether it is a short form.
+_OTHER_MONTHS: Final = (
+    ("en", "sept", 9, True),
+    ("es", "sept", 9, True),
+    ("es", "set", 9, True),
+    ("es", "setiembre", 9, False),
+    ("it", "sett", 9, True),
+)
+_WEEKDAYS: Final = {
+    "en": ("monday tuesday wednesday thursday friday saturday sunday", "mon tue wed thu fri sat sun"),
+    "es": ("lunes martes miércoles jueves viernes sábado domingo", "lun mar mié jue vie sáb dom"),
+    "it": ("lunedì martedì mercoledì giovedì venerdì sabato domenica", "lun mar mer gio ven sab dom"),
+}
+_OTHER_WEEKDAYS: Final = (
+    ("en", "tues", 1, True),
+    ("en", "thur", 3, True),
+    ("en", "thurs", 3, True),
+    ("es", "miercoles", 2, False),
+    ("es", "sabado", 5, False),
+    ("it", "lunedi", 0, False),
+    ("it", "martedi", 1, False),
+    ("it", "mercoledi", 2, False),
+    ("it", "giovedi", 3, False),
+    ("it", "venerdi", 4, False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name of a month or weekday: its index from 0, its language, and whether it is the short form."""
+
+    at: int
+    language: str
+    short: bool
+
+
+def _table(
+    forms: dict[str, tuple[str, str]], others: Sequence[tuple[str, str, int, bool]], first: int
+) -> dict[str, list[Name]]:
+    found: dict[str, list[Name]] = {}
+    for language, lines in forms.items():
+        for short, line in enumerate(lines):
+            for at, word in enumerate(line.split()):
+                found.setdefault(word, []).append(Name(at, language, bool(short)))
+    for language, word, number, short in others:
+        found.setdefault(word, []).append(Name(number - first, language, short))
+    return found
+
+
+_MONTH_NAMES: Final = _table(_MONTHS, _OTHER_MONTHS, 1)
+_WEEKDAY_NAMES: Final = _table(_WEEKDAYS, _OTHER_WEEKDAYS, 0)
+
+
+def _either(names: dict[str, list[Name]]) -> str:
+    return "|".join(sorted(names, key=lambda word: (-len(word), word)))
+
+
+MONTH: Final = rf"(?:{_either(_MONTH_NAMES)})(?![^\W\d_])"
+WEEKDAY: Final = rf"(?:{_either(_WEEKDAY_NAMES)})(?![^\W\d_])"
+
+
+_LONG_WEEKDAY: Final = "|".join(sorted(word for word, forms in _WEEKDAY_NAMES.items() if not forms[0].short))
+_BEFORE: Final = re.compile(
+    rf"(?<![^\W\d_]){WEEKDAY}\.?,?[ \t]{{1,2}}(?:(?:the|día|dia|el|il|giorno)[ \t])?$", re.IGNORECASE
+)
+# "Sat 98%" after a date is no Saturday, so only long names count there.
+_AFTER: Final = re.compile(rf"[ \t]?[,(]?[ \t]?(?:{_LONG_WEEKDAY})(?![^\W\d_])\)?", re.IGNORECASE)
+_REACH: Final = 24
+
+
+def with_weekday(text: str, start: int, end: int) -> Bounds:
+    """The bounds of a date with the weekday that stands beside it: `Friday, 03/12/2021`, `12/03/2021 (viernes)`."""
+    low = max(0, start - _REACH)
+    before = _BEFORE.search(text[low:start])
+    after = _AFTER.match(text, end)
+    return low + before.start() if before else start, after.end() if after else end
+
+
+def month_number(word: str) -> int:
+    """The month from 1 to 12. Languages never give a word to different months."""
+    return _MONTH_NAMES[word.lower()][0].at + 1
+
+
+def month_like(word: str, month: int, language: str) -> str:
+    """The name of another month in the language, length and case of `word`."""
+    return _like(word, month - 1, language, _MONTH_NAMES, _MONTHS)
+
+
+def weekday_like(word: str, days: int, language: str) -> str:
+    """The name of the weekday that many days after `word`, in its language, length, case and accents."""
+    at = _chosen(_WEEKDAY_NAMES[word.lower()], language).at
+    other = _like(word, (at + days) % 7, language, _WEEKDAY_NAMES, _WEEKDAYS)
+    # Someone who writes "sabado" writes "miercoles", but "lunes" tells nothing.
+    return other.translate(_BARE) if word.lower() in _UNACCENTED else other
+
+
+_BARE: Final = str.maketrans("éáìÉÁÌ", "eaiEAI")
+_UNACCENTED: Final = frozenset(word for _, word, _, short in _OTHER_WEEKDAYS if not short)
+
+
+def _chosen(names: Sequence[Name], language: str) -> Name:
+    return next((name for name in names if name.language == language), names[0])
+
+
+def _like(word: str, at: int, language: str, names: dict[str, list[Name]], forms: dict[str, tuple[str, str]]) -> str:
+    name = _chosen(names[word.lower()], language)
+    if name.at == at:
+        return word
+    return _cased(forms[name.language][name.short].split()[at], word)
+
+
+def _cased(word: str, like: str) -> str:
+    if like.isupper() and len(like) > 1:
+        return word.upper()
+    return word.capitalize() if like[0].isupper() else word
+
+
+def two_digit_year(digits: str) -> int:
+    """The year of two digits: 1940 to 2039. Only leap days depend on it, and the time span of a release."""
+    return 2000 + int(digits) if int(digits) < 40 else 1900 + int(digits)
+
+
+class Move:
+    """Moves dates by a number of days.
+
+    `year` is the year of dates that name none, where the note tells it. Without it they move in a year of 365 days, in
+    which 29 February counts as 28 February. A date whose precision is a month or a year moves as the middle of the
+    period: the 15th of the month, or 2 July. Raises ValueError or OverflowError for a date that doesn't exist, or whose
+    new year has not four digits.
+    """
+
+    def __init__(self, days: int, year: int | None = None) -> None:
+        self.days = days
+        self.year = year
+
+    def day(self, year: int | None, month: int, day: int) -> date:
+        """The new date. Without a year, only its month and day mean something."""
+        if year is not None:
+            return _four_digits(date(year, month, day) + timedelta(days=self.days))
+        date(2000, month, day)  # the day exists in some year
+        if self.year is not None and (month, day) != (2, 29):
+            return _four_digits(date(self.year, month, day) + timedelta(days=self.days))
+        of_year = date(_COMMON_YEAR, month, min(day, 28) if month == 2 else day).timetuple().tm_yday
+        return date(_COMMON_YEAR, 1, 1) + timedelta(days=(of_year - 1 + self.days) % _YEAR_DAYS)
+
+    def month(self, year: int | None, month: int) -> date:
+        return self.day(year, month, 15)
+
+    def full_year(self, year: int) -> int:
+        return self.day(year, 7, 2).year
+
+
+def _four_digits(moved: date) -> date:
+    if moved.year < 1000:
+        raise ValueError("The year has fewer than four digits.")
+    return moved

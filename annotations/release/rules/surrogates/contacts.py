@@ -1,0 +1,114 @@
+"""Telephone numbers and addresses of the Internet that nobody has been given.
+
+Sources: Ofcom, "Telephone numbers for use in TV and radio drama programmes"; North American Numbering Plan
+Administration, "555 Line Numbers" (0100-0199 are for fiction); RFC 2606 (example domains), RFC 3849 and RFC 5737 (IP
+addresses for documentation).
+"""
+
+import random
+import re
+from typing import Final
+
+from annotations.release.rules.surrogates.scrambling import digits, pour, scrambled_digits
+
+_FICTION_GB: Final = (  # Ofcom's prefixes, by the start of the original, with the digits that follow
+    ("020", "0207946", 4),
+    ("07", "07700900", 3),
+    ("0800", "08081570", 3),
+    ("0113", "01134960", 3),
+    ("0114", "01144960", 3),
+    ("0121", "01214960", 3),
+    ("0131", "01314960", 3),
+    ("0141", "01414960", 3),
+    ("0161", "01614960", 3),
+    ("0", "01632960", 3),
+)
+
+
+def new_phone(source: random.Random, text: str, language: str) -> str:
+    """Another telephone number in the format of `text`, from a range for fiction or one that isn't assigned.
+
+    Spain: 99 (no province) for 8 and 9, 79 (no operator) for 6 and 7. Italy: 0348 and 0349 (no district), 395 and 396
+    (no operator). An extension of up to five digits after a word is scrambled.
+    """
+    main = re.match(r"^(.*?\d)(\s*(?:ext|x|ext\.|int\.?|interno|extensi[oó]n)\W*\d{1,6})\s*$", text, re.IGNORECASE)
+    if main:
+        return new_phone(source, main.group(1), language) + scrambled_digits(source, main.group(2))
+    number = "".join(letter for letter in text if letter.isdigit())
+    if re.search(r"[^\W\d_]", text):
+        return scrambled_digits(source, text)
+    prefix = ""
+    for code in ("0034", "34", "0039", "39", "0044", "44", "001", "1"):
+        if (
+            number.startswith(code)
+            and len(number) - len(code) in _LENGTHS[code.lstrip("0")]
+            and ("+" in text or code.startswith("00") or len(number) > 9)
+        ):
+            prefix = code
+            break
+    rest = number[len(prefix) :]
+    country = {"34": "es", "39": "it", "44": "gb", "1": "us"}.get(prefix.lstrip("0"), "")
+    if not country:
+        country = {"es": "es", "it": "it"}.get(language[:2], "gb" if number.startswith("0") else "us")
+    new = _national(source, rest, country)
+    return pour(prefix + new, text) if new else scrambled_digits(source, text)
+
+
+_LENGTHS: Final = {"34": (9,), "39": (8, 9, 10, 11), "44": (9, 10), "1": (10,)}
+
+
+def _national(source: random.Random, rest: str, country: str) -> str:
+    if country == "es" and len(rest) == 9 and rest[0] in "6789":
+        return ("99" if rest[0] in "89" else "79") + digits(source, 7)
+    if country == "it" and 8 <= len(rest) <= 11 and rest[0] in "03":
+        start = source.choice(("0348", "0349") if rest[0] == "0" else ("395", "396"))
+        return start + digits(source, len(rest) - len(start))
+    if country == "us" and len(rest) == 10:
+        return _area_code(source) + "55501" + digits(source, 2)
+    if country == "us" and len(rest) == 7:
+        return "55501" + digits(source, 2)
+    if country == "gb":
+        full = rest if rest.startswith("0") else "0" + rest
+        for start, new, count in _FICTION_GB:
+            if full.startswith(start) and len(full) in (10, 11):
+                number = (new + digits(source, count))[: len(full)]
+                return number if rest.startswith("0") else number[1:]
+    return ""
+
+
+def _area_code(source: random.Random) -> str:
+    return source.choice(
+        (
+            "205",
+            "303",
+            "312",
+            "404",
+            "415",
+            "503",
+            "512",
+            "602",
+            "615",
+            "617",
+            "702",
+            "704",
+            "713",
+            "801",
+            "808",
+            "816",
+            "901",
+        )
+    )
+
+
+def new_ip(source: random.Random, text: str) -> str:
+    """An IP address for documentation (RFC 5737 and 3849)."""
+    if ":" in text:
+        groups = ":".join(f"{source.randint(1, 0xFFFF):x}" for _ in range(3))
+        return f"2001:db8:{groups}::{source.randint(1, 0xFFFF):x}"
+    return f"{source.choice(('192.0.2', '198.51.100', '203.0.113'))}.{source.randint(1, 254)}"
+
+
+def example_domain(domain: str) -> str:
+    """The reserved domain (RFC 2606) with the ending of a domain: example.com, example.net, else example.org."""
+    ending = domain.rsplit(".", 1)[-1].casefold()
+    return f"example.{ending}" if ending in ("com", "net") else "example.org"

@@ -1,0 +1,187 @@
+"""Names of people by language, gender and frequency, from short lists of common names and from Faker.
+
+Faker is used only for languages whose lists hold real names: Spain, Mexico, Colombia and Argentina; Italy; the United
+States and Great Britain.
+"""
+
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+from annotations.release.rules.surrogates.folding import WORD, accented, folded
+
+LANGUAGES: Final = ("en", "es", "it")
+_DATA: Final = Path(__file__).with_name("data")
+_PROVIDERS: Final = {"es": ("es_ES", "es_MX", "es_CO", "es_AR"), "it": ("it_IT",), "en": ("en_US", "en_GB")}
+COMMON, KNOWN, RARE = 0, 1, 2
+"""Frequency of a name: among the most common, in the lists, or in none of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A name of the lists in its correct spelling; `gender` is f, m or empty; `band` is COMMON or KNOWN."""
+
+    text: str
+    gender: str
+    band: int
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names of a language, by folded text, and pools to draw from by (band, gender, accented)."""
+
+    given: Mapping[str, Known]
+    surnames: Mapping[str, Known]
+    given_pools: Mapping[tuple[int, str, bool], list[str]]
+    surname_pools: Mapping[tuple[int, bool], list[str]]
+    chains: Mapping[str, "Chain"] = field(repr=False)
+
+
+def provider(what: str, locale: str) -> Any:
+    """Faker's lists of a locale, loaded on first use: a web process that makes no surrogates saves 10 MiB."""
+    return import_module(f"faker.providers.{what}.{locale}").Provider
+
+
+def lines(name: str) -> list[str]:
+    """The lines of a data file without comments."""
+    text = (_DATA / name).read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+@cache
+def kept(group: str) -> frozenset[str]:
+    """The folded words of a group (institution, street, honor, small, particle, devotional) of `kept_words.txt`."""
+    out: dict[str, set[str]] = {}
+    name = ""
+    for line in lines("kept_words.txt"):
+        rest = line
+        if not line.startswith(" "):
+            name, _, rest = line.partition(":")
+        out.setdefault(name, set()).update(folded(word) for word in rest.split())
+    return frozenset(out[group])
+
+
+@cache
+def _common() -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for line in lines("common_names.txt"):
+        if line.startswith(" "):
+            groups[list(groups)[-1]] += line.split()
+        else:
+            name, _, rest = line.partition(":")
+            groups[name] = rest.split()
+    return groups
+
+
+@cache
+def nicknames() -> dict[str, frozenset[str]]:
+    """For each folded short form, the folded full names that it may stand for."""
+    out: dict[str, set[str]] = {}
+    for entry in _common()["nicknames"]:
+        full, _, short = entry.partition("=")
+        for form in short.split(","):
+            out.setdefault(folded(form), set()).add(folded(full))
+    return {form: frozenset(full) for form, full in out.items()}
+
+
+def known_language(language: str) -> str:
+    """The language whose lists serve this one: itself if there are lists, else English."""
+    code = language[:2].lower()
+    return code if code in LANGUAGES else "en"
+
+
+@cache
+def names_of(language: str) -> Names:
+    """The names of a language (es, it, en)."""
+    common, providers = _common(), [provider("person", locale) for locale in _PROVIDERS[language]]
+    men = _single(name for provider in providers for name in provider.first_names_male)
+    women = _single(name for provider in providers for name in provider.first_names_female)
+    given: dict[str, Known] = {}
+    for gender, listed in (("m", men), ("f", women)):
+        often = {folded(name) for name in common[f"{language} {'male' if gender == 'm' else 'female'}"]}
+        for name in [*common[f"{language} {'male' if gender == 'm' else 'female'}"], *listed]:
+            key = folded(name)
+            before = given.get(key)
+            if before is not None and gender not in before.gender and not (before.band < (key not in often)):
+                given[key] = Known(before.text, "", before.band)
+            elif before is None or (accented(name) and not accented(before.text)):
+                given[key] = Known(name, gender, COMMON if key in often else KNOWN)
+    often = {folded(name) for name in common[f"{language} surnames"]}
+    surnames: dict[str, Known] = {}
+    last = _single(name for provider in providers for name in provider.last_names)
+    for name in [*common[f"{language} surnames"], *last]:
+        key = folded(name)
+        if key not in surnames or (accented(name) and not accented(surnames[key].text)):
+            surnames[key] = Known(name, "", COMMON if key in often else KNOWN)
+    given_pools: dict[tuple[int, str, bool], list[str]] = {}
+    for known in given.values():
+        for gender in {known.gender, ""}:
+            given_pools.setdefault((known.band, gender, accented(known.text)), []).append(known.text)
+    surname_pools: dict[tuple[int, bool], list[str]] = {}
+    for known in surnames.values():
+        surname_pools.setdefault((known.band, accented(known.text)), []).append(known.text)
+    chains = {
+        "surname": Chain(known.text for known in surnames.values()),
+        "m": Chain(known.text for known in given.values() if known.gender == "m"),
+        "f": Chain(known.text for known in given.values() if known.gender == "f"),
+        "": Chain(known.text for known in given.values()),
+    }
+    return Names(given, surnames, given_pools, surname_pools, chains)
+
+
+def _single(names: Iterable[str]) -> list[str]:
+    """The names that are one word of at least three letters, without repetition."""
+    return [name for name in dict.fromkeys(names) if len(name) > 2 and WORD.fullmatch(name)]
+
+
+class Chain:
+    """Makes up words that look like those of a list: each letter follows the three letters before it."""
+
+    ORDER: Final = 3
+    _start: Final = "^" * ORDER
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._next: dict[str, list[str]] = {}
+        self.words: set[str] = set()
+        for word in words:
+            self.words.add(folded(word))
+            padded = self._start + word.lower() + "$"
+            for at in range(self.ORDER, len(padded)):
+                self._next.setdefault(padded[at - self.ORDER : at], []).append(padded[at])
+
+    def coin(self, source: random.Random, like: str = "") -> str:
+        """A made-up word with a capital that isn't in the list, in length and accents like `like`."""
+        best = ""
+        length, marked = len(like), accented(like)
+        for trial in range(30):
+            word = self._word(source)
+            if len(word) < 4 or folded(word) in self.words:
+                continue
+            best = word
+            far = abs(len(word) - length) > 2 + trial // 10
+            if not like or (not far and (accented(word) == marked or trial > 20)):
+                break
+        return (best or "arandel").capitalize()
+
+    def _word(self, source: random.Random) -> str:
+        """A word in lower case of up to 13 letters; empty where the chain would go on."""
+        bits, after = source.getrandbits, self._next
+        before, word = self._start, ""
+        while len(word) < 14:
+            # As random.choice does it, without its calls.
+            letters = after[before]
+            count = len(letters)
+            size = count.bit_length()
+            at = bits(size)
+            while at >= count:
+                at = bits(size)
+            letter = letters[at]
+            if letter == "$":
+                return word
+            word += letter
+            before = before[1:] + letter
+        return ""

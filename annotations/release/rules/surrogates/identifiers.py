@@ -1,0 +1,297 @@
+"""Numbers and codes in the format of the original that nobody has been given.
+
+A number with a correct check digit gets another one with a correct check digit; a number without one gets none by
+accident. Where a range is known to be unissued, the new number is from it; elsewhere digits and letters are random.
+Sources: Social Security Administration, "Social Security Number Randomization" (areas 000, 666 and 900-999 are never
+issued; groups 50 and up of areas 900-999 are taxpayer numbers, so groups 01-49 are used); RFC 7042 (MAC addresses for
+documentation, section 2.1.2); NHS Digital (NHS numbers that begin with 999 are for tests).
+"""
+
+import random
+import re
+import string
+from datetime import date, timedelta
+from typing import Final
+
+from stdnum import luhn
+from stdnum.es import dni as spanish_dni
+from stdnum.es import nie as spanish_nie
+from stdnum.gb import nhs as british_nhs
+from stdnum.it import codicefiscale
+
+from annotations.release.rules.redaction.date_offsets import offset_of
+from annotations.release.rules.surrogates.folding import plain
+from annotations.release.rules.surrogates.scrambling import compact, digits, pour, scrambled
+
+_CONSONANTS: Final = "BCDFGHJKLMNPRSTVWXYZ"
+_DNI_LETTERS: Final = "TRWAGMYFPDXBNJZSQVHLCKE"
+
+
+def _dni(source: random.Random, code: str) -> str:
+    number = f"9{digits(source, 7)}"
+    return number + _DNI_LETTERS[int(number) % 23]
+
+
+def _nie(source: random.Random, code: str) -> str:
+    number = f"9{digits(source, 6)}"
+    return f"Z{number}{_DNI_LETTERS[int('2' + number) % 23]}"
+
+
+def valid_nuss(code: str) -> bool:
+    """Whether a Spanish social security number (province, number, check digits modulo 97) is correct."""
+    if not re.fullmatch(r"[0-9]{11,12}", code):
+        return False
+    return _nuss_check(code[:2], code[2:-2]) == int(code[-2:])
+
+
+def _nuss_check(province: str, serial: str) -> int:
+    whole = int(province + serial) if int(serial) >= 10_000_000 else int(province) * 10_000_000 + int(serial)
+    return whole % 97
+
+
+def _nuss(source: random.Random, code: str) -> str:
+    province = f"9{source.randint(0, 9)}"  # provinces end at 66
+    serial = source.choice("123456789") + digits(source, len(code) - 5)
+    return f"{province}{serial}{_nuss_check(province, serial):02d}"
+
+
+def _ssn(source: random.Random, code: str) -> str:
+    return f"9{digits(source, 2)}{source.randint(1, 49):02d}{source.randint(1, 9999):04d}"
+
+
+def _nhs(source: random.Random, code: str) -> str:
+    while True:
+        start = "999" + digits(source, 6)
+        check = british_nhs.checksum(start + "0")
+        if check == 0:
+            return start + "0"
+        if 11 - check < 10:
+            return start + str(11 - check)
+
+
+def _npi(source: random.Random, code: str) -> str:
+    start = "2" + digits(source, 8)  # all numbers issued so far begin with 1
+    return start + luhn.calc_check_digit("80840" + start)
+
+
+def valid_npi(code: str) -> bool:
+    """Whether a US National Provider Identifier is correct: Luhn's check digit over 80840 and the number."""
+    return bool(re.fullmatch(r"[12][0-9]{9}", code)) and luhn.is_valid("80840" + code)
+
+
+_CARDS: Final = {"3": "378282", "4": "400000", "5": "555555", "6": "601111", "2": "222300"}
+
+
+def _card(source: random.Random, code: str) -> str:
+    start = _CARDS.get(code[0], "400000")
+    start += digits(source, len(code) - len(start) - 1)
+    return start + luhn.calc_check_digit(start)
+
+
+def _vat(source: random.Random, code: str) -> str:
+    start = source.choice("123456789") + digits(source, 6) + "000"  # no province has the code 000
+    return start + luhn.calc_check_digit(start)
+
+
+def iban_check(country: str, account: str) -> str:
+    """The two check digits of an IBAN (ISO 13616)."""
+    number = "".join(str(int(letter, 36)) for letter in account + country + "00")
+    return f"{98 - int(number) % 97:02d}"
+
+
+def valid_iban(code: str) -> bool:
+    """Whether an IBAN's check digits are correct."""
+    if not re.fullmatch(r"[A-Z]{2}[0-9]{2}[0-9A-Z]{11,30}", code):
+        return False
+    return int("".join(str(int(letter, 36)) for letter in code[4:] + code[:4])) % 97 == 1
+
+
+def _iban(source: random.Random, code: str) -> str:
+    country, rest = code[:2], code[4:]
+    if country == "ES" and len(rest) == 20:
+        bank, branch, number = "9999", digits(source, 4), digits(source, 10)
+        rest = f"{bank}{branch}{_ccc('00' + bank + branch)}{_ccc(number)}{number}"
+    elif country == "IT" and len(rest) == 23:
+        account = "99999" + digits(source, 5) + digits(source, 12)
+        rest = _cin(account) + account
+    else:
+        rest = "".join(
+            letter if letter.isalpha() else "9" if at < 4 else source.choice(string.digits)
+            for at, letter in enumerate(rest)
+        )
+    return country + iban_check(country, rest) + rest
+
+
+def _ccc(number: str) -> str:
+    """A check digit of a Spanish account number: weights 1, 2, 4, 8, 5, 10, 9, 7, 3, 6 modulo 11."""
+    total = sum(weight * int(digit) for weight, digit in zip((1, 2, 4, 8, 5, 10, 9, 7, 3, 6), number, strict=True))
+    check = 11 - total % 11
+    return "0" if check == 11 else "1" if check == 10 else str(check)
+
+
+_ODD: Final = (1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23)
+
+
+def _cin(account: str) -> str:
+    """The check letter of an Italian account number, over bank, branch and account."""
+    values = [int(letter) if letter.isdigit() else ord(letter) - 65 for letter in account]
+    return chr(65 + sum(value if at % 2 else _ODD[value] for at, value in enumerate(values)) % 26)
+
+
+def tax_code(given: str, family: str, gender: str, born: date, source: random.Random) -> str:
+    """An Italian codice fiscale of a made-up person; its municipality, M900 to M999, doesn't exist."""
+    day = born.day + (40 if gender == "f" else 0)
+    start = (
+        f"{_three(family, False)}{_three(given, True)}{born.year % 100:02d}"
+        f"{'ABCDEHLMPRST'[born.month - 1]}{day:02d}M9{digits(source, 2)}"
+    )
+    return start + codicefiscale.calc_check_digit(start)
+
+
+def _three(name: str, given: bool) -> str:
+    letters = [letter for letter in plain(name).upper() if "A" <= letter <= "Z"]
+    consonants = [letter for letter in letters if letter not in "AEIOU"]
+    if given and len(consonants) > 3:
+        consonants = [consonants[0], *consonants[2:4]]
+    vowels = [letter for letter in letters if letter in "AEIOU"]
+    return "".join([*consonants, *vowels, "X", "X", "X"][:3])
+
+
+def birth_in(code: str) -> tuple[date, str] | None:
+    """The birth date and gender in a correct codice fiscale, years up to 09 in this century; None otherwise."""
+    if not re.fullmatch(r"[A-Z]{6}[0-9]{2}[A-Z][0-9]{2}[A-Z][0-9]{3}[A-Z]", code):
+        return None
+    if codicefiscale.calc_check_digit(code[:15]) != code[15]:
+        return None
+    try:
+        year, day = int(code[6:8]), int(code[9:11])
+        month = "ABCDEHLMPRST".index(code[8]) + 1
+        born = date(year + (2000 if year < 10 else 1900), month, day - 40 * (day > 40))
+    except ValueError:
+        return None
+    return born, "f" if day > 40 else "m"
+
+
+_VIN: Final = dict(
+    zip("0123456789ABCDEFGHJKLMNPRSTUVWXYZ", [*range(10), *range(1, 9), *range(1, 6), 7, 9, *range(2, 10)], strict=True)
+)
+_VIN_WEIGHTS: Final = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
+
+
+def vin_check(code: str) -> str:
+    """The ninth character of a vehicle identification number (49 CFR 565.15)."""
+    total = sum(_VIN[letter] * weight for letter, weight in zip(code, _VIN_WEIGHTS, strict=True)) % 11
+    return "X" if total == 10 else str(total)
+
+
+def _vin(source: random.Random, code: str) -> str:
+    new = "".join(source.choice(string.digits if letter.isdigit() else _CONSONANTS.replace("Q", "")) for letter in code)
+    return new[:8] + vin_check(new) + new[9:]
+
+
+def new_number(
+    source: random.Random,
+    text: str,
+    *,
+    kind: str,
+    language: str,
+    person: tuple[str, str, str] | None = None,
+    days: int = 0,
+    loose: bool = False,
+) -> str:
+    """Another number in the format of `text`. `person`: given name, surname and gender of the surrogate of the owner.
+
+    `days`: by how much a birth date in a code is shifted; 0 for a random offset. `loose`: codes of provinces may become
+    any digits.
+    """
+    code = compact(text)
+    if (found := birth_in(code)) is not None:
+        given, family, gender = person or ("", "", "")
+        given = given or "".join(source.choice(_CONSONANTS) for _ in range(3))
+        family = family or "".join(source.choice(_CONSONANTS) for _ in range(3))
+        born = found[0] + timedelta(days=days or offset_of(source.getrandbits(64)))
+        return pour(tax_code(given, family, gender or found[1], born, source), text)
+    for valid, make in _CHECKED:
+        if valid(code, kind, language):
+            return pour(make(source, code), text)
+    if kind == "device" and re.fullmatch(r"[0-9A-F]{2}([:-][0-9A-F]{2}){5}", text.strip(), re.IGNORECASE):
+        return pour(f"00005E0053{source.randint(0, 255):02X}", text)
+    if kind == "vehicle":
+        new = scrambled(source, text)
+        return re.sub(r"[^\W\d_]+", lambda found: _plate(source, found.group(0)), new) if _is_plate(code) else new
+    return scrambled(source, text, loose=loose)
+
+
+def _is_plate(code: str) -> bool:
+    """A current plate of Spain (1234 BCD) or Italy (AB 123 CD): series reach Z only in decades."""
+    return bool(re.fullmatch(r"[0-9]{4}[A-Z]{3}|[A-Z]{2}[0-9]{3}[A-Z]{2}", code))
+
+
+def _plate(source: random.Random, letters: str) -> str:
+    return "Z" + "".join(source.choice(_CONSONANTS) for _ in letters[1:])
+
+
+def _is_dni(code: str, kind: str, language: str) -> bool:
+    return bool(re.fullmatch(r"[0-9]{8}[A-Z]", code)) and spanish_dni.is_valid(code)
+
+
+def _is_nie(code: str, kind: str, language: str) -> bool:
+    return bool(re.fullmatch(r"[XYZ][0-9]{7}[A-Z]", code)) and spanish_nie.is_valid(code)
+
+
+def _is_nuss(code: str, kind: str, language: str) -> bool:
+    return language.startswith("es") and len(code) in (11, 12) and valid_nuss(code)
+
+
+def _is_ssn(code: str, kind: str, language: str) -> bool:
+    return kind == "national id" and language.startswith("en") and bool(re.fullmatch(r"[0-9]{9}", code))
+
+
+def _is_nhs(code: str, kind: str, language: str) -> bool:
+    return (
+        language.startswith("en")
+        and kind != "license"
+        and len(code) == 10
+        and code.isdigit()
+        and british_nhs.is_valid(code)
+    )
+
+
+def _is_npi(code: str, kind: str, language: str) -> bool:
+    return language.startswith("en") and valid_npi(code)
+
+
+def _is_iban(code: str, kind: str, language: str) -> bool:
+    return valid_iban(code)
+
+
+def _is_card(code: str, kind: str, language: str) -> bool:
+    return (
+        kind in ("account", "id")
+        and 13 <= len(code) <= 19
+        and code.isdigit()
+        and code[0] in _CARDS
+        and luhn.is_valid(code)
+    )
+
+
+def _is_vat(code: str, kind: str, language: str) -> bool:
+    return language.startswith("it") and bool(re.fullmatch(r"[0-9]{11}", code)) and luhn.is_valid(code)
+
+
+def _is_vin(code: str, kind: str, language: str) -> bool:
+    return bool(re.fullmatch(r"[0-9A-HJ-NPR-Z]{17}", code)) and vin_check(code) == code[8]
+
+
+_CHECKED: Final = (
+    (_is_dni, _dni),
+    (_is_nie, _nie),
+    (_is_nuss, _nuss),
+    (_is_ssn, _ssn),
+    (_is_npi, _npi),
+    (_is_nhs, _nhs),
+    (_is_iban, _iban),
+    (_is_card, _card),
+    (_is_vat, _vat),
+    (_is_vin, _vin),
+)

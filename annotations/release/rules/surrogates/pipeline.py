@@ -1,0 +1,107 @@
+"""The five steps of making surrogates (Singh et al. 2025, appendix A.6, algorithm 3).
+
+Cluster the mentions of one entity, retrieve what the project's index knows of it, decide whether that fits, generate a
+new surrogate if not, and store it. The offline default of clustering, deciding and generating is in this package; a
+language model can take each one's place. The index, which retrieves and stores, is annotations.surrogates.
+"""
+
+from collections.abc import Collection, Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from annotations.release.rules.redaction.kinds import Kind
+
+SHARED = frozenset(
+    {
+        Kind.STAFF,
+        Kind.HOSPITAL,
+        Kind.ORGANIZATION,
+        Kind.CITY,
+        Kind.REGION,
+        Kind.COUNTRY,
+        Kind.ZIP,
+        Kind.STREET,
+        Kind.LOCATION,
+    }
+)
+"""Kinds whose entities are the same for all patients of a project. Entities of other kinds belong to one patient."""
+REPEATABLE = frozenset({Kind.AGE, Kind.DATE, Kind.SEX, Kind.FAMILY, Kind.ETHNICITY, Kind.PROFESSION, Kind.OTHER})
+"""Kinds of few values: two entities may have the same surrogate, and the values name nobody."""
+
+
+class Mentioned(NamedTuple):
+    """A mention with its note: `start` and `end` are code points. `before` and `after` are up to 40 characters."""
+
+    note: int
+    start: int
+    end: int
+    kind: Kind
+    text: str
+    before: str = ""
+    after: str = ""
+
+
+def longest_first(texts: Collection[str]) -> list[str]:
+    """Texts without repetition in the order in which the forms of an entity are kept."""
+    return sorted(texts, key=lambda text: (-len(text), text)) if len(texts) > 1 else list(texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """All mentions of one entity by one patient's notes. `language` is that of most of the notes."""
+
+    kind: Kind
+    language: str
+    mentions: Sequence[Mentioned]
+    forms: list[str] = field(init=False, compare=False, repr=False)
+    """The distinct texts, longest first."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "forms", longest_first({mention.text for mention in self.mentions}))
+
+
+@dataclass(frozen=True, slots=True)
+class Surrogate:
+    """What replaces an entity: `parts` by name, such as given, family and gender of a person, or value of an id."""
+
+    kind: Kind
+    parts: Mapping[str, str]
+    made_by: str = "rules"
+
+
+class Indexed(NamedTuple):
+    """An entity of the index: its known original forms and its surrogate. `own`: it occurs in this patient's notes."""
+
+    pk: int
+    kind: Kind
+    forms: Sequence[str]
+    surrogate: Surrogate
+    locked: bool = False
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a new surrogate must agree with: the patient's other entities (a city for a street, a name for an e-mail).
+
+    `related` holds surrogates of the patient that exist already, with the original forms that they replace. `days` is
+    the patient's secret offset of dates, 0 if unknown: a code that contains a birth date follows it.
+    """
+
+    related: Sequence[Indexed] = field(default_factory=tuple)
+    days: int = 0
+
+
+class Clusterer(Protocol):
+    def cluster(self, mentions: Sequence[Mentioned], language: str) -> list[Cluster]:
+        """Group the mentions of one patient's notes by entity. Every mention is in exactly one cluster."""
+
+
+class Decider(Protocol):
+    def decide(self, cluster: Cluster, found: Sequence[Indexed]) -> Indexed | None:
+        """The entity of the index that the cluster is, or None for a new one."""
+
+
+class Generator(Protocol):
+    def generate(self, cluster: Cluster, around: Around, avoid: Container[str], attempt: int) -> Surrogate:
+        """A new surrogate. `avoid`: folded texts that it must not be or contain. `attempt` counts collisions from 0."""

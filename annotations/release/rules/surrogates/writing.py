@@ -1,0 +1,192 @@
+"""Write a surrogate in the form of a mention: its case, titles, initials, order, accents and separators."""
+
+import random
+from typing import Final
+
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.surrogates.clustering import NUMBERS, PEOPLE, read
+from annotations.release.rules.surrogates.deciding import person_of
+from annotations.release.rules.surrogates.folding import accented, cased, folded, plain
+from annotations.release.rules.surrogates.gazetteers import Names, kept, known_language, names_of
+from annotations.release.rules.surrogates.people import (
+    FAMILY,
+    FAMILY_INITIAL,
+    GIVEN,
+    GIVEN_INITIAL,
+    Part,
+    Person,
+    same_word,
+    titles,
+)
+from annotations.release.rules.surrogates.pipeline import Cluster, Mentioned, Surrogate
+from annotations.release.rules.surrogates.scrambling import pour
+from annotations.release.rules.surrogates.templates import acronym_of, is_acronym, slots
+
+TEMPLATES: Final = frozenset(
+    {
+        Kind.HOSPITAL,
+        Kind.ORGANIZATION,
+        Kind.STREET,
+        Kind.ZIP,
+        Kind.CITY,
+        Kind.REGION,
+        Kind.COUNTRY,
+        Kind.LOCATION,
+        Kind.PROFESSION,
+    }
+)
+"""Kinds whose surrogates keep the words of the mention that say what it is, and replace the others one by one."""
+
+
+def staying() -> frozenset[str]:
+    """All folded words that surrogates may keep, because they name nobody: "hospital", "avenida", "dottssa".
+
+    "example" is in the domain of every e-mail and web address that is a surrogate.
+    """
+    groups = ("institution", "street", "honor", "small", "particle")
+    return titles().union(("example",), *(kept(group) for group in groups))
+
+
+def part_name(role: str, index: int) -> str:
+    """The name of a surrogate's part: "given", "given2", "family", "family2"."""
+    group = "family" if role in (FAMILY, FAMILY_INITIAL) else "given"
+    return group if index == 0 else f"{group}{index + 1}"
+
+
+def written(surrogate: Surrogate, mention: Mentioned, cluster: Cluster) -> str:
+    """The surrogate as the mention writes its entity: "Wilson" → "Chang", "Dr. Adam Wilson" → "Dr. Kevin Chang"."""
+    return Writer(surrogate, cluster).write(mention)
+
+
+class Writer:
+    """Writes one entity's mentions. Faster than `written` for clusters of many mentions."""
+
+    def __init__(self, surrogate: Surrogate, cluster: Cluster) -> None:
+        self._surrogate = surrogate
+        self._cluster = cluster
+        self._lists: Names = names_of(known_language(cluster.language))
+        self._done: dict[tuple[str, str], str] = {}
+        self._person: Person | None = person_of(cluster) if cluster.kind in PEOPLE else None
+        self._slots = slots(cluster.forms[0], cluster.kind, cluster.language) if cluster.kind in TEMPLATES else ()
+
+    def write(self, mention: Mentioned) -> str:
+        """The surrogate in the form of the mention."""
+        key = (mention.text, mention.before)
+        if key not in self._done:
+            self._done[key] = self._write(mention)
+        return self._done[key]
+
+    def _write(self, mention: Mentioned) -> str:
+        if self._person is not None:
+            return self._name(mention, self._person)
+        if self._cluster.kind in TEMPLATES:
+            return self._template(mention.text)
+        value = self._surrogate.parts.get("value", "")
+        if self._cluster.kind in NUMBERS and self._cluster.kind != Kind.IP:
+            return pour(value, mention.text)
+        if mention.text.isupper():
+            return value.upper()
+        return value[:1].upper() + value[1:] if mention.text[:1].isupper() else value
+
+    def _name(self, mention: Mentioned, person: Person) -> str:
+        name = read(mention, self._cluster.language)
+        if not name.parts:
+            return " ".join(self.part(part_name(role, 0)) for role in ("given", FAMILY))
+        out, at = [], 0
+        unmarked = self._unmarked(name)
+        for part in name.parts:
+            out.append(mention.text[at : part.start])
+            out.append(self._part(part, person, unmarked))
+            at = part.end
+        out.append(mention.text[at:])
+        return "".join(out)
+
+    def _part(self, part: Part, person: Person, unmarked: bool) -> str:
+        key, role = folded(part.text), part.role
+        own, other = person.given, person.family
+        if role in (FAMILY, FAMILY_INITIAL):
+            own, other = other, own
+        if key in other and key not in own:  # alone, it is the part of a name that other mentions say
+            own, role = other, GIVEN if role == FAMILY else FAMILY
+        index = next((at for at, word in enumerate(own) if word == key), None)
+        if index is None:
+            index = next((at for at, word in enumerate(own) if same_word(word, key)), part.index)
+        word = self.part(part_name(role, index))
+        if part.role in (GIVEN_INITIAL, FAMILY_INITIAL) or len(part.text) == 1:
+            return plain(word[0]).upper() if part.text.isupper() else plain(word[0]).lower()
+        return cased(part.text, plain(word) if unmarked else word)
+
+    def part(self, name: str) -> str:
+        """A part of the surrogate. One that it lacks, because a longer form appeared later, follows from the others."""
+        found = self._surrogate.parts.get(name)
+        if found:
+            return found
+        source = random.Random("|".join([name, *self._surrogate.parts.values()]))  # noqa: S311  # not a secret
+        chain = self._lists.chains["surname" if name.startswith("family") else self._surrogate.parts.get("gender", "")]
+        return chain.coin(source)
+
+    def _unmarked(self, name: Person) -> bool:
+        """Whether the mention leaves out accents that its names have in the lists."""
+        missing = False
+        for part in name.parts:
+            if accented(part.text):
+                return False
+            key = folded(part.text)
+            known = (self._lists.surnames if part.role == FAMILY else self._lists.given).get(key)
+            missing = missing or (known is not None and accented(known.text))
+        return missing or (not any(map(accented, self._cluster.forms)) and self._misses_elsewhere())
+
+    def _misses_elsewhere(self) -> bool:
+        person = self._person
+        if person is None:
+            return False
+        known = [self._lists.given.get(word) for word in person.given] + [
+            self._lists.surnames.get(word) for word in person.family
+        ]
+        return any(entry is not None and accented(entry.text) for entry in known)
+
+    def _template(self, text: str) -> str:
+        if not self._slots:
+            return cased_phrase(text, self._surrogate.parts.get("value", ""))
+        word = text.replace(".", "")
+        if is_acronym(word) and self._cluster.kind not in (Kind.PROFESSION, Kind.COUNTRY) and len(self._slots) != 1:
+            return pour(acronym_of(self._surrogate.parts.get("value", "")).ljust(len(word), "A")[: len(word)], text)
+        if is_acronym(word) and self._slots and self._slots[0].key != folded(word) and self._cluster.forms[0] != text:
+            return pour(acronym_of(self._surrogate.parts.get("value", "")).ljust(len(word), "A")[: len(word)], text)
+        own = [slot.key for slot in self._slots]
+        out, at = [], 0
+        used: set[int] = set()
+        for order, slot in enumerate(slots(text, self._cluster.kind, self._cluster.language)):
+            index = next((i for i, key in enumerate(own) if key == slot.key and i not in used), order)
+            used.add(index)
+            new = self._surrogate.parts.get(f"s{index}")
+            if new is None:
+                new = self.part(f"family{index}")
+            if slot.text.isascii() and self._left_out(slot.text):
+                new = plain(new)
+            out += [text[at : slot.start], cased_phrase(slot.text, new)]
+            at = slot.end
+        out.append(text[at:])
+        return "".join(out)
+
+    def _left_out(self, text: str) -> bool:
+        """Whether the text leaves out an accent that the lists know."""
+        for word in text.split():
+            known = self._lists.surnames.get(folded(word)) or self._lists.given.get(folded(word))
+            if known is not None and accented(known.text):
+                return True
+        return False
+
+
+def cased_phrase(like: str, new: str) -> str:
+    """A phrase in the case of another: all capitals, all small, or as it is."""
+    if any(letter.isdigit() for letter in new):
+        return new.lower() if like.islower() and not like.isdigit() else new
+    letters = [letter for letter in like if letter.isalpha()]
+    if len(letters) > 1 and all(letter.isupper() for letter in letters):
+        return new.upper()
+    if letters and all(letter.islower() for letter in letters):
+        return new.lower()
+    if " " not in like and " " not in new:
+        return cased(like, new)
+    return new

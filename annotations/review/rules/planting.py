@@ -1,0 +1,168 @@
+"""Planted leaks: known identifiers that are hidden from a note's suggestions, to measure how many reviewers find.
+
+The share of planted identifiers that reviewers find tells how many others they missed (error seeding: Mills 1972). The
+draw depends on a key and on ids alone, so that repeating it gives the same result.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+from typing import Final
+
+from annotations.review.rules.precision import Rate
+from annotations.text.spans import Stretch, overlap_length, overlaps
+from annotations.text.tokens import Parts
+
+# A note with fewer candidates has at most one planted leak; with this many or more it may have two.
+ROOM_FOR_TWO: Final = 6
+# `Candidate.known` of a candidate that is only likely an identifier: it is drawn only where none is certain.
+LIKELY: Final = "string"
+# The page gives no hints about other occurrences of shorter words (static/js/review/hints.js).
+_SHORTEST: Final = 3
+
+
+class Found(StrEnum):
+    """What the review did with a planted leak. `elsewhere`: not found by the reviewer, but in gold by other means."""
+
+    FOUND = "found"
+    PARTLY = "partly"
+    MISSED = "missed"
+    ELSEWHERE = "elsewhere"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A suggestion in the note: its bounds (code points, end-exclusive); `known` says how it is known, if it is."""
+
+    pk: int
+    start: int
+    end: int
+    known: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A span in gold. `by_review`: a person marked it while reviewing this run's suggestions."""
+
+    start: int
+    end: int
+    label: int = 0
+    by_review: bool = True
+    by: str = ""
+
+
+def chance(key: bytes, *about: object) -> float:
+    """A pseudorandom number from 0 (inclusive) to 1 (exclusive) that depends on the key and on `about` alone."""
+    hashed = "\x1f".join(str(each) for each in about).encode()
+    return int.from_bytes(hashlib.blake2b(hashed, key=key[:64], digest_size=7).digest()) / 2**56
+
+
+def is_drawn(key: bytes, run: int, note: int, share: int) -> bool:
+    """Whether the note is drawn for planted leaks. `share` is the percentage of notes."""
+    return chance(key, "note", run, note) < share / 100
+
+
+def choose(
+    key: bytes, run: int, note: int, candidates: Sequence[Candidate], fits: Callable[[Candidate], bool] = bool
+) -> list[Candidate]:
+    """The planted leaks of a drawn note: one or two of the candidates that fit, or none if none fits.
+
+    Candidates are tried in the order of the draw, and only until enough are found.
+    """
+    order = sorted(
+        candidates,
+        key=lambda one: (one.known == LIKELY, chance(key, "which", run, note, one.start, one.end), one.pk),
+    )
+    found = list(islice(filter(fits, order), ROOM_FOR_TWO))
+    two = len(found) == ROOM_FOR_TWO and chance(key, "two", run, note) < 0.5
+    return found[: 2 if two else 1]
+
+
+class Page:
+    """What the page of a note still shows when a suggestion is hidden."""
+
+    def __init__(self, text: str, suggestions: Sequence[Candidate], gold: Iterable[Stretch]) -> None:
+        self._shown: list[tuple[Stretch, str]] = [(each, _words(text, each)) for each in [*suggestions, *gold]]
+        self._text = text
+
+    def hides(self, one: Candidate) -> bool:
+        """Whether nothing else on the page gives the suggestion away.
+
+        No other suggestion or gold span may overlap it, nor may its text contain their words: the page points out
+        where else in the note the same words occur.
+        """
+        words = _words(self._text, one)
+        return not any(
+            overlaps(other, one) or (len(others) >= _SHORTEST and others in words)
+            for other, others in self._shown
+            if other is not one
+        )
+
+
+def _words(text: str, stretch: Stretch) -> str:
+    return " ".join(text[stretch.start : stretch.end].split()).casefold()
+
+
+def outcome(text: str, leak: Stretch, gold: Iterable[Marked]) -> tuple[Found, bool]:
+    """What the review did with a planted leak, given the gold spans afterwards; and whether gold covers all its tokens.
+
+    Labels don't matter. Found: gold spans overlap each token of the leak; partly: some tokens; missed: none.
+    """
+    touching = [span for span in gold if overlaps(span, leak)]
+    tokens = Parts(text).inside(leak.start, leak.end)
+    covered = [any(overlaps(span, token) for span in touching) for token in tokens]
+    if not any(covered):
+        return Found.MISSED, False
+    if not any(span.by_review for span in touching):
+        return Found.ELSEWHERE, all(covered)
+    return (Found.FOUND, True) if all(covered) else (Found.PARTLY, False)
+
+
+def nearest(leak: Stretch, gold: Iterable[Marked]) -> Marked | None:
+    """The gold span that shares the most characters with the leak; None if none overlaps it."""
+    touching = [span for span in gold if overlaps(span, leak)]
+    return max(touching, key=lambda span: (overlap_length(span, leak), -(span.end - span.start)), default=None)
+
+
+# ── Estimates from the planted leaks ─────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """Counts of planted leaks that are identifiers, by what the review did with them."""
+
+    found: int = 0
+    partly: int = 0
+    missed: int = 0
+
+    @property
+    def rate(self) -> Rate:
+        """The share of planted leaks that was missed."""
+        return Rate(self.missed, self.found + self.partly + self.missed)
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Estimated number of identifiers that no run suggested and no reviewer marked."""
+
+    least: float
+    expected: float
+    most: float
+
+
+def left_over(by_hand: int, rate: Rate) -> Left | None:
+    """Estimate the missed identifiers from the `by_hand` ones that reviewers added without a suggestion.
+
+    Of n such identifiers, reviewers find n (1 - missed share). The bounds follow from the interval of that share. None
+    if too few leaks were planted, or if all of them were missed.
+    """
+    if rate.few or rate.share is None or rate.interval is None or rate.share >= 1.0:
+        return None
+    low, high = rate.interval
+
+    def unfound(missed: float) -> float:
+        return by_hand * missed / (1 - missed)
+
+    return Left(unfound(low), unfound(rate.share), unfound(min(high, 0.999)))

@@ -1,0 +1,80 @@
+"""What an error is, so that its causes are found again in another score, and the errors by category and cause."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from annotations.scores.rules.knots import LabeledBounds
+
+Row = tuple[int, str, LabeledBounds | None, LabeledBounds | None]
+"""An error as a score stores it: note, kind, gold span, predicted span."""
+
+
+class ErrorId(NamedTuple):
+    """An error of one author: the note, the gold span and the predicted span, each with bounds and label.
+
+    Two scores have the same error if all of these are equal. An error with other bounds or another label is another
+    error. As text: `12:0-11-PATIENT:0-5-PATIENT`, with nothing in place of a span that the error lacks.
+    """
+
+    note: int
+    gold: LabeledBounds | None
+    predicted: LabeledBounds | None
+
+    @classmethod
+    def of(cls, row: Row) -> "ErrorId":
+        note, _kind, gold, predicted = row
+        return cls(note, _bounds(gold), _bounds(predicted))
+
+    def __str__(self) -> str:
+        return ":".join([str(self.note), *(_written(span) for span in (self.gold, self.predicted))])
+
+    @property
+    def label(self) -> str:
+        """The gold label; the predicted label of a spurious span."""
+        span = self.gold or self.predicted
+        return span[2] if span else ""
+
+
+def _bounds(span: Sequence[int | str] | None) -> LabeledBounds | None:
+    """A span as a tuple: after it was stored as JSON, it is a list."""
+    return (int(span[0]), int(span[1]), str(span[2])) if span else None
+
+
+def _written(span: LabeledBounds | None) -> str:
+    return "-".join(map(str, span)) if span else ""
+
+
+Causes = Mapping[ErrorId, Collection[str]]
+
+
+@dataclass
+class CauseCounts:
+    """The number of errors, of those with each cause, and of those without any cause."""
+
+    errors: int = 0
+    causes: Counter[str] = field(default_factory=Counter)
+    without: int = 0
+
+    def add(self, causes: Collection[str]) -> None:
+        self.errors += 1
+        self.without += not causes
+        self.causes.update(causes)
+
+
+def counts_by_category(
+    rows: Iterable[Row], causes: Causes, category_of: Mapping[str, str]
+) -> tuple[dict[str, CauseCounts], CauseCounts]:
+    """Count errors by category and cause, and all errors by cause. An error with several causes counts for each.
+
+    Its category is that of its gold label; without a gold span, that of the predicted label.
+    """
+    by_category: dict[str, CauseCounts] = {}
+    total = CauseCounts()
+    for row in rows:
+        error = ErrorId.of(row)
+        found = causes.get(error, ())
+        by_category.setdefault(category_of.get(error.label, error.label), CauseCounts()).add(found)
+        total.add(found)
+    return by_category, total

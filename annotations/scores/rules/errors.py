@@ -1,0 +1,72 @@
+"""Kinds of errors: missed, spurious, wrong label, wrong bounds, or both."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from annotations.scores.rules.knots import Knot, LabeledBounds
+from annotations.text.matching import match
+from annotations.text.spans import Span
+
+
+class Kind(StrEnum):
+    """How a gold span and its paired prediction differ; `missed` and `spurious` spans have no partner."""
+
+    MISSED = "missed"
+    SPURIOUS = "spurious"
+    LABEL = "label"
+    BOUNDARY = "boundary"
+    BOTH = "both"
+
+
+class Error(NamedTuple):
+    """One error. `gold` is None for a spurious prediction, `predicted` is None for a missed gold span."""
+
+    kind: Kind
+    gold: LabeledBounds | None
+    predicted: LabeledBounds | None
+
+    @property
+    def start(self) -> int:
+        return min(bounds[0] for bounds in (self.gold, self.predicted) if bounds)
+
+    @property
+    def end(self) -> int:
+        return max(bounds[1] for bounds in (self.gold, self.predicted) if bounds)
+
+    @property
+    def labels(self) -> frozenset[str]:
+        return frozenset(bounds[2] for bounds in (self.gold, self.predicted) if bounds)
+
+
+def pairs_of(knot: Knot) -> tuple[list[tuple[LabeledBounds, LabeledBounds]], list[LabeledBounds], list[LabeledBounds]]:
+    """Gold and predicted spans paired one to one by `domain.matching`; unpaired gold; unpaired predictions."""
+    same = set(knot.gold).intersection(knot.predicted)
+    gold = [bounds for bounds in knot.gold if bounds not in same]
+    predicted = [bounds for bounds in knot.predicted if bounds not in same]
+    pairs = [(bounds, bounds) for bounds in sorted(same)]
+    if gold and predicted:
+        found = match([Span(*bounds) for bounds in predicted], [Span(*bounds) for bounds in gold])
+        pairs += [(gold[g], predicted[p]) for p, g in found]
+        left_p, left_g = {p for p, _ in found}, {g for _, g in found}
+        gold = [bounds for at, bounds in enumerate(gold) if at not in left_g]
+        predicted = [bounds for at, bounds in enumerate(predicted) if at not in left_p]
+    return pairs, gold, predicted
+
+
+def errors_of(
+    pairs: Sequence[tuple[LabeledBounds, LabeledBounds]],
+    missed: Sequence[LabeledBounds],
+    spurious: Sequence[LabeledBounds],
+) -> list[Error]:
+    """The errors among these pairs and unpaired spans, in text order."""
+    found = [Error(_kind(g, p), g, p) for g, p in pairs if g != p]
+    found += [Error(Kind.MISSED, g, None) for g in missed]
+    found += [Error(Kind.SPURIOUS, None, p) for p in spurious]
+    return sorted(found, key=lambda error: (error.start, error.end))
+
+
+def _kind(gold: LabeledBounds, predicted: LabeledBounds) -> Kind:
+    if gold[:2] == predicted[:2]:
+        return Kind.LABEL
+    return Kind.BOUNDARY if gold[2] == predicted[2] else Kind.BOTH

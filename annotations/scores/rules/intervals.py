@@ -1,0 +1,67 @@
+"""Confidence intervals of a share, and of the F1 of exact spans on few notes."""
+
+from collections.abc import Sequence
+from math import sqrt
+from typing import Final, TypedDict
+
+from annotations.agreement.rules.bootstrap import FEW, interval, resample
+from annotations.scores.rules.rates import Rates
+
+# On fewer notes than this, the F1 of exact spans is shown with its interval.
+FEW_NOTES: Final = 20
+
+_Z95: Final = 1.959963984540054
+
+
+def wilson(hits: int, of: int) -> tuple[float, float] | None:
+    """The 95% score interval of a share (Wilson 1927), for independent trials; None without trials.
+
+    It lies within 0 to 1, and is also valid if there are no hits or only hits.
+    """
+    if not of:
+        return None
+    share, z2 = hits / of, _Z95 * _Z95
+    middle = (share + z2 / (2 * of)) / (1 + z2 / of)
+    half = _Z95 / (1 + z2 / of) * sqrt(share * (1 - share) / of + z2 / (4 * of * of))
+    return (0.0 if hits == 0 else max(0.0, middle - half)), (1.0 if hits == of else min(1.0, middle + half))
+
+
+class FewNotes(TypedDict):
+    """The 95% interval of F1 on few notes. Without one, `low` and `high` are None and `no_interval` says why."""
+
+    low: float | None
+    high: float | None
+    no_interval: str
+
+
+def few_notes(notes: Sequence[Rates]) -> FewNotes | None:
+    """The 95% interval of the micro F1 of exact spans over `notes`; None for FEW_NOTES notes or more.
+
+    `notes` has the counts of exact spans of each note: right, predicted and gold. The interval is the percentile
+    bootstrap over notes: each sample draws as many notes as there are, with replacement, and its F1 is 2 · right /
+    (predicted + gold) over the drawn notes. Samples and seed are those of agreement (domain.agreement.bootstrap), so
+    that the same notes always have the same interval. Notes are drawn rather than spans, because the spans of one
+    note are not independent.
+    """
+    if len(notes) >= FEW_NOTES:
+        return None
+    if len(notes) < 2:
+        return {"low": None, "high": None, "no_interval": FEW.why}
+    import numpy as np
+
+    sums = resample(np.array([(2 * note.right, note.predicted + note.gold) for note in notes], dtype=float))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = interval(sums[:, 0] / sums[:, 1])
+    return {"low": found.low, "high": found.high, "no_interval": found.why}
+
+
+def in_text(few: FewNotes) -> str:
+    """The interval as commands print it, or the reason why there is none."""
+    if few["low"] is None or few["high"] is None:
+        return few["no_interval"]
+    return f"95% interval {few['low']:.4f} to {few['high']:.4f}"
+
+
+def with_interval(f1: float, few: FewNotes | None) -> str:
+    """The F1 of exact spans as commands print it on one line, on few notes with its interval."""
+    return f"F1 {f1:.4f}" + (f" (few notes: {in_text(few).rstrip('.')})" if few else "")

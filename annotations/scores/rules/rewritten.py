@@ -1,0 +1,176 @@
+"""The count-based score of rewritten text (Miranda et al. 2025, section 4.3): how often texts occur, not where.
+
+Occurrences of a gold text that the rewritten text no longer has are true positives; occurrences that remain are false
+negatives; placeholders beyond the number of gold spans are false positives. The article counts plain substrings
+(`substrings`). Here, an occurrence is stricter:
+
+* An occurrence has exactly the same characters, with the same case, and consists of whole tokens: the age 5 doesn't
+  occur in 15. If gold marks a text that starts or ends inside a token, all its occurrences may do so.
+* Of overlapping occurrences of several gold texts only the longest counts ("Rossi" inside "Mario Rossi" doesn't count),
+  unless gold itself has such overlapping spans.
+* Text inside a placeholder doesn't count. Placeholders that the original text already has don't count, either.
+"""
+
+import re
+from array import array
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from annotations.scores.rules.counts import Counting, Counts, RewrittenData, placeholder_pattern
+from annotations.scores.rules.substrings import substring_counts
+from annotations.text.spans import Span
+from annotations.text.tokens import Parts
+
+
+def counts_of(
+    original: str, rewritten: str, gold: Iterable[Span], placeholder_of: Mapping[str, str]
+) -> dict[str, Counts]:
+    """The counts of one note by label, for the labels in gold or in the rewritten text.
+
+    `placeholder_of` contains all labels in label order. Counting can't distinguish labels with the same placeholder or
+    with the same text: extra placeholders are assigned to the first such label, and remaining texts to the label that
+    lacks most placeholders.
+    """
+    spans = sorted({(span.start, span.end, span.label) for span in gold})
+    marks = Counter(label for _, _, label in spans)
+    brought = _brought(original, rewritten, placeholder_of)
+    sharing: dict[str, list[str]] = defaultdict(list)
+    for label, placeholder in placeholder_of.items():
+        sharing[placeholder].append(label)
+    found: dict[str, Counts] = {label: Counts(gold=n) for label, n in marks.items()}
+    lacking = dict.fromkeys(placeholder_of, 0)
+    for placeholder, labels in sharing.items():
+        n, wanted = brought[placeholder], sum(marks[label] for label in labels)
+        lacking |= dict.fromkeys(labels, wanted - n)
+        if n:
+            found[labels[0]] = found.get(labels[0], Counts()) + Counts(placeholders=n, extra=max(0, n - wanted))
+    texts = _texts(original, spans)
+    holes = placeholder_pattern(placeholder_of.values())
+    before, after = _occurrences(original, texts, holes), _occurrences(rewritten, texts, holes)
+    order = {label: at for at, label in enumerate(placeholder_of)}
+    for text in texts:
+        labels = sorted(text.labels, key=lambda label: (-lacking[label], order[label]))
+        for label, one in _shared(text.labels, labels, before[text.quote], after[text.quote]).items():
+            found[label] += one
+    return {label: found[label] for label in placeholder_of if label in found}
+
+
+class RewrittenScore:
+    """Counts, precision, recall and F1 by label and over all labels, by each rule of counting.
+
+    Call `add` for each note, then `as_dict`.
+    """
+
+    def __init__(self, placeholder_of: Mapping[str, str]) -> None:
+        self._placeholder_of = placeholder_of
+        self._counts: dict[Counting, dict[str, Counts]] = {rule: {} for rule in Counting}
+
+    def add(self, original: str, rewritten: str, gold: Iterable[Span]) -> dict[str, Counts]:
+        """Count one note, and return its counts by label, of whole tokens."""
+        spans = list(gold)
+        by_tokens = counts_of(original, rewritten, spans, self._placeholder_of)
+        self._add(Counting.TOKENS, by_tokens)
+        self._add(Counting.SUBSTRING, substring_counts(original, rewritten, spans, self._placeholder_of))
+        return by_tokens
+
+    def _add(self, rule: Counting, found: Mapping[str, Counts]) -> None:
+        whole = self._counts[rule]
+        for label, counts in found.items():
+            whole[label] = whole.get(label, Counts()) + counts
+
+    def as_dict(self, rule: Counting = Counting.TOKENS) -> RewrittenData:
+        counts = self._counts[rule]
+        return {
+            "micro": sum(counts.values(), Counts()).as_dict(),
+            "labels": [
+                {"label": label, **counts[label].as_dict()} for label in self._placeholder_of if label in counts
+            ],
+        }
+
+
+@dataclass(slots=True)
+class _Text:
+    """A gold text: how often each label has it, whether its start or end may lie inside a token, and the gold texts
+    that its occurrences may overlap (`over`).
+    """
+
+    quote: str
+    labels: Counter[str] = field(default_factory=Counter)
+    loose_start: bool = False
+    loose_end: bool = False
+    over: set[str] = field(default_factory=set)
+
+
+def _texts(original: str, spans: Sequence[tuple[int, int, str]]) -> list[_Text]:
+    """The gold texts, longest first."""
+    parts = Parts(original)
+    found: dict[str, _Text] = {}
+    reach: list[tuple[int, int, str]] = []
+    for start, end, label in spans:
+        quote = original[start:end]
+        text = found.setdefault(quote, _Text(quote))
+        text.labels[label] += 1
+        text.loose_start = text.loose_start or parts.inside_token(start)
+        text.loose_end = text.loose_end or parts.inside_token(end)
+        reach = [other for other in reach if other[1] > start]
+        for _, _, other in reach:
+            if other != quote:
+                text.over.add(other)
+                found[other].over.add(quote)
+        reach.append((start, end, quote))
+    return sorted(found.values(), key=lambda text: (-len(text.quote), text.quote))
+
+
+def _occurrences(text: str, wanted: Sequence[_Text], holes: "re.Pattern[str] | None") -> Counter[str]:
+    """How often each wanted text occurs; `wanted` must have the longest first, `holes` finds placeholders."""
+    parts = Parts(text)
+    hidden = [match.span() for match in holes.finditer(text)] if holes else []
+    owners = array("I", bytes(4 * len(text)))
+    numbers = {one.quote: number for number, one in enumerate(wanted, start=1)}
+    found: Counter[str] = Counter()
+    for one in wanted:
+        size, own = len(one.quote), array("I", [numbers[one.quote]])
+        allowed = {0, *(numbers[other] for other in one.over)}
+        at = text.find(one.quote)
+        while at >= 0:
+            end = at + size
+            whole = (one.loose_start or not parts.inside_token(at)) and (one.loose_end or not parts.inside_token(end))
+            if whole and allowed.issuperset(owners[at:end]) and not _inside(hidden, at, end):
+                found[one.quote] += 1
+                owners[at:end] = own * size
+                at = text.find(one.quote, end)
+            else:
+                at = text.find(one.quote, at + 1)
+    return found
+
+
+def _inside(hidden: Sequence[tuple[int, int]], start: int, end: int) -> bool:
+    """Whether `start`-`end` is a proper part of a placeholder."""
+    at = bisect_right(hidden, start, key=lambda hole: hole[0])
+    return at > 0 and end <= hidden[at - 1][1] and (start, end) != hidden[at - 1]
+
+
+def _brought(original: str, rewritten: str, placeholder_of: Mapping[str, str]) -> Counter[str]:
+    """How many placeholders of each kind the rewriting added."""
+    pattern = placeholder_pattern(placeholder_of.values())
+    if pattern is None:
+        return Counter()
+    return Counter(pattern.findall(rewritten)) - Counter(pattern.findall(original))
+
+
+def _shared(marks: Mapping[str, int], labels: Sequence[str], before: int, after: int) -> dict[str, Counts]:
+    """Distribute a text's occurrences over its labels; occurrences that gold doesn't mark go to the first label."""
+    unmarked = max(0, before - sum(marks.values()))
+    found, had, remaining = {}, before - unmarked, after
+    for at, label in enumerate(labels):
+        share = min(marks[label], had)
+        had -= share
+        share += unmarked if at == 0 else 0
+        stays = min(share, remaining)
+        remaining -= stays
+        found[label] = Counts(removed=share - stays, remaining=stays, unmarked=unmarked if at == 0 else 0)
+    # There are more occurrences than before if the rewriting added some.
+    found[labels[0]] += Counts(remaining=remaining)
+    return found

@@ -1,0 +1,124 @@
+"""Lines of a text, and segments of lines for drawing; `static/js/text/segments.js` implements the same rules.
+
+A segment is a stretch of one line over which the set of covering spans doesn't change. Offsets are code points,
+end-exclusive.
+"""
+
+import re
+from bisect import insort
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from annotations.text.spans import Span
+
+BREAK: Final = re.compile(r"\r\n|\n|\r")
+"""A line break: CR LF, LF or CR. Other separators, such as U+0085 and U+2028, are characters of the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line, `text[start:end]`, and its line break, `text[end:break_end]` (empty on the last line)."""
+
+    number: int
+    start: int
+    end: int
+    break_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A non-empty stretch of one line, with the spans that cover it, as indexes into the given spans.
+
+    `spans` has the longest first, then the earliest, then the first given. `starts` and `ends` are the spans whose
+    first and last segment this is.
+    """
+
+    start: int
+    end: int
+    spans: tuple[int, ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+
+
+def lines(text: str) -> list[Line]:
+    """The lines of a text: one more than it has line breaks, so that after a final break there is an empty line."""
+    out: list[Line] = []
+    start = 0
+    for number, match in enumerate(BREAK.finditer(text), 1):
+        end, break_end = match.span()
+        out.append(Line(number, start, end, break_end))
+        start = break_end
+    out.append(Line(len(out) + 1, start, len(text), len(text)))
+    return out
+
+
+def segment_stretches(stretches: Sequence[tuple[int, int]], spans: Sequence[Span]) -> list[list[Segment]]:
+    """The segments of each stretch (start, end). Stretches are lines or parts of lines, from left to right.
+
+    A span's first and last segment are determined among these stretches. Spans must lie inside the text.
+    """
+    rows: list[list[tuple[int, int, tuple[int, ...]]]] = []
+    first: dict[int, tuple[int, int]] = {}  # span -> its first segment: (row, index in the row)
+    last: dict[int, tuple[int, int]] = {}
+    cover = _Cover(spans)
+    for row, (begin, past) in enumerate(stretches):
+        pieces: list[tuple[int, int, tuple[int, ...]]] = []
+        for start, end, active in cover.pieces(begin, past):
+            here = (row, len(pieces))
+            for index in active:
+                first.setdefault(index, here)
+                last[index] = here
+            pieces.append((start, end, active))
+        rows.append(pieces)
+    out = []
+    for row, pieces in enumerate(rows):
+        segments = []
+        for at, (start, end, active) in enumerate(pieces):
+            here = (row, at)
+            starts = tuple(index for index in active if first[index] == here)
+            ends = tuple(index for index in active if last[index] == here)
+            segments.append(Segment(start, end, active, starts, ends))
+        out.append(segments)
+    return out
+
+
+class _Cover:
+    """A sweep over the starts and ends of the spans, from left to right, with the set of open spans."""
+
+    def __init__(self, spans: Sequence[Span]) -> None:
+        ranked = sorted(
+            range(len(spans)), key=lambda index: (spans[index].start - spans[index].end, spans[index].start, index)
+        )
+        self._index_at = ranked  # rank -> index; sorted ranks give the drawing order of the open spans
+        rank_of = {index: rank for rank, index in enumerate(ranked)}
+        events = [(span.start, True, rank_of[index]) for index, span in enumerate(spans)]
+        events += [(span.end, False, rank_of[index]) for index, span in enumerate(spans)]
+        self._events = sorted(events)
+        self._at = 0
+        self._open: list[int] = []
+        self._active: tuple[int, ...] = ()
+
+    def pieces(self, start: int, end: int) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+        """The pieces of `start`-`end`, each with its open spans. Calls must go from left to right."""
+        while start < end:
+            self._move_to(start)
+            edge = min(self._next_edge(end), end)
+            yield start, edge, self._active
+            start = edge
+
+    def _next_edge(self, otherwise: int) -> int:
+        return self._events[self._at][0] if self._at < len(self._events) else otherwise
+
+    def _move_to(self, position: int) -> None:
+        """Open and close all spans that start or end at or before the position."""
+        before = self._at
+        while self._at < len(self._events) and self._events[self._at][0] <= position:
+            _, opens, rank = self._events[self._at]
+            if opens:
+                insort(self._open, rank)
+            else:
+                self._open.remove(rank)
+            self._at += 1
+        if self._at != before:
+            self._active = tuple(self._index_at[rank] for rank in self._open)

@@ -1,0 +1,282 @@
+"""The tools of an agent that refines a note: pure functions that take a state and return the next one with an answer.
+
+A tool sees and changes the annotations of this one note, and nothing else. An answer is a JSON object; an impossible
+call gives `{"refused": "…"}` and leaves the to-do list as it is.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from annotations.text.tokens import covered, tokenize
+from models_runtime.backends.refining.arguments import Argument, checked, schema
+from models_runtime.backends.refining.finishing import faults, still_open
+from models_runtime.backends.refining.state import Call, Component, State, earlier
+from models_runtime.backends.refining.todo import Action, Item, Refused
+
+Answer = dict[str, Any]
+AROUND: Final = 30
+"""Tokens of context on each side, unless the agent asks for more or fewer."""
+MOST_AROUND: Final = 400
+MOST_ROWS: Final = 100
+"""Annotations in one answer of the list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool. `needs`: the component that it belongs to. `changes`: it decides about an annotation."""
+
+    name: str
+    description: str
+    arguments: tuple[Argument, ...]
+    run: Callable[[State, dict[str, Any]], tuple[State, Answer]]
+    needs: Component | None = None
+    changes: bool = False
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the arguments."""
+        return schema(self.arguments)
+
+
+def tools(components: frozenset[Component]) -> list[Tool]:
+    """The tools that an agent with these components has."""
+    return [tool for tool in TOOLS if tool.needs is None or tool.needs in components]
+
+
+def call(state: State, name: str, arguments: object) -> tuple[State, Answer]:
+    """Call a tool by its name. Whatever the arguments are, the answer is an object, never an exception."""
+    number: int | None = None
+    try:
+        tool = next((tool for tool in tools(state.components) if tool.name == name), None)
+        if tool is None:
+            names = ", ".join(each.name for each in tools(state.components))
+            raise Refused(f"There is no tool “{str(name)[:40]}”. Tools: {names}.")
+        given = checked(tool.arguments, arguments)
+        number = given.get("number", state.current if _NUMBER in tool.arguments else None)
+        after, answer = tool.run(state, given)
+    except Refused as refused:
+        return state.called(Call(str(name)[:40], number, str(refused))), {"refused": str(refused)}
+    return after.called(Call(tool.name, number, "")), answer
+
+
+def row(state: State, item: Item) -> Answer:
+    """An annotation as agents see it, with its text and decision."""
+    span = item.span
+    found: Answer = {
+        "number": item.number, "start": span.start, "end": span.end, "text": state.todo.text[span.start : span.end],
+        "label": span.label, "state": "open" if item.is_open else "done",
+    }  # fmt: skip
+    if item.decision is not None:
+        found["decision"] = {"action": str(item.decision.action), "reason": item.decision.reason}
+        if item.decision.action is Action.UPDATE:
+            found["decision"] |= {
+                "start": item.decision.start,
+                "end": item.decision.end,
+                "label": item.decision.label,
+            }
+    return found
+
+
+def _list(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
+    wanted, first = given.get("state", "all"), given.get("first", 1)
+    items = [
+        item for item in state.todo.items if wanted == "all" or item.is_open == (wanted == "open")
+    ]  # by number, which is their order in the note
+    shown = [item for item in items if item.number >= first][:MOST_ROWS]
+    answer: Answer = {
+        "annotations": [row(state, item) for item in shown],
+        "total": len(state.todo.items),
+        "open": len(state.todo.open()),
+        "labels": sorted(state.todo.labels),
+    }
+    rest = [item.number for item in items if shown and item.number > shown[-1].number]
+    return state, answer | ({"next": rest[0]} if rest else {})
+
+
+def _context(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
+    item = state.item(given.get("number"))
+    span, text = item.span, state.todo.text
+    tokens = tokenize(text)
+    first, past = covered(tokens, span.start, span.end)
+    left = max(0, first - given.get("before", AROUND))
+    right = min(len(tokens), past + given.get("after", AROUND))
+    start = min(tokens[left].start, span.start) if left < len(tokens) else span.start
+    end = max(tokens[right - 1].end, span.end) if right else span.end
+    answer = row(state, item) | {
+        "before": text[start : span.start],
+        "after": text[span.end : end],
+        "begins_note": left == 0,
+        "ends_note": right == len(tokens),
+    }
+    if state.has(Component.MEMORY):
+        answer["earlier_decisions"] = earlier(state.todo, item)
+    return state.at(item.number), answer
+
+
+def _validate(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
+    item = state.item(given.get("number"))
+    checks = state.validate(state.todo.text, item.span)
+    answer = {"checks": [{"check": each.name, "fits": each.fits, "detail": each.detail} for each in checks]}
+    return state.at(item.number), {"number": item.number, "label": item.span.label, **answer}
+
+
+def _skill(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
+    skill = state.skills.get(given["name"])
+    if skill is None:
+        raise Refused(f"There is no skill “{given['name'][:40]}”. Skills: {', '.join(sorted(state.skills)) or 'none'}.")
+    return state, {
+        "name": skill.name,
+        "version": skill.version,
+        "labels": sorted(skill.labels & state.todo.labels),
+        "text": skill.text,
+    }
+
+
+def _remember(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
+    item = state.item(given.get("number"))
+    return state.at(item.number), {"number": item.number, "earlier_decisions": earlier(state.todo, item)}
+
+
+def _keep(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
+    item = state.item(given.get("number"))
+    return _decided(state, item, state.decided(state.todo.keep(item.number, given["reason"])))
+
+
+def _remove(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
+    item = state.item(given.get("number"))
+    return _decided(state, item, state.decided(state.todo.remove(item.number, given["reason"])))
+
+
+def _ends(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
+    item = state.item(given.get("number"))
+    start, end = given.get("start"), given.get("end")
+    if "text" in given:
+        if start is not None or end is not None:
+            raise Refused("Give either “text”, or “start” and “end”.")
+        start, end = _found(state.todo.text, item, given["text"])
+    elif start is None and end is None:
+        raise Refused("Give the new “text”, or “start” and “end”.")
+    label = item.decision.label if item.decision else None
+    todo = state.todo.update(item.number, given["reason"], start=start, end=end, label=label)
+    return _decided(state, item, state.decided(todo))
+
+
+def _class(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
+    item = state.item(given.get("number"))
+    start, end = (item.decision.start, item.decision.end) if item.decision else (None, None)
+    todo = state.todo.update(item.number, given["reason"], start=start, end=end, label=given["label"])
+    return _decided(state, item, state.decided(todo))
+
+
+def _decided(state: State, item: Item, after: State) -> tuple[State, Answer]:
+    made = after.todo.item(item.number)
+    answer = row(after, made)
+    if state.has(Component.TODO):
+        answer |= {"open": len(after.todo.open())} | ({"next": after.current} if after.current else {})
+    return after, answer
+
+
+def _finish(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
+    # Without a list, what is open stays as it is.
+    found = still_open(state.todo) if state.has(Component.TODO) else []
+    if state.has(Component.FINAL_VALIDATION):
+        found += faults(state.todo)
+    if found:
+        return replace(state, finished=False), {"finished": False, "problems": found[:MOST_ROWS]}
+    return replace(state, finished=True), {"finished": True, "problems": []}
+
+
+def _found(text: str, item: Item, wanted: str) -> tuple[int, int]:
+    """Where the wanted text is, at the place that shares most characters with the annotation. Raises Refused."""
+    wanted = wanted.strip()
+    span = item.span
+    best: tuple[int, int] | None = None
+    at = text.find(wanted, max(0, span.start - len(wanted) + 1)) if wanted else -1
+    while 0 <= at < span.end:
+        shared = min(span.end, at + len(wanted)) - max(span.start, at)
+        if shared > 0 and (best is None or shared > best[0]):
+            best = shared, at
+        at = text.find(wanted, at + 1)
+    if best is None:
+        raise Refused(f"The note does not have this text at annotation {item.number}. Copy it exactly from the note.")
+    return best[1], best[1] + len(wanted)
+
+
+_NUMBER: Final = Argument(
+    "number", "integer", "Number of the annotation in the list. Default: the current one.", least=1
+)
+_REASON: Final = Argument("reason", "string", "Why, in one sentence.", required=True)
+
+TOOLS: Final = (
+    Tool(
+        "list_annotations",
+        "List the annotations of this note with their numbers, offsets, texts, labels and states.",
+        (
+            Argument("state", "string", "Which annotations. Default: all.", choices=("all", "open", "done")),
+            Argument("first", "integer", "The number to begin with. Default: 1.", least=1),
+        ),
+        _list,
+        needs=Component.TODO,
+    ),
+    Tool(
+        "show_context",
+        "Show an annotation with the text around it. Ask for more tokens if you need more context.",
+        (
+            _NUMBER,
+            Argument("before", "integer", f"Tokens before it. Default: {AROUND}.", least=0, most=MOST_AROUND),
+            Argument("after", "integer", f"Tokens after it. Default: {AROUND}.", least=0, most=MOST_AROUND),
+        ),
+        _context,
+        needs=Component.CONTEXT,
+    ),
+    Tool(
+        "validate",
+        "Check by fixed rules whether an annotation is a date, an e-mail address, a URL, or another identifier.",
+        (_NUMBER,),
+        _validate,
+        needs=Component.VALIDATORS,
+    ),
+    Tool(
+        "load_skill",
+        "Read the guidance for a group of labels: definition, right and wrong examples, edge cases.",
+        (Argument("name", "string", "Name of the skill.", required=True),),
+        _skill,
+        needs=Component.SKILLS,
+    ),
+    Tool(
+        "recall",
+        "Show the decisions of this note about annotations with the same text and label.",
+        (_NUMBER,),
+        _remember,
+        needs=Component.MEMORY,
+    ),
+    Tool("keep", "Keep an annotation as it is.", (_NUMBER, _REASON), _keep, changes=True),
+    Tool(
+        "change_ends",
+        "Change where an annotation starts and ends. The new place must overlap the old one.",
+        (
+            _NUMBER,
+            _REASON,
+            Argument("text", "string", "The right text, copied exactly from the note."),
+            Argument("start", "integer", "The right start, in characters from 0.", least=0),
+            Argument("end", "integer", "The right end, in characters, exclusive.", least=1),
+        ),
+        _ends,
+        changes=True,
+    ),
+    Tool(
+        "change_class",
+        "Give an annotation another label of the project.",
+        (_NUMBER, _REASON, Argument("label", "string", "Code of the right label.", required=True)),
+        _class,
+        changes=True,
+    ),
+    Tool("remove", "Remove an annotation that is no identifier.", (_NUMBER, _REASON), _remove, changes=True),
+    Tool(
+        "finish",
+        "Check the whole list, and finish the note if nothing is wrong.",
+        (),
+        _finish,
+    ),
+)
+"""All tools, in the order in which they are offered."""

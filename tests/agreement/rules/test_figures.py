@@ -1,0 +1,149 @@
+"""The function that computes all figures: rounds, intervals, order of annotators, JSON."""
+
+import json
+import random
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from annotations.agreement.rules import (
+    Granularity,
+    NoteAnnotationSets,
+    Setup,
+    Unit,
+    agreement,
+    figures,
+    granularities,
+    patterns,
+)
+from annotations.agreement.rules.bootstrap import SEED, interval, resample
+from annotations.text.spans import Span
+
+CATEGORY = {"AGE": "AGE", "DOCTOR": "NAME", "PATIENT": "NAME"}
+TEXT = "Il dott. Rossi vede Anna Bianchi, 54 anni, a Torino. " * 2
+
+
+def some_notes(count=12, annotators="abc", seed=1):
+    """Notes in which each annotator leaves out or relabels some spans; not every annotator has every note."""
+    chance = random.Random(seed)
+    spans = [(9, 14, "DOCTOR"), (20, 32, "PATIENT"), (34, 36, "AGE"), (62, 67, "DOCTOR")]
+    notes = []
+    for number in range(count):
+        annotation_sets = {}
+        for annotator in annotators:
+            if annotator == "c" and chance.random() < 0.3:
+                continue
+            annotation_sets[annotator] = [
+                Span(start, end, chance.choice(["DOCTOR", "PATIENT"]) if chance.random() < 0.2 else label)
+                for start, end, label in spans
+                if chance.random() < 0.85
+            ]
+        notes.append(NoteAnnotationSets(TEXT, annotation_sets, number, round=1 + number % 2, mixed=number == 3))
+    return notes
+
+
+SETUP = Setup(list("abc"), list(CATEGORY), CATEGORY)
+
+
+NAMES = ("alpha", "observed", "full", "majority", "fleiss")
+
+
+@pytest.mark.parametrize("unit", list(Unit))
+def test_every_unit_and_granularity(unit):
+    """The overall figures are those of the patterns; the JSON form keeps everything."""
+    notes = some_notes()
+    found = figures(notes, SETUP, unit)
+    assert list(found["granularities"]) == granularities(unit)
+    for granularity, report in found["granularities"].items():
+        how = {"unit": unit, "granularity": Granularity(granularity), "category_of": CATEGORY}
+        expected = agreement(patterns(notes, SETUP.annotators, **how))
+        assert report["units"] == expected.units
+        assert report["observed"]["value"] == pytest.approx(expected.observed)
+        assert report["alpha"]["value"] == pytest.approx(expected.alpha)
+        assert report["alpha"]["low"] <= report["alpha"]["value"] <= report["alpha"]["high"]
+        for part in ("rounds", "per_note"):
+            assert sum(row["units"] for row in report[part]) == report["units"]
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def test_figures_of_a_round_are_those_of_its_notes_alone():
+    notes = some_notes()
+    found = figures(notes, SETUP, Unit.TOKEN)
+    assert (found["notes"], found["mixed"]) == (12, 1)
+    for row in found["granularities"]["bio"]["rounds"]:
+        alone = figures([n for n in notes if n.round == row["round"]], SETUP, Unit.TOKEN)["granularities"]["bio"]
+        for name in ("alpha", "observed"):
+            assert row[name] == alone[name], "with the same interval"
+        assert (row["units"], row["notes"]) == (alone["units"], 6)
+    assert [row["mixed"] for row in found["granularities"]["bio"]["rounds"]] == [0, 1]
+
+
+def test_the_order_of_annotators_changes_only_the_order_of_rows():
+    notes = some_notes()
+    before = figures(notes, SETUP, Unit.MARKED)
+    for order in permutations("abc"):
+        after = figures(notes, Setup(order, SETUP.labels, CATEGORY), Unit.MARKED)
+        for granularity, report in before["granularities"].items():
+            other = after["granularities"][granularity]
+            assert {n: other[n]["value"] for n in NAMES} == pytest.approx({n: report[n]["value"] for n in NAMES})
+            pairs = [{frozenset((r["a"], r["b"])): r["kappa"]["value"] for r in x["pairs"]} for x in (report, other)]
+            assert pairs[0] == pytest.approx(pairs[1])
+            assert [r["note"] for r in report["per_note"]] == [r["note"] for r in other["per_note"]]
+
+
+def test_no_figure_is_nan_and_undefined_figures_have_a_reason():
+    """No notes; one annotator; no marked spans; spans by one of two annotators."""
+    age = [Span(0, 2, "AGE")]
+    cases = [[], [{"a": age}], [{"a": [], "b": []}], [{"a": [], "b": []}, {"b": [], "c": []}], [{"a": age, "b": []}]]
+    for sets in cases:
+        notes = [NoteAnnotationSets(TEXT, each, number) for number, each in enumerate(sets)]
+        for unit in Unit:
+            found = figures(notes, SETUP, unit)
+            json.dumps(found, allow_nan=False)
+            for report in found["granularities"].values():
+                for name in NAMES:
+                    assert (report[name]["value"] is None) == bool(report[name]["why"])
+                    assert report[name]["value"] is not None or report[name]["low"] is None
+                for row in report["pairs"]:
+                    assert all((row[n]["value"] is None) == bool(row[n]["why"]) for n in ("kappa", "exact", "overlap"))
+    found = figures(some_notes(1), SETUP, Unit.TOKEN)["granularities"]["subcategory"]["alpha"]
+    assert found["low"] is None and "at least two" in found["no_interval"]
+    # Recall of three annotators whose notes hold nothing
+    notes = [
+        NoteAnnotationSets(TEXT, {"a": [], "b": [], "c": []}, 0),
+        NoteAnnotationSets(TEXT, {"a": age, "b": age}, 1),
+    ]
+    *_, three = figures(notes, SETUP, Unit.TOKEN, samples=20)["recall"]["overlap"]["annotators"]
+    assert (three["annotators"], three["value"], bool(three["why"])) == (3, None, True)
+    with pytest.raises(ValueError, match="BIO"):
+        figures([], SETUP, Unit.CHARACTER, wanted=[Granularity.BIO])
+    with pytest.raises(ValueError, match="twice"):
+        figures([], Setup("aa"), Unit.TOKEN)
+
+
+# ── The bootstrap ────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_intervals_are_equal_to_those_of_a_direct_bootstrap():
+    """The same draws, with the figures computed separately for each sample."""
+    notes = some_notes(9)
+
+    def age_of(report):
+        return next(row["alpha"] for row in report["labels"] if row["value"] == "AGE")
+
+    found = figures(notes, SETUP, Unit.TOKEN, samples=40)["granularities"]["subcategory"]
+    alphas, ages = [], []
+    for sample in np.random.default_rng(SEED).integers(0, 9, size=(40, 9)):
+        taken = [notes[at] for at in sample]
+        report = figures(taken, SETUP, Unit.TOKEN, wanted=[Granularity.SUBCATEGORY], samples=0)
+        report = report["granularities"]["subcategory"]
+        alphas.append(report["alpha"]["value"])
+        ages.append(age_of(report)["value"])
+    for interval_of, values in ((found["alpha"], alphas), (age_of(found), ages)):
+        quantiles = tuple(np.quantile(values, [0.025, 0.975]))
+        assert (interval_of["low"], interval_of["high"]) == pytest.approx(quantiles)
+    # Samples in which a coefficient is undefined
+    assert interval(np.array([np.nan] * 40 + [0.5] * 960)).low == 0.5
+    none = interval(np.array([np.nan] * 60 + [0.5] * 940))
+    assert none.low is None and "60 of 1,000" in none.why
+    sums = resample(np.ones((7, 1)), samples=50)
+    assert sums.shape == (50, 1) and (sums == 7).all()

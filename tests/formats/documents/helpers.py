@@ -1,0 +1,96 @@
+"""Helpers for reading documents in this process, and for writing small ones."""
+
+import io
+import zipfile
+from collections.abc import Collection, Iterable, Mapping
+
+from annotations.formats.documents.base import Extracted, Limits, Result
+from annotations.formats.documents.cleaning import ALL_RULES, Rule
+from annotations.formats.documents.reading import read_document
+from annotations.formats.notes import NoteError, Problem
+
+WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+
+
+def results(
+    name: str,
+    data: bytes | str,
+    *,
+    encoding: str | None = None,
+    rules: Collection[Rule] = ALL_RULES,
+    limits: Limits = Limits(),  # noqa: B008
+    programs: bool = False,
+) -> list[Result]:
+    """Everything that reading a document gives."""
+    raw = io.BytesIO(data.encode() if isinstance(data, str) else data)
+    return list(read_document(name, raw, limits=limits, encoding=encoding, rules=rules, programs=programs))
+
+
+def read(name: str, data: bytes | str, **how) -> Extracted:
+    """The only note of a document."""
+    (result,) = results(name, data, **how)
+    assert isinstance(result, Extracted), str(result)
+    return result
+
+
+def refusal(name: str, data: bytes | str, **how) -> Problem:
+    """The only problem of a document without notes."""
+    (result,) = results(name, data, **how)
+    assert isinstance(result, NoteError), result
+    (problem,) = result.problems
+    return problem
+
+
+def mapped(note: Extracted) -> list[tuple[str, str]]:
+    """The parts of a note with their texts."""
+    return [(str(part), note.text[part.start : part.end]) for part in note.parts]
+
+
+def found_in(results: Iterable[Result]) -> tuple[list[tuple[str, str]], list[tuple[str | None, int | None, str]]]:
+    """Names with texts, and files, lines and codes of problems."""
+    notes, problems = [], []
+    for each in results:
+        if isinstance(each, Extracted):
+            notes.append((each.name, each.text))
+        else:
+            problems += [(problem.file, problem.line, problem.code) for problem in each.problems]
+    return notes, problems
+
+
+def zipped(files: Mapping[str, bytes | str]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+def docx(
+    body: str, parts: Mapping[str, tuple[str, str]] | None = None, more: Mapping[str, bytes] | None = None
+) -> bytes:
+    """A DOCX with this XML in its body. `parts` are other parts by name: the last word of the relation, and the XML."""
+    parts = parts or {}
+    related = "".join(
+        f'<Relationship Id="r{number}" Type="{OFFICE}/{kind}" Target="{name}"/>'
+        for number, (name, (kind, _xml)) in enumerate(parts.items(), 1)
+    )
+    root = f'<Relationship Id="r1" Type="{OFFICE}/officeDocument" Target="word/document.xml"/>'
+    files: dict[str, bytes | str] = {
+        "[Content_Types].xml": "<Types/>",
+        "_rels/.rels": f'<Relationships xmlns="{RELATIONS}">{root}</Relationships>',
+        "word/_rels/document.xml.rels": f'<Relationships xmlns="{RELATIONS}">{related}</Relationships>',
+        "word/document.xml": word("document", f"<w:body>{body}</w:body>"),
+    }
+    return zipped(files | {f"word/{name}": xml for name, (_kind, xml) in parts.items()} | dict(more or {}))
+
+
+def word(tag: str, content: str) -> str:
+    """A part of a DOCX."""
+    return f'<w:{tag} xmlns:w="{WORD}" xmlns:r="{OFFICE}">{content}</w:{tag}>'
+
+
+def p(text: str) -> str:
+    """A paragraph of a DOCX."""
+    return f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"

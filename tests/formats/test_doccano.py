@@ -1,0 +1,100 @@
+import json
+
+import pytest
+
+from annotations.formats.doccano import DoccanoFormat
+from annotations.text.spans import Span
+from tests.formats.helpers import outcomes, parsed, read_one, refused, said, write_one
+
+DOCCANO = DoccanoFormat()
+TEXT = "😀 Anna Neri"
+
+
+def lines(*records: dict[str, object]) -> dict[str, bytes | str]:
+    return {"all.jsonl": "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)}
+
+
+def test_writing() -> None:
+    files, losses = write_one(DOCCANO, TEXT, [Span(2, 11, "NAME"), Span(2, 6, "DATE")], name="sub/a")
+    assert losses == []
+    assert json.loads(files["sub/a.jsonl"]) == {
+        "name": "sub/a",
+        "text": TEXT,
+        "label": [[3, 7, "DATE"], [3, 12, "NAME"]],  # the emoji has two code units
+    }
+    assert files["sub/a.jsonl"].isascii() and files["sub/a.jsonl"].count(b"\n") == 1
+
+
+@pytest.mark.parametrize("field", ["label", "labels", "entities"])
+def test_an_export_of_sequence_labeling(field: str) -> None:
+    found = lines({"id": 7, "text": TEXT, field: [[3, 7, "name"], [8, 12, "NAME"]], "Comments": []})
+    note = read_one(DOCCANO, found)
+    spans = [Span(2, 6, "NAME"), Span(7, 11, "NAME")]
+    assert (note.name, note.text, note.warnings, note.spans) == ("all-00001", TEXT, [], spans)
+
+
+SEEN = "Pain 😖 today. Seen by Petrie, Petrie told."
+UNITS = [
+    (SEEN, [[23, 29], [31, 37]], [(22, 28), (30, 36)], False),  # UTF-16
+    (SEEN, [[22, 28], [30, 36]], [(22, 28), (30, 36)], True),  # code points
+    (SEEN, [[25, 31], [33, 39]], [(22, 28), (30, 36)], True),  # bytes
+    ("Señora Petrie", [[8, 14]], [(7, 13)], True),
+    # No unit fits all spans, or the unit makes no difference.
+    (SEEN, [[21, 27], [23, 29]], [(20, 26), (22, 28)], True),
+    ("Petrie señora", [[0, 3]], [(0, 3)], False),
+]
+
+
+@pytest.mark.parametrize(("text", "given", "bounds", "warned"), UNITS)
+def test_offsets_in_another_unit(
+    text: str, given: list[list[int]], bounds: list[tuple[int, int]], warned: bool
+) -> None:
+    note = read_one(DOCCANO, lines({"text": text, "label": [[*each, "NAME"] for each in given]}))
+    assert (note.spans, said(note.warnings)) == ([Span(*each, "NAME") for each in bounds], [(1, "unit")] * warned)
+    files, _losses = write_one(DOCCANO, text, note.spans or [])
+    again = read_one(DOCCANO, files)
+    assert (again.spans, again.warnings) == (note.spans, [])
+
+
+def test_exports_with_relations_or_metadata() -> None:
+    entity = {"id": 1, "label": "NAME", "start_offset": 3, "end_offset": 7}
+    other = {"id": 2, "label": "DATE", "start_offset": 8, "end_offset": 12}
+    relation = {"id": 1, "from_id": 1, "to_id": 2, "type": "x"}
+    record: dict[str, object] = {"id": 7, "text": TEXT, "entities": [entity, other]}
+    note = read_one(DOCCANO, lines(record | {"relations": [relation], "Comments": ["?"]}))
+    assert note.spans == [Span(2, 6, "NAME"), Span(7, 11, "DATE")]
+    assert said(note.warnings) == [(1, "not kept")] * 2
+    old = {"id": 7, "text": TEXT, "meta": {"ward": "3"}, "annotation_approver": None, "labels": [[3, 7, "NAME"]]}
+    note = read_one(DOCCANO, lines(old))
+    assert (note.spans, said(note.warnings)) == ([Span(2, 6, "NAME")], [(1, "not kept")])
+
+
+def test_notes_without_annotations_and_with_an_empty_set() -> None:
+    notes = parsed(DOCCANO, lines({"text": "a"}, {"text": "b", "label": []}, {"text": "c", "label": ["x"]}))
+    assert [(note.spans, said(note.warnings)) for note in notes] == [(None, []), ([], []), (None, [(3, "not kept")])]
+
+
+def test_names() -> None:
+    given = [{"name": "sub/x.y"}, {"filename": "note 2.txt"}, {"name": "../c"}, {"name": 7}]
+    notes = parsed(DOCCANO, lines(*({"text": "a"} | each for each in given)))
+    found = [(note.name, said(note.warnings)) for note in notes]
+    assert found == [("sub/x.y", []), ("note 2", []), ("all-00003", [(3, "name")]), ("all-00004", [])]
+
+
+def test_the_notes_beside_a_broken_one_are_read() -> None:
+    data = '{"text": "a"}\n{"text": "b", "label": [[0, 9, "NAME"], [0, 1, "X"]]}\n{"text": \n{"text": "d"}\n'
+    found = outcomes(DOCCANO, {"all.jsonl": data})
+    assert found == ["all-00001", [(2, "outside"), (2, "label")], [(3, "json")], "all-00004"]
+
+
+INVALID_RECORDS = [
+    ({}, "no text"), ({"text": None}, "no text"), ({"text": ["a"]}, "no text"), ({"text": "ab", "label": 7}, "list"),
+    ({"text": "ab", "label": [[0, 1]]}, "span"), ({"text": "ab", "label": [7]}, "span"),
+    ({"text": "ab", "label": [{"label": "NAME"}]}, "span"), ({"text": "ab", "label": [[0, "x", "NAME"]]}, "offsets"),
+    ({"text": "😀abc", "label": [[1, 3, "NAME"]]}, "offsets"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("record", "code"), INVALID_RECORDS)
+def test_invalid_records(record: dict[str, object], code: str) -> None:
+    assert said(refused(DOCCANO, lines(record))) == [(1, code)]

@@ -1,0 +1,462 @@
+"""The leak gate: what it finds in released texts, where, and what its named exceptions let stay."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotations.release.rules.leaks.gate import Gate, Leak
+from annotations.release.rules.leaks.generic import LANGUAGES, generic_words
+from annotations.release.rules.leaks.needles import Needle, needles_of
+from annotations.release.rules.leaks.shapes import device_addresses, full_dates, telephones
+from annotations.release.rules.redaction.dates import years
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.policy import Action, Policy, Rule
+from annotations.release.rules.redaction.released import Piece, Released
+from annotations.release.rules.redaction.releasing import release_text
+from annotations.text.spans import Span
+from tests.release.rules.redaction.replacing import Told
+from tests.text.strategies import LABELS, texts_with_spans
+from tests.timing import takes_at_most
+
+KINDS = {kind.name: kind for kind in (Kind.NAME, Kind.CITY, Kind.HOSPITAL, Kind.DATE, Kind.AGE, Kind.PHONE, Kind.SEX)}
+OTHERS = {"JOB": Kind.PROFESSION, "CODE": Kind.RECORD}
+RULES = {label: Rule(kind, Action.MASK) for label, kind in (KINDS | OTHERS).items()}
+
+
+def needle(text: str, label: str = "NAME", **other: object) -> Needle:
+    return Needle(text, label, RULES[label].kind, **other)  # type: ignore[arg-type]  # tests pass source and note
+
+
+SPANISH, ENGLISH, WORDS = Gate((), ["es"]), Gate((), ["en"]), Gate((), ["es"], ["carrer", "fray"])
+ALLOWED = Gate(["WILSON", "Parkinson", "915-123-456"])
+
+
+def quotes(text: str, *needles: Needle, gate: Gate | None = None, pieces: tuple[Piece, ...] = ()) -> list[str]:
+    found = (gate or Gate()).find(text, needles, pieces)
+    return [text[leak.start : leak.end] for leak in found]
+
+
+def released(text: str, *marks: tuple[str, str], told: Told | None = None, **rules: Rule) -> tuple[Released, Policy]:
+    policy = Policy({**RULES, **rules})
+    spans = [Span(text.index(quote), text.index(quote) + len(quote), label) for quote, label in marks]
+    return release_text(text, spans, policy, {code: f"[{code}]" for code in policy.rules}, told or Told()), policy
+
+
+def leaks(text: str, *marks: tuple[str, str], told: Told | None = None, **rules: Rule) -> tuple[list[str], set[str]]:
+    """What the gate finds after a release of this text with the first place of each quote labeled, and exceptions."""
+    new, policy = released(text, *marks, told=told, **rules)
+    spans = [Span(text.index(quote), text.index(quote) + len(quote), label) for quote, label in marks]
+    exceptions: Counter[str] = Counter()
+    found = Gate((), ["en"]).find(new.text, needles_of(text, spans, policy), new.pieces, exceptions=exceptions)
+    return [new.text[leak.start : leak.end] for leak in found], set(exceptions)
+
+
+WHOLE_WORDS = [
+    ("seen by Adam Wilson today", ["Adam Wilson"]), ("ADAM WILSON", ["ADAM WILSON"]),
+    ("adam\n wilson", ["adam\n wilson"]), ("Adam-Wilson", ["Adam-Wilson"]), ("Ádám Wilsón", ["Ádám Wilsón"]),
+    ("A\u0301dam Wilson\u0301", ["A\u0301dam Wilson\u0301"]), ("Wilson, Adam", ["Wilson", "Adam"]),
+    ("Adams Wilsonian", []), ("wilson3", ["wilson"]), ("😀Wilson👍🏽", ["Wilson"]),
+    ("Adam Wilson met Wilson", ["Adam Wilson", "Wilson"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), WHOLE_WORDS)
+def test_whole_words_are_found_whatever_their_case_and_accents(text: str, expected: list[str]) -> None:
+    assert quotes(text, needle("Adam Wilson")) == expected
+
+
+LUGO, LAGOS, PHONE = needle("Hospital General de Lugo", "HOSPITAL"), needle("Lagos Clinic", "HOSPITAL"), "915123456"
+
+
+FOUND = [
+    # Parts have four letters or more, or are where a name stands.
+    ("Lee and Eve saw Adam", [needle("Eve Lee Adam")], Gate(), ["Eve", "Adam"]),
+    ("Lee, lee and eve", [needle("Eve Lee Adam")], Gate(), []),
+    # Words outside ASCII, numbers in other digits, and offsets where folding changes lengths
+    ("Dr. ΩΜΈΓΑ came", [needle("Ωμέγα")], Gate(), ["ΩΜΈΓΑ"]),
+    ("call ٩١٥ ١٢٣ ٤٥٦", [needle("٩١٥١٢٣٤٥٦", "PHONE")], Gate(), ["٩١٥ ١٢٣ ٤٥٦"]),
+    ("µg 12mg", [needle("gg"), needle("µg"), needle("mg")], Gate(), ["µg", "mg"]),
+    ("ßßß ﬁﬁ Weiß", [needle("WEISS")], Gate(), ["Weiß"]),
+    # Of dates, ages and numbers, only the whole string is sought.
+    ("in November 2021", [needle("3 November 2021", "DATE")], SPANISH, []),
+    ("on 3 NOVEMBER 2021", [needle("3 November 2021", "DATE")], Gate(), ["3 NOVEMBER 2021"]),
+    ("aged forty-five", [needle("forty-five years", "AGE")], Gate(), []),
+    # Short numbers need the same separators, and long ones don't.
+    ("level 3.12 and 3/12", [needle("3/12", "DATE")], Gate(), ["3/12"]),
+    ("call 555 12-34567", [needle("555-12-34567", "PHONE")], Gate(), ["555 12-34567"]),
+    ("record 448172 and 4481", [needle("A-448172", "CODE"), needle("B-4481", "CODE")], Gate(), ["448172"]),
+    ("102 years", [needle("102", "AGE")], Gate(), ["102"]),
+    ("Ospedale", [needle("Ospedale Rossi", "HOSPITAL")], ENGLISH, ["Ospedale"]),
+    ("Lugo", [LUGO], SPANISH, ["Lugo"]),
+    ("Adam Wilson", [needle("Adam Wilson")], ALLOWED, ["Adam Wilson"]),
+    ("a basketball player", [needle("Basketball Player", "JOB")], Gate(), ["basketball player"]),
+    ("Baker", [needle("pastry baker", "JOB"), needle("Eve Baker")], Gate(), ["Baker"]),  # also a name
+    ("in Lagos", [LAGOS], Gate(), ["Lagos"]),
+    ("saw lagos", [needle("Ann Lagos")], Gate(), ["lagos"]),
+    ("saw lagos", [LAGOS, needle("Ann Lagos")], Gate(), ["lagos"]),
+    ("Fray", [needle("Fray")], WORDS, ["Fray"]),
+    ("Fray", [needle("Fray", "CITY"), needle("Fray")], WORDS, ["Fray"]),
+]
+
+
+@pytest.mark.parametrize(("text", "needles", "gate", "expected"), FOUND)
+def test_what_is_found(text: str, needles: list[Needle], gate: Gate, expected: list[str]) -> None:
+    assert quotes(text, *needles, gate=gate) == expected
+    prepared = gate.find(text, gate.prepared(needles))  # for many texts
+    assert [text[leak.start : leak.end] for leak in prepared] == expected
+
+
+NAMES = needle("Dr. Juan Pérez Malaspina-Lund"), needle("Petrie Martínez"), needle("Moss")
+RESPELLED = [
+    # One letter more, less or other, or two exchanged, in names of six letters or more
+    ("Petire, Perie, Pettrie, petrix and Malaspinas", ["Petire", "Perie", "Pettrie", "petrix", "Malaspinas"]),
+    ("Pertie, Peterie, Mlaaspina, Malaspinna", ["Pertie", "Peterie", "Mlaaspina", "Malaspinna"]),
+    ("Perez, Peres, Mass, Lurd, Pretoria, Petr", ["Perez"]),
+    # Digits for letters
+    ("Petr1e, M0ss, Ma1asp1na, P3r3z, 1und", ["Petr1e", "M0ss", "Ma1asp1na", "P3r3z", "1und"]),
+    ("M0ssy, B12, 10 mg, AM0SS", []),
+    # Encodings, markup
+    ("P&eacute;rez, P&#233;rez, P%C3%A9rez, P=C3=A9rez, P=E9rez, P\\u00e9rez",
+     ["P&eacute;rez", "P&#233;rez", "P%C3%A9rez", "P=C3=A9rez", "P=E9rez", "P\\u00e9rez"]),
+    ("PÃ©rez, PÃ‰REZ, P%E9rez, Mala<b>spina</b>, %20Moss", ["PÃ©rez", "PÃ‰REZ", "P%E9rez", "Mala<b>spina", "Moss"]),
+    ("Mart?nez, Mart\ufffdnez, Mart¡nez, P?rez", ["Mart?nez", "Mart\ufffdnez", "Mart¡nez"]),
+    ("95% of <5 & >3; =80, AT&T; <i>x</i>", []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), RESPELLED)
+def test_misspelled_and_encoded_names(text: str, expected: list[str]) -> None:
+    assert quotes(text, *NAMES) == expected
+    assert quotes(text, *NAMES, gate=Gate(["Petrie", "Perez", "Malaspina", "Moss", "Lund", "Martinez"])) == []
+
+
+def test_a_usual_word_is_no_misspelled_name() -> None:
+    assert quotes("carrera, martes, blanca", needle("Carrero"), needle("Martez"), needle("Blanco")) == []
+
+
+EXCEPTIONS = [
+    ("45 mg, M", [needle("45", "AGE"), needle("M", "SEX")], Gate(), {"short": 2}),
+    ("El hospital general", [LUGO], SPANISH, {"generic": 2}),
+    ("General Hospital", [needle("General Hospital", "HOSPITAL")], Gate(), {"generic": 3}),
+    ("carrer", [needle("Carrer Mayor 3", "CITY")], WORDS, {"generic": 1}),  # in places only
+    ("Wilson's disease", [needle("Adam Wilson")], ALLOWED, {"allowed": 1}),
+    ("a good player", [needle("basketball player", "JOB")], Gate(), {"description": 1}),
+    ("venous lagos", [LAGOS], Gate(), {"lower case": 1}),
+    # Numbers in another grouping
+    ("915 123 456", [needle(PHONE, "PHONE")], ALLOWED, {"allowed": 1}),
+    ("915 123 456", [needle(PHONE, "PHONE")], Gate([PHONE]), {"allowed": 1}),
+]
+
+
+@pytest.mark.parametrize(("text", "needles", "gate", "exceptions"), EXCEPTIONS)
+def test_what_stays_by_an_exception(text: str, needles: list[Needle], gate: Gate, exceptions: dict[str, int]) -> None:
+    counted: Counter[str] = Counter()
+    assert gate.find(text, needles, exceptions=counted) == []
+    assert counted == exceptions
+
+
+def test_the_whole_string_goes_before_its_part_and_the_note_before_others() -> None:
+    first, own = needle("Adam Wilson", note=1, source="other"), needle("Wilson", note=2, source="own")
+    assert Gate().find("Wilson", [first, own], note=2) == [Leak(0, 6, own, part=False)]
+    assert Gate().find("Wilson", [first, own], note=1) == [Leak(0, 6, own, part=False)]
+    again = needle("WILSON", note=3, source="again")
+    assert Gate().find("Wilson", [own, again], note=3)[0].needle is again
+    assert Gate().find("Wilson", [own, again])[0].needle is own
+
+
+def test_placeholders_and_hashes_are_not_searched() -> None:
+    assert leaks("Name Ann", ("Ann", "NAME"), ("Name", "CITY")) == ([], set())
+    hashed = Rule(Kind.NAME, Action.HASH)
+    assert leaks("Xname Ann", ("Ann", "NAME"), ("Xname", "NAME"), NAME=hashed) == ([], set())
+    piece = Piece(5, 8, 5, 11, "NAME", Action.MASK)
+    assert quotes("Adam [NAME] Wilson", needle("Adam Name Wilson"), pieces=(piece,)) == ["Adam", "Wilson"]
+    piece = Piece(0, 11, 0, 11, "PHONE", Action.KEEP)
+    assert quotes("915 123 456", needle(PHONE, "PHONE"), pieces=(piece,)) == []
+
+
+def test_what_a_policy_makes_is_searched() -> None:
+    # What a removal joins
+    marks, remove = (("Eve Wilson", "NAME"), ("X", "CITY")), Rule(Kind.CITY, Action.REMOVE)
+    assert leaks("Eve Wilson and Eve X Wilson", *marks, CITY=remove) == (["Eve Wilson"], set())
+    # A surrogate equal to an original
+    told = Told(surrogates={"Adam Wilson": "Kevin Chang", "Chang": "Wilson"})
+    rule = Rule(Kind.NAME, Action.SURROGATE)
+    found, _ = leaks("Adam Wilson, Chang", ("Adam Wilson", "NAME"), ("Chang", "NAME"), told=told, NAME=rule)
+    assert found == ["Chang", "Wilson"]
+
+
+def test_a_shifted_date_equal_to_another_original_is_a_leak_but_a_shifted_month_or_year_is_not() -> None:
+    shift = Rule(Kind.DATE, Action.SHIFT)
+    text = "3/12/2021 and 4/1/2021"
+    assert leaks(text, ("3/12/2021", "DATE"), ("4/1/2021", "DATE"), DATE=shift) == (["4/1/2021"], set())
+    text = "March 2021 and April 2021, 2021 on 5/5/2021"
+    marks = (("March 2021", "DATE"), ("April 2021", "DATE"), ("5/5/2021", "DATE"))
+    assert leaks(text, *marks, DATE=shift) == ([], {"generalized"})
+    week = Told(days=70)
+    assert leaks("on Tue", ("Tue", "DATE"), told=week, DATE=shift) == ([], {"generic"})
+    assert leaks("2021 on 5/5/2021", ("2021", "DATE"), ("5/5/2021", "DATE"), DATE=shift) == ([], {"generalized"})
+
+
+def test_years_and_regions_that_the_policy_made_stay_by_the_exception_generalized() -> None:
+    years = Rule(Kind.DATE, Action.GENERALIZE)
+    assert leaks("2021, 3/12/2021", ("2021", "DATE"), ("3/12/2021", "DATE"), DATE=years) == ([], {"generalized"})
+    assert leaks("Since 3/12/2021, in 2021", ("3/12/2021", "DATE"), ("2021", "DATE"), DATE=years)[0] == []
+    regions = Rule(Kind.CITY, Action.GENERALIZE)
+    text = "Boston, Massachusetts Clinic"
+    marks = (("Boston", "CITY"), ("Massachusetts Clinic", "HOSPITAL"))
+    assert leaks(text, *marks, CITY=regions) == ([], {"generalized"})
+
+
+def test_kept_spans_and_parts_that_equal_them_stay_by_the_exception_kept() -> None:
+    keep = Rule(Kind.CITY, Action.KEEP)
+    marks = (("Salem", "CITY"), ("Salem House", "HOSPITAL"))
+    assert leaks("Salem: Salem House, from Salem", *marks, CITY=keep) == ([], {"kept"})
+
+
+def test_a_string_that_is_repeated_without_a_label_is_a_leak_in_every_policy() -> None:
+    for action in (Action.MASK, Action.REMOVE, Action.HASH, Action.SURROGATE):
+        rule = Rule(Kind.NAME, action)
+        assert leaks("Iria came. iria left", ("Iria", "NAME"), NAME=rule)[0] == ["iria"]
+
+
+def test_strings_that_the_policy_keeps_are_no_needles() -> None:
+    policy = Policy({"NAME": RULES["NAME"], "CITY": Rule(Kind.CITY, Action.KEEP)})
+    found = needles_of("Ann Lugo", [Span(0, 3, "NAME"), Span(4, 8, "CITY")], policy, note=7)
+    assert found == [Needle("Ann", "NAME", Kind.NAME, (0, 3), 7)]
+
+
+def test_a_street_with_its_number_is_sought_without_what_follows() -> None:
+    mask = Rule(Kind.STREET, Action.MASK)
+    for whole, street in [("Calle Mayor 15, 3º B", "Calle Mayor 15"), ("12 High Street, Flat 3", "12 High Street")]:
+        assert leaks(f"{whole}: at {street}", (whole, "STREET"), STREET=mask)[0] == [street]
+
+
+NOTE_NAMES = [
+    ("wilson_2021.txt", ["wilson"]), ("note-Adam.Wilson-1.txt", ["Adam.Wilson"]), ("AdamWilson.txt", ["AdamWilson"]),
+    ("2021AdamWilsonMRI.txt", ["AdamWilson"]), ("McDonald_Lab.txt", ["McDonald"]), ("note-12.txt", []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "expected"), NOTE_NAMES)
+def test_names_of_notes_are_split_at_separators_and_capitals(name: str, expected: list[str]) -> None:
+    found = Gate().find_in_name(name, [needle("Adam Wilson"), needle("McDonald"), needle("12", "AGE")])
+    assert [name[leak.start : leak.end] for leak in found] == expected
+
+
+@given(texts_with_spans(), st.sampled_from([Action.MASK, Action.REMOVE, Action.HASH]))
+def test_every_whole_word_string_that_stays_is_found(note: tuple[str, list[Span]], action: Action) -> None:
+    """A labeled string that is repeated after the note as a word of its own never passes."""
+    text, spans = note
+    policy = Policy({label: Rule(Kind.NAME, action) for label in LABELS})
+    for span in spans[:1]:
+        quote = text[span.start : span.end]
+        whole = f"{text} . {quote} ."
+        new = release_text(whole, spans, policy, dict.fromkeys(LABELS, "[X]"), Told())
+        exceptions: Counter[str] = Counter()
+        found = Gate().find(new.text, needles_of(whole, spans, policy), new.pieces, exceptions=exceptions)
+        at = len(new.text) - len(quote) - 2
+        assert new.text[at : at + len(quote)] == quote
+        has_words = any(character.isalpha() or character.isdecimal() for character in quote)
+        assert not has_words or exceptions or any(leak.start < at + len(quote) and at < leak.end for leak in found)
+        assert all(0 <= leak.start < leak.end <= len(new.text) for leak in found)
+
+
+def test_of_a_string_of_more_than_a_hundred_words_the_first_ones_are_found() -> None:
+    words = [f"{a}x{b}" for a in "abcdefghijk" for b in "abcdefghijk"]
+    text = " ".join(words)
+    (leak,) = Gate().find(" ".join([*words[:110], "other"]), [needle(text, "DATE")])
+    assert text[: leak.end].split() == words[:100]
+
+
+LONG_NUMBERS = [
+    ("PHONE", "915123456", "call 915 123 456.", ["915 123 456"]),
+    ("PHONE", "915 123 456", "tel915123456;", ["915123456"]),
+    ("PHONE", "915 123 456", "0034915123456 or +34 915-12.34.56", ["0034915123456", "34 915-12.34.56"]),
+    ("PHONE", "+34 915 123 456", "915123456", ["915123456"]),
+    ("PHONE", "34 915 123 456", "915123456", ["915123456"]),
+    ("ID", "12345678Z", "12.345.678-Z, 12 345 678", ["12.345.678-Z", "12 345 678"]),
+    ("ID", "ES12 3456 7890", "\u00e9\u00df es1234567890", ["es1234567890"]),
+    ("ID", "1234567", "12345678, 123.45, 0123 4567, 12/34567", ["12/34567"]),
+    ("ID", "123456", "123 456", []),
+    ("PHONE", "915 776 655", "915,776,655, 9 1 5 7 7 6 6 5 5", ["915,776,655", "9 1 5 7 7 6 6 5 5"]),
+    ("PHONE", "915776655", "٩١٥ ٧٧٦ ٦٥٥; 915\u200e776\u200e655", ["٩١٥ ٧٧٦ ٦٥٥", "915\u200e776\u200e655"]),
+    ("PHONE", "07700900123", "07700 900123, +44 7700 900123", ["07700 900123", "44 7700 900123"]),
+    ("PHONE", "+44 7700 900123", "07700 900 123", ["07700 900 123"]),
+    ("ID", "0012345678", "MRN 12345678", ["12345678"]),
+]
+
+
+@pytest.mark.parametrize(("label", "labeled", "text", "expected"), LONG_NUMBERS)
+def test_long_numbers_are_found_in_any_grouping(label: str, labeled: str, text: str, expected: list[str]) -> None:
+    kind = {"PHONE": Kind.PHONE, "ID": Kind.ID, "DATE": Kind.DATE}[label]
+    found = Gate().find(text, [Needle(labeled, label, kind)])
+    assert [text[leak.start : leak.end] for leak in found] == expected
+
+
+# By kind of variant: the labeled strings, and what isn't found without knowing how else they are written.
+LABELED = [
+    needle("Fernando Aguilera Gil"), needle("Petrie"), needle("Rosa Mora"), needle("María de la Cruz"),
+    needle("San Sebastián", "CITY"), needle("12/03/2021", "DATE"), needle("Di Faenza"),
+]  # fmt: skip
+VARIANTS = {
+    "short name after a title": [
+        "Sra. Gil", "SR GIL", "sra. gil", "Dña. Gil", "D. Gil", "Profa. Gil", "paciente Gil", "Sr(a). Gil",
+        "sig.ra Gil",
+    ],
+    "short name in the position of a name": ["vio a Gil ayer", "F. Gil", "Sr. F. Gil", "GIL, FERNANDO", "Gil Aguilera"],
+    "misspelled": ["Aguilrea", "aguileral", "Fermando", "Fernado", "Petri"],
+    "name over a line break": ["Agui-\nlera", "Fernan-\r\n   do", "Petr\nie", "Agui\u00ad\nlera", "Aguil-\n\nera"],
+    "letters apart": [
+        "P E T R I E", "P.E.T.R.I.E", "p e t r i e", "P\nE\nT\nR\nI\nE", "R O S A", "Petr ie", "Pet rie", "Petr\tie",
+        "Petr\u00a0ie", "Petr.ie", "Agui_lera", "agui/lera", "Fern ando",
+    ],
+    "joined": [
+        "FernandoAguilera", "fernandoaguilera", "AguileraFernando", "GilFernando", "faguilera", "FAguilera",
+        "DrAguilera", "sraaguilera", "delacruz", "DeLaCruz", "MaríaCruz", "SanSebastián", "fernando_aguilera",
+        "aguilera77", "RosaGil", "difaenza.am",
+    ],
+    "invisible characters": [
+        f"Agui{character}lera"
+        for character in "\u00ad\u034f\u061c\u200b\u200d\u200e\u200f\u202e\u2060\u2066\u3164\ufe0f\ufeff"
+    ],
+    "look-alikes": [
+        "Аguilera", "Aguilеra", "Aguіlera", "Αguilera", "Ꭺguilera", "ꓮguilera", "Ａｇｕｉｌｅｒａ", "𝐀𝐠𝐮𝐢𝐥𝐞𝐫𝐚",
+        "Aguiłera", "ᴀguilera", "РЕТRIЕ", "Ρetrie",
+    ],
+    "dates": [
+        "2021-03-12", "2021/3/12", "12.3.21", "12.3.'21", "12 de marzo de 2021", "12 marzo 2021", "March 12th, 2021",
+        "12 Mar 2021",
+        "12Mar21", "12-mar-2021", "12/III/2021", "12-iii-21", "20210312", "12032021", "03/12/2021", "12 03 2021",
+        "12 de\nmarzo de 2021", "12 de marzo del año 2021", "١٢/٠٣/٢٠٢١", "12/03/\u200e2021",
+    ],
+}  # fmt: skip
+CLEAN = [
+    "del agua la gira", "el mar de la rosa", "rosado y morado", "gil", "12.3 mg en 2021", "el 3/12",
+    "12 de 2021", "agui, lera", "petr ie", "dirosa",
+    "pet. Rie", "13/03/2021", "marzo de 2021", "sansa", "moral", "12/03/20213",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", VARIANTS)
+def test_variants_of_labeled_strings_are_found(kind: str) -> None:
+    prepared = Gate((), ["es"]).prepared(LABELED)
+    assert [text for text in VARIANTS[kind] if not Gate((), ["es"]).find(f"Hoy {text} fin.", prepared)] == []
+
+
+def test_a_variant_is_found_from_its_first_to_its_last_letter() -> None:
+    found = quotes("La Sra. Gil, P E T R I E; vio a FernandoAguilera el 12.3.21: Petr-\n ie.", *LABELED)
+    assert found == ["Gil", "P E T R I E", "FernandoAguilera", "12.3.21", "Petr-\n ie"]
+    assert quotes("[X] Gil", *LABELED, pieces=(Piece(0, 8, 0, 3, "NAME", Action.MASK),)) == ["Gil"]
+
+
+def test_other_words_and_numbers_are_no_variants() -> None:
+    found = {text: quotes(f"Hoy {text} fin.", *LABELED) for text in CLEAN}
+    assert {text: some for text, some in found.items() if some not in ([], ["rosa"])} == {}
+
+
+def test_a_date_that_the_policy_made_is_no_variant() -> None:
+    shift = Rule(Kind.DATE, Action.SHIFT)
+    marks = (("12/03/2021", "DATE"), ("2021-04-11", "DATE"))
+    assert leaks("12/03/2021, 2021-04-11", *marks, told=Told(days=-30), DATE=shift) == ([], set())
+    keep = Rule(Kind.CITY, Action.KEEP)
+    assert leaks("12/03/2021, 12.3.21", ("12/03/2021", "DATE"), ("12.3.21", "CITY"), CITY=keep) == ([], {"kept"})
+
+
+HOSTILE = [
+    "1/",
+    "1 ",
+    "12/03/2021 ",
+    "915 ",
+    "1-2-",
+    "tel. 1 ",
+    "(9",
+    "Adam Wilson ",
+    "a@",
+    "A.",
+    "petrie",
+    "p e t r i e ",
+    "Sr. Li ",
+    "mar 1 ",
+    "12 mar 2021 ",
+]
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_hostile_repetition_is_linear(piece: str) -> None:
+    text = (piece * 60_000)[:60_000]
+    needles = [needle("Adam Wilson"), needle("A. A."), needle("1 1 1 1 1 1 1 1", "PHONE")]
+    needles += [needle("Eve Li Petrie"), needle("Petrie")]
+    needles += [needle(date, "DATE") for date in ("1/1/1", "12/03/2021", text)]
+    assert takes_at_most(1, lambda: Gate().find_in_name(text, needles))
+    assert takes_at_most(1, lambda: list(telephones(text)))
+    assert takes_at_most(1, lambda: years(text, "es"))
+
+
+def test_many_needles_with_a_common_word_are_linear() -> None:
+    days = [f"{day}/{month}/{hour}/2021" for day in range(28) for month in range(12) for hour in range(9)]
+    needles = [needle(day, "DATE") for day in days]
+    found: list[Leak] = []
+    assert takes_at_most(1, lambda: found.extend(Gate().find("40/40/2021 " * 3_000, needles)))
+    assert found == []
+
+
+def test_equal_needles_of_many_notes_are_linear() -> None:
+    needles = [needle("Ab", note=note) for note in range(5_000)]
+    found = Gate().find("Ab. " * 5_000, needles, note=4_999)
+    assert (len(found), found[0].needle.note) == (5_000, 4_999)
+    assert takes_at_most(1, lambda: Gate().find("Ab. " * 5_000, needles, note=4_999))
+
+
+# ── Telephone numbers by their shape; values, dates and doses have none ──────────────────────────────────────────────
+
+
+TELEPHONES = [
+    ("Tel. 915 12 34 56, fax: 91-512-34-57", {"915 12 34 56", "91-512-34-57"}),
+    ("Teléfonos: 56-2-3543462", {"56-2-3543462"}),
+    ("call +34 915123456 or 0039 02 5550 1234", {"+34 915123456", "0039 02 5550 1234"}),
+    ("915123456 / 600 123 456", {"915123456", "600 123 456"}),
+    ("(555) 201-8834; 555.201.8834", {"(555) 201-8834", "555.201.8834"}),
+    ("06 12345678, 347 1234567", {"06 12345678", "347 1234567"}),
+    ("07700 900123, 020 7946 0958, 0113 496 0123", {"07700 900123", "020 7946 0958", "0113 496 0123"}),
+    ("06 12 34 56 78 / 01.23.45.67.89", {"06 12 34 56 78", "01.23.45.67.89"}),
+    ("12/03/2021 10:30, TA 120/80, plaquetas 250000, 250.000, 1.234.567, 36,8 mg/dl", set()),
+    ("1 2 3 4 5 6 7 8 9, PSA 0.012345678, 123456789", set()),
+    ("telar 12", set()),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), TELEPHONES)
+def test_telephone_numbers_are_found_by_their_shape(text: str, expected: set[str]) -> None:
+    assert {text[start:end] for start, end in telephones(text)} == expected
+
+
+# ── Lists of generic words ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_each_language_has_its_own_list_and_unknown_ones_have_all() -> None:
+    assert "hospital" in generic_words(["en"])
+    assert "ospedale" in generic_words(["it"]) - generic_words(["en"])
+    assert "avenida" in generic_words(["es", "it"])
+    assert generic_words([""]) == generic_words(LANGUAGES) == generic_words([])
+
+
+def test_words_are_folded() -> None:
+    assert "cirugia" in generic_words(["es"])
+
+
+def test_common_names_of_people_and_places_are_not_generic() -> None:
+    names = "leon rosa blanco cruz wilson smith rossi bianchi garcia navarro lugo roma boston mario carmen"
+    assert not generic_words(LANGUAGES) & set(names.split())
+
+
+def test_addresses_of_devices_and_dates_by_their_shape() -> None:
+    text = "MAC 00:1B:44:11:3A:B7, 00-1b-44-11-3a-b7, at fe80::1 or 2001:db8:85a3::8a2e:370:7334; 12:30:45, Dx:: a"
+    found = [(text[slice(*bounds)], kind) for bounds, kind in device_addresses(text)]
+    assert found == [
+        ("00:1B:44:11:3A:B7", Kind.DEVICE), ("00-1b-44-11-3a-b7", Kind.DEVICE), ("fe80::1", Kind.IP),
+        ("2001:db8:85a3::8a2e:370:7334", Kind.IP),
+    ]  # fmt: skip
+    dates = "19·03·2024, 19/03/2024, 2024-03-19; not 190/03/2024 or 19/03-2024"
+    assert [dates[slice(*bounds)] for bounds in full_dates(dates)] == ["19·03·2024", "19/03/2024", "2024-03-19"]

@@ -1,0 +1,272 @@
+"""Scores: examples by hand, formulas on random sets, and properties."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotations.agreement.rules import Granularity
+from annotations.scores.rules import Rates, Scorer, ScoreTable
+from annotations.scores.rules.errors import Kind
+from annotations.scores.rules.tally import Criterion
+from annotations.text.spans import Span, SpanError
+from annotations.text.tokens import split_at, tokenize
+from tests.text.strategies import spans_of, texts
+
+LABELS = ("PATIENT", "DOCTOR", "CITY", "DATE")
+CATEGORY = {"PATIENT": "NAME", "DOCTOR": "NAME", "CITY": "LOCATION", "DATE": "DATE"}
+SUB, CAT, BIN = Granularity.SUBCATEGORY, Granularity.CATEGORY, Granularity.BINARY
+#       0         1         2         3         4
+#       0123456789012345678901234567890123456789012345678901
+TEXT = "Mario Rossi a Torino il 3/4 dal dott. Bianchi Anna."
+
+
+def spans(*given_bounds: tuple[int, int, str]) -> list[Span]:
+    return [Span(*bounds) for bounds in given_bounds]
+
+
+def score(*notes: tuple[str, Sequence[Span], Sequence[Span]]) -> ScoreTable:
+    scorer = Scorer(LABELS, CATEGORY)
+    for text, gold, predicted in notes:
+        scorer.add(text, gold, predicted)
+    return scorer.table()
+
+
+def micro(table: ScoreTable, unit: str, granularity: Granularity) -> tuple[int, int, int]:
+    """Predicted, right and gold."""
+    rates = sum(table.level(unit, granularity).classes.values(), Rates(0, 0, 0, 0))
+    assert rates.right == rates.found
+    return rates.predicted, rates.right, rates.gold
+
+
+GOLD = spans((0, 11, "PATIENT"), (14, 20, "CITY"), (24, 27, "DATE"), (38, 45, "DOCTOR"))
+# The patient's second name is missing; the city is right; the date is missed; the doctor has the label PATIENT; there
+# is a spurious city.
+PREDICTED = spans((0, 5, "PATIENT"), (14, 20, "CITY"), (38, 45, "PATIENT"), (46, 50, "CITY"))
+
+
+def test_the_six_levels_by_hand() -> None:
+    table = score((TEXT, GOLD, PREDICTED))
+    entity = [micro(table, "entity", granularity) for granularity in (SUB, CAT, BIN)]
+    assert entity == [(4, 1, 4), (4, 2, 4), (4, 2, 4)]
+    # Tokens. Gold: Mario Rossi | Torino | 3 / 4 | Bianchi = 7; predicted: Mario | Torino | Bianchi | Anna = 4.
+    token = [micro(table, "token", granularity) for granularity in (SUB, CAT, BIN)]
+    assert token == [(4, 2, 7), (4, 3, 7), (4, 3, 7)]
+    # 14 tokens: Mario Rossi a Torino il 3 / 4 dal dott . Bianchi Anna . Wrong: Rossi, 3, /, 4, Bianchi and Anna.
+    assert (table.tokens, table.accuracy) == (14, 8 / 14)
+    # Tokens are split at gold and predicted spans.
+    table = score(("GambiaHome", spans((0, 6, "CITY")), spans((0, 10, "CITY"))))
+    assert (table.tokens, micro(table, "token", SUB)) == (2, (2, 1, 1))
+    # Two labels with equal bounds are one span at coarser granularities.
+    table = score((TEXT, spans((0, 11, "PATIENT"), (0, 11, "DOCTOR")), spans((0, 11, "PATIENT"))))
+    assert micro(table, "entity", SUB) == (1, 1, 2)
+    assert micro(table, "entity", CAT) == micro(table, "entity", BIN) == (1, 1, 1)
+    assert table.strict == Rates.paired(1, 1, 1)
+    # Two halves cover a name.
+    table = score((TEXT, spans((0, 11, "PATIENT")), spans((0, 5, "DOCTOR"), (6, 11, "CITY"))))
+    assert table.all_found == dict.fromkeys(Criterion, 0) | {Criterion.COVERED: 1}
+    assert table.notes_with_miss == 0
+    assert (micro(table, "token", BIN), micro(table, "entity", BIN)) == ((2, 2, 2), (2, 0, 1))
+
+
+def test_averages_by_hand() -> None:
+    level = score((TEXT, GOLD, PREDICTED)).level("entity", SUB).as_dict()
+    assert level["micro"] | {"precision": 0.25, "recall": 0.25, "f1": 0.25} == level["micro"]
+    # PATIENT 0/2 and 0/1, DOCTOR -/0 and 0/1, CITY 1/2 and 1/1, DATE -/0 and 0/1 (right/predicted, found/gold).
+    macro = level["macro"]
+    # DOCTOR and DATE were never predicted, so that their precision counts as 0: (0 + 0 + 1/2 + 0) / 4.
+    assert (macro["precision"], macro["recall"]) == (0.125, 0.25)
+    assert (macro["classes"], macro["precision_classes"]) == (4, 4)
+    assert macro["f1"] == pytest.approx(1 / 6)
+    assert macro["precision_spread"] == pytest.approx((3 * 0.125**2 + 0.375**2) ** 0.5 / 2)
+    weighted = level["weighted"]
+    # Every label has one gold span.
+    assert (weighted["precision"], weighted["recall"]) == (0.125, 0.25)
+
+
+def test_error_kinds_by_hand() -> None:
+    table = score((TEXT, GOLD, PREDICTED))
+    assert table.kinds == {"missed": 1, "spurious": 1, "label": 1, "boundary": 1, "both": 0}
+    # Rows: gold; columns: predicted.
+    assert table.spans.labels == ["PATIENT", "DOCTOR", "CITY", "DATE", ""]
+    assert table.spans.rows == [[1, 0, 0, 0, 0], [1, 0, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 0, 1], [0, 0, 1, 0, 0]]
+
+
+def test_errors_are_in_text_order_with_gold_and_prediction() -> None:
+    errors = Scorer(LABELS, CATEGORY).add(TEXT, GOLD, PREDICTED)
+    found = [(error.kind, error.start, error.end) for error in errors]
+    assert found == [(Kind.BOUNDARY, 0, 11), (Kind.MISSED, 24, 27), (Kind.LABEL, 38, 45), (Kind.SPURIOUS, 46, 50)]
+    assert errors[2].gold == (38, 45, "DOCTOR") and errors[2].predicted == (38, 45, "PATIENT")
+    (both,) = Scorer(LABELS, CATEGORY).add(TEXT, spans((0, 11, "PATIENT")), spans((6, 13, "DOCTOR")))
+    assert both.kind is Kind.BOTH
+
+
+def test_found_covered_and_tolerant_by_hand() -> None:
+    table = score((TEXT, GOLD, PREDICTED), (TEXT, GOLD[:2], GOLD[:2]), (TEXT, [], []))
+    assert table.notes == 3 and table.notes_with_gold == 2
+    assert table.all_found == dict.fromkeys(Criterion, 1)
+    by_label = {label.label: label for label in table.labels}
+    # The doctor of the first note is covered, though with another label; DOCTOR occurs only in that note.
+    covered = dict.fromkeys(Criterion, 0) | {Criterion.COVERED: 1}
+    any_name = {Criterion.TOLERANT_CATEGORY: 1, Criterion.TOLERANT_ANY: 1}
+    assert by_label["DOCTOR"].all_found == covered | any_name
+    assert by_label["PATIENT"].notes == 2 and by_label["PATIENT"].all_found[Criterion.COVERED] == 1
+    assert table.notes_with_miss == 1
+    residual = table.as_dict()["residual"]
+    assert residual["share"] == pytest.approx(1 / 3)
+    assert (residual["low"], residual["high"]) == pytest.approx((0.0615, 0.7923), abs=1e-4)  # Wilson, 1 of 3
+
+
+def test_overlap_binary_by_hand() -> None:
+    """Xu et al. 2026, section 4: a span that overlaps gold of any class is right, with all its tokens."""
+    table = score((TEXT, GOLD, PREDICTED))
+    # Mario, Torino and Bianchi overlap gold, Anna doesn't. All gold spans but the date (three tokens) overlap.
+    assert table.overlap_tokens == Rates(predicted=4, right=3, gold=7, found=4)
+    assert table.overlap_spans == Rates(predicted=4, right=3, gold=4, found=3)
+
+
+TOLERANT = [
+    ((0, 11, "PATIENT"), (0, 7, "PATIENT"), 1, 1),  # 7/11 = 0.636
+    ((0, 11, "PATIENT"), (0, 6, "PATIENT"), 0, 0),  # 6/11 = 0.545
+    ((0, 11, "PATIENT"), (1, 11, "DOCTOR"), 1, 0),
+    ((0, 5, "PATIENT"), (6, 11, "PATIENT"), 0, 0),  # they don't overlap
+]
+
+
+@pytest.mark.parametrize("gold, predicted, any_label, same_label", TOLERANT)
+def test_text_and_position_with_tolerance(gold, predicted, any_label, same_label) -> None:
+    table = score((TEXT, spans(gold), spans(predicted)))
+    assert (table.tolerant.right, table.tolerant_label.right) == (any_label, same_label)
+
+
+def test_matching_is_optimal_not_greedy() -> None:
+    """The long prediction overlaps both gold spans; a greedy method would leave one of them without a partner."""
+    gold = spans((0, 5, "PATIENT"), (6, 11, "PATIENT"))
+    predicted = spans((0, 11, "PATIENT"), (7, 11, "PATIENT"))
+    table = score((TEXT, gold, predicted))
+    assert table.kinds == {"missed": 0, "spurious": 0, "label": 0, "boundary": 2, "both": 0}
+
+
+def test_tokens_per_span_depend_on_gold_only() -> None:
+    # The prediction ends inside the second word, but that doesn't add a token to the gold span.
+    table = score((TEXT, spans((0, 11, "PATIENT")), spans((0, 8, "PATIENT"))))
+    assert table.labels[0].tokens_per_span == 2.0
+    assert table.tokens == 15
+
+
+def test_undefined_is_none() -> None:
+    nothing = score((TEXT, [], []))
+    assert nothing.as_dict()["levels"][0]["micro"]["f1"] is None
+    assert (nothing.leak, nothing.labels, score().leak, score().accuracy) == (0.0, [], None, None)
+    assert score().as_dict()["residual"] == {"notes": 0, "with_miss": 0, "share": None, "low": None, "high": None}
+    only_predicted = score((TEXT, [], spans((0, 5, "CITY")))).labels[0]
+    only_gold = score((TEXT, spans((0, 5, "CITY")), [])).labels[0]
+    rates = [(one.entity.precision, one.entity.recall, one.entity.f1) for one in (only_predicted, only_gold)]
+    assert rates == [(0.0, None, 0.0), (None, 0.0, 0.0)]
+    assert only_predicted.tokens_per_span is None
+
+
+def test_unknown_labels_and_bad_spans_are_refused() -> None:
+    with pytest.raises(KeyError, match="NOBODY"):
+        score((TEXT, spans((0, 5, "NOBODY")), []))
+    for bad in ((0, 500, "CITY"), (5, 5, "CITY")):
+        with pytest.raises(SpanError):
+            score((TEXT, [], spans(bad)))
+
+
+def test_another_tokenizer() -> None:
+    scorer = Scorer(LABELS, CATEGORY)
+    predicted = spans((0, 5, "PATIENT"), (8, 11, "CITY"))
+    halves = lambda text: split_at(tokenize(text), [2])  # noqa: E731
+    scorer.add("Mario Rossi", spans((0, 11, "PATIENT")), predicted, tokenizer=halves)
+    # Ma rio Ro ssi: the prediction splits Rossi, the tokenizer splits Mario.
+    assert (micro(scorer.table(), "token", SUB), scorer.table().tokens) == ((3, 2, 4), 4)
+
+
+@st.composite
+def notes(draw: st.DrawFn, max_size: int = 6) -> tuple[str, list[Span], list[Span]]:
+    text = draw(texts(12))
+    gold, predicted = draw(spans_of(text, max_size, LABELS)), draw(spans_of(text, max_size, LABELS))
+    # Many predictions are right, so that not only random errors are tested.
+    return text, gold, predicted + [span for span in gold if draw(st.booleans())]
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "label", "binary"),
+    [
+        ("PATIENT", "DOCTOR PATIENT", (2, 1, 1), (1, 1, 1)),
+        ("DOCTOR PATIENT", "PATIENT", (1, 1, 2), (1, 1, 1)),
+        ("DOCTOR PATIENT", "PATIENT DOCTOR", (2, 2, 2), (1, 1, 1)),
+        ("", "DOCTOR PATIENT", (2, 0, 0), (1, 0, 0)),
+        ("CITY", "DOCTOR PATIENT", (2, 0, 1), (1, 1, 1)),
+    ],
+)
+def test_a_token_with_two_labels_counts_for_each(gold, predicted, label, binary) -> None:
+    sides = (spans(*((0, 5, one) for one in side.split())) for side in (gold, predicted))
+    table = score((TEXT, *sides))
+    assert (micro(table, "token", SUB), micro(table, "token", BIN)) == (label, binary)
+
+
+LEVELS = [(unit, granularity) for unit in ("entity", "token") for granularity in (SUB, CAT, BIN)]
+
+
+@given(st.lists(notes(), max_size=3))
+def test_a_perfect_prediction_scores_one_everywhere(given_notes) -> None:
+    table = score(*((text, gold, gold) for text, gold, _ in given_notes))
+    for unit, granularity in LEVELS:
+        level = table.level(unit, granularity)
+        averages = [level.as_dict()[average]["f1"] for average in ("micro", "macro", "weighted")]
+        assert all(f1 in (None, pytest.approx(1.0)) for f1 in (*averages, *(one.f1 for one in level.classes.values())))
+    assert not any(table.kinds.values())
+    assert table.notes_with_miss == 0
+    assert table.all_found == dict.fromkeys(Criterion, table.notes_with_gold)
+    for rates in (table.overlap_spans, table.overlap_tokens, table.tolerant, table.tolerant_label, table.merged):
+        assert rates.spurious == rates.missed == 0
+    assert table.accuracy in (None, 1.0) and table.leak in (None, 0.0)
+
+
+def swapped(rates: Rates) -> Rates:
+    """The rates with gold and predictions exchanged."""
+    return Rates(rates.gold, rates.found, rates.predicted, rates.right)
+
+
+@given(st.lists(notes(), max_size=3))
+def test_exchanging_gold_and_predictions_exchanges_precision_and_recall(given_notes) -> None:
+    there = score(*given_notes)
+    back = score(*((text, predicted, gold) for text, gold, predicted in given_notes))
+    for unit, granularity in LEVELS:
+        classes, turned = there.level(unit, granularity).classes, back.level(unit, granularity).classes
+        assert {name: swapped(rates) for name, rates in classes.items()} == turned
+    for name in ("overlap_spans", "overlap_tokens", "tolerant", "tolerant_label", "merged", "strict"):
+        assert swapped(getattr(there, name)) == getattr(back, name), name
+    assert (there.kinds["missed"], there.kinds["spurious"]) == (back.kinds["spurious"], back.kinds["missed"])
+    assert there.token_confusion.rows == [list(column) for column in zip(*back.token_confusion.rows, strict=True)]
+    assert (there.tokens, there.accuracy) == (back.tokens, back.accuracy)
+
+
+@given(notes(10))
+def test_the_counts_are_those_of_a_direct_computation(note) -> None:
+    """Compare the counts with sets of spans and with a loop over all tokens.
+
+    The scorer's shortcuts (knots, lone spans) are not used.
+    """
+    text, gold, predicted = note
+    table = score(note)
+    ours, theirs = ({(s.start, s.end, s.label) for s in given} for given in (predicted, gold))
+    assert micro(table, "entity", SUB) == (len(ours), len(ours & theirs), len(theirs))
+    bare, wanted = ({bounds[:2] for bounds in found} for found in (ours, theirs))
+    assert micro(table, "entity", BIN) == (len(bare), len(bare & wanted), len(wanted))
+    tokens = split_at(tokenize(text), [edge for s in (*gold, *predicted) for edge in (s.start, s.end)])
+    assert table.tokens == len(tokens)
+
+    def marks(given: Sequence[Span]) -> list[bool]:
+        return [any(s.start <= t.start and t.end <= s.end for s in given) for t in tokens]
+
+    both = list(zip(marks(predicted), marks(gold), strict=True))
+    right = sum(p and g for p, g in both)
+    assert micro(table, "token", BIN) == (sum(p for p, _ in both), right, sum(g for _, g in both))
+    assert table.notes_with_miss == any(g and not p for p, g in both)
+    spans_in_cells = sum(map(sum, table.spans.rows))
+    paired = len(ours) + len(theirs) - spans_in_cells
+    assert paired == spans_in_cells - table.kinds["missed"] - table.kinds["spurious"]

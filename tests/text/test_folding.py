@@ -1,0 +1,133 @@
+"""Folded text, and the way back to the text's own offsets."""
+
+import unicodedata
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotations.text.finding import Covered, Sought, around, find, finder
+from annotations.text.folding import WORD, Folded, all_words, folded, plain_words, words
+from tests.text.strategies import texts
+
+FOLDED = [
+    ("ADAM Wilson", "adam wilson"), ("Peña", "pena"), ("Pen\u0303a", "pena"),
+    ("Gar\u00adcía", "garcia"),  # a soft hyphen
+    ("Łukasz Ødegård", "lukasz odegard"), ("Weiß", "weiss"), ("ﬁne", "fine"), ("İnci", "inci"), ("O’Neill", "o'neill"),
+    ("Ga\u200erc\u2066ía\ufe0f\U000e0041", "garcia"),  # other characters without width
+    ("Аguilеra", "aguilera"), ("Νavarro", "navarro"), ("ВЕРА", "bepa"), ("вера", "bepa"),  # Cyrillic and Greek
+    ("ⱥƀᴀ 𝐀", "aba a"), ("٩1५", "915"), ("Ωμ漢", "ωm漢"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), FOLDED)
+def test_case_accents_and_invisible_characters_go(text: str, expected: str) -> None:
+    assert folded(text) == expected
+
+
+@given(texts())
+def test_folding_character_by_character_gives_the_same_length(text: str) -> None:
+    whole = folded(text)
+    assert len(whole) == sum(len(folded(character)) for character in text)
+    assert all_words(whole) == WORD.findall(whole)
+    assert set(plain_words(whole)) >= {word for word in all_words(whole) if word.isascii()}
+    assert words("C/ Peña_12b") == ("c", "pena", "12", "b")
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_a_long_text_folds_as_its_short_parts(text: str) -> None:
+    assert folded("x" * 200 + text) == "x" * 200 + folded(text[:100]) + folded(text[100:])
+
+
+@given(texts(), st.data())
+def test_a_stretch_of_the_folded_text_comes_from_its_place(text: str, data: st.DataObject) -> None:
+    whole = Folded(text)
+    if not whole.text:
+        return
+    start = data.draw(st.integers(0, len(whole.text) - 1))
+    end = data.draw(st.integers(start + 1, len(whole.text)))
+    first, last = whole.original_bounds(start, end)
+    assert 0 <= first < last <= len(text)
+    assert len(folded(text[:first])) <= start
+    assert end <= len(folded(text[:last]))
+
+
+def test_bounds_are_those_of_the_text_where_folding_changes_lengths() -> None:
+    text = "ß Weiß Pen\u0303a\u0301 end"
+    whole = Folded(text)
+    for word, original in (("weiss", "Weiß"), ("pena", "Pen\u0303a\u0301"), ("end", "end")):
+        at = whole.text.index(word)
+        start, end = whole.original_bounds(at, at + len(word))
+        assert text[start:end] == original
+
+
+# ── Text search in notes ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+LETTERS = "aAeéÉE\u0301\u0308nñiİıIßsSkK\u212a 12-.*[(\\\n\r\t\u00a0\u200b\U0001f600"
+
+
+def found(sought: str, text: str, **how: bool) -> list[str]:
+    wanted = Sought(sought, **how)
+    return [text[start:end] for start, end in find(text, finder(wanted), word=wanted.word)]
+
+
+SEARCHES = [
+    ("rossi", "Mario ROSSI, Rossini", {}, ["ROSSI", "Rossi"]),  # case doesn't matter, and parts of words match
+    ("Rossi", "ROSSI Rossi", {"case": True}, ["Rossi"]),
+    ("rossi", "Rossi Rossini 2Rossi Rossi2 Rossi.", {"word": True}, ["Rossi", "Rossi"]),
+    ("12", "12 112 12a 1,12", {"word": True}, ["12", "12"]),
+    ("jose", "José", {}, []),
+    ("jose", "José JOSÉ Jose\u0301 jose", {"accents": False}, ["José", "JOSÉ", "Jose\u0301", "jose"]),
+    ("josé", "jose", {"accents": False}, ["jose"]),
+    ("josé", "Jose\u0301 JOSÉ jose", {}, ["Jose\u0301", "JOSÉ"]),  # both encodings of é are equal
+    ("Jose\u0301", "José", {}, ["José"]),
+    ("cafe", "cafe\u0301 cafe", {}, ["cafe"]),  # a letter without its accent mark doesn't match
+    ("mario rossi", "Mario\r\n  Rossi", {}, ["Mario\r\n  Rossi"]),  # a name over a line break
+    ("a.b", "axb a.b", {}, ["a.b"]),  # not a regular expression
+    ("[", "a[b", {}, ["["]),
+    ("\U0001f600", "x\U0001f600x", {}, ["\U0001f600"]),
+    ("محمد", "السيد محمد علي", {}, ["محمد"]),
+    ("עברית", "שלום עברית", {"word": True}, ["עברית"]),
+    ("aa", "aaaa", {}, ["aa", "aa"]),  # matches don't overlap
+    ("  rossi\n", "Rossi", {}, ["Rossi"]),
+]
+
+
+@pytest.mark.parametrize("sought, text, how, expected", SEARCHES)
+def test_table(sought, text, how, expected):
+    assert found(sought, text, **how) == expected
+
+
+@given(st.text(LETTERS, max_size=12), st.text(LETTERS, min_size=1, max_size=4), st.text(LETTERS, max_size=12))
+def test_a_piece_of_a_text_is_found_where_it_is(before, piece, after):
+    """Without regard to accents there is always a match, possibly one that starts before the piece."""
+    text = before + piece + after
+    if not piece.strip("\u200b\n\r\t\u00a0 "):
+        return
+    wanted = Sought(piece, accents=False)
+    matches = list(find(text, finder(wanted)))
+    bare = unicodedata.normalize("NFC", piece)
+    assert all(0 <= start < end <= len(text) for start, end in matches)
+    assert all(end <= start for (_, end), (start, _) in pairwise(matches))
+    if not unicodedata.combining(bare.strip()[0]):
+        assert matches
+
+
+def test_covered():
+    spans = Covered([(5, 9), (0, 3), (9, 12), (2, 4)])
+    wholly = [spans.wholly(*bounds) for bounds in ((0, 4), (5, 12), (6, 8), (3, 6), (11, 13), (20, 21))]
+    partly = [spans.partly(*bounds) for bounds in ((3, 5), (11, 20), (4, 5), (12, 13))]
+    assert (wholly, partly) == ([True] * 3 + [False] * 3, [True, True, False, False])
+    assert not Covered([]).wholly(0, 1) and not Covered([]).partly(0, 1)
+    for nothing in ("", "  ", "\n\u200b"):
+        with pytest.raises(ValueError, match="empty"):
+            finder(Sought(nothing))
+
+
+def test_the_words_around():
+    text = "Il paziente Mario\r\nRossi, nato il 12 marzo a Torino."
+    start = text.index("Rossi")
+    assert list(around(text, (start, start + 5), width=12)) == ["… Mario ", "Rossi", ", nato il …"]
+    assert list(around("Rossi", (0, 5))) == ["", "Rossi", ""]

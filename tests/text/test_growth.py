@@ -1,0 +1,97 @@
+"""Twice as much hostile text costs at most 2.6 times the time, for every pattern that meets the text of notes."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+
+from annotations.formats.notes import NoteError
+from annotations.release.rules.known.days import days_in
+from annotations.release.rules.leaks.gate import Gate
+from annotations.release.rules.leaks.needles import Needle
+from annotations.release.rules.leaks.shapes import device_addresses, full_dates, telephones
+from annotations.release.rules.redaction.ages import told_in
+from annotations.release.rules.redaction.dates import read_dates
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.surrogates.checking import unreserved
+from annotations.text.sentences import sentences
+from models_runtime.backends.rules.backend import RulesBackend
+from tests.formats.helpers import WHOLE, read_all
+
+MOST, TRIES = 2.6, 5
+LENGTH = 8_000
+"""Characters of the shorter text: enough that what grows with the square shows."""
+# Signs and tokens of every kind, each repeated without end.
+TOKENS = [
+    ".", "..", "!", "?", ",", ";", ":", "-", "–", "_", "/", "\\", "(", ")", "[", "'", '"', "«", "*", "#", "@", "+", "=",
+    "\t", " ", "\n", "1", "1.", "1/", "1-", "1 ", "1.1", "12:", "a:", "::", "00:",
+    "a", "A", "a.", "A.", "a-", "Aa ", "Aa-", "A. ", "a@",
+    "a.a@", "www.",
+    "http://", "://a", "dr. ", "Mr. ", "de ", "calle ", "tel ", "+3", "00", "n. ", "mario",
+    "m a r i o ", "mar 1 ", "mar1", "12/iii/", "Gil ", "Sr. Gil ", "é", "ß", "\u0301", "漢", "٣", "🙂",
+    "A.Th. ", "Aa-\n", "12Dec", "5/XI/", "a at a dot ", "a dot ", "[at]", "Will Aa ", "in her 90s ", "1\n",
+    "Dr.\n", "tel 1\n", "Mr. Aa aa. ",
+    "tres de marzo de ", "March the ", "March nineteen ", "ninety ", "ninety-", "noventa y ", "novanta", "cento",
+    "94 a ", "malaspino ", "ma1aspina", "ma1a",
+    "&eacute;", "&a", "%C3", "%C3%A9", "=C3", "Ã", "Ã©", "<b>", "<a ", "\\u00e9",
+    "rue de ", "12 rue A ", "Rue A-", "M. ", "Frau Dr. ", "Aastraße ", "Aa Straße 1 ", "75011 A", "Name: ", "Nom A ",
+    "1 mars ", "a?",
+]  # fmt: skip
+
+
+def _gate(text: str) -> object:
+    needles = [Needle("Mario Rossi Gil", "PATIENT", Kind.NAME), Needle("915 123 456", "PHONE", Kind.PHONE)]
+    needles += [
+        Needle("Mario", "PATIENT", Kind.NAME),
+        Needle("Malaspina", "PATIENT", Kind.NAME),
+        Needle("12/03/2021", "DATE", Kind.DATE),
+    ]
+    return Gate((), ["es"], ()).find(text, needles, exceptions=Counter())
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "sentences": sentences,
+    "telephones": lambda text: list(telephones(text)),
+    "addresses of devices": lambda text: list(device_addresses(text)),
+    "dates by shape": lambda text: list(full_dates(text)),
+    "addresses by shape": lambda text: list(unreserved(text)),
+    "ages by shape": lambda text: list(told_in(text, 2020)),
+    "a date": lambda text: read_dates(text, "es"),
+    "days": lambda text: days_in(text),
+    "gate": _gate,
+    "rules": lambda text: RulesBackend().predict([text]),
+    "rules for other languages": lambda text: RulesBackend(abroad=True).predict([text]),
+}
+
+
+def seconds(reader: Callable[[str], object], text: str) -> float:
+    began = time.process_time()
+    reader(text)
+    return time.process_time() - began
+
+
+@pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
+def test_time_grows_with_the_text(reader):
+    slow = {}
+    for token in TOKENS:
+        text = (token * LENGTH)[:LENGTH]
+        short = long = 0.0
+        for _try in range(TRIES):
+            # What takes less than 10 ms for 16,000 characters is quick enough.
+            if (long := seconds(reader, text + text)) <= 0.01 or long <= MOST * (short := seconds(reader, text)):
+                break
+        else:
+            slow[token] = (round(short, 3), round(long, 3))
+    assert slow == {}
+
+
+@pytest.mark.parametrize("kind", sorted(kind for kind, ending in WHOLE.items() if ending in ("xml", "xmi")))
+def test_time_grows_with_nested_elements(kind):
+    def read(text: str) -> None:
+        with suppress(NoteError):
+            read_all(kind, {f"a.{WHOLE[kind]}": text})
+
+    few, many = ("<a>" * depth + "</a>" * depth for depth in (10_000, 20_000))
+    assert min(seconds(read, many) / seconds(read, few) for _try in range(TRIES)) <= MOST

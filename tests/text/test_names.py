@@ -1,0 +1,135 @@
+import pytest
+
+from annotations.formats.notes import NoteError, Problem, check_name, check_text, decode_utf8
+from annotations.text.names import bad_character, keepable, shown, unkeepable
+from annotations.text.numbers import MAX_ID, is_whole, whole
+from annotations.text.wording import WordingError, worded
+
+SCRIPTS = ["", "caso-001", "Größe", "תיק 12", "ملف ١٢", "病历", "a b", "née", "e\u0301", "👩\u200d⚕️", "O'Brien (2)"]
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_letters_of_any_script_are_allowed(name):
+    assert bad_character(name) == "" and shown(name) == name
+
+
+BAD = [*range(0x20), 0x7F, 0x85, 0x61C, 0x200E, 0x200F, 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+
+
+@pytest.mark.parametrize("code", [*BAD, 0xD800, 0xDFFF])
+def test_forbidden_characters_in_names(code):
+    name = f"caso{chr(code)}001"
+    assert bad_character(name) == f"U+{code:04X}"
+    assert bad_character(shown(name)) == ""
+    with pytest.raises(NoteError, match=f"U\\+{code:04X}") as caught:
+        check_name(name)
+    assert bad_character(str(caught.value)) == ""
+
+
+KEEPABLE = [("a", False), ("é\u202e\n", False), ("a\0", True), ("é\0", True), ("\ud800", True)]
+
+
+@pytest.mark.parametrize(("text", "bad"), KEEPABLE)
+def test_characters_that_databases_reject(text, bad):
+    assert unkeepable(text) is bad
+    assert not unkeepable(keepable(text)) and len(keepable(text)) == len(text)
+    assert bad or keepable(text) == text
+
+
+# ── Notes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", ["a", "a/b-1", "S0004-06142005000100009-1", "Füße/note 1", "..a/b..", "a" * 255])
+def test_good_names(name: str) -> None:
+    assert check_name(name) == name
+
+
+BAD_NAMES = [
+    ("", "is empty"), ("../a", "“\\.” or"), ("a/../b", "“\\.” or"), ("a/..", "“\\.” or"), ("./a", "“\\.” or"),
+    ("/etc/passwd", "starts with “/”"), ("a//b", "empty folder"), ("a/", "empty folder"), ("a\\..\\b", "backslash"),
+    ("a\nb", "control character"), ("a\0b", "control character"), ("a\u2028b", "control character"),
+    ("a\ud800", "control character"), ("a" * 256, "256 characters"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "words"), BAD_NAMES)
+def test_bad_names(name: str, words: str) -> None:
+    with pytest.raises(NoteError, match=words) as error:
+        check_name(name)
+    assert [problem.code for problem in error.value.problems] == ["name"]
+    assert str(error.value).isprintable() and len(str(error.value)) < 200
+
+
+UNDECODABLE = [
+    ("Anna Müller".encode("latin-1"), "utf8", "0xfc 6"),
+    ("Anna".encode("utf-16"), "utf8", "0xff 0"),
+    (b"Anna \xed\xa0\x80", "utf8", "5"),
+    (b"Anna\0", "nul", "4"),
+]
+
+
+@pytest.mark.parametrize(("data", "code", "words"), UNDECODABLE)
+def test_undecodable(data: bytes, code: str, words: str) -> None:
+    with pytest.raises(NoteError) as error:
+        decode_utf8(data, "notes/a.txt")
+    (problem,) = error.value.problems
+    assert (problem.file, problem.code) == ("notes/a.txt", code)
+    assert all(word in problem.message for word in words.split())
+    assert "Anna" not in str(error.value)
+
+
+def test_decoding_keeps_every_character_but_an_unpaired_surrogate() -> None:
+    assert decode_utf8("\ufeffÈ\r\n\r😀\u2028".encode(), "a.txt") == "\ufeffÈ\r\n\r😀\u2028"
+    with pytest.raises(NoteError, match="4"):
+        check_text("Anna\ud83d", "pasted")
+    assert str(Problem("a.ann", 3, "x", "It is wrong.")) == "a.ann, line 3: It is wrong."
+    assert str(Problem("a.ann", None, "x", "It is wrong.")) == "a.ann: It is wrong."
+
+
+# ── Wording ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "value, stored",
+    [("  a\r\nb\rc \n", "a\nb\nc"), ("<b>x</b>", "<b>x</b>"), ("\u202eמה", "\u202eמה"), ("x" * 10, "x" * 10)],
+)
+def test_stored(value, stored):
+    assert worded(value, 10) == stored
+    assert worded("", 10, blank=True) == ""
+
+
+INVALID_TEXTS = [
+    ("", "empty"), (" \n\u200b", "empty"), ("a\0b", "NUL"), ("\ud83d", "surrogate"), ("x" * 11, "11"),
+    (None, "string"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value, says", INVALID_TEXTS)
+def test_errors_don_t_quote_the_text(value, says):
+    with pytest.raises(WordingError, match=says) as caught:
+        worded(value, 10)
+    assert "xxx" not in str(caught.value)
+
+
+# ── Numbers ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("word", "number"),
+    [
+        ("0", 0), ("007", 7), (str(MAX_ID), MAX_ID), (str(MAX_ID + 1), None), ("9" * 5_000, None), ("", None),
+        ("-1", None), ("+1", None), ("1.0", None), (" 1", None), ("1_0", None), ("²", None), ("٣", None), ("0x1", None),
+    ],
+)  # fmt: skip
+def test_whole(word, number):
+    assert whole(word) == number
+
+
+def test_the_largest_number():
+    assert (whole("7", 7), whole("8", 7)) == (7, None)
+
+
+@pytest.mark.parametrize("value", [True, 1.0, "1", None, [1], -1, MAX_ID + 1])
+def test_other_json_values_are_not_whole_numbers(value):
+    assert not is_whole(value)
+    assert is_whole(MAX_ID)
