@@ -2,28 +2,28 @@
 
 from django.urls import URLPattern, URLResolver
 
-from annotations.accounts.urls import urlpatterns as accounts
-from annotations.adjudicate.urls import urlpatterns as adjudicate
 from annotations.agreement.urls import urlpatterns as agreement
+from annotations.agreement.urls_adjudication import urlpatterns as adjudicate
 from annotations.annotate.urls import urlpatterns as annotate
-from annotations.api.urls import urlpatterns as api
-from annotations.archives.urls import urlpatterns as archives
-from annotations.audits.urls import urlpatterns as audits
-from annotations.certificates.urls import urlpatterns as certificates
+from annotations.exchange.urls import urlpatterns as transfer
 from annotations.gold.urls import urlpatterns as gold
-from annotations.help.urls import urlpatterns as help_pages
 from annotations.jobs.urls import urlpatterns as jobs
-from annotations.known.urls import urlpatterns as known
 from annotations.notes.urls import urlpatterns as notes
 from annotations.ops.urls import urlpatterns as ops
+from annotations.ops.urls_archives import urlpatterns as archives
+from annotations.ops.urls_webhooks import urlpatterns as webhooks
 from annotations.projects.urls import urlpatterns as projects
-from annotations.providers.urls import urlpatterns as providers
+from annotations.projects.urls_api import urlpatterns as api
+from annotations.projects.urls_help import urlpatterns as help_pages
+from annotations.projects.urls_members import urlpatterns as accounts
+from annotations.projects.urls_providers import urlpatterns as providers
 from annotations.release.urls import urlpatterns as release
+from annotations.release.urls_audits import urlpatterns as audits
+from annotations.release.urls_certificates import urlpatterns as certificates
+from annotations.release.urls_known import urlpatterns as known
+from annotations.release.urls_surrogates import urlpatterns as surrogates
 from annotations.review.urls import urlpatterns as review
 from annotations.scores.urls import urlpatterns as scores
-from annotations.surrogates.urls import urlpatterns as surrogates
-from annotations.transfer.urls import urlpatterns as transfer
-from annotations.webhooks.urls import urlpatterns as webhooks
 
 urlpatterns: list[URLPattern | URLResolver] = [
     *annotate,

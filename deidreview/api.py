@@ -15,15 +15,15 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
-from annotations.accounts.services.lockout import client_ip
-from annotations.api.etags import with_etag
-from annotations.api.mount import match_of, operation_of
-from annotations.api.problems import Problem, answer, as_problem, problem_of
-from annotations.api.requests import SHOWN_ONCE, ApiRequest, Scope, enter, require_scope
-from annotations.api.services.answers import answered_once
-from annotations.api.services.tokens import token_of
+from annotations.core.api.answers import answered_once
+from annotations.core.api.etags import with_etag
+from annotations.core.api.mount import match_of, operation_of
+from annotations.core.api.problems import Problem, answer, as_problem, problem_of
+from annotations.core.api.requests import SHOWN_ONCE, ApiRequest, Scope, enter, require_scope
+from annotations.core.api.tokens import token_of
 from annotations.core.errors import LimitReached
 from annotations.core.requests import UPLOADS
+from annotations.projects.services.accounts.lockout import client_ip
 from annotations.text.numbers import MAX_ID, whole
 from deidreview.body_size import REQUEST_BYTES
 from deidreview.boundary import Malformed, check_form, check_head

@@ -23,7 +23,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from annotations.api.services.tokens import token_of
+from annotations.core.api.tokens import token_of
 from annotations.core.errors import LimitReached
 from deidreview import VERSION
 from deidreview.api import count_request

@@ -17,9 +17,9 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.values import MutexValue, ValueClass
 
-from annotations.accounts.services.lockout import forwarded
 from annotations.jobs.services.queues import QueueRow, queue_rows
 from annotations.models import Job
+from annotations.projects.services.accounts.lockout import forwarded
 
 # In the process that counts; without a shared folder (in tests), also the registry that answers.
 OWN = CollectorRegistry()

@@ -15,11 +15,11 @@ from django.shortcuts import render
 from django.utils.functional import cached_property
 from django.utils.translation import ngettext
 
-from annotations.accounts.services.second_factor import shown
 from annotations.core.access import SecondFactorMissing, lacks_second_factor
 from annotations.core.requests import wants_fragment, wants_json
 from annotations.core.sealing import OtherSecretKey
-from annotations.providers.services.sessions import has_ended
+from annotations.projects.services.accounts.second_factor import shown
+from annotations.projects.services.providers.sessions import has_ended
 from deidreview.answers import ask_to_sign_in
 from deidreview.views import second_factor_missing
 

@@ -14,12 +14,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import resolve
 
-from annotations.accounts.services.lockout import client_ip
-from annotations.api.problems import Problem
+from annotations.core.api.problems import Problem
 from annotations.core.errors import LimitReached
-from annotations.providers.rules import ProvisioningProvider
-from annotations.providers.services.scim import errors
-from annotations.providers.services.scim.tokens import provider_with
+from annotations.projects.rules.providers import ProvisioningProvider
+from annotations.projects.services.accounts.lockout import client_ip
+from annotations.projects.services.providers.scim import errors
+from annotations.projects.services.providers.scim.tokens import provider_with
 from annotations.text.numbers import whole
 from deidreview.api import count_request
 from deidreview.body_size import REQUEST_BYTES

@@ -2,16 +2,16 @@
 
 from django.urls import URLPattern
 
-from models_runtime.calibration.urls import urlpatterns as calibration
-from models_runtime.comparing.urls import urlpatterns as comparing
-from models_runtime.injecting.urls import urlpatterns as injecting
-from models_runtime.judging.urls import urlpatterns as judging
-from models_runtime.loop.urls import urlpatterns as loop
 from models_runtime.refining.urls import urlpatterns as refining
-from models_runtime.relexicalizing.urls import urlpatterns as surrogates
+from models_runtime.refining.urls_injecting import urlpatterns as injecting
+from models_runtime.refining.urls_judging import urlpatterns as judging
+from models_runtime.refining.urls_relexicalizing import urlpatterns as surrogates
+from models_runtime.refining.urls_skills import urlpatterns as skills
 from models_runtime.runs.urls import urlpatterns as runs
-from models_runtime.skills.urls import urlpatterns as skills
+from models_runtime.runs.urls_comparing import urlpatterns as comparing
+from models_runtime.runs.urls_loop import urlpatterns as loop
 from models_runtime.training.urls import urlpatterns as training
+from models_runtime.training.urls_calibration import urlpatterns as calibration
 
 urlpatterns: list[URLPattern] = [
     *runs,

@@ -30,9 +30,9 @@ from annotations.models import (
     User,
 )
 from annotations.text.strings import string_key
-from models_runtime.calibration.jobs import calibration_of
-from models_runtime.calibration.rules import Outcomes
 from models_runtime.models import Calibration, Run
+from models_runtime.training.jobs.calibration import calibration_of
+from models_runtime.training.rules import Outcomes
 
 Spot = tuple[int, int, str]
 NO_SPOT: Spot = (0, 0, "")

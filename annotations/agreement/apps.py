@@ -7,8 +7,8 @@ class AgreementConfig(AppConfig):
     label = "agreement"
 
     def ready(self) -> None:
-        from annotations.api import registry
         from annotations.core.access import Can
+        from annotations.core.api import registry
         from annotations.jobs.registry import JobKind, register
 
         for module in ("figures", "disagreements", "amendments"):

@@ -18,11 +18,11 @@ from annotations.annotate.selectors.seeding import state_of
 from annotations.annotate.services.annotation_set import reopen, submit, unseen_seed
 from annotations.annotate.services.seeding import start_annotations
 from annotations.annotate.services.spans import Answer, apply_change
-from annotations.api.etags import matched, outdated
-from annotations.api.problems import invalid, named
-from annotations.api.requests import ApiRequest, enter
-from annotations.api.schemas import Body
 from annotations.core.access import Access, Can, note_for
+from annotations.core.api.etags import matched, outdated
+from annotations.core.api.problems import invalid, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
 from annotations.core.changes import Change, Kind, LabeledBounds, Refused
 from annotations.core.events import NOTE_READ
 from annotations.core.spans import SpanItem, own_set, spans_of

@@ -7,9 +7,9 @@ class AnnotateConfig(AppConfig):
     label = "annotate"
 
     def ready(self) -> None:
-        from annotations.api import registry
         from annotations.core import addresses, navigation, offers
         from annotations.core.access import Can
+        from annotations.core.api import registry
 
         registry.register("annotations.annotate.api.router")
         navigation.extend("notes", "annotate", "next_note")

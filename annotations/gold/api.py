@@ -11,12 +11,12 @@ from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
-from annotations.api.etags import matched
-from annotations.api.paging import Page, Paging, paged, paged_rows
-from annotations.api.problems import Problem, check, named
-from annotations.api.requests import ApiRequest, enter
-from annotations.api.schemas import Body
 from annotations.core.access import Access, Can, closed_to, notes_for, sets_for
+from annotations.core.api.etags import matched
+from annotations.core.api.paging import Page, Paging, paged, paged_rows
+from annotations.core.api.problems import Problem, check, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
 from annotations.gold.forms import READY_MADE, FreezeForm, ReadyMadeForm, SplitForm
 from annotations.gold.selectors import GoldState, VersionNote, state_for, version_page, version_rows
 from annotations.gold.services.diffing import version_diff

@@ -7,8 +7,8 @@ class GoldConfig(AppConfig):
     label = "gold"
 
     def ready(self) -> None:
-        from annotations.api import registry
         from annotations.core.access import Can
+        from annotations.core.api import registry
         from annotations.jobs.registry import JobKind, register
 
         registry.register("annotations.gold.api.router")

@@ -9,9 +9,9 @@ from django.http import HttpResponse, HttpResponseBase
 from ninja import Query, Router, Schema
 from ninja.responses import Status
 
-from annotations.api.paging import Page, Paging, paged_rows
-from annotations.api.requests import ApiRequest, enter, require_any_project
 from annotations.core.access import Access, Can
+from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.requests import ApiRequest, enter, require_any_project
 from annotations.jobs.registry import JOBS
 from annotations.jobs.services import queue
 from annotations.jobs.services.finding import job_for, job_to_control

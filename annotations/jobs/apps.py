@@ -7,10 +7,10 @@ class JobsConfig(AppConfig):
     label = "jobs"
 
     def ready(self) -> None:
-        from annotations.api import registry
-        from annotations.api.services.kept_answers import forget_answers
         from annotations.core import navigation, offers
         from annotations.core.access import Can
+        from annotations.core.api import registry
+        from annotations.core.api.kept_answers import forget_answers
         from annotations.jobs import hooks
 
         navigation.add_group(navigation.Group("jobs", _("Jobs"), 10, navigation.Area.OWN))

@@ -10,7 +10,7 @@ from annotations.models.project import Project
 
 
 class Webhook(models.Model):
-    """A URL to which a project reports what happened. `kinds` are those that it wants (annotations.webhooks.kinds).
+    """A URL to which a project reports what happened. `kinds` are those that it wants (annotations.ops.kinds).
 
     `sealed` holds the secret of its signatures, encrypted with the project's key. `given_up` counts the deliveries in a
     row that failed for good; after some of them the webhook is stopped.
@@ -41,7 +41,7 @@ class Delivery(models.Model):
     """One message to a webhook. Receivers know a repeated message by its `key`.
 
     `data` holds ids, counts and links, never a name or text. `note` is the note that the message is about. `tries` are
-    the last attempts (annotations.webhooks.services.sending.Try), `tried` counts those since it was last put in line.
+    the last attempts (annotations.ops.services.webhooks.sending.Try), `tried` counts those since it was last put in line.
     A sender holds the row by `claim` until `claimed_until`.
     """
 

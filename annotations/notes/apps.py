@@ -7,7 +7,7 @@ class NotesConfig(AppConfig):
     label = "notes"
 
     def ready(self) -> None:
-        from annotations.api import registry
+        from annotations.core.api import registry
         from annotations.core.hooks import patient_erased
         from annotations.jobs import hooks
         from annotations.notes.services.searching import forget_searches, purge_searches

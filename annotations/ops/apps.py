@@ -7,9 +7,9 @@ class OpsConfig(AppConfig):
     label = "ops"
 
     def ready(self) -> None:
-        from annotations.api import registry
         from annotations.core import navigation, offers
         from annotations.core.access import Can
+        from annotations.core.api import registry
         from annotations.jobs import hooks
         from annotations.ops.services.deleting import finish_deletions
 

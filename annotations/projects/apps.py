@@ -7,9 +7,9 @@ class ProjectsConfig(AppConfig):
     label = "projects"
 
     def ready(self) -> None:
-        from annotations.api import registry
         from annotations.core import addresses, navigation
         from annotations.core.access import Can
+        from annotations.core.api import registry
         from annotations.jobs import hooks
         from annotations.projects.services.idle import release_idle_notes
 

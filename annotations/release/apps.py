@@ -7,9 +7,9 @@ class ReleaseConfig(AppConfig):
     label = "release"
 
     def ready(self) -> None:
-        from annotations.api import registry
         from annotations.core import navigation
         from annotations.core.access import Can
+        from annotations.core.api import registry
         from annotations.core.hooks import patient_erased, project_deleted, why_file_deleted
         from annotations.jobs.registry import JobKind, register
         from annotations.release.services.erasing import count_erased, delete_releases
@@ -21,7 +21,7 @@ class ReleaseConfig(AppConfig):
             {
                 "release": JobKind(
                     title=_("Release"),
-                    handler="annotations.release.jobs.run",
+                    handler="annotations.release.jobs.releases.run",
                     right=Can.RELEASE,
                     result="release/result.html",
                     can_pause=True,
@@ -29,7 +29,7 @@ class ReleaseConfig(AppConfig):
                 ),
                 "release_export": JobKind(
                     title=_("Export of a release"),
-                    handler="annotations.release.jobs.run_export",
+                    handler="annotations.release.jobs.releases.run_export",
                     right=Can.RELEASE,
                     result="release/export_result.html",
                 ),

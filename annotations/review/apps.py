@@ -66,7 +66,7 @@ class ReviewConfig(AppConfig):
         )
         navigation.working("review")
 
-        from annotations.api import registry
+        from annotations.core.api import registry
 
         for module in ("reviewing", "bulk", "acceptance"):
             registry.register(f"annotations.review.api.{module}.router")

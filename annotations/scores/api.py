@@ -8,13 +8,13 @@ from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
-from annotations.api.describing import sends
-from annotations.api.paging import Page, Paging, paged
-from annotations.api.problems import Problem, invalid, named
-from annotations.api.requests import ApiRequest, enter
-from annotations.api.schemas import Body
 from annotations.core.access import Access, Can, authors_for
 from annotations.core.answers import streamed
+from annotations.core.api.describing import sends
+from annotations.core.api.paging import Page, Paging, paged
+from annotations.core.api.problems import Problem, invalid, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
 from annotations.gold.selectors import versions
 from annotations.jobs.api import JobItem, started
 from annotations.models import Cause, Project

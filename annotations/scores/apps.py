@@ -21,8 +21,8 @@ class ScoresConfig(AppConfig):
             }
         )
 
-        from annotations.api import registry
         from annotations.core import navigation, offers
+        from annotations.core.api import registry
 
         registry.register("annotations.scores.api.router")
 

@@ -1,6 +1,6 @@
 """All tables of this app."""
 
-import models_runtime.injecting.rules.injection
+import models_runtime.refining.rules.injection
 import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
@@ -66,7 +66,7 @@ class Migration(migrations.Migration):
                         ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='injected_runs', to='annotations.project')),
                         ('author', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='injected_run', to='annotations.author')),
                         ('gold_version', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='injected_runs', to='annotations.goldversion')),
-                        ('rules', models.JSONField(help_text='Rule names, in their order of priority (models_runtime.injecting.rules.rules).')),
+                        ('rules', models.JSONField(help_text='Rule names, in their order of priority (models_runtime.refining.rules.rules).')),
                         ('rate', models.FloatField(help_text='Errors per gold span, from 0.001 to 1.')),
                         ('seed', models.BigIntegerField()),
                         ('terms', models.JSONField(default=list, help_text='Strings of a CSV file, [string, label, count], until the errors are drawn.')),
@@ -367,7 +367,7 @@ class Migration(migrations.Migration):
                         ('label', models.CharField(help_text="The wrong label's code.", max_length=100)),
                         ('was', models.CharField(blank=True, help_text="The gold label's code; empty: no gold overlaps it.", max_length=100)),
                         ('rule', models.CharField(max_length=40)),
-                        ('strategy', models.CharField(choices=[(models_runtime.injecting.rules.injection.Strategy['RULE'], 'Rule'), (models_runtime.injecting.rules.injection.Strategy['SYSTEMIC'], 'Systemic'), (models_runtime.injecting.rules.injection.Strategy['LOG'], 'Log')], max_length=8)),
+                        ('strategy', models.CharField(choices=[(models_runtime.refining.rules.injection.Strategy['RULE'], 'Rule'), (models_runtime.refining.rules.injection.Strategy['SYSTEMIC'], 'Systemic'), (models_runtime.refining.rules.injection.Strategy['LOG'], 'Log')], max_length=8)),
                     ],
                     options={
                         'ordering': ['run', 'document', 'start'],

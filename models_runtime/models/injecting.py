@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.models import Author, Document, GoldVersion, Project
 from annotations.models.job import Job
-from models_runtime.injecting.rules.injection import Strategy
+from models_runtime.refining.rules.injection import Strategy
 
 
 class InjectedRun(models.Model):
@@ -16,7 +16,7 @@ class InjectedRun(models.Model):
     project = models.ForeignKey(Project, models.CASCADE, related_name="injected_runs")
     author = models.OneToOneField(Author, models.CASCADE, related_name="injected_run")
     gold_version = models.ForeignKey(GoldVersion, models.CASCADE, related_name="injected_runs")
-    rules = models.JSONField(help_text="Rule names, in their order of priority (models_runtime.injecting.rules.rules).")
+    rules = models.JSONField(help_text="Rule names, in their order of priority (models_runtime.refining.rules.rules).")
     rate = models.FloatField(help_text="Errors per gold span, from 0.001 to 1.")
     seed = models.BigIntegerField()
     terms = models.JSONField(

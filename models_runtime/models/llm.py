@@ -11,7 +11,7 @@ class LlmAnswer(models.Model):
     `key` is a hash of server, model, prompt, settings and piece. Deleting the note deletes the row, so that erasing a
     patient does too. An answer about surrogates has a row for each note that its question shows, and a keyed hash; it
     is encrypted in one of these rows, and deleted with any of the notes
-    (models_runtime.relexicalizing.services.answers).
+    (models_runtime.refining.services.relexicalizing.answers).
     """
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="+", db_index=False)

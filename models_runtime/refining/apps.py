@@ -23,19 +23,19 @@ class RefiningConfig(AppConfig):
     label = "models_refining"
 
     def ready(self) -> None:
-        from annotations.api import registry
         from annotations.core import navigation, offers, proposed_removals
         from annotations.core.access import Can
+        from annotations.core.api import registry
         from annotations.core.hooks import notes_learned_from, patient_erased
         from annotations.jobs.registry import JobKind, register
-        from models_runtime.refining.selectors import removed
+        from models_runtime.refining.selectors.refining import removed
         from models_runtime.refining.services.erasing import forget_reasons
 
         register(
             {
                 "refine": JobKind(
                     title=_("Refinement"),
-                    handler="models_runtime.refining.jobs.run",
+                    handler="models_runtime.refining.jobs.refining.run",
                     right=Can.MANAGE,
                     result="refining/result.html",
                     can_pause=True,
@@ -49,4 +49,4 @@ class RefiningConfig(AppConfig):
         offers.offer("runs.actions", "refining/offers/runs.html", position=10)
         offers.offer("injections.actions", "refining/offers/injections.html")
         offers.offer("injection.actions", "refining/offers/injection.html")
-        registry.register("models_runtime.refining.api.router")
+        registry.register("models_runtime.refining.api.refining.router")

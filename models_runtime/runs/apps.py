@@ -65,8 +65,8 @@ class RunsConfig(AppConfig):
             }
         )
 
-        from annotations.api import registry
         from annotations.core import addresses, navigation, offers
+        from annotations.core.api import registry
         from annotations.core.hooks import models_of, notes_learned_from, notes_without_answer, thresholds_of
 
         for module in ("starting", "rewritten", "runs"):

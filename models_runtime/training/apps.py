@@ -32,7 +32,7 @@ class TrainingConfig(AppConfig):
         audit_names.add(names_of_models)
         project_deleted.add(forget_with_project)
 
-        from annotations.api import registry
+        from annotations.core.api import registry
 
         for module in ("training", "models"):
             registry.register(f"models_runtime.training.api.{module}.router")

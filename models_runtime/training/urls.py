@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path
 
-from models_runtime.training import views
+from models_runtime.training.views import training as views
 
 urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/models/", views.models, name="models"),

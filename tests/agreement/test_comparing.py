@@ -5,8 +5,8 @@ import json
 import pytest
 from django.db import connection
 
-from annotations.adjudicate.selectors.desk import desk
 from annotations.agreement.events import CAUSE_REMOVED, CAUSE_SET
+from annotations.agreement.selectors.adjudication.desk import desk
 from annotations.agreement.selectors.disagreements import Filters, counts, differences, page, rounds
 from annotations.agreement.services.amending import amend
 from annotations.agreement.services.causes import change_cause

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 from django.urls import reverse
 
-from annotations.accounts.services.members import add_member, remove_member
 from annotations.agreement.selectors.figures import left_out
 from annotations.models import AnnotationSet, Membership, Role
+from annotations.projects.services.members import add_member, remove_member
 from tests import factories as make
 from tests.annotate.test_views import client_of
 from tests.held import fresh

@@ -6,15 +6,15 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 
-from annotations.accounts.services.members import create_user
 from annotations.core.authors import parse_written_as
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import store_file
+from annotations.exchange.services.sources import parse_patients
 from annotations.gold.services.splitting import split_version
 from annotations.models import Author, Project, StoredFile, User
 from annotations.projects.services.labels import add_label, update_label
+from annotations.projects.services.members import create_user
 from annotations.projects.services.projects import create_project, update_project
-from annotations.transfer.services.sources import parse_patients
 from models_runtime.core.model_names import good_model_name
 from models_runtime.runs.services.runs import start_run
 from tests.factories import label_of, make_note, make_project

@@ -6,6 +6,7 @@ import pytest
 
 from annotations.core.errors import ServiceError
 from annotations.core.progress import silent
+from annotations.exchange.services import importing, staged
 from annotations.gold.services.making import make_gold, make_gold_bulk
 from annotations.models import AnnotationSet, BulkAct, Decision, Document, Event, Project, Resolution, Span
 from annotations.models.project import SecondReview
@@ -15,9 +16,8 @@ from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from annotations.text.crowding import crowd_in
-from annotations.transfer.services import importing, staged
+from tests.exchange.brat_files import brat, codes, stage, zipped
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
-from tests.transfer.brat_files import brat, codes, stage, zipped
 from tests.worlds.adjudicated import DOCTOR, NAME, act, make_world, own
 from tests.worlds.reviewing import check_strings, gold_of, review
 

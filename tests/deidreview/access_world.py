@@ -14,8 +14,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
-from annotations.certificates.services.keys import newest_key
-from annotations.known.services.master import store_people
+from annotations.exchange.services.staged import stage_import
 from annotations.models import (
     AuditNote,
     AuditPlan,
@@ -52,9 +51,10 @@ from annotations.release.rules.certificates.signatures import fingerprint_of
 from annotations.release.rules.known.person import Person
 from annotations.release.rules.redaction.kinds import Kind
 from annotations.release.rules.redaction.released import Mention
+from annotations.release.services.certificates.keys import newest_key
+from annotations.release.services.known.master import store_people
 from annotations.release.services.policies import codes_of, save_policy
-from annotations.surrogates.services.making import NoteMentions, surrogates_for
-from annotations.transfer.services.staged import stage_import
+from annotations.release.services.surrogates.making import NoteMentions, surrogates_for
 from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.registry import EXTERNAL
 from models_runtime.models import InjectedRun, Judging, Refinement, ReviewSkill, Run, SystemicError, TrainedModel

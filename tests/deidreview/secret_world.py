@@ -21,11 +21,10 @@ from annotations.core import hiding
 from annotations.core.progress import silent
 from annotations.core.stored_files import store_file
 from annotations.core.suggested_strings import add_strings, tally_of
+from annotations.exchange.services.exporting import run_export
 from annotations.gold.rules.splits import Split
 from annotations.gold.services.making import freeze, make_gold
 from annotations.gold.services.sets import set_specs
-from annotations.known.services.lists import add_terms
-from annotations.known.services.master import store_people
 from annotations.models import (
     AnnotationSet,
     Assignment,
@@ -54,11 +53,12 @@ from annotations.models import (
 from annotations.release.rules.known.person import Person
 from annotations.release.rules.redaction.kinds import Kind
 from annotations.release.rules.redaction.released import Mention
+from annotations.release.services.known.lists import add_terms
+from annotations.release.services.known.master import store_people
+from annotations.release.services.surrogates.editing import replace
+from annotations.release.services.surrogates.making import NoteMentions, surrogates_for
 from annotations.review.selectors.planted import aliases
-from annotations.surrogates.services.editing import replace
-from annotations.surrogates.services.making import NoteMentions, surrogates_for
 from annotations.text.strings import string_key
-from annotations.transfer.services.exporting import run_export
 from models_runtime.models import Judging
 from tests.deidreview.access_world import ROUTES, World, build_world, kind_of, url_of
 from tests.factories import make_author, make_member, make_note

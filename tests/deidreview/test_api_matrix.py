@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.http import HttpResponse
 
-from annotations.api.mount import api
+from annotations.core.api.mount import api
 from annotations.models import Membership, Span
 from tests.deidreview.access_table import PERSONAS, asking
 from tests.deidreview.access_world import World, build_world, undone

@@ -9,13 +9,13 @@ from django.db import connection
 from annotations.core.errors import ServiceError
 from annotations.core.events import PATIENT_ERASED
 from annotations.core.progress import silent
+from annotations.exchange.services import exporting
 from annotations.gold.events import GOLD_MADE, GOLD_WITHDRAWN
 from annotations.gold.services import making as gold
 from annotations.gold.services import sets as services_sets
 from annotations.models import AnnotationSet, Document, Event, GoldVersion, Label, Role, Span
 from annotations.ops.services.erasing import erase_patient, erasure_preview
 from annotations.projects.services.labels import merge_labels
-from annotations.transfer.services import exporting
 from tests.factories import make_author, make_member, make_note, make_project, make_set
 from tests.worlds.checks import bytes_elsewhere
 

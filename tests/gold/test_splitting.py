@@ -14,6 +14,8 @@ from hypothesis.extra.django import TestCase
 from annotations.core.errors import ServiceError
 from annotations.core.progress import silent
 from annotations.core.stored_files import open_stored
+from annotations.exchange.events import NOTES_EXPORTED
+from annotations.exchange.services.exporting import export_to_path, run_export
 from annotations.formats import FORMATS
 from annotations.formats.base import Loaded
 from annotations.gold.events import GOLD_SPLIT
@@ -23,8 +25,6 @@ from annotations.gold.services.making import freeze
 from annotations.gold.services.splitting import patients_in_two_splits, split_table, split_version
 from annotations.models import AnnotationSet, Document, Event, GoldVersion, GoldVersionNote, Span, StoredFile
 from annotations.ops.services.erasing import erase_patient
-from annotations.transfer.events import NOTES_EXPORTED
-from annotations.transfer.services.exporting import export_to_path, run_export
 from tests import factories as make
 from tests.held import made_once
 from tests.worlds.commands import answered, printed

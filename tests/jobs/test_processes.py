@@ -10,14 +10,14 @@ from django.db import connection
 from rq import Queue
 from rq.serializers import JSONSerializer
 
+from annotations.exchange.services.staged import pack, stage_import
+from annotations.exchange.services.starting import start_import
 from annotations.jobs.services.doorbell import connection as redis_connection
 from annotations.jobs.services.doorbell import workers_alive
 from annotations.jobs.services.queue import cancel, pause, push, resume
 from annotations.jobs.services.worker import DurableWorker
 from annotations.models import Document, Job
 from annotations.threads import VARIABLES, threads_for
-from annotations.transfer.services.staged import pack, stage_import
-from annotations.transfer.services.starting import start_import
 from tests.factories import make_project, make_user
 from tests.jobs.probes.handlers import results
 from tests.waiting import HANGS, MOMENT, ended, wait_for

@@ -11,12 +11,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from annotations.exchange.services.importing import run_import
+from annotations.exchange.services.staged import pack, stage_import
 from annotations.jobs.performing import perform
 from annotations.jobs.runner import take
 from annotations.jobs.services import queues, status
 from annotations.models import Document, Import, Job
-from annotations.transfer.services.importing import run_import
-from annotations.transfer.services.staged import pack, stage_import
 from tests import factories as make
 from tests.held import fresh
 from tests.worlds.checks import check_page

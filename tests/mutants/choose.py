@@ -36,8 +36,8 @@ GROUPS = {
             "models_runtime/backends/**/*.py",
         ],
     ),
-    "access": (6, ["annotations/core/access.py", "annotations/api/requests.py", "annotations/core/hiding.py"]),
-    "sign-in": (4, ["annotations/accounts/**/*.py", "deidreview/*.py"]),
+    "access": (6, ["annotations/core/access.py", "annotations/core/api/requests.py", "annotations/core/hiding.py"]),
+    "sign-in": (4, ["annotations/projects/**/*.py", "deidreview/*.py"]),
     "browser": (20, ["static/js/**/*.js"]),
 }
 SWAPPED = {

@@ -14,8 +14,8 @@ from annotations.review.selectors.bulk_rules import Rule
 from annotations.review.services.bulk import begin_bulk, plan_bulk
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.core import registry
-from models_runtime.judging.services.asking import start_judging
 from models_runtime.models import JudgedNote, LlmAnswer, RunItem
+from models_runtime.refining.services.judging.asking import start_judging
 from tests import factories as make
 from tests.backends.llm.scripted import serving
 from tests.backends.llm.test_judging import honest

@@ -7,18 +7,18 @@ from uuid import uuid4
 from django.utils import timezone
 
 from annotations import models
-from annotations.audits.selectors.plans import Choices
-from annotations.audits.selectors.shown import shown_of
-from annotations.audits.services.planning import discard_plan, plan_audit
-from annotations.audits.services.reading import finish, mark, next_note, reading_note
-from annotations.certificates.services.drafting import Terms
-from annotations.certificates.services.signing import prospect, sign
 from annotations.core.sealing import project_key
 from annotations.jobs.runner import run as work
-from annotations.known.services.lists import add_terms
-from annotations.known.services.master import import_upload, stage_master
+from annotations.release.selectors.audits.plans import Choices
+from annotations.release.selectors.audits.shown import shown_of
+from annotations.release.services.audits.planning import discard_plan, plan_audit
+from annotations.release.services.audits.reading import finish, mark, next_note, reading_note
+from annotations.release.services.certificates.drafting import Terms
+from annotations.release.services.certificates.signing import prospect, sign
 from annotations.release.services.deciding import decide, decide_all
 from annotations.release.services.exporting import start_release_export
+from annotations.release.services.known.lists import add_terms
+from annotations.release.services.known.master import import_upload, stage_master
 from annotations.release.services.policies import save_policy
 from annotations.release.services.starting import start_release
 from tests import factories as make

@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from annotations.certificates.services.signing import sign
-from annotations.certificates.services.verifying import verify_certificate
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import OtherSecretKey, project_key
 from annotations.jobs.runner import run as work
-from annotations.known.services.lists import add_terms
-from annotations.known.services.master import store_people
 from annotations.models import Document, Job, KnownPerson, Release, SigningKey, SurrogateEntity
 from annotations.ops.services.erasing import erase_patient
 from annotations.release.rules.known.person import Person
+from annotations.release.services.certificates.signing import sign
+from annotations.release.services.certificates.verifying import verify_certificate
+from annotations.release.services.known.lists import add_terms
+from annotations.release.services.known.master import store_people
 from annotations.release.services.policies import policy_named
 from annotations.release.services.starting import start_release
 from tests import factories as make

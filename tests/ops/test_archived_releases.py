@@ -5,19 +5,19 @@ import zipfile
 
 import pytest
 
-from annotations.audits.selectors.plans import Choices
-from annotations.audits.services.planning import plan_audit
-from annotations.certificates.services.signing import sign
-from annotations.certificates.services.verifying import verify_certificate
 from annotations.core.archived import ProjectArchived
 from annotations.jobs.runner import run as work
 from annotations.models import AuditPlan, Certificate, LeakFinding, Release, SurrogateEntity
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.archiving import archive_project
+from annotations.release.selectors.audits.plans import Choices
+from annotations.release.services.audits.planning import plan_audit
+from annotations.release.services.certificates.signing import sign
+from annotations.release.services.certificates.verifying import verify_certificate
 from annotations.release.services.deciding import decide_all
 from annotations.release.services.exporting import start_release_export
+from annotations.release.services.surrogates.editing import lock
 from annotations.release.services.withdrawing import withdraw
-from annotations.surrogates.services.editing import lock
 from tests.held import made_once
 from tests.ops.released_world import TERMS
 from tests.worlds.commands import answered

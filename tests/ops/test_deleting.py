@@ -30,12 +30,12 @@ from models_runtime.models import (
     SystemicExample,
 )
 from tests import factories as make
+from tests.exchange.mapped import make_mapping
 from tests.ops import test_erasing_everything as everything
 from tests.ops.released_world import releases
 from tests.ops.test_erasing_everything import fake
 from tests.ops.test_erasing_everything import world as full_world
 from tests.ops.test_erasing_tables import concerned
-from tests.transfer.mapped import make_mapping
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered
 

@@ -22,6 +22,11 @@ from annotations.core.erasures import ErasedMeanwhile
 from annotations.core.errors import ServiceError
 from annotations.core.events import PATIENT_ERASED
 from annotations.core.progress import silent
+from annotations.exchange.services import exporting, importing
+from annotations.exchange.services.exporting import export_to_path, run_export
+from annotations.exchange.services.importing import run_import
+from annotations.exchange.services.staged import pack, stage_import
+from annotations.exchange.services.starting import start_export
 from annotations.gold.services import making
 from annotations.gold.services.making import make_gold, make_gold_bulk
 from annotations.jobs.runner import run as work
@@ -43,18 +48,13 @@ from annotations.scores.services import scoring
 from annotations.scores.services import side_by_side as beside
 from annotations.scores.services.scoring import score, score_request
 from annotations.scores.services.side_by_side import comparison_request, side_by_side
-from annotations.transfer.services import exporting, importing
-from annotations.transfer.services.exporting import export_to_path, run_export
-from annotations.transfer.services.importing import run_import
-from annotations.transfer.services.staged import pack, stage_import
-from annotations.transfer.services.starting import start_export
-from models_runtime.calibration import jobs as calibrating
-from models_runtime.calibration.services import start_calibration
 from models_runtime.core import llm
-from models_runtime.judging import jobs as judging_jobs
 from models_runtime.models import Calibration, JudgedNote, Judgment, LlmAnswer, RunItem
+from models_runtime.refining.jobs import judging as judging_jobs
 from models_runtime.runs.jobs import running
 from models_runtime.runs.services import runs
+from models_runtime.training.jobs import calibration as calibrating
+from models_runtime.training.services.calibration import start_calibration
 from tests import factories as make
 from tests.backends.llm.test_judging import honest
 from tests.ops.erasing_world import PATIENT, Meanwhile, bulk, erase, fake, judge, world

@@ -6,20 +6,20 @@ Whatever holds the lock of `hold` is stored first, and then erased. Whatever has
 import pytest
 
 from annotations import models
-from annotations.audits.selectors.plans import Choices
-from annotations.audits.services import planning, reading
-from annotations.audits.services.planning import plan_audit
-from annotations.audits.services.reading import next_note
-from annotations.certificates.services import signing
-from annotations.certificates.services.signing import content_of, sign
 from annotations.jobs.runner import run as work
 from annotations.ops.services.erasing import erase_patient
+from annotations.release.selectors.audits.plans import Choices
 from annotations.release.services import batches, deciding, exporting
+from annotations.release.services.audits import planning, reading
+from annotations.release.services.audits.planning import plan_audit
+from annotations.release.services.audits.reading import next_note
+from annotations.release.services.certificates import signing
+from annotations.release.services.certificates.signing import content_of, sign
 from annotations.release.services.deciding import decide_all
 from annotations.release.services.exporting import start_release_export
 from annotations.release.services.policies import policy_named
 from annotations.release.services.starting import start_release
-from annotations.surrogates.services import making
+from annotations.release.services.surrogates import making
 from tests.ops.erasing_world import Meanwhile as Erasing
 from tests.ops.released_world import TERMS
 from tests.worlds.released import make_clinic, make_release

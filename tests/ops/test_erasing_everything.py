@@ -28,10 +28,11 @@ from django.utils import timezone
 from annotations import models
 from annotations.agreement.rules import Unit
 from annotations.agreement.services.starting import start_agreement
-from annotations.certificates.services.signing import content_of
-from annotations.certificates.services.verifying import verify_certificate
 from annotations.core.sealing import project_key
 from annotations.core.stored_files import store_file
+from annotations.exchange.services.importing import import_files
+from annotations.exchange.services.staged import pack, stage_import
+from annotations.exchange.services.starting import start_export
 from annotations.gold.services.making import freeze
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
@@ -39,20 +40,19 @@ from annotations.ops.services.backup import write_backup
 from annotations.ops.services.backup_list import backups_before_erasing
 from annotations.ops.services.erasing import erase_patient
 from annotations.release.rules.certificates.verifying import State
+from annotations.release.selectors.surrogates.index import form_number, identity_digest, private_scope
+from annotations.release.services.certificates.signing import content_of
+from annotations.release.services.certificates.verifying import verify_certificate
 from annotations.scores.services.scoring import score_request
 from annotations.scores.services.side_by_side import comparison_request
 from annotations.scores.services.starting import start_score
-from annotations.surrogates.selectors.index import form_number, identity_digest, private_scope
 from annotations.text.strings import string_key
-from annotations.transfer.services.importing import import_files
-from annotations.transfer.services.staged import pack, stage_import
-from annotations.transfer.services.starting import start_export
-from models_runtime.calibration.services import start_calibration
-from models_runtime.comparing.jobs import start_comparison
 from models_runtime.core import registry
 from models_runtime.models import Judge, JudgedNote, Judging, Judgment, LlmAnswer, TrainedModel
+from models_runtime.runs.jobs.comparing import start_comparison
 from models_runtime.runs.services import runs
 from models_runtime.training.jobs.checkpoints import checkpoint_of
+from models_runtime.training.services.calibration import start_calibration
 from tests import factories as make
 from tests.ops.released_world import SEALED, releases, sealed, signed
 from tests.worlds.checks import bytes_elsewhere, check_page

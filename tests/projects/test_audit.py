@@ -5,6 +5,7 @@ from django.urls import reverse
 
 from annotations.annotate.events import SPAN_CHANGED
 from annotations.core.events import NOTE_READ
+from annotations.exchange.events import NOTES_IMPORTED
 from annotations.gold.events import GOLD_MADE
 from annotations.gold.services.making import make_gold, withdraw_gold
 from annotations.notes.events import NOTES_SEARCHED
@@ -12,7 +13,6 @@ from annotations.projects.events import PROJECT_CHANGED
 from annotations.projects.selectors import audit as selector
 from annotations.projects.selectors.audit import Filter, audit_page, details
 from annotations.review.events import REVIEW_BULK_DONE, REVIEW_FINISHED
-from annotations.transfer.events import NOTES_IMPORTED
 from models_runtime.models import TrainedModel
 from models_runtime.runs.events import RUN_STARTED
 from models_runtime.training.events import MODEL_RETIRED

@@ -15,9 +15,9 @@ from annotations.agreement.rules import Unit
 from annotations.agreement.services.figures import figures_of
 from annotations.core.events import NOTE_READ
 from annotations.core.progress import silent
+from annotations.exchange.services.exporting import run_export
 from annotations.gold.services.making import freeze, make_gold
 from annotations.scores.services.scoring import score, score_request
-from annotations.transfer.services.exporting import run_export
 from tests import factories as make
 from tests.projects.overview_pages import plain, rows, section, show, stages
 

@@ -11,10 +11,10 @@ from annotations.jobs.services.queue import retry
 from annotations.models import AnnotationSet, Document, Job, Span
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.models import LlmAnswer, RefinedItem, Refinement
-from models_runtime.refining import keeping
+from models_runtime.refining.jobs import keeping
 from models_runtime.refining.services.asking import Asked
+from models_runtime.refining.services.skills import set_skill
 from models_runtime.refining.services.starting import start_refinement
-from models_runtime.skills.services import set_skill
 from tests import factories as make
 from tests.backends.llm.scripted import Reply
 from tests.backends.refining.test_agent import answer as acting
@@ -168,7 +168,7 @@ def test_a_note_erased_while_the_model_is_asked_about_it(few, settings, monkeypa
             erase_patient(project=few.project, patient_id="p0", actor=None)
         return kept(*arguments)
 
-    monkeypatch.setattr("models_runtime.refining.single.keep", erased_before)
+    monkeypatch.setattr("models_runtime.refining.jobs.single.keep", erased_before)
     with asked(settings, honest) as server:
         _row, job = started(few)
     assert (job.state, job.result["notes"]) == ("done", NOTES - 1)
@@ -328,13 +328,13 @@ def test_a_killed_worker_is_continued_and_nothing_is_asked_twice(few, settings, 
         kept.append(1)
         return keeping.keep(*arguments, **options)
 
-    monkeypatch.setattr("models_runtime.refining.agentic.keep", dying)
+    monkeypatch.setattr("models_runtime.refining.jobs.agentic.keep", dying)
     with asked(settings, script):
         row = agent_started(few)
         with pytest.raises(Killed):
             work(row.job_id)
         assert RefinedItem.objects.exclude(action="").count() >= killed_at
-        monkeypatch.setattr("models_runtime.refining.agentic.keep", keeping.keep)
+        monkeypatch.setattr("models_runtime.refining.jobs.agentic.keep", keeping.keep)
         Job.objects.update(state="queued", lease_until=None)
         work(row.job_id)
     assert Job.objects.get().state == "done"

@@ -11,7 +11,7 @@ from annotations.models import AnnotationSet, Author, Event, Job, Span
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.core.registry import OFFLINE_AGENT
 from models_runtime.models import RefinedItem, Refinement
-from models_runtime.refining import learning
+from models_runtime.refining.jobs import learning
 from models_runtime.refining.services.starting import start_refinement
 from tests import factories as make
 from tests.refining.conftest import command, note_of, spans_of
@@ -128,7 +128,7 @@ def test_a_worker_that_takes_over_continues(ward, monkeypatch):
     row = start_refinement(project=ward.project, source="wide", method="offline", actor=ward.mia, key="k")
     again = start_refinement(project=ward.project, source="wide", method="offline", actor=ward.mia, key="k")
     assert again.pk == row.pk and Job.objects.count() == 1
-    monkeypatch.setattr("models_runtime.refining.offline.BATCH", 15)
+    monkeypatch.setattr("models_runtime.refining.jobs.offline.BATCH", 15)
     refine, asked = learning.FoldModels.refine, []
 
     def counted(self, todo, patient_id, name):

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.product, pytest.mark.processes, pytest.mark.django_db]
 # Two projects with a run each. Only the first one lets MCP clients read notes.
 WORLD = """
 import json
-from annotations.api.services.tokens import create_token, revoke_token
+from annotations.core.api.tokens import create_token, revoke_token
 from annotations.models import Project
 from annotations.projects.services.projects import create_project
 from tests import factories as make

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from annotations.api.services.tokens import create_token
+from annotations.core.api.tokens import create_token
 from annotations.models import Author, Event, Project, Span
 from models_runtime.models import RefinedItem, Refinement
 from models_runtime.refining.services.clients import TOOLS, call

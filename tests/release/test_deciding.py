@@ -10,7 +10,7 @@ from annotations.release.services import deciding
 from annotations.release.services.deciding import decide, decide_all, decide_equal, undecide
 from annotations.release.services.policies import policy_named
 from annotations.release.services.starting import start_release
-from annotations.surrogates.services.makers import MAKERS, MakerKind, RulesMaker
+from annotations.release.services.surrogates.makers import MAKERS, MakerKind, RulesMaker
 from tests.factories import make_member
 from tests.held import fresh
 from tests.release.conftest import add_note, new_project

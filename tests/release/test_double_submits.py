@@ -11,7 +11,7 @@ from annotations import models
 from annotations.jobs.runner import run as run_job
 from annotations.release.services.deciding import decide_all
 from annotations.release.services.outdating import outdated
-from annotations.surrogates.services.editing import replace
+from annotations.release.services.surrogates.editing import replace
 from tests import factories as make
 from tests.worlds.released import make_release
 

@@ -7,6 +7,8 @@ from django.core.management import CommandError
 from django.urls import reverse
 
 from annotations.core.errors import ServiceError
+from annotations.exchange.services.export_labels import ExportLabels
+from annotations.exchange.services.label_mappings import add_mapping, change_mapping
 from annotations.formats.files import csv_reading
 from annotations.gold.services.making import freeze
 from annotations.jobs.runner import run as work
@@ -14,8 +16,6 @@ from annotations.models import Event, Job, Label, LabelMapping, Release, Span, S
 from annotations.release.services.exporting import start_release_export
 from annotations.release.services.policies import policy_named
 from annotations.release.services.starting import start_release
-from annotations.transfer.services.export_labels import ExportLabels
-from annotations.transfer.services.label_mappings import add_mapping, change_mapping
 from tests.release.conftest import release_command
 
 ROLE = {"role": "patient", "deceased": True}

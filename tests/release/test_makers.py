@@ -7,8 +7,8 @@ from django.urls import reverse
 from annotations.jobs.runner import run as run_job
 from annotations.models import Release, SurrogateEntity
 from tests.release.conftest import release_command
+from tests.release.surrogates.test_language_model import model
 from tests.release.test_release_pages import NEW, form
-from tests.surrogates.test_language_model import model
 from tests.worlds.checks import check_page
 
 __all__ = ["model"]

@@ -10,7 +10,7 @@ from annotations.core.errors import ServiceError
 from annotations.jobs.runner import run as run_job
 from annotations.models import Event, Job, LeakFinding, Release, ReleasedNote, SurrogateEntity
 from annotations.release.services.outdating import outdated, prepare_again
-from annotations.surrogates.services.editing import replace
+from annotations.release.services.surrogates.editing import replace
 from tests.held import fresh
 from tests.worlds.checks import check_page
 from tests.worlds.released import make_release, make_released_clinic

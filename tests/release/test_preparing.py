@@ -16,7 +16,7 @@ from annotations.release.selectors.releases import open_findings
 from annotations.release.services.deciding import decide_all
 from annotations.release.services.policies import policy_named, save_policy
 from annotations.release.services.starting import start_release
-from annotations.surrogates.services.date_offsets import date_offset
+from annotations.release.services.surrogates.date_offsets import date_offset
 from tests.release.conftest import add_note
 
 

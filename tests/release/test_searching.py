@@ -7,11 +7,11 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from annotations.certificates.services.drafting import looked_for
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
 from annotations.models import Label, LeakFinding, ListedTerm
 from annotations.release.services.batches import prepare_rows, preparer_of
+from annotations.release.services.certificates.drafting import looked_for
 from annotations.release.services.deciding import decide_all, decide_equal
 from annotations.release.services.policies import policy_named, read_policy
 from annotations.release.services.preparing import Preparer

@@ -7,14 +7,14 @@ from django.core.management import CommandError, call_command
 
 from annotations.core.errors import ServiceError
 from annotations.jobs.runner import run as work
-from annotations.known.services.lists import add_terms
-from annotations.known.services.master import store_people
 from annotations.models import Job, Label, Span
 from annotations.release.rules.known.person import Person
+from annotations.release.services.known.lists import add_terms
+from annotations.release.services.known.master import store_people
 from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble
 from models_runtime.runs.services.runs import start_run
 from tests import factories as make
-from tests.known.files import CSV
+from tests.release.known.files import CSV
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 MARIO = Person(given=("Mario",), family=("Brambillaschi",))

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotations.exchange.rules.likely_labels import likely_labels
+from annotations.exchange.rules.written_labels import rewritten, written_set
 from annotations.formats.base import OutNote
 from annotations.formats.brat_config import annotation_conf
 from annotations.release.rules.redaction.kinds import kinds_of
@@ -22,8 +24,6 @@ from annotations.text.labels import (
     parse_label_set,
 )
 from annotations.text.spans import Span
-from annotations.transfer.rules.likely_labels import likely_labels
-from annotations.transfer.rules.written_labels import rewritten, written_set
 
 NOME = {"code": "NOME", "name": "NOME", "hotkey": "o", "description": "Names", "placeholder": "[NAME]"}
 DATA = {

@@ -13,11 +13,11 @@ from annotations.jobs.runner import run as work
 from annotations.models import Document, GoldVersionNote, Job
 from annotations.ops.services.erasing import erase_patient
 from annotations.scores.selectors import learned_notes
-from models_runtime.calibration.jobs import calibration_by
 from models_runtime.core.gold_notes import training_notes
 from models_runtime.core.stages import learned_from
 from models_runtime.models import Calibration, Run, TrainedModel
 from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble
+from models_runtime.training.jobs.calibration import calibration_by
 from models_runtime.training.services.groups import start_group
 from models_runtime.training.services.model_cards import erased_since
 from tests.training.conftest import page, run_of
@@ -85,7 +85,7 @@ def test_each_member_was_scored_and_calibrated_on_the_notes_that_it_has_not_lear
     held_out = set(one.card.pop("held_out_notes"))
     assert learned_from(one) == everything - held_out, "the parameters say it, too"
 
-    monkeypatch.setattr("models_runtime.calibration.rules.fitting.LEAST", 1)
+    monkeypatch.setattr("models_runtime.training.rules.fitting.LEAST", 1)
     pk = run_of(world.project, f"model:{two.pk}").pk
     run = Run.objects.select_related("author", "project", "model__gold_version").get(pk=pk)
     assert learned_notes(run.author, everything) == two.card["notes"]
@@ -109,7 +109,7 @@ def test_each_member_was_scored_and_calibrated_on_the_notes_that_it_has_not_lear
 
 
 def test_a_training_calibrates_on_its_own_random_hold_out(world, monkeypatch):
-    monkeypatch.setattr("models_runtime.calibration.rules.fitting.LEAST", 10)
+    monkeypatch.setattr("models_runtime.training.rules.fitting.LEAST", 10)
     (row,) = learned(started(world, "k"))
     assert Calibration.objects.get().notes == row.card["held_out"] == len(row.card["held_out_notes"])
     assert row.params["random_split"] == 7 and "group" not in row.params

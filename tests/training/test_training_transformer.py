@@ -20,9 +20,9 @@ from models_runtime.core.gold_notes import all_other_notes
 from models_runtime.core.registry import TRAINABLE
 from models_runtime.core.stages import strategy_of
 from models_runtime.core.weights import weights
-from models_runtime.loop.services.loop import loop_of
 from models_runtime.models import Run, TrainedModel
 from models_runtime.runs.services.external import start_external
+from models_runtime.runs.services.loop import loop_of
 from models_runtime.training.jobs import training, watching
 from models_runtime.training.jobs.checkpoints import checkpoint_of
 from models_runtime.training.services.training import all_base_models, start_training

@@ -2,10 +2,6 @@
 
 from types import SimpleNamespace
 
-from annotations.audits.selectors.plans import Choices
-from annotations.audits.selectors.shown import shown_of
-from annotations.audits.services.planning import plan_audit
-from annotations.audits.services.reading import finish, mark, next_note, reading_note
 from annotations.models import (
     AuditNote,
     AuditPlan,
@@ -17,6 +13,10 @@ from annotations.models import (
     ReleasePolicy,
     User,
 )
+from annotations.release.selectors.audits.plans import Choices
+from annotations.release.selectors.audits.shown import shown_of
+from annotations.release.services.audits.planning import plan_audit
+from annotations.release.services.audits.reading import finish, mark, next_note, reading_note
 from annotations.text.hashing import text_sha256
 from tests import factories as make
 

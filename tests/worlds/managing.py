@@ -10,8 +10,8 @@ from django.test import Client
 from django.urls import reverse
 
 from annotations.core.progress import silent
+from annotations.exchange.services.importing import run_import
 from annotations.models import Import
-from annotations.transfer.services.importing import run_import
 
 HUGE = 10**25
 

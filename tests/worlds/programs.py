@@ -8,7 +8,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.test import Client
 
-from annotations.api.services.tokens import create_token
+from annotations.core.api.tokens import create_token
 from annotations.models import Project, User
 
 PREFIX = "/api/v1"

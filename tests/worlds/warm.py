@@ -49,7 +49,7 @@ def _import_all() -> None:
     len(get_resolver().url_patterns)
     for name, app in get_commands().items():
         # The commands for bulk data import a library that starts threads.
-        if not str(app).startswith(("django.", "models_runtime.bulk")):
+        if not str(app).startswith(("django.", "models_runtime.runs")):
             load_command_class(app, name)
     for kind in JOBS.values():
         load(kind.handler)

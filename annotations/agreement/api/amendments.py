@@ -11,12 +11,12 @@ from ninja.responses import Status
 
 from annotations.agreement.forms import AmendmentForm
 from annotations.agreement.services.amending import amend
-from annotations.api.etags import matched, outdated
-from annotations.api.paging import Page, Paging, paged_rows
-from annotations.api.problems import check, invalid, named
-from annotations.api.requests import ApiRequest, enter
-from annotations.api.schemas import Body
 from annotations.core.access import Access, Can, note_for
+from annotations.core.api.etags import matched, outdated
+from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.problems import check, invalid, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
 from annotations.core.errors import ServiceError
 from annotations.models import Amendment, Document
 from annotations.projects.api.guidelines import version_tag

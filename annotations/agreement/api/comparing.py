@@ -5,7 +5,7 @@ from typing import Final
 from django.utils.translation import gettext as _
 
 from annotations.agreement.services.comparing import bring_up_to_date
-from annotations.api.problems import Problem
+from annotations.core.api.problems import Problem
 from annotations.models import Project
 
 SECONDS: Final = 1.5

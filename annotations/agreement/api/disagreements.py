@@ -23,13 +23,13 @@ from annotations.agreement.selectors.disagreements import (
 )
 from annotations.agreement.selectors.sentences import Sentence, sentence_lines, sentences
 from annotations.agreement.services.causes import change_cause
-from annotations.api.describing import sends
-from annotations.api.paging import Page, Paging, paged
-from annotations.api.problems import invalid, named
-from annotations.api.requests import ApiRequest, enter
-from annotations.api.schemas import Body
 from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import csv_answer
+from annotations.core.api.describing import sends
+from annotations.core.api.paging import Page, Paging, paged
+from annotations.core.api.problems import invalid, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
 from annotations.core.events import FILE_DOWNLOADED, record_reads
 from annotations.models import Author, Cause, Difference, Label
 from annotations.text.numbers import MAX_ID, MAX_OFFSET

@@ -15,13 +15,13 @@ from annotations.agreement.selectors.names import in_order, pairs_in_order, show
 from annotations.agreement.selectors.table import table_lines
 from annotations.agreement.services.figures import KeptFigures, figures_of, kept_figures, notes_of, takes_long
 from annotations.agreement.services.starting import start_agreement
-from annotations.api.describing import sends
-from annotations.api.paging import Page, Paging, paged
-from annotations.api.problems import Problem, invalid, named
-from annotations.api.requests import ApiRequest, enter
-from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
 from annotations.core.answers import csv_answer
+from annotations.core.api.describing import sends
+from annotations.core.api.paging import Page, Paging, paged
+from annotations.core.api.problems import Problem, invalid, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
 from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.tokenizers import check_tokenizer

@@ -21,10 +21,10 @@ from annotations.core.events import NOTE_READ, NoteRead, Verb
 from annotations.core.labels import LabelItem
 from annotations.core.requests import number
 from annotations.core.spans import SpanItem, began_from, own_set, spans_of
+from annotations.exchange.selectors.places import places_in
 from annotations.models import AnnotationSet, Document, Flag
 from annotations.notes.selectors.outcome import outcome_set
 from annotations.projects.selectors.projects import own_work
-from annotations.transfer.selectors.places import places_in
 
 # The parameter that names the note that was just submitted.
 SUBMITTED = "submitted"

@@ -7,10 +7,10 @@ from typing import Any, Self
 from django.http import Http404, HttpResponseBase
 from ninja import Query, Router, Schema
 
-from annotations.api.paging import Page, Paging, paged
-from annotations.api.problems import invalid
-from annotations.api.requests import ApiRequest, enter
 from annotations.core.access import Access, Can, note_for, notes_for, sets_for
+from annotations.core.api.paging import Page, Paging, paged
+from annotations.core.api.problems import invalid
+from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.events import NOTE_READ
 from annotations.core.hiding import hidden_in
 from annotations.core.spans import SpanItem, own_sets, spans_of

@@ -4,9 +4,9 @@ from typing import Literal, Self
 
 from ninja import Field, Router, Schema
 
-from annotations.api.problems import named
-from annotations.api.requests import ApiRequest, enter
-from annotations.api.schemas import Body
+from annotations.core.api.problems import named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
 from annotations.notes.api import label_coded
 from annotations.notes.selectors.searching import NoteHits, Options
 from annotations.notes.services.searching import LONGEST, search_at_once

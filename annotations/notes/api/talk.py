@@ -9,13 +9,13 @@ from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
-from annotations.api.describing import sends
-from annotations.api.paging import Page, Paging, paged
-from annotations.api.problems import invalid, named
-from annotations.api.requests import ApiRequest, enter
-from annotations.api.schemas import Body
 from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import csv_answer
+from annotations.core.api.describing import sends
+from annotations.core.api.paging import Page, Paging, paged
+from annotations.core.api.problems import invalid, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.models import AnnotationSet, Document
 from annotations.notes.selectors.comment_table import comment_lines

@@ -6,20 +6,20 @@ from typing import Any, Self
 from django.utils.translation import gettext as _
 from ninja import Field, Router, Schema
 
-from annotations.api.problems import check, invalid, named
-from annotations.api.requests import ApiRequest, enter
-from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
+from annotations.core.api.problems import check, invalid, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
 from annotations.core.events import Erasure
 from annotations.core.requests import takes_uploads
+from annotations.exchange.services.sources import NoteRow
 from annotations.models import Document
-from annotations.ops.forms import EraseForm, PatientForm
+from annotations.ops.forms.erasing import EraseForm, PatientForm
 from annotations.ops.selectors.free_texts import free_texts
 from annotations.ops.selectors.kept_weights import seen_weights
 from annotations.ops.services.backup_list import backups_before_erasing
 from annotations.ops.services.erasing import erase_patient, erasure_preview
 from annotations.ops.services.patients import set_rows
-from annotations.transfer.services.sources import NoteRow
 
 router = Router(tags=["Patients"])
 PATH = "/projects/{slug:slug}/patients"

@@ -13,7 +13,6 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_DELETED, PATIENT_ERASED, Erasure
 from annotations.core.hooks import patient_erased, patient_erasure_committed
 from annotations.core.suggested_strings import remove_strings, tally_of
-from annotations.known.selectors.state import is_known
 from annotations.models import (
     AnnotationSet,
     BulkAct,
@@ -30,6 +29,7 @@ from annotations.models import (
     User,
 )
 from annotations.ops.selectors.kept_weights import weights_elsewhere
+from annotations.release.selectors.known.state import is_known
 
 # An erasure starts again if somebody saves on one of the notes at the same moment.
 TRIES = 5

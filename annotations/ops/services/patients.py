@@ -6,9 +6,9 @@ from typing import Any
 
 from django.db import transaction
 
+from annotations.exchange.services.sources import NoteRow
 from annotations.models import Document, NoteMetadata, Project, User
 from annotations.ops.events import METADATA_SET, PATIENTS_SET
-from annotations.transfer.services.sources import NoteRow
 
 BATCH = 500
 

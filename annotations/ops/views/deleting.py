@@ -15,7 +15,7 @@ from annotations.core.events import NOTE_DELETED
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request
 from annotations.models import Event, Project
-from annotations.ops.forms import DeleteProjectForm
+from annotations.ops.forms.erasing import DeleteProjectForm
 from annotations.ops.selectors.kept_weights import seen_weights
 from annotations.ops.services.backup_list import backups_of
 from annotations.ops.services.deleting import delete_project, deletion_preview

@@ -13,7 +13,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, takes_uploads
 from annotations.models import Document
-from annotations.ops.forms import EraseForm, PatientForm, PatientsFileForm
+from annotations.ops.forms.erasing import EraseForm, PatientForm, PatientsFileForm
 from annotations.ops.selectors.free_texts import free_texts
 from annotations.ops.selectors.kept_weights import seen_weights
 from annotations.ops.services.backup_list import backups_before_erasing

@@ -8,11 +8,11 @@ from django.http import HttpResponseBase
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
-from annotations.api.paging import Page, Paging, paged_rows
-from annotations.api.problems import check, named
-from annotations.api.requests import ApiRequest, Scope, enter, require_any_project, require_scope
-from annotations.api.schemas import Body, Done
 from annotations.core.access import Can, may_create_projects
+from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.problems import check, named
+from annotations.core.api.requests import ApiRequest, Scope, enter, require_any_project, require_scope
+from annotations.core.api.schemas import Body, Done
 from annotations.models import Membership, Project
 from annotations.projects.forms.projects import ProjectForm
 from annotations.projects.forms.settings import SettingsForm

@@ -6,11 +6,11 @@ from typing import Any, Self
 from django.http import HttpResponseBase
 from ninja import Field, Query, Router, Schema
 
-from annotations.api.paging import Page, Paging, paged_rows
-from annotations.api.problems import check, named
-from annotations.api.requests import ApiRequest, enter
-from annotations.api.schemas import Body
 from annotations.core.access import Can
+from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.problems import check, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
 from annotations.models import Assignment
 from annotations.projects.forms.settings import AssignForm
 from annotations.projects.services.assigning import annotators_of, assign_list

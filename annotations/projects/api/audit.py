@@ -8,10 +8,10 @@ from django.http import HttpResponseBase
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 
-from annotations.api.paging import Page, Paging, paged
-from annotations.api.problems import invalid
-from annotations.api.requests import ApiRequest, enter
 from annotations.core.access import Can
+from annotations.core.api.paging import Page, Paging, paged
+from annotations.core.api.problems import invalid
+from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.events import sentences
 from annotations.models import Project
 from annotations.projects.selectors.audit import Filter, Line, audit_page, people

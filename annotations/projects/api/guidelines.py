@@ -6,11 +6,11 @@ from typing import Self
 from django.http import HttpResponse
 from ninja import Router, Schema
 
-from annotations.api.etags import matched, outdated
-from annotations.api.problems import check
-from annotations.api.requests import ApiRequest, enter
-from annotations.api.schemas import Body
 from annotations.core.access import Can
+from annotations.core.api.etags import matched, outdated
+from annotations.core.api.problems import check
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
 from annotations.core.errors import ServiceError
 from annotations.models import Project
 from annotations.projects.forms.guidelines import GuidelinesForm

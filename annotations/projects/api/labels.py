@@ -10,12 +10,12 @@ from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
-from annotations.api.etags import matched, outdated
-from annotations.api.paging import Page, Paging, paged_rows
-from annotations.api.problems import check, invalid, named
-from annotations.api.requests import ApiRequest, enter
-from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
+from annotations.core.api.etags import matched, outdated
+from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.problems import check, invalid, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
 from annotations.core.attributes import definitions
 from annotations.core.errors import ServiceError
 from annotations.models import Category, Label, LabelSet, Span

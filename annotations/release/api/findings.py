@@ -8,11 +8,11 @@ from django.http import HttpResponseBase
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 
-from annotations.api.paging import Page, Paging, paged
-from annotations.api.problems import invalid, named
-from annotations.api.requests import ApiRequest, enter
-from annotations.api.schemas import Body
 from annotations.core.access import Can
+from annotations.core.api.paging import Page, Paging, paged
+from annotations.core.api.problems import invalid, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
 from annotations.core.events import record_reads
 from annotations.models import LeakFinding, Release
 from annotations.release.selectors.about import open_counts

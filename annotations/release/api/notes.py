@@ -5,9 +5,9 @@ from typing import Any, Literal, Self
 from django.http import Http404, HttpResponseBase
 from ninja import Query, Router, Schema
 
-from annotations.api.paging import Page, Paging, paged_rows
-from annotations.api.requests import ApiRequest, enter
 from annotations.core.access import Can, note_for
+from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.events import NOTE_READ
 from annotations.models import ReleasedNote
 from annotations.notes.api import read_set

@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 from ninja import Field, Router, Schema
 from ninja.responses import Status
 
-from annotations.api.etags import matched, outdated
-from annotations.api.problems import check, invalid, named
-from annotations.api.requests import ApiRequest, enter
-from annotations.api.schemas import Body
 from annotations.core.access import Can
+from annotations.core.api.etags import matched, outdated
+from annotations.core.api.problems import check, invalid, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
 from annotations.core.errors import ServiceError
 from annotations.core.labels import label_rows
 from annotations.models import Project

@@ -10,12 +10,14 @@ from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
-from annotations.api.paging import Page, Paging, paged_rows
-from annotations.api.problems import check, invalid, named
-from annotations.api.requests import ApiRequest, enter
-from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
+from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.problems import check, invalid, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
 from annotations.core.events import NOTE_READ
+from annotations.exchange.api.exports import FIELDS, FileItem, OtherCodes
+from annotations.exchange.forms.exports import set_choices
 from annotations.jobs.api import JobItem, started
 from annotations.models import Release
 from annotations.release.forms.policies import offered_policies
@@ -31,11 +33,9 @@ from annotations.release.services.policies import labels_without_kind, parsed_po
 from annotations.release.services.previewing import Placed, preview_placed
 from annotations.release.services.sources import specs_of, union_of
 from annotations.release.services.starting import start_chosen
+from annotations.release.services.surrogates.makers import maker_choices
 from annotations.release.services.withdrawing import withdraw
-from annotations.surrogates.services.makers import maker_choices
 from annotations.text.numbers import MAX_ID
-from annotations.transfer.api.exports import FIELDS, FileItem, OtherCodes
-from annotations.transfer.forms.exports import set_choices
 
 router = Router(tags=["Releases"])
 PATH = "/projects/{slug:slug}/releases"

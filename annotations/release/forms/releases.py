@@ -11,13 +11,13 @@ from django.utils.translation import gettext_lazy
 
 from annotations.core.fields import Agreed
 from annotations.core.offering import offer
+from annotations.exchange.forms.exports import SetChoice
+from annotations.exchange.forms.formats import ABOUT, About, grouped
 from annotations.models import Label, LabelMapping
 from annotations.release.forms.policies import kind_names
 from annotations.release.rules.redaction.kinds import Kind
 from annotations.release.services.files import RELEASE_FORMATS
-from annotations.surrogates.services.makers import MakerChoice
-from annotations.transfer.forms.exports import SetChoice
-from annotations.transfer.forms.formats import ABOUT, About, grouped
+from annotations.release.services.surrogates.makers import MakerChoice
 
 
 def about_formats() -> dict[str, About]:

@@ -14,8 +14,8 @@ from annotations.models import Release, ReleasedNote
 from annotations.release.services.policies import read_policy
 from annotations.release.services.preparing import Preparer, source_of_release
 from annotations.release.services.replacing import GoneMeanwhile
+from annotations.release.services.surrogates.makers import paid_by
 from annotations.release.services.writing import extras_of, store_prepared
-from annotations.surrogates.services.makers import paid_by
 
 Held = Sequence[tuple[int, int]]
 """First and last id of rows that other workers hold, both included."""

@@ -12,6 +12,11 @@ from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import store_file
+from annotations.exchange.rules.written_labels import written_set
+from annotations.exchange.selectors.label_mappings import target_of
+from annotations.exchange.services.archives import write_to_path, write_zip
+from annotations.exchange.services.export_labels import ExportLabels
+from annotations.exchange.services.exporting import Told, label_definitions
 from annotations.formats.base import Loss, OutNote
 from annotations.jobs.services.starting import once
 from annotations.models import Job, Release, ReleasedNote, StoredFile, User
@@ -19,11 +24,6 @@ from annotations.release.events import RELEASE_EXPORTED, ReleaseExported
 from annotations.release.selectors.releases import open_findings
 from annotations.release.services.files import RELEASE_FORMATS, WITHOUT_SPANS, Written, out_note, release_files
 from annotations.release.services.settling import released_notes, settle
-from annotations.transfer.rules.written_labels import written_set
-from annotations.transfer.selectors.label_mappings import target_of
-from annotations.transfer.services.archives import write_to_path, write_zip
-from annotations.transfer.services.export_labels import ExportLabels
-from annotations.transfer.services.exporting import Told, label_definitions
 
 EXPORT = "release_export"
 BATCH = 250

@@ -10,6 +10,8 @@ from itertools import chain
 from typing import IO, Any, Final
 
 from annotations.core.attributes import pairs_of
+from annotations.exchange.services.archives import Content
+from annotations.exchange.services.note_files import NoteFilesWriter
 from annotations.formats import FORMATS
 from annotations.formats.base import LOSSES, NAMES, Loss, OutNote, file_names
 from annotations.formats.files.csv_lines import csv_line
@@ -19,8 +21,6 @@ from annotations.release.services.certifying import FILE_SIGNERS
 from annotations.text.attributes import Value
 from annotations.text.labels import LabelDef, LabelSetDef
 from annotations.text.spans import Span
-from annotations.transfer.services.archives import Content
-from annotations.transfer.services.note_files import NoteFilesWriter
 
 NOTES_JSONL: Final = "notes.jsonl"
 NOTES_CSV: Final = "notes.csv"

@@ -11,9 +11,9 @@ from annotations.release.rules.redaction.policy import Action
 from annotations.release.rules.redaction.released import Mention
 from annotations.release.rules.surrogates.measures import Replaced, measure
 from annotations.release.rules.surrogates.pipeline import Surrogate
+from annotations.release.selectors.surrogates.index import unsealed
 from annotations.release.services.policies import read_policy
-from annotations.surrogates.selectors.index import unsealed
-from annotations.surrogates.services.patients import mentioned
+from annotations.release.services.surrogates.patients import mentioned
 
 MOST_NOTES: Final = 500
 """Larger releases are measured on this many notes: those of the first patients, each with all their notes."""

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from django.db.models import QuerySet
 
+from annotations.exchange.forms.exports import set_choices
 from annotations.models import Document, Project, Release
 from annotations.release.services.sources import Source, specs_of
-from annotations.transfer.forms.exports import set_choices
 
 
 def named_sets(project: Project, releases: Iterable[Release]) -> dict[int, list[str]]:

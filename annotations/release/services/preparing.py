@@ -11,8 +11,6 @@ from itertools import islice
 
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
-from annotations.known.selectors.finding import Finder
-from annotations.known.selectors.identifiers import allowed_terms, denied_terms, identifiers_of
 from annotations.models import Document, Label, LeakFinding, Project, Release
 from annotations.release.rules.known.mention import Mention as KnownMention
 from annotations.release.rules.leaks.gate import Gate, Leak
@@ -27,6 +25,8 @@ from annotations.release.rules.redaction.planning import Planned, planned
 from annotations.release.rules.redaction.policy import Action, Policy, PolicyError
 from annotations.release.rules.redaction.released import Mention, Piece, Released
 from annotations.release.rules.redaction.releasing import release_text, writes_label
+from annotations.release.selectors.known.finding import Finder
+from annotations.release.selectors.known.identifiers import allowed_terms, denied_terms, identifiers_of
 from annotations.release.services.date_order import DAY_FIRST, DateOrder
 from annotations.release.services.leftovers import (
     age_leaks,
@@ -52,9 +52,9 @@ from annotations.release.services.replacing import (
 )
 from annotations.release.services.searching import Repeats, Seeking, Sighting, once
 from annotations.release.services.sources import Source, source_of
-from annotations.surrogates.services.makers import Params
-from annotations.surrogates.services.making import NoteMentions, surrogates_for
-from annotations.surrogates.services.originals import Originals
+from annotations.release.services.surrogates.makers import Params
+from annotations.release.services.surrogates.making import NoteMentions, surrogates_for
+from annotations.release.services.surrogates.originals import Originals
 from annotations.text.attributes import Attributes, as_text, definitions_of, fitting
 from annotations.text.folding import words
 from annotations.text.hashing import text_sha256

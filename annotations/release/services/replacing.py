@@ -11,7 +11,7 @@ from annotations.release.rules.redaction.numbering import numbered
 from annotations.release.rules.redaction.planning import Planned
 from annotations.release.rules.redaction.policy import Action, Policy, Rule
 from annotations.release.rules.redaction.released import Mention, Piece, Released
-from annotations.surrogates.services.date_offsets import date_offset
+from annotations.release.services.surrogates.date_offsets import date_offset
 from annotations.text.attributes import Attributes
 from annotations.text.folding import folded
 from annotations.text.spans import Bounds, Span

@@ -18,7 +18,7 @@ from annotations.release.events import RELEASE_STARTED
 from annotations.release.rules.redaction.kinds import Kind
 from annotations.release.services.policies import policy_named, read_policy, require_total
 from annotations.release.services.sources import Source, source_of, union_of
-from annotations.surrogates.services.makers import Params, checked_maker, queue_of
+from annotations.release.services.surrogates.makers import Params, checked_maker, queue_of
 
 KIND = "release"
 LONGEST_PURPOSE, LONGEST_RECIPIENT, LONGEST_SPEC = 300, 200, 200

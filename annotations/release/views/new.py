@@ -15,6 +15,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, number
+from annotations.exchange.forms.exports import SetChoice, set_choices
 from annotations.jobs.tokens import form_token
 from annotations.models import Document, Label
 from annotations.notes.selectors.in_context import label_looks
@@ -25,8 +26,7 @@ from annotations.release.services.policies import completed, labels_without_kind
 from annotations.release.services.previewing import preview_placed
 from annotations.release.services.sources import union_of
 from annotations.release.services.starting import start_chosen
-from annotations.surrogates.services.makers import MakerChoice, maker_choices
-from annotations.transfer.forms.exports import SetChoice, set_choices
+from annotations.release.services.surrogates.makers import MakerChoice, maker_choices
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from django.views.decorators.http import require_POST, require_safe
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, paged
+from annotations.exchange.selectors.label_mappings import mappings_of
+from annotations.exchange.services.export_labels import labels_of_mapping
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_token
 from annotations.models import Job, Release
@@ -24,8 +26,6 @@ from annotations.release.services.exporting import start_release_export
 from annotations.release.services.naming import named_sets
 from annotations.release.services.outdating import outdated, prepare_again
 from annotations.release.services.withdrawing import withdraw
-from annotations.transfer.selectors.label_mappings import mappings_of
-from annotations.transfer.services.export_labels import labels_of_mapping
 
 RELEASES = 30
 NOTES = 25

@@ -5,10 +5,10 @@ from typing import Any, Literal, Self
 from django.http import StreamingHttpResponse
 from ninja import Query, Router, Schema
 
-from annotations.api.describing import sends
-from annotations.api.requests import ApiRequest, enter
 from annotations.core.access import Access, Can
 from annotations.core.answers import streamed
+from annotations.core.api.describing import sends
+from annotations.core.api.requests import ApiRequest, enter
 from annotations.notes.api import codes_of
 from annotations.review.api.bulk_schemas import Chosen
 from annotations.review.rules.precision import BANDS, Estimate

@@ -9,10 +9,10 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from ninja import Query, Router
 from ninja.responses import Status
 
-from annotations.api.paging import Page, Paging, paged
-from annotations.api.problems import check, named
-from annotations.api.requests import ApiRequest, enter
 from annotations.core.access import Access, Can
+from annotations.core.api.paging import Page, Paging, paged
+from annotations.core.api.problems import check, named
+from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.events import record_reads
 from annotations.jobs.api import JobItem, started
 from annotations.models import BulkAct, Job

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from ninja import Field, Schema
 
-from annotations.api.schemas import Body
+from annotations.core.api.schemas import Body
 from annotations.models import BulkAct
 from annotations.review.api.schemas import Codes
 from annotations.review.selectors.bulk_preview import Preview

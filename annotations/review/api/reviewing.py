@@ -6,11 +6,11 @@ from uuid import uuid4
 from django.http import Http404, HttpResponseBase
 from ninja import Field, Query, Router, Schema
 
-from annotations.api.paging import Page, Paging, paged_rows
-from annotations.api.problems import invalid, named
-from annotations.api.requests import ApiRequest, enter
-from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
+from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.problems import invalid, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
 from annotations.core.events import NOTE_READ
 from annotations.models import Author, Document
 from annotations.notes.api import codes_of, label_coded

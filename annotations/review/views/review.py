@@ -22,6 +22,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
 from annotations.core.labels import placeholders_of
 from annotations.core.requests import Request, body_of, bounds_of, is_json, number, paged, whole_of
+from annotations.exchange.selectors.places import places_in
 from annotations.models import Author, Document
 from annotations.review.selectors.finished_gold import origin_of
 from annotations.review.selectors.listing import review_list
@@ -45,7 +46,6 @@ from annotations.review.services.log import Act
 from annotations.review.services.offering import ONE_IN, next_offered
 from annotations.review.services.queue import next_in_queue
 from annotations.text.labels import RESERVED_HOTKEYS
-from annotations.transfer.selectors.places import places_in
 
 ON_A_SUGGESTION = (Act.ACCEPT, Act.REJECT, Act.CORRECT)
 WITH_BOUNDS = (Act.CORRECT, Act.ADD, Act.REMOVE, Act.ATTRIBUTE)

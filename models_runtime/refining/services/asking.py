@@ -10,9 +10,9 @@ from annotations.core.errors import ServiceError
 from annotations.models import Project
 from models_runtime.backends.llm.prompts import VERSION, digest
 from models_runtime.backends.refining.state import Component
-from models_runtime.refining.examples import MOST
+from models_runtime.refining.jobs.examples import MOST
+from models_runtime.refining.selectors.skills import skills_of
 from models_runtime.runs.services.llm import checked_params, default_language, prompt_labels, prompt_of
-from models_runtime.skills.selectors import skills_of
 
 AGENT: Final = "agent"
 MOST_LIMIT: Final = 2**31 - 1

@@ -17,9 +17,9 @@ from django.db import transaction
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from annotations.api.requests import Scope
 from annotations.core import access
 from annotations.core.access import Access, Can
+from annotations.core.api.requests import Scope
 from annotations.core.archived import ProjectArchived
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
@@ -34,10 +34,10 @@ from models_runtime.backends.refining.state import State
 from models_runtime.backends.refining.todo import Refused, Todo
 from models_runtime.core.registry import VALIDATORS
 from models_runtime.models import Refinement
-from models_runtime.refining import keeping
 from models_runtime.refining.events import REFINEMENT_DECIDED, REFINEMENT_NOTE_FINISHED
+from models_runtime.refining.jobs import keeping
+from models_runtime.refining.selectors.skills import skills_of
 from models_runtime.refining.services.starting import start_refinement
-from models_runtime.skills.selectors import skills_of
 
 Answer = dict[str, Any]
 MOST_ROWS: Final = 100

@@ -1,4 +1,4 @@
-"""Start refinements. The work itself is in models_runtime.refining.jobs."""
+"""Start refinements. The work itself is in models_runtime.refining.jobs.refining."""
 
 from typing import Final
 
@@ -15,7 +15,7 @@ from annotations.models import AnnotationSet, Author, GoldVersion, Project, User
 from models_runtime.core.registry import LLM_KIND
 from models_runtime.models import InjectedRun, Refinement
 from models_runtime.refining.events import REFINEMENT_STARTED
-from models_runtime.refining.methods import METHODS, WITH_MODEL
+from models_runtime.refining.jobs.methods import METHODS, WITH_MODEL
 from models_runtime.refining.services.asking import Asked, check_settings, fields_of
 
 KIND: Final = "refine"

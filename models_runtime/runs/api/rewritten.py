@@ -3,12 +3,12 @@
 from django.http import StreamingHttpResponse
 from ninja import Field, Router, Schema
 
-from annotations.api.describing import sends
-from annotations.api.problems import check, named
-from annotations.api.requests import ApiRequest, enter
-from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
 from annotations.core.answers import streamed
+from annotations.core.api.describing import sends
+from annotations.core.api.problems import check, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
 from annotations.projects.selectors.labels import labels_of
 from models_runtime.models import Run
 from models_runtime.runs.forms.placeholders import MOST, PlaceholderForm

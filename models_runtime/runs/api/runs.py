@@ -9,11 +9,11 @@ from django.shortcuts import get_object_or_404
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
-from annotations.api.paging import Page, Paging, paged, paged_rows
-from annotations.api.problems import check, named
-from annotations.api.requests import ApiRequest, enter
-from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
+from annotations.core.api.paging import Page, Paging, paged, paged_rows
+from annotations.core.api.problems import check, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
 from annotations.jobs.api import job_address
 from annotations.jobs.tokens import new_key
 from models_runtime.models import Run, RunItem

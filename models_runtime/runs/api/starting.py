@@ -6,10 +6,10 @@ from django.http import Http404, HttpResponse
 from ninja import Field, Router, Schema
 from ninja.responses import Status
 
-from annotations.api.problems import Problem, check
-from annotations.api.requests import ApiRequest, enter
-from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
+from annotations.core.api.problems import Problem, check
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
 from annotations.jobs.tokens import new_key
 from annotations.models import Author
 from annotations.projects.selectors.labels import labels_of

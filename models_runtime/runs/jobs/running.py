@@ -31,7 +31,6 @@ from annotations.text.spans import SpanError, checked
 from annotations.text.strings import string_key
 from models_runtime.backends.base import Backend, BackendError, OnDevice, PredictsEach, Rewritten, budget_of
 from models_runtime.backends.marginals import GivesMarginals, ThresholdBackend, is_added
-from models_runtime.calibration.jobs import curves_of, newest
 from models_runtime.core.combining import Combined, combined, spans_of
 from models_runtime.core.llm import llm_backend
 from models_runtime.core.model_files import load_backend, load_model
@@ -39,6 +38,7 @@ from models_runtime.core.registry import ENSEMBLE, LLM
 from models_runtime.core.suggestions import store_suggestions
 from models_runtime.models import Run, RunItem
 from models_runtime.runs.jobs.batches import batches, pending
+from models_runtime.training.jobs.calibration import curves_of, newest
 
 logger = logging.getLogger("deidreview.runs")
 

@@ -8,7 +8,6 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from annotations.models import Project
-from models_runtime.calibration.services import CalibrationInUse, calibration_in_use
 from models_runtime.core.external import FOUND
 from models_runtime.core.health import Health, State, Workers
 from models_runtime.core.registry import (
@@ -26,6 +25,7 @@ from models_runtime.models import OF_MODEL, Run, TrainedModel
 from models_runtime.runs.services.backends import ready_models
 from models_runtime.runs.services.external import INSTALL
 from models_runtime.runs.services.llm import servers
+from models_runtime.training.services.calibration import CalibrationInUse, calibration_in_use
 from models_runtime.training.services.trained import trouble_of
 
 

@@ -21,7 +21,6 @@ from annotations.models import AnnotationSet, Author, Review
 from annotations.projects.selectors.seeds import runs_with_notes
 from annotations.review.selectors.handovers import Waiting, waiting_of
 from models_runtime.backends.llm.params import STRATEGIES
-from models_runtime.calibration.services import calibration_in_use
 from models_runtime.core.external import external_models
 from models_runtime.core.registry import BACKENDS
 from models_runtime.models import Run, RunItem
@@ -33,6 +32,7 @@ from models_runtime.runs.services.renaming import LONGEST_NAME, rename_run
 from models_runtime.runs.services.rewritten_notes import rewritten_facts
 from models_runtime.runs.services.runs import SHOWN_ERRORS, retry_failed, run_counts, run_rows, start_run
 from models_runtime.runs.services.thresholds import expected, points_of
+from models_runtime.training.services.calibration import calibration_in_use
 
 ROWS = 30
 

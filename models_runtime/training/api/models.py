@@ -8,16 +8,16 @@ from django.shortcuts import get_object_or_404
 from ninja import Field, File, Form, Query, Router, Schema, UploadedFile
 from ninja.responses import Status
 
-from annotations.api.describing import sends
-from annotations.api.paging import Page, Paging, paged_rows
-from annotations.api.problems import check, named
-from annotations.api.requests import ApiRequest, enter
-from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
 from annotations.core.answers import attachment
+from annotations.core.api.describing import sends
+from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.problems import check, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
 from annotations.core.requests import takes_uploads
 from models_runtime.models import TrainedModel
-from models_runtime.training.forms import RenameForm, UploadModelForm
+from models_runtime.training.forms.training import RenameForm, UploadModelForm
 from models_runtime.training.services.carrying import content_of
 from models_runtime.training.services.groups import group_of
 from models_runtime.training.services.model_cards import erased_since, other_versions, summary

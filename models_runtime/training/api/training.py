@@ -7,10 +7,10 @@ from django.http import HttpResponse
 from ninja import Field, Router, Schema
 from ninja.responses import Status
 
-from annotations.api.problems import check, named
-from annotations.api.requests import ApiRequest, enter
-from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
+from annotations.core.api.problems import check, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
 from annotations.jobs.api import job_address
 from annotations.jobs.tokens import new_key
 from models_runtime.core import embeddings, weights
@@ -19,7 +19,7 @@ from models_runtime.core.self_training import usable_runs
 from models_runtime.core.training_settings import Setting
 from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.training.api.models import ModelItem
-from models_runtime.training.forms import REFUSED_AT, TrainForm
+from models_runtime.training.forms.training import REFUSED_AT, TrainForm
 from models_runtime.training.services.embeddings import language_models, names_in
 from models_runtime.training.services.groups import COMPLETE, Variant, ablation, start_group
 from models_runtime.training.services.training import (

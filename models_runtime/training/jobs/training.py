@@ -25,13 +25,13 @@ from annotations.text.spans import Span
 from models_runtime.backends import children, files
 from models_runtime.backends.base import Backend, BackendError
 from models_runtime.backends.learner import TrainingResult
-from models_runtime.calibration.jobs import HeldOut, calibration_of, keep
 from models_runtime.core.gold_notes import Note
 from models_runtime.core.gold_sources import GoldSource, gold_sources, manages, versions_of
 from models_runtime.core.registry import trainable_kind
 from models_runtime.core.stages import check_hold_out
 from models_runtime.models import OF_MODEL, Calibration, TrainedModel
 from models_runtime.models.cards import ModelCard, Refit
+from models_runtime.training.jobs.calibration import HeldOut, calibration_of, keep
 from models_runtime.training.jobs.cards import card_of, spans_of
 from models_runtime.training.jobs.checkpoints import checkpoint_of, forget, forget_stale
 from models_runtime.training.jobs.holding_out import hold_out_scores, rules_f1

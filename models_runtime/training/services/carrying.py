@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import CHUNK, read_chunks
 from annotations.models import StoredFile, User
-from models_runtime.calibration.rules import BadCalibration, Carried, as_text, from_text
 from models_runtime.core.zip_comments import MOST, comment_of, ends_bare, with_comment, without_comment
 from models_runtime.models import OF_MODEL, Calibration, TrainedModel
+from models_runtime.training.rules import BadCalibration, Carried, as_text, from_text
 
 # What the comment of a model file starts with: a version of the format; the sha256 of the file without it follows.
 BEGINNING: Final = b"deidreview calibrations 1 "

@@ -16,18 +16,18 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.stored_files import CHUNK, store_file
+from annotations.exchange.services.sources import megabytes
 from annotations.models import Project, StoredFile, User
-from annotations.transfer.services.sources import megabytes
 from models_runtime.backends import children
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.learner import Outline
-from models_runtime.calibration.rules import Carried
 from models_runtime.core.model_files import missing_labels
 from models_runtime.core.model_names import free_name, good_model_name, taken
 from models_runtime.core.registry import TRAINABLE, language_models
 from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.models.cards import ModelCard, TrainingParams
 from models_runtime.training.events import CALIBRATIONS_UPLOADED, MODEL_RENAMED, MODEL_RETIRED, MODEL_UPLOADED
+from models_runtime.training.rules import Carried
 from models_runtime.training.services.carrying import apart, content_of, keep_carried
 
 State = TrainedModel.State

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from annotations.models import User
-from tests.archives.archived_world import archive_of, full_project
 from tests.browser.widths import PHONE, fits
+from tests.ops.archives.archived_world import archive_of, full_project
 
 
 @pytest.mark.nightly

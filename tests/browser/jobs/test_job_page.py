@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from annotations.exchange.services.staged import pack, stage_import
 from annotations.jobs.runner import take
 from annotations.jobs.services import status
 from annotations.models import Job
-from annotations.transfer.services.staged import pack, stage_import
 from models_runtime.runs.services.runs import start_run
 from tests import factories as make
 from tests.browser.widths import PHONE, fits

@@ -10,7 +10,7 @@ from annotations.jobs.runner import run as work
 from annotations.models import Job, KnownPerson, ListedTerm
 from tests import factories as make
 from tests.browser.widths import PHONE, fits
-from tests.known.files import CSV
+from tests.release.known.files import CSV
 
 
 @pytest.mark.nightly

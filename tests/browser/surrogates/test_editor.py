@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from annotations.models import SurrogateEntity
 from tests.browser.widths import PHONE, fits
-from tests.surrogates.conftest import make_ward, making
+from tests.release.surrogates.conftest import make_ward, making
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

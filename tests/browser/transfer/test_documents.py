@@ -7,11 +7,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.core.progress import silent
+from annotations.exchange.services.importing import run_import
 from annotations.models import Document, Import
-from annotations.transfer.services.importing import run_import
 from tests import factories as make
 from tests.browser.widths import PHONE, fits
-from tests.transfer.written import pdf
+from tests.exchange.written import pdf
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.core.progress import silent
+from annotations.exchange.services.importing import run_import
 from annotations.models import Document, Import, Span
-from annotations.transfer.services.importing import run_import
 from tests import factories as make
 from tests.browser.widths import PHONE, fits
 from tests.worlds.managing import zip_of

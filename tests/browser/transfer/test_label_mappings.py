@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from annotations.models import Job, LabelMapping
 from tests import factories as make
 from tests.browser.widths import PHONE, fits
-from tests.transfer.mapped import SPANS
+from tests.exchange.mapped import SPANS
 
 
 @pytest.mark.nightly

@@ -7,11 +7,11 @@ import pytest
 from playwright.sync_api import expect
 
 from annotations.models import Delivery, Webhook
-from annotations.webhooks.services.recording import put_in_line
-from annotations.webhooks.services.sending import send_now
+from annotations.ops.services.webhooks.recording import put_in_line
+from annotations.ops.services.webhooks.sending import send_now
 from tests import factories as make
 from tests.browser.widths import PHONE, fits
-from tests.webhooks.conftest import receiver
+from tests.ops.webhooks.conftest import receiver
 
 __all__ = ["receiver"]
 

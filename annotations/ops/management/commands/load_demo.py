@@ -6,13 +6,13 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from annotations.accounts.services.members import add_member, create_user
 from annotations.core.commands import JourneyCommand
 from annotations.core.errors import ServiceError
+from annotations.exchange.services.importing import import_files
 from annotations.gold.services.making import freeze
 from annotations.models import Project, Role, User
+from annotations.projects.services.members import add_member, create_user
 from annotations.projects.services.projects import create_project, set_guidelines
-from annotations.transfer.services.importing import import_files
 
 # The password is public on purpose: the demo runs on a loopback address only, and `make run` prints the password.
 PASSWORD = "demo-password"  # noqa: S105

@@ -6,6 +6,8 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
+from annotations.exchange.services.archives import check_out
+from annotations.exchange.services.export_labels import labels_in_words
 from annotations.models import User
 from annotations.release.management.commands.leak_findings import wait_until_prepared
 from annotations.release.selectors.releases import release_numbered
@@ -13,8 +15,6 @@ from annotations.release.services.certifying import certify, check_certifier
 from annotations.release.services.exporting import export_release_to_path
 from annotations.release.services.files import RELEASE_FORMATS
 from annotations.release.services.outdating import prepare_again
-from annotations.transfer.services.archives import check_out
-from annotations.transfer.services.export_labels import labels_in_words
 
 
 class Command(JourneyCommand):

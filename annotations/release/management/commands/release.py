@@ -8,6 +8,8 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
+from annotations.exchange.services.archives import check_out
+from annotations.exchange.services.export_labels import labels_in_words
 from annotations.jobs.runner import run as work
 from annotations.jobs.waiting import wait_for, watched
 from annotations.models import Job, LeakFinding, Release, User
@@ -20,8 +22,6 @@ from annotations.release.services.exporting import export_release_to_path
 from annotations.release.services.files import RELEASE_FORMATS
 from annotations.release.services.policies import labels_without_kind, parsed_policy
 from annotations.release.services.starting import start_chosen
-from annotations.transfer.services.archives import check_out
-from annotations.transfer.services.export_labels import labels_in_words
 
 # A replaced place may show another one, such as a part of a longer name. Later rounds mask what is still there.
 ROUNDS = 4

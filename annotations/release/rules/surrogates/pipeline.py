@@ -2,7 +2,7 @@
 
 Cluster the mentions of one entity, retrieve what the project's index knows of it, decide whether that fits, generate a
 new surrogate if not, and store it. The offline default of clustering, deciding and generating is in this package; a
-language model can take each one's place. The index, which retrieves and stores, is annotations.surrogates.
+language model can take each one's place. The index, which retrieves and stores, is annotations.release.
 """
 
 from collections.abc import Collection, Container, Mapping, Sequence

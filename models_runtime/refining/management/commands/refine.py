@@ -12,8 +12,8 @@ from annotations.models import Job, User
 from models_runtime.backends.llm.prompts import presets_of
 from models_runtime.backends.refining.state import Component
 from models_runtime.models import Refinement
-from models_runtime.refining.jobs import result_of
-from models_runtime.refining.methods import METHODS, WITH_MODEL
+from models_runtime.refining.jobs.methods import METHODS, WITH_MODEL
+from models_runtime.refining.jobs.refining import result_of
 from models_runtime.refining.services.asking import Asked
 from models_runtime.refining.services.starting import start_refinement
 

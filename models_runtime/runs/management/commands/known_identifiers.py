@@ -10,13 +10,13 @@ from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import wait_for
-from annotations.known.jobs.reading import read_master
-from annotations.known.selectors.labels import labels_by_kind
-from annotations.known.selectors.state import master_state
-from annotations.known.services.lists import add_labeled_terms
-from annotations.known.services.master import FORMATS, report_of, store_people
 from annotations.models import Job, ListedTerm, Project, Span, User
+from annotations.release.jobs.known.reading import read_master
 from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.selectors.known.labels import labels_by_kind
+from annotations.release.selectors.known.state import master_state
+from annotations.release.services.known.lists import add_labeled_terms
+from annotations.release.services.known.master import FORMATS, report_of, store_people
 from models_runtime.core.registry import KNOWN
 from models_runtime.runs.services.runs import failed_notes, run_counts, run_errors, start_run
 

@@ -1,0 +1,99 @@
+import uuid
+from contextlib import suppress
+from dataclasses import asdict
+from typing import Any, Final
+from uuid import UUID
+
+from django.core.management.base import CommandParser
+
+from annotations.agreement.selectors.adjudication.majority import preview
+from annotations.agreement.services.adjudication.majority import plan_majority, run_majority
+from annotations.agreement.services.adjudication.starting import start_undo
+from annotations.agreement.services.comparing import bring_up_to_date
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.errors import ServiceError
+from annotations.gold.management.commands.make_gold import decider
+from annotations.jobs.waiting import wait_for
+from annotations.models import Job, MajorityAct, Project, User
+
+RECENT: Final = 20
+COUNTS: Final = (
+    "planned", "gold", "spans", "tied", "ties", "has_gold", "in_review", "begun", "pending", "left", "undone", "kept",
+)  # fmt: skip
+
+
+class Command(JourneyCommand):
+    help = (
+        "Make the majority of the annotators gold in all notes that several annotators have submitted. Ties are left "
+        "for adjudication. --undo undoes a vote. --by must name a reviewer or a manager."
+    )
+    needs = Can.MAKE_GOLD
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT")
+        what = parser.add_mutually_exclusive_group()
+        what.add_argument("--preview", action="store_true", help="Only count; change nothing.")
+        what.add_argument("--list", action="store_true", help=f"List the latest {RECENT} votes, newest first.")
+        what.add_argument(
+            "--undo", metavar="VOTE", help="Undo a vote by its ID. Notes that somebody changed since stay as they are."
+        )
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        project = find_project(options["project"])
+        if options["list"]:
+            rows = MajorityAct.objects.filter(project=project).select_related("user")
+            return {"votes": [_described(row) for row in rows[:RECENT]]}
+        if options["undo"]:
+            return self._undone(_vote(project, options["undo"]), decider(actor, project), options)
+        bring_up_to_date(project)
+        if options["preview"]:
+            found = asdict(preview(project))
+            return {"preview": True, "gold": found.pop("whole")} | found
+        user = decider(actor, project)
+        act = plan_majority(project=project, user=user, key=uuid.uuid4())
+        return {"preview": False} | dict(run_majority(act=act))
+
+    def _undone(self, act: MajorityAct, user: User, options: dict[str, Any]) -> dict[str, Any]:
+        """Undo a vote as the page does, by a job. Raises ServiceError `job` if the job did not reach its end."""
+        job = start_undo(act=act, user=user)
+        wait_for(job, tell=None if options["json"] else self.stderr)
+        if job.state != Job.State.DONE:
+            raise ServiceError(
+                f"The undo is not complete. Job {job.number}: {job.get_state_display()}. {job.error}".strip(),
+                code="job",
+            )
+        act.refresh_from_db()
+        return _described(act)
+
+    def say(self, result: dict[str, Any]) -> str:
+        if "votes" in result:
+            return "\n".join(map(_line, result["votes"])) or "There are no majority votes."
+        if "state" in result:
+            return _line(result)
+        would = "Would make" if result["preview"] else "Made"
+        skipped = result["has_gold"] + result["in_review"] + result["begun"] + result["pending"]
+        return (
+            f"{would} {result['gold']} notes gold; {result['tied']} notes with {result['ties']} ties are left for "
+            f"adjudication. Skipped {skipped}: {result['has_gold']} with gold, {result['in_review']} in review, "
+            f"{result['begun']} with an adjudication, {result['pending']} waiting for an annotator."
+        ) + ("" if result["preview"] else f" Undo with --undo {result['vote']}.")
+
+
+def _vote(project: Project, name: str) -> MajorityAct:
+    with suppress(ValueError):
+        if row := MajorityAct.objects.select_related("project", "user").filter(project=project, pk=UUID(name)).first():
+            return row
+    raise ServiceError(f"There is no majority vote “{name[:40]}”. List them with --list.", code="vote")
+
+
+def _described(act: MajorityAct) -> dict[str, Any]:
+    known = {"vote": str(act.pk), "state": act.state, "by": act.user.username}
+    known["created_at"] = act.created_at.isoformat(timespec="seconds")
+    return known | {name: getattr(act, name) for name in COUNTS}
+
+
+def _line(row: dict[str, Any]) -> str:
+    if row["state"] == MajorityAct.State.UNDONE:
+        return f"{row['vote']}  undone in {row['undone']} notes; kept because they were changed since: {row['kept']}."
+    return f"{row['vote']}  {row['state']}: {row['gold']} notes gold, {row['tied']} with {row['ties']} ties."

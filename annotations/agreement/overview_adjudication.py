@@ -1,0 +1,45 @@
+"""The parts of a project's overview about adjudication."""
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotations.agreement.selectors.adjudication.counts import adjudicated_sets, outcomes, to_adjudicate
+from annotations.agreement.selectors.adjudication.waiting import Show
+from annotations.core import overview
+from annotations.core.access import Access, Can
+
+OUTCOMES = 5
+
+
+def register() -> None:
+    overview.needs.register(10, Can.MAKE_GOLD, waiting)
+    overview.stages.register(30, Can.READ_NOTES, adjudicated)
+    overview.own.register(30, Can.ANNOTATE, own_outcomes)
+    overview.steps.register(60, Can.MANAGE, adjudicate_step)
+
+
+def waiting(access: Access) -> list[overview.Need]:
+    n = to_adjudicate(access.project).count()
+    if not n:
+        return []
+    text = ngettext("%(n)d note waits for adjudication.", "%(n)d notes wait for adjudication.", n) % {"n": n}
+    return [overview.Need(text, reverse("adjudications", args=[access.project.slug]), _("Adjudicate"))]
+
+
+def adjudicated(access: Access) -> list[overview.Stage]:
+    url = f"{reverse('adjudications', args=[access.project.slug])}?show={Show.FINISHED}"
+    n = adjudicated_sets(access.project).count()
+    return [overview.Stage(_("Adjudicated"), f"{n:,}", url if access.can(Can.MAKE_GOLD) else "")]
+
+
+def own_outcomes(access: Access) -> list[overview.Card]:
+    found = outcomes(access, OUTCOMES)
+    return [overview.Card("adjudicate/overview_outcomes.html", found)] if found else []
+
+
+def adjudicate_step(access: Access) -> list[overview.Step]:
+    url = reverse("adjudications", args=[access.project.slug])
+    text = _("Decide where annotators differ, beginning with the notes of lowest agreement.")
+    done = adjudicated_sets(access.project).exists()
+    return [overview.Step(_("Adjudicate"), text, url, _("Adjudicate"), done)]

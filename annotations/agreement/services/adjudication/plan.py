@@ -1,0 +1,299 @@
+"""Plan an adjudicator's act: which decisions of the note it replaces, and by which."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from annotations.agreement.events_adjudication import AdjudicatedSpan, HeardSpan
+from annotations.agreement.rules.adjudication import Item, LocationState, touched, with_own, without
+from annotations.agreement.rules.disagreement import (
+    Location,
+    Version,
+    attributes_given,
+    locations,
+    majority_version,
+)
+from annotations.agreement.selectors.adjudication.desk import Desk, key_of, label_exists
+from annotations.agreement.services.adjudication.log import Effect, Row, rows_within
+from annotations.core.attributes import fitting_label, pairs_of, stored, with_attribute
+from annotations.core.errors import ServiceError
+from annotations.gold.services.provenance import decided
+from annotations.models import AnnotationSet, Document, Project, Resolution, User
+from annotations.text.attributes import Attributes, Value, voted
+from annotations.text.provenance import Provenance
+from annotations.text.spans import Span as DomainSpan
+from annotations.text.spans import SpanError, checked, overlaps
+
+Choice = Resolution.Choice
+
+
+class Act(StrEnum):
+    """The acts of an adjudicator; the values are stored in events."""
+
+    MAJORITY = "majority"
+    ANNOTATOR = "annotator"
+    NOTHING = "nothing"
+    OWN = "own"
+    DROP = "drop"
+    KEEP = "keep"
+    ATTRIBUTE = "attribute"
+    UNANIMOUS = "unanimous"
+    UNDO = "undo"
+    REDO = "redo"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A location as the page showed it."""
+
+    start: int
+    end: int
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The request for one act on the locations `seen`.
+
+    `annotator` is the number of the annotator whose version is accepted. `span` (start, end, label id) is the
+    adjudicator's own span, whose text is `quote`, or a decided span to remove or to change, without `quote`.
+    `attribute` is the name of the attribute to set and its value; None removes it.
+    """
+
+    change_id: UUID
+    act: Act
+    seen: tuple[Seen, ...] = ()
+    annotator: int | None = None
+    span: tuple[int, int, int] | None = None
+    quote: str | None = None
+    attribute: tuple[str, Value | None] | None = None
+
+
+def plan(document: Document, user: User, row: AnnotationSet, found: Desk, request: Request) -> Effect:
+    """The effect of an act on the note; empty where the act changes nothing. Raises ServiceError."""
+    if request.act is Act.UNANIMOUS:
+        wanted = [_shown(found, seen) for seen in request.seen]
+        if any(item.state is not LocationState.AGREED for item in wanted):
+            raise _moved()
+        rows = [
+            row_for(document.project, user, item, item.start, item.end, Choice.UNANIMOUS, unanimous_version(item))
+            for item in wanted
+        ]
+        return Effect([], rows)
+    if request.act is Act.OWN:
+        return _own(document, user, row, found, request)
+    if len(request.seen) != 1:
+        raise ServiceError(_("Choose a disagreement first."), code="location")
+    item = _shown(found, request.seen[0])
+    choice, spans, author = _choice(document, found, item, request)
+    after = [
+        row_for(
+            document.project,
+            user,
+            item,
+            item.start,
+            item.end,
+            choice,
+            spans,
+            author=author,
+            kept=_provenance(row, item),
+        )
+    ]
+    if not spans and not item.location.marked:
+        after = []  # Nobody marks anything here any more, so there is nothing to decide.
+    return _changed(row, item.start, item.end, after)
+
+
+def _shown(found: Desk, seen: Seen) -> Item:
+    """The current state of a location. Raises ServiceError (`moved`) unless the page showed it as it is."""
+    item = next((item for item in found.items if (item.start, item.end) == (seen.start, seen.end)), None)
+    if item is None or key_of(found, item) != seen.key:
+        raise _moved()
+    return item
+
+
+def _moved() -> ServiceError:
+    return ServiceError(
+        _(
+            "Another adjudicator or an annotator has changed this location. "
+            "Your decision was not saved. Check the location again."
+        ),
+        code="moved",
+    )
+
+
+def unanimous_version(item: Item) -> Version:
+    """The version of all annotators at a location where they agree."""
+    return next(iter(item.location.versions.values()), ())
+
+
+def _choice(document: Document, found: Desk, item: Item, request: Request) -> tuple[Choice, Version, int | None]:
+    """The choice, the decided spans, and the author id of the annotator whose version was accepted, if any."""
+    if request.act is Act.MAJORITY:
+        if item.location.unanimous:
+            return Choice.UNANIMOUS, unanimous_version(item), None
+        majority = majority_version(document.text, item.location)
+        if majority is None:
+            raise ServiceError(_("No version has a majority here. Choose a version or mark your own span."), code="tie")
+        return Choice.MAJORITY, majority, None
+    if request.act is Act.ANNOTATOR:
+        annotator = next((each for each in found.submitted if each.number == request.annotator), None)
+        if annotator is None:
+            raise ServiceError(
+                _("Annotator %(number)s has not submitted this note.") % {"number": request.annotator}, code="annotator"
+            )
+        return Choice.ANNOTATOR, item.location.versions[annotator.author], int(annotator.author)
+    if request.act is Act.NOTHING:
+        return Choice.NOTHING, (), None
+    if not item.decisions:
+        raise ServiceError(_("This disagreement is not decided yet."), code="location")
+    if request.act is Act.DROP:
+        left = without(item, _decided(item, request))
+        return (Choice.OWN if left else Choice.NOTHING), left, None
+    if request.act is Act.ATTRIBUTE:
+        changed = _with_attribute(_decided(item, request), request)
+        return Choice.OWN, tuple(changed if span == changed else span for span in item.outcome), None
+    only = found.resolutions[item.decisions[0].start, item.decisions[0].end] if len(item.decisions) == 1 else None
+    return (Choice(only.choice) if only else Choice.OWN), item.outcome, only.author if only else None
+
+
+def _decided(item: Item, request: Request) -> DomainSpan:
+    """The decided span that a request names, with its attributes. Raises ServiceError (`moved`) if there is none."""
+    assert request.span is not None  # The view requires it.
+    start, end, label = request.span
+    span = next((each for each in item.outcome if each == DomainSpan(start, end, str(label))), None)
+    if span is None:
+        raise _moved()
+    return span
+
+
+def _with_attribute(span: DomainSpan, request: Request) -> DomainSpan:
+    """The span with the requested attribute. Raises ServiceError `attribute` where its label doesn't have it."""
+    assert request.attribute is not None  # The view requires it.
+    return replace(
+        span, attributes=pairs_of(with_attribute(dict(span.attributes), int(span.label), *request.attribute))
+    )
+
+
+def _own(document: Document, user: User, row: AnnotationSet, found: Desk, request: Request) -> Effect:
+    """The effect of the adjudicator's own span, which joins the locations that it overlaps."""
+    span = _checked(document, request)
+    parts = touched(found.items, span.start, span.end)
+    shown = [_shown(found, seen) for seen in request.seen]
+    if any(item not in shown for item in parts):
+        raise _moved()
+    start, end, spans = with_own(found.items, span)
+    versions = {
+        annotator.author: [s for item in parts for s in item.location.versions.get(annotator.author, ())]
+        for annotator in found.submitted
+    }
+    whole = locations(versions, besides=[(start, end)])[0]
+    kept = {span: provenance for item in parts for span, provenance in _provenance(row, item).items()}
+    item = Item(whole, (), LocationState.OPEN)
+    own = replace(span, attributes=_attributes_of_own(span, parts, whole))
+    given = tuple(own if s == span else s for s in spans)
+    after = row_for(document.project, user, item, start, end, Choice.OWN, given, kept=kept)
+    return _changed(row, start, end, [after])
+
+
+def _attributes_of_own(span: DomainSpan, parts: Sequence[Item], whole: Location[str]) -> Attributes:
+    """Those of the decided span that it relabels, if they fit the new label; else those that most annotators gave."""
+    decided_here = (each for item in parts for each in item.outcome)
+    before = next((each for each in decided_here if (each.start, each.end) == (span.start, span.end)), None)
+    if before is not None and before.attributes:
+        if before.label == span.label:
+            return before.attributes
+        return pairs_of(fitting_label(dict(before.attributes), int(span.label)))
+    return voted(attributes_given(whole, span))
+
+
+def _checked(document: Document, request: Request) -> DomainSpan:
+    """The marked span, trimmed. Raises ServiceError where its label, bounds or quote don't fit the note."""
+    assert request.span is not None  # The view requires it.
+    start, end, label = request.span
+    if not label_exists(document.project_id, label):
+        raise ServiceError(_("This label does not belong to the project. Reload the page."), code="label")
+    try:
+        return checked(document.text, DomainSpan(start, end, str(label)), request.quote)
+    except SpanError as error:
+        raise ServiceError(_("Not saved. %(error)s") % {"error": error}, code=error.code) from None
+
+
+def _changed(row: AnnotationSet, start: int, end: int, after: list[Row]) -> Effect:
+    """The effect between `start` and `end`; empty where the same was decided before on the same annotations."""
+    before = rows_within(row, start, end)
+
+    def essence(rows: list[Row]) -> list[tuple[Any, ...]]:
+        return [
+            (r["start"], r["end"], r["choice"], r["author"], [(*s[:3], s[4]) for s in r["spans"]], r["heard"])
+            for r in rows
+        ]
+
+    if essence(before) == essence(after):
+        return Effect([], [])
+    return Effect(before, after)
+
+
+def _provenance(row: AnnotationSet, item: Item) -> dict[tuple[int, int, str], Provenance | None]:
+    """The provenance of the decided spans of a location."""
+    inside = row.spans.filter(start__gte=item.start, end__lte=item.end)
+    return {
+        (s, e, str(label)): how for s, e, label, how in inside.values_list("start", "end", "label_id", "provenance")
+    }
+
+
+def row_for(
+    project: Project, user: User, item: Item, start: int, end: int, choice: Choice, spans: Version, *,
+    author: int | None = None, kept: dict[tuple[int, int, str], Provenance | None] | None = None, rule: bool = False,
+) -> Row:  # fmt: skip
+    """A decided location. A span that the same choice of the same annotators decided before keeps its provenance."""
+    act = decided(None if rule else user, project)
+    rows: list[AdjudicatedSpan] = []
+    for span in spans:
+        heard: Provenance = {
+            "choice": str(choice),
+            "annotators": [int(author) for author, version in item.location.versions.items() if span in version],
+            "changed": _changes(item, span),
+        }
+        how = heard | act
+        if rule:
+            how["rule"] = "unanimous"
+        before = (kept or {}).get((span.start, span.end, span.label))
+        if before and before.get("annotators") == how["annotators"] and before.get("choice") == how["choice"]:
+            how = before
+        rows.append((span.start, span.end, int(span.label), how, stored(span.attributes)))
+    return {
+        "start": start, "end": end, "choice": str(choice), "author": author, "heard": _heard(item),
+        "by": user.pk, "at": act["at"], "spans": rows,
+    }  # fmt: skip
+
+
+def _heard(item: Item) -> dict[str, list[HeardSpan]]:
+    """The version of each annotator at a location, to be stored with the decision."""
+    return {
+        author: [
+            [span.start, span.end, int(span.label), *([dict(span.attributes)] if span.attributes else [])]
+            for span in version
+        ]
+        for author, version in item.location.versions.items()
+    }
+
+
+def _changes(item: Item, span: DomainSpan) -> list[str]:
+    """How a decided span differs from the annotators' spans.
+
+    Not at all, by `attributes` that nobody gave, by `bounds`, `label` or both, or `added`.
+    """
+    marked = item.location.marked
+    if span in marked:
+        return [] if span.attributes in attributes_given(item.location, span) else ["attributes"]
+    near = [other for other in marked if overlaps(other, span)]
+    if not near:
+        return ["added"]
+    if any((other.start, other.end) == (span.start, span.end) for other in near):
+        return ["label"]
+    return ["bounds"] if any(other.label == span.label for other in near) else ["bounds", "label"]

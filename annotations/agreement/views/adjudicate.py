@@ -1,0 +1,178 @@
+"""The page on which one note is adjudicated, and the JSON for its script."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse, JsonResponse
+from django.middleware.csrf import get_token
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST, require_safe
+
+from annotations.agreement.selectors.adjudication.desk import DeskState, desk, desk_state
+from annotations.agreement.services.adjudication.deciding import decide, finish_adjudication, reopen
+from annotations.agreement.services.adjudication.plan import Act, Seen
+from annotations.agreement.services.adjudication.plan import Request as AdjudicateRequest
+from annotations.agreement.services.causes import change_cause
+from annotations.core.access import Access, Can, enter, note_for
+from annotations.core.answers import json_answers
+from annotations.core.attributes import Stored
+from annotations.core.changes import change_id_of, malformed, name_of, not_one_of, value_of
+from annotations.core.errors import ServiceError
+from annotations.core.events import NOTE_READ
+from annotations.core.labels import labels_of
+from annotations.core.requests import Request, body_of, bounds_of, is_json, whole_of
+from annotations.models import AnnotationSet, Author, Cause, Document
+from annotations.text.numbers import MAX_OFFSET
+
+WITH_A_SPAN = (Act.OWN, Act.DROP, Act.ATTRIBUTE)
+# A request names the locations of its act. A note can't have more locations than this, because its spans are limited.
+MOST_LOCATIONS = 20_000
+
+
+def _entered(request: Request, slug: str, pk: int) -> tuple[Access, Document]:
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    note = note_for(access, pk)
+    note.project = access.project
+    return access, note
+
+
+def _state(access: Access, note: Document) -> DeskState:
+    return desk_state(access.project, desk(access.project, note))
+
+
+as_json = json_answers(_("You don't have permission to adjudicate in this project."), enter=_entered, now=_state)
+
+
+@require_safe
+def adjudicate(request: Request, slug: str, pk: int) -> HttpResponse:
+    """The page of one note. Opening it is recorded."""
+    access, note = _entered(request, slug, pk)
+    NOTE_READ.record(actor=access.user, project_id=note.project_id, document_id=note.pk)
+    labels = labels_of(note.project_id)
+    state = _state(access, note)
+    urls = {name: reverse(f"adjudicate_{name}", args=[slug, pk]) for name in ("decide", "cause", "finish", "state")}
+    context = {
+        "access": access,
+        "note": note,
+        "labels": labels,
+        "nothing": [],  # The script draws the locations.
+        "finished": state["finished"],
+        "ready": state["ready"],
+        "causes": [(kind.value, kind.label) for kind in Cause.Kind],
+        "gold": _gold(note) if state["finished"] else None,
+        "data": {
+            "text": note.text,
+            "labels": labels,
+            "causes": {kind.value: str(kind.label) for kind in Cause.Kind},
+            "person": access.user.pk,
+            "name": access.user.username,
+            "urls": urls,
+            **state,
+        },
+    }
+    return render(request, "adjudicate/adjudicate.html", context)
+
+
+def _gold(note: Document) -> dict[str, Any]:
+    """The adjudicated set, the note's gold, and whether both are the same, for the button that makes gold."""
+    sets = AnnotationSet.objects.filter(
+        document_id=note.pk, author__kind__in=[Author.Kind.ADJUDICATED, Author.Kind.GOLD]
+    ).select_related("author")
+    found = {each.author.kind: each for each in sets}
+    gold, own = found.get(Author.Kind.GOLD), found.get(Author.Kind.ADJUDICATED)
+    same = gold is not None and own is not None and _spans(gold) == _spans(own)
+    is_gold = gold is not None and gold.state == AnnotationSet.State.SUBMITTED
+    return {"set": own, "gold": gold, "is_gold": is_gold, "same": same and is_gold}
+
+
+def _spans(each: AnnotationSet) -> dict[tuple[int, int, int], Stored | None]:
+    rows = each.spans.values_list("start", "end", "label_id", "attributes")
+    return {(start, end, label): attributes for start, end, label, attributes in rows}
+
+
+@require_POST
+@as_json
+def adjudicate_decide(request: Request, access: Access, note: Document) -> HttpResponse:
+    """Make one act. The answer is the note's new state."""
+    asked = _read(body_of(request))
+    return JsonResponse(decide(project=access.project, document=note, user=access.user, request=asked))
+
+
+@require_POST
+@as_json
+def adjudicate_cause(request: Request, access: Access, note: Document) -> HttpResponse:
+    """Add a cause to a disagreement, or remove it if not `present`. The answer is the note's new state."""
+    data = body_of(request)
+    kind, present = data.get("kind"), data.get("present")
+    if kind not in Cause.Kind.values:
+        raise not_one_of("kind", Cause.Kind.values)
+    if not isinstance(present, bool):
+        raise malformed(_("The field “present” must be true or false."))
+    start, end = (whole_of(data.get(field), field, MAX_OFFSET) for field in ("start", "end"))
+    change_cause(document=note, start=start, end=end, kind=kind, present=present, user=access.user)
+    return JsonResponse(_state(access, note))
+
+
+@require_safe
+@as_json
+def adjudicate_state(request: Request, access: Access, note: Document) -> HttpResponse:
+    """The note's current state, with a fresh CSRF token."""
+    return JsonResponse({**_state(access, note), "person": access.user.pk, "csrf": get_token(request)})
+
+
+@require_POST
+@as_json
+def adjudicate_finish(request: Request, access: Access, note: Document) -> HttpResponse:
+    """Finish the adjudication of this note. The script gets JSON, a form the page again."""
+    here = reverse("adjudicate", args=[access.project.slug, note.pk])
+    if is_json(request):
+        finish_adjudication(project=access.project, document=note, user=access.user)
+        return JsonResponse({"next": here})
+    try:
+        finish_adjudication(project=access.project, document=note, user=access.user)
+    except ServiceError as error:
+        messages.error(request, str(error))
+    return redirect(here)
+
+
+@require_POST
+@as_json
+def adjudicate_reopen(request: Request, access: Access, note: Document) -> HttpResponse:
+    """Reopen the adjudication of this note, and redirect to its page."""
+    reopen(project=access.project, document=note, user=access.user)
+    return redirect("adjudicate", access.project.slug, note.pk)
+
+
+# ── Parse the request ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _read(data: dict[str, Any]) -> AdjudicateRequest:
+    try:
+        act = Act(str(data.get("act")))
+    except ValueError:
+        raise not_one_of("act", Act) from None
+    quote = data.get("quote")
+    if act is Act.OWN and not isinstance(quote, str):
+        raise malformed(_("The field “quote” must be the marked text."))
+    return AdjudicateRequest(
+        change_id=change_id_of(data),
+        act=act,
+        seen=_seen(data.get("seen", [])),
+        annotator=whole_of(data.get("annotator"), "annotator") if act is Act.ANNOTATOR else None,
+        span=bounds_of([data.get(field) for field in ("start", "end", "label")]) if act in WITH_A_SPAN else None,
+        quote=quote if act is Act.OWN else None,
+        attribute=(name_of(data), value_of(data)) if act is Act.ATTRIBUTE else None,
+    )
+
+
+def _seen(value: object) -> tuple[Seen, ...]:
+    if not isinstance(value, list) or len(value) > MOST_LOCATIONS:
+        raise malformed(_("The field “seen” must be a list of [start, end, key]."))
+    found = []
+    for each in value:
+        if not isinstance(each, list) or len(each) != 3 or not isinstance(each[2], str):
+            raise malformed(_("The field “seen” must be a list of [start, end, key]."))
+        found.append(Seen(whole_of(each[0], "seen", MAX_OFFSET), whole_of(each[1], "seen", MAX_OFFSET), each[2]))
+    return tuple(found)

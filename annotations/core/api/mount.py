@@ -1,0 +1,125 @@
+"""The API as a whole: the routers of all features, how bodies are read, and the description (OpenAPI)."""
+
+from functools import cache
+from typing import Any, Final
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import ResolverMatch, URLPattern, URLResolver, path
+from django.urls.resolvers import RegexPattern
+from django.utils.translation import gettext as _
+from ninja import NinjaAPI, Router
+from ninja.operation import Operation, PathView
+from ninja.parser import Parser
+from ninja.security import HttpBearer
+
+from annotations.core.api.describing import described
+from annotations.core.api.problems import Problem, answer, problem_of
+from annotations.core.api.registry import routers
+from annotations.core.api.requests import SHOWN_ONCE, ApiRequest
+from annotations.core.api.routing import grouped
+from annotations.formats.files.strict_json import JsonError, read_object
+from annotations.models import ApiToken
+
+PREFIX: Final = "/api/v1/"
+JSON: Final = "application/json"
+
+
+class StrictJson(Parser):
+    """Reads JSON as strictly as the pages' scripts' JSON is read (annotations.formats.files.strict_json)."""
+
+    def parse_body(self, request: HttpRequest) -> dict[str, Any]:
+        if request.content_type != JSON:
+            raise Problem(415, "media-type", _("The request must be JSON (application/json)."))
+        try:
+            return read_object(request.body)
+        except JsonError as error:
+            raise Problem(400, "malformed", str(error)) from None
+
+
+class Bearer(HttpBearer):
+    """Describes the tokens in OpenAPI. deidreview.api has checked the token before."""
+
+    openapi_description = "A token of the page “API tokens”."
+
+    def authenticate(self, request: HttpRequest, token: str) -> ApiToken | None:
+        return getattr(request, "token", None)
+
+    def __call__(self, request: HttpRequest) -> ApiToken | None:
+        return self.authenticate(request, "")
+
+
+class Api(NinjaAPI):
+    """All routes. The name of a route's function is its operation id and the name of its URL.
+
+    `operations` are all routes by their name, `by_address` by their path and method.
+    """
+
+    operations: dict[str, Operation]
+    by_address: dict[tuple[str, str], Operation]
+
+    def get_operation_url_name(self, operation: Operation, router: Router) -> str:
+        return operation.view_func.__name__
+
+    def get_openapi_operation_id(self, operation: Operation) -> str:
+        return operation.view_func.__name__
+
+    def on_exception(self, request: HttpRequest, exc: Any) -> HttpResponse:
+        """Answer errors of the request as problems; deidreview.api answers errors of the server."""
+        problem = problem_of(exc)
+        if problem is None:
+            raise exc
+        return answer(problem)
+
+    def schema(self) -> dict[str, Any]:
+        """Return the description of the API (OpenAPI)."""
+        secret = [name for name, one in self.operations.items() if hasattr(one.view_func, SHOWN_ONCE)]
+        return described(self.get_openapi_schema(path_prefix=PREFIX), secret)
+
+
+@cache
+def api() -> Api:
+    """Return the API with the routes of all features. Raises ValueError where two routes have one name."""
+    built = Api(
+        title="deidreview", version="1", urls_namespace="api", docs_url=None, openapi_url=None, auth=Bearer(),
+        parser=StrictJson(), description="Annotation, agreement, review, gold standard and release of clinical text.",
+    )  # fmt: skip
+    built.operations, built.by_address, merged = {}, {}, Router()
+    for router in routers():
+        for address, view in router.path_operations.items():
+            # Features may share an address: one reads notes there, another one imports them.
+            shared = merged.path_operations.setdefault(address, PathView())
+            for operation in view.operations:
+                name = operation.view_func.__name__
+                if name in built.operations:
+                    raise ValueError(f"Two routes of the API are named “{name}”.")
+                operation.tags = operation.tags or router.tags
+                shared.operations.append(operation)
+                built.operations[name] = operation
+                for method in operation.methods:
+                    built.by_address.setdefault((operation.path, method), operation)
+    built.add_router("", merged)
+    return built
+
+
+@cache
+def addresses() -> URLResolver:
+    """Return the URL patterns below PREFIX."""
+    patterns, app, space = api().urls
+    return path(PREFIX.removeprefix("/"), (grouped(one for one in patterns if isinstance(one, URLPattern)), app, space))
+
+
+@cache
+def _only_api() -> URLResolver:
+    return URLResolver(RegexPattern("^/"), [addresses()])
+
+
+def match_of(address: str) -> ResolverMatch:
+    """Return the route of an address, without looking at the patterns of pages. Raises Resolver404 (a Http404)."""
+    return _only_api().resolve(address)
+
+
+def operation_of(request: ApiRequest) -> Operation | None:
+    """Return the operation that answers the request; None if its address has no such method."""
+    match = request.resolver_match
+    first = api().operations.get(match.url_name or "") if match else None
+    return api().by_address.get((first.path, request.method or "")) if first else None

@@ -1,0 +1,203 @@
+"""Routes of exports: what can be exported, preview, start, the files that are ready, downloads."""
+
+import uuid
+from datetime import datetime
+from typing import Self
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.utils.translation import gettext as _
+from ninja import Field, Router, Schema
+from ninja.responses import Status
+
+from annotations.core.access import Access, Can, closed_to
+from annotations.core.answers import attachment
+from annotations.core.api.describing import sends
+from annotations.core.api.problems import Problem, invalid, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
+from annotations.core.errors import ServiceError
+from annotations.core.tokenizers import KINDS
+from annotations.exchange.forms.exports import set_choices
+from annotations.exchange.selectors.deleted_files import own_reason
+from annotations.exchange.selectors.exports import file_for, original_of, ready_files
+from annotations.exchange.selectors.label_mappings import mappings_of, spans_by_label
+from annotations.exchange.services.export_labels import ExportLabels, labels_in_words, written_lines
+from annotations.exchange.services.starting import start_export, unknown_set
+from annotations.exchange.services.writing import Writing
+from annotations.formats import FORMATS
+from annotations.gold.services.sets import LAYOUTS, wanted_set
+from annotations.jobs.api import JobItem, started
+from annotations.models import Project, StoredFile
+
+router = Router(tags=["Export"])
+PATH = "/projects/{slug:slug}/exports"
+FIELDS = {
+    "set": "set", "version": "set", "split": "split", "format": "format", "tokenizer": "tokenizer",
+    "options": "format", "mapping": "mapping", "labels": "map_labels", "code": "map_labels", "case": "map_labels",
+    "unmapped": "mapping",
+}  # fmt: skip
+
+
+class FileItem(Schema):
+    """A stored file, which can be downloaded until `expires_at`. `size` is in bytes."""
+
+    id: int
+    name: str
+    size: int
+    sha256: str
+    created_by: str | None
+    created_at: datetime
+    expires_at: datetime | None
+
+    @classmethod
+    def of(cls, one: StoredFile) -> Self:
+        return cls(
+            id=one.pk, name=one.name, size=one.size, sha256=one.sha256, created_at=one.created_at,
+            created_by=one.created_by.username if one.created_by else None, expires_at=one.expires_at,
+        )  # fmt: skip
+
+
+class ExportChoices(Schema):
+    """What can be exported: annotation sets, formats, splits, tokenizers, and label mappings by name."""
+
+    sets: list[str]
+    formats: list[str]
+    splits: list[str]
+    tokenizers: list[str]
+    mappings: list[str]
+
+
+class OtherCodes(Body):
+    """Other codes for labels, as `export_documents` takes them.
+
+    `mapping` names a label mapping. `map_labels` gives the code to write for a label, and `skip_labels` leaves out the
+    spans of labels.
+    """
+
+    mapping: str = Field("", max_length=80)
+    map_labels: dict[str, str] = {}
+    skip_labels: list[str] = Field([], max_length=500)
+
+    def chosen(self, project: Project) -> ExportLabels:
+        """Return the codes to write. Raises Problem (422)."""
+        if bad := [label for label, code in self.map_labels.items() if "=" in code]:
+            raise invalid(*((f"map_labels.{label}", _("A code can't have “=”.")) for label in bad))
+        with named(FIELDS):
+            return labels_in_words(
+                project, mapping=self.mapping, skipped=self.skip_labels,
+                mapped=[f"{label}={code}" for label, code in self.map_labels.items()],
+            )  # fmt: skip
+
+
+class NewExport(OtherCodes):
+    """What to export, as the export page takes it.
+
+    `split`: folders, train, dev or test, for a gold version with a split. `layer`: for XMI, CAS JSON and WebAnno TSV,
+    the type and feature of the spans in INCEpTION, such as webanno.custom.PHI:kind; empty for named entities.
+    """
+
+    set: str = Field(max_length=200)
+    format: str
+    split: str = ""
+    sentences: bool = False
+    spaced: bool = False
+    tokenizer: str = ""
+    layer: str = ""
+
+
+class WrittenLabel(Schema):
+    """A code that would be written, with its spans by label; an empty code leaves the spans out."""
+
+    code: str
+    spans: int
+    labels: dict[str, int]
+
+
+class ExportPreview(Schema):
+    """How many spans would be written, by written code. Equal spans of merged labels are still counted twice."""
+
+    spans: int
+    written: list[WrittenLabel]
+
+
+@router.get(f"{PATH}/choices", response=ExportChoices)
+def export_choices(request: ApiRequest, slug: str) -> ExportChoices:
+    """List what can be exported, and how."""
+    access = enter(request, slug, Can.EXPORT)
+    return ExportChoices(
+        sets=[choice.spec for choice in set_choices(access.project, without=access.closed_kinds)],
+        formats=list(FORMATS), splits=list(LAYOUTS), tokenizers=list(KINDS),
+        mappings=[one.name for one in mappings_of(access.project)],
+    )  # fmt: skip
+
+
+@router.post(f"{PATH}/preview", response=ExportPreview)
+def preview_export(request: ApiRequest, slug: str, body: NewExport) -> ExportPreview:
+    """Count the spans that an export would write, by written label. Nothing is stored."""
+    access = enter(request, slug, Can.EXPORT)
+    labels = _labels(access, body)
+    with named(FIELDS):
+        lines = written_lines(access.project, spans_by_label(wanted_set(access.project, body.set, body.split)), labels)
+    written = [WrittenLabel(code=line.code, spans=line.spans, labels=dict(line.labels)) for line in lines]
+    return ExportPreview(spans=sum(line.spans for line in lines if line.code), written=written)
+
+
+@router.post(PATH, response={202: JobItem})
+def new_export(request: ApiRequest, response: HttpResponse, slug: str, body: NewExport) -> Status[JobItem]:
+    """Start an export. The job's result has the id of the file to download."""
+    access = enter(request, slug, Can.EXPORT)
+    labels = _labels(access, body)
+    with named(FIELDS):
+        job = start_export(
+            project=access.project, set_spec=body.set, format=body.format, actor=access.user, token=uuid.uuid4().hex,
+            split=body.split, writing=_writing(body), labels=labels,
+        )  # fmt: skip
+    return started(response, slug, job)
+
+
+@router.get("/projects/{slug:slug}/files", response=list[FileItem])
+def list_files(request: ApiRequest, slug: str) -> list[FileItem]:
+    """List the exports that can be downloaded, the newest first, at most 100."""
+    access = enter(request, slug, Can.EXPORT)
+    return [FileItem.of(one) for one in ready_files(access.project, without=access.closed_kinds)]
+
+
+@router.get(
+    "/projects/{slug:slug}/files/{int:file}", response={200: None}, openapi_extra=sends("application/zip")
+)  # fmt: skip
+def download_file(request: ApiRequest, slug: str, file: int) -> StreamingHttpResponse:
+    """Download an export, or the export of a release. The audit log records it."""
+    access = enter(request, slug, Can.EXPORT)
+    stored = file_for(access, file)
+    if stored is None:
+        reason = own_reason(access.project, file)
+        raise Problem(404, "deleted", reason) if reason else Http404("This file does not exist.")
+    return attachment(request, access, stored)
+
+
+@router.get(
+    "/projects/{slug:slug}/notes/{int:note}/original", response={200: None},
+    openapi_extra=sends("application/octet-stream"),
+)  # fmt: skip
+def download_original(request: ApiRequest, slug: str, note: int) -> StreamingHttpResponse:
+    """Download the document from which a note was extracted. The audit log records it."""
+    access = enter(request, slug, Can.EXPORT)
+    return attachment(request, access, original_of(access, note), note=note)
+
+
+def _labels(access: Access, body: NewExport) -> ExportLabels:
+    """Check what is asked for, and return the codes to write for labels. Raises Problem (422), PermissionDenied."""
+    if closed_to(access, spec=body.set):
+        raise PermissionDenied("You may not export these annotation sets.")
+    with named(FIELDS):
+        _writing(body).check(body.format)
+        try:
+            wanted_set(access.project, body.set, body.split)
+        except ServiceError as error:
+            raise unknown_set() if error.code == "set" else error from None
+    return body.chosen(access.project)
+
+
+def _writing(body: NewExport) -> Writing:
+    return Writing(sentences=body.sentences, spaced=body.spaced, tokenizer=body.tokenizer, layer=body.layer)

@@ -1,0 +1,171 @@
+"""Routes of label mappings: list, add, read, change, delete."""
+
+from typing import Any, Self
+
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+from ninja import Field, Query, Router, Schema
+from ninja.responses import Status
+
+from annotations.core.access import Access, Can
+from annotations.core.api.etags import matched, outdated
+from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.problems import check, invalid, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
+from annotations.core.errors import ServiceError
+from annotations.exchange.forms.label_mappings import MappingForm, NewMappingForm
+from annotations.exchange.selectors.label_mappings import (
+    MappingRow,
+    mapping_rows,
+    open_counts,
+    seen_of,
+    target_of,
+)
+from annotations.exchange.services.label_mappings import add_mapping, change_mapping, delete_mapping
+from annotations.models import LabelMapping
+from annotations.projects.services.projects import shipped_label_sets
+
+router = Router(tags=["Label mappings"])
+PATH = "/projects/{slug:slug}/label-mappings"
+ONE = f"{PATH}/{{int:mapping}}"
+
+
+class MappingItem(Schema):
+    """A label mapping. `target` is the key of a shipped label set; empty: any codes.
+
+    `open` labels of the project have no choice yet; exports refuse the mapping until none is left.
+    """
+
+    id: int
+    name: str
+    target: str
+    open: int
+
+
+class MappedLabelItem(Schema):
+    """A label of the project by its code, its spans in gold, and the code that exports write.
+
+    `code` is null without a choice, and empty if the spans are left out. `suggestion` is a likely code, or empty.
+    """
+
+    label: str
+    spans: int
+    code: str | None
+    suggestion: str
+
+    @classmethod
+    def of(cls, row: MappingRow) -> Self:
+        return cls(label=row.label.code, spans=row.spans, code=row.code, suggestion=row.suggestion)
+
+
+class MappingWithLabels(MappingItem):
+    labels: list[MappedLabelItem]
+
+
+class NewMapping(Body):
+    """A mapping without choices. `target`: the key of a shipped label set; empty: any codes."""
+
+    name: str
+    target: str = Field("", max_length=40)
+
+
+class ChangedMapping(Body):
+    """The new name, and written codes by codes of the project's labels. What is not given stays.
+
+    An empty code leaves the spans of the label out; null removes the choice.
+    """
+
+    name: str = ""
+    codes: dict[str, str | None] = {}
+
+
+@router.get(PATH, response=Page[MappingItem])
+def list_label_mappings(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+    """List the label mappings of a project by id."""
+    access = enter(request, slug, Can.EXPORT)
+    missing = open_counts(access.project)
+
+    def item(row: LabelMapping) -> MappingItem:
+        return MappingItem(id=row.pk, name=row.name, target=row.target, open=missing.get(row.pk, 0))
+
+    return paged_rows(request, paging, LabelMapping.objects.filter(project=access.project), item)
+
+
+@router.post(PATH, response={201: MappingWithLabels})
+def new_label_mapping(
+    request: ApiRequest, response: HttpResponse, slug: str, body: NewMapping
+) -> Status[MappingWithLabels]:
+    """Add a label mapping. The answer suggests a code for each label."""
+    access = enter(request, slug, Can.MANAGE)
+    wanted = check(NewMappingForm(body.dict(), sets=shipped_label_sets()))
+    with named({"name": "name", "target": "target"}):
+        made = add_mapping(project=access.project, name=wanted["name"], target=wanted["target"], actor=access.user)
+    return Status(201, _said(response, made))
+
+
+@router.get(ONE, response=MappingWithLabels)
+def read_label_mapping(request: ApiRequest, response: HttpResponse, slug: str, mapping: int) -> MappingWithLabels:
+    """Read a label mapping. The ETag stands for the mapping and the labels of the project."""
+    return _said(response, _mapping(enter(request, slug, Can.EXPORT), mapping))
+
+
+@router.patch(ONE, response=MappingWithLabels)
+def change_label_mapping(
+    request: ApiRequest, response: HttpResponse, slug: str, mapping: int, body: ChangedMapping
+) -> MappingWithLabels:
+    """Change the name of a label mapping, or how it writes labels."""
+    access = enter(request, slug, Can.MANAGE)
+    row = _mapping(access, mapping)
+    seen = seen_of(row) if matched(request, _etag(row)) else None
+    lines = mapping_rows(row)
+    data = _data(lines, body) | {"name": row.name if body.name == "" else body.name}
+    form = MappingForm(data, lines=lines, target=target_of(row.target))
+    wanted = check(form, {f"code-{line.label.pk}": f"codes.{line.label.code}" for line in lines})
+    try:
+        with named({"name": "name", "code": "codes", "case": "codes", "label": "codes"}):
+            saved = change_mapping(mapping=row, name=wanted["name"], codes=form.codes(), seen=seen, actor=access.user)
+    except ServiceError as error:
+        if error.code != "stale":
+            raise
+        raise outdated(_etag(_mapping(access, mapping))) from error
+    return _said(response, saved)
+
+
+@router.delete(ONE, response={204: None})
+def remove_label_mapping(request: ApiRequest, slug: str, mapping: int) -> Status[None]:
+    """Delete a label mapping. Exports that have started keep the codes that they started with."""
+    access = enter(request, slug, Can.MANAGE)
+    delete_mapping(mapping=_mapping(access, mapping), actor=access.user)
+    return Status(204, None)
+
+
+def _mapping(access: Access, pk: int) -> LabelMapping:
+    return get_object_or_404(LabelMapping.objects.select_related("project"), project=access.project, pk=pk)
+
+
+def _said(response: HttpResponse, mapping: LabelMapping) -> MappingWithLabels:
+    response["ETag"] = _etag(mapping)
+    rows = mapping_rows(mapping)
+    return MappingWithLabels(
+        id=mapping.pk, name=mapping.name, target=mapping.target, open=sum(row.code is None for row in rows),
+        labels=[MappedLabelItem.of(row) for row in rows],
+    )  # fmt: skip
+
+
+def _data(lines: list[MappingRow], body: ChangedMapping) -> dict[str, object]:
+    """Return the fields of the page's form. Raises Problem (422) for a label that the project lacks."""
+    codes = {line.label.code: line.code for line in lines}
+    if unknown := sorted(set(body.codes) - set(codes)):
+        raise invalid(*((f"codes.{code}", _("The project has no label with this code.")) for code in unknown))
+    wanted = codes | body.codes
+    data: dict[str, object] = {}
+    for line in lines:
+        code = wanted[line.label.code]
+        data |= {f"code-{line.label.pk}": code or "", f"out-{line.label.pk}": code == ""}
+    return data
+
+
+def _etag(mapping: LabelMapping) -> str:
+    return f'"{seen_of(mapping)}"'

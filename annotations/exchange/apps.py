@@ -1,0 +1,58 @@
+from django.apps import AppConfig
+from django.utils.translation import gettext_noop as _
+
+
+class TransferConfig(AppConfig):
+    name = "annotations.exchange"
+    label = "transfer"
+
+    def ready(self) -> None:
+        from annotations.core.access import Can
+        from annotations.core.api import registry
+        from annotations.core.stored_files import delete_expired
+        from annotations.jobs import hooks
+        from annotations.jobs.registry import JobKind, register
+
+        registry.register("annotations.exchange.api.imports.router")
+        registry.register("annotations.exchange.api.staged.router")
+        registry.register("annotations.exchange.api.exports.router")
+        registry.register("annotations.exchange.api.label_mappings.router")
+        register(
+            {
+                "import": JobKind(
+                    title=_("Import"),
+                    handler="annotations.exchange.jobs.importing.run",
+                    right=Can.MANAGE,
+                    result="transfer/import_result.html",
+                    undo="annotations.exchange.jobs.importing.undo",
+                    can_pause=True,
+                    # A canceled or failed import deletes its upload, so that there is nothing left to import.
+                    can_retry=False,
+                ),
+                "export": JobKind(
+                    title=_("Export"),
+                    handler="annotations.exchange.jobs.exporting.run",
+                    right=Can.EXPORT,
+                    result="transfer/export_result.html",
+                ),
+            }
+        )
+        hooks.TIDIERS.append(delete_expired)
+
+        from annotations.core import navigation, offers
+
+        export_pages = frozenset({"export_preview", "label_mappings", "label_mapping"})
+
+        navigation.register(
+            navigation.Entry("notes", 20, _("Import"), "import", Can.MANAGE, frozenset({"import_preview"})),
+            navigation.Entry("gold", 50, _("Export"), "export", Can.EXPORT, export_pages),
+        )
+        offers.offer("notes.actions", "transfer/offers/notes.html")
+        offers.offer("notes.empty", "transfer/offers/notes_empty.html")
+        offers.offer("note.foot", "transfer/offers/note_source.html", position=-10)
+        offers.offer("gold.actions", "transfer/offers/gold.html", position=20)
+        offers.offer("gold_version.actions", "transfer/offers/gold_version.html", position=20)
+
+        from annotations.exchange import overview
+
+        overview.register()

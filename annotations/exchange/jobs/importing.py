@@ -1,0 +1,41 @@
+from typing import Any
+
+from annotations.exchange.services.importing import run_import, undo_import
+from annotations.jobs.runner import Claim
+from annotations.models import Import
+
+COUNTS = ("notes", "spans", "sets", "already_there", "refused_notes", "refused_files")
+
+
+def run(claim: Claim) -> dict[str, Any]:
+    """Run a staged import, batch by batch. If a worker is killed, the next worker continues with the next batch."""
+    import_id = int(claim.params["import_id"])
+    report = run_import(
+        import_id=import_id,
+        progress=claim.progress,
+        fence=claim.fence,
+        # Deleting the upload takes up to a tenth of the import's time, so the job ends before that.
+        finish=lambda report: claim.finish(_result(import_id, report)),
+    )
+    return _result(import_id, report)
+
+
+def undo(params: dict[str, Any], state: str) -> dict[str, Any] | None:
+    """Remove the imported notes, unless the import was complete when its worker stopped."""
+    import_id = int(params["import_id"])
+    row = Import.objects.get(pk=import_id)
+    if row.state == Import.State.DONE:
+        return _result(import_id, row.report)
+    undo_import(import_id=import_id, state=state)
+    return None
+
+
+def _result(import_id: int, report: dict[str, Any]) -> dict[str, Any]:
+    """Counts for the job's result. The list of refused notes and files stays with the import."""
+    counts = {name: report[name] for name in COUNTS if name in report}
+    if report.get("moved_spans"):
+        counts["moved_spans"] = report["moved_spans"]
+    labels = {"mapped": 0, "added": 0, "skipped": 0}
+    for line in report.get("labels", {}).values():
+        labels[line["do"]] += line["spans"]
+    return {"import_id": import_id, **counts} | ({"labels": labels} if any(labels.values()) else {})

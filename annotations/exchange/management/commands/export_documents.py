@@ -1,0 +1,143 @@
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, Needs, check_shown, find_project
+from annotations.core.errors import ServiceError
+from annotations.core.terminal import progress_bar
+from annotations.core.tokenizers import KINDS
+from annotations.exchange.selectors.losses import named_losses
+from annotations.exchange.services.export_labels import labels_in_words
+from annotations.exchange.services.exporting import export_to_path
+from annotations.exchange.services.whole_projects import WHOLE, check_alone, whole_projects
+from annotations.exchange.services.writing import Writing
+from annotations.formats import FORMATS
+from annotations.formats.base import LOSSES
+from annotations.gold.services.sets import LAYOUTS
+from annotations.models import User
+
+
+class Command(JourneyCommand):
+    help = "Export annotation sets to a new or empty folder, or to a .zip. Lists every span that the format can't hold."
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
+        parser.add_argument("out", metavar="OUT", type=Path, help="New or empty folder, or a .zip to create.")
+        parser.add_argument(
+            "--format",
+            required=True,
+            choices=[*FORMATS, WHOLE],
+            help="Format of the files; “archive” writes the whole project to a .zip.",
+        )
+        parser.add_argument(
+            "--set",
+            default="",
+            metavar="WHICH",
+            help="Annotations: gold[:VERSION], annotator:NAME or run:NAME_OR_ID. Not for archives.",
+        )
+        parser.add_argument(
+            "--split",
+            default="",
+            choices=["", *LAYOUTS],
+            help="One folder per split, or only one split.",
+        )
+        parser.add_argument(
+            "--sentences", action="store_true", help="CoNLL: an empty row after each sentence, not after each line."
+        )
+        parser.add_argument(
+            "--spaces",
+            action="store_true",
+            help="In brat and CoNLL, insert a space where a span is attached to other text, and write an offset map.",
+        )
+        parser.add_argument(
+            "--tokenizer",
+            default="",
+            choices=["", *KINDS],
+            help="Tokenizer for the language of each note, for CoNLL and --spaces. Without it, the default rule.",
+        )
+        parser.add_argument(
+            "--layer",
+            default="",
+            metavar="TYPE:FEATURE",
+            help="Layer of the spans in INCEpTION and feature of the label, such as webanno.custom.PHI:kind.",
+        )
+        parser.add_argument("--mapping", default="", metavar="NAME", help="Write labels as in this label mapping.")
+        parser.add_argument(
+            "--map-label",
+            action="append",
+            default=[],
+            metavar="LABEL=CODE",
+            help="Write this code for a label of the project. Repeatable; wins over --mapping.",
+        )
+        parser.add_argument(
+            "--skip-label",
+            action="append",
+            default=[],
+            metavar="LABEL",
+            help="Leave out the spans of a label of the project. Repeatable; wins over --mapping.",
+        )
+
+    def needs_for(self, options: Mapping[str, Any]) -> Needs:
+        return Can.ARCHIVE if options["format"] == WHOLE else Can.EXPORT
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        project = find_project(options["project"])
+        if options["format"] == WHOLE:
+            named = ("set", "split", "sentences", "spaces", "tokenizer", "layer", "mapping", "map_label", "skip_label")
+            check_alone({f"--{name.replace('_', '-')}": options[name] for name in named})
+            return whole_projects().export(project=project, out=options["out"], actor=actor)
+        if not options["set"]:
+            raise ServiceError("Say which annotations to export: --set gold, for example.", code="set")
+        check_shown(actor, project, spec=options["set"])
+        labels = labels_in_words(
+            project, mapping=options["mapping"], mapped=options["map_label"], skipped=options["skip_label"]
+        )
+        with progress_bar("Exporting") as progress:
+            report = export_to_path(
+                project=project,
+                out=options["out"].absolute(),
+                format=options["format"],
+                set_spec=options["set"],
+                split=options["split"],
+                writing=Writing(
+                    sentences=options["sentences"],
+                    spaced=options["spaces"],
+                    tokenizer=options["tokenizer"],
+                    layer=options["layer"],
+                ),
+                labels=labels,
+                actor=actor,
+                progress=progress,
+            )
+        return report | {"losses": named_losses(project, report["losses"])}
+
+    def say(self, result: dict[str, Any]) -> str:
+        if "file" in result:
+            return whole_projects().say_exported(result)
+        lines = [
+            f"Notes exported from {result['set']} as {result['format']}: {result['notes']}. Spans: {result['spans']}."
+        ]
+        if result["drafts_left_out"]:
+            lines.append(f"Drafts not exported: {result['drafts_left_out']}.")
+        if labels := result["labels"]:
+            named = f" as in the mapping “{labels['mapping']}”" if labels["mapping"] else ""
+            counts = ", ".join(f"{code} {count}" for code, count in sorted(labels["written"].items())) or "none"
+            lines.append(f"Labels written{named}: {counts}.")
+            if labels["left_out"]:
+                counts = ", ".join(f"{code} {count}" for code, count in sorted(labels["left_out"].items()))
+                lines.append(f"Spans left out by label: {counts}.")
+            if labels["merged"]:
+                lines.append(f"Spans merged with an equal span of another label: {labels['merged']}.")
+        lines += [
+            f"Not exported: {loss['note']} [{loss['start']}, {loss['end']}) {loss['label']}: {loss['reason']}"
+            for loss in result["losses"]
+        ]
+        if result["loss_count"] > len(result["losses"]):
+            lines.append(
+                f"The first {len(result['losses']):,} of {result['loss_count']:,} spans that were not exported are "
+                f"listed above. {LOSSES} lists all."
+            )
+        return "\n".join(lines)

@@ -1,0 +1,178 @@
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from django.core.management.base import CommandParser
+
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, Needs, Standing, find_project
+from annotations.core.errors import ServiceError
+from annotations.core.progress import Progress
+from annotations.core.terminal import progress_bar
+from annotations.exchange.services.importing import import_path
+from annotations.exchange.services.input_formats import INPUT_FORMATS
+from annotations.exchange.services.whole_projects import WHOLE, check_alone, is_whole, whole_projects
+from annotations.formats import DETECT
+from annotations.formats.documents.cleaning import Rule
+from annotations.models import User
+
+_OF_NOTES: Final = (
+    *("map_label", "add_label", "skip_label", "mapping", "written_as", "language", "patients"),
+    *("take_duplicates", "repair_offsets", "all_or_nothing", "encoding", "no_cleanup"),
+)
+"""The options that an archive doesn't need."""
+
+
+class Command(JourneyCommand):
+    help = (
+        "Import notes from a folder, a file or a zip. A note is imported whole or refused whole, with the reason. "
+        "Exit status 1 if nothing was imported."
+    )
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "project", metavar="PROJECT", help="Short name of the project; with an archive, that of a new project."
+        )
+        parser.add_argument("path", metavar="PATH", type=Path, help="Folder, file or zip with the notes.")
+        parser.add_argument(
+            "--format",
+            default=DETECT,
+            metavar="FORMAT",
+            help=f"Format of the files: {', '.join((DETECT, *INPUT_FORMATS, WHOLE))}. Without it, the files decide. "
+            "“gate:NAME” reads the annotation set NAME of GATE files.",
+        )
+        parser.add_argument(
+            "--map-label",
+            action="append",
+            default=[],
+            metavar="NAME=LABEL",
+            help="Import the spans of an unknown label with a label of the project. Repeatable.",
+        )
+        parser.add_argument(
+            "--add-label",
+            action="append",
+            default=[],
+            metavar="NAME[=CATEGORY]",
+            help="Add an unknown label to the project, in a category or in the first one. Repeatable.",
+        )
+        parser.add_argument(
+            "--skip-label",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="Leave out the spans of an unknown label. Repeatable.",
+        )
+        parser.add_argument(
+            "--mapping",
+            default="",
+            metavar="NAME",
+            help="Map unknown labels back by this label mapping of the project. The other label options win over it.",
+        )
+        parser.add_argument(
+            "--as",
+            dest="written_as",
+            default="",
+            metavar="AUTHOR",
+            help="Author of the annotations: gold, annotator:NAME or run:NAME. Without it, only texts are imported.",
+        )
+        parser.add_argument("--language", default="", help="Language code of the notes, for example es.")
+        parser.add_argument("--patients", type=Path, help="CSV with the columns name and patient_id.")
+        parser.add_argument(
+            "--take-duplicates",
+            action="store_true",
+            help="Also import texts that the project has under another name.",
+        )
+        parser.add_argument(
+            "--repair-offsets",
+            action="store_true",
+            help="Move a span to its quoted text if that text is nearby, in brat, i2b2, BioC and others that quote it. "
+            "The report lists these spans.",
+        )
+
+        parser.add_argument(
+            "--all-or-nothing", action="store_true", help="Import nothing if a note is refused, and name the first one."
+        )
+        parser.add_argument(
+            "--encoding", default="", help="Encoding of the text in documents, for example cp1252. Default: detected."
+        )
+        parser.add_argument(
+            "--no-cleanup",
+            action="append",
+            default=[],
+            choices=list(Rule),
+            metavar="RULE",
+            help=f"Read documents without a clean-up rule: {', '.join(Rule)}. Repeatable.",
+        )
+
+    def needs_for(self, options: Mapping[str, Any]) -> Needs:
+        return Standing.CREATE_PROJECTS if is_whole(options["path"], options["format"]) else Can.MANAGE
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        if is_whole(options["path"], options["format"]):
+            check_alone(
+                {f"--{'as' if name == 'written_as' else name.replace('_', '-')}": options[name] for name in _OF_NOTES}
+            )
+            return whole_projects().load(path=options["path"], slug=options["project"], actor=actor)
+        try:
+            report = self._import(actor, options)
+        except ServiceError as error:
+            if error.code == "open-labels":
+                hint = "Use --map-label NAME=LABEL, --add-label NAME and --skip-label NAME, or --mapping."
+                raise ServiceError(f"{error}\n{hint}", code=error.code) from error
+            raise
+        taken = report["notes"] + report["sets"] + report["already_there"]
+        if not taken:
+            report["failed"] = f"Nothing was imported. {_refused(report)}"
+        return report
+
+    def _import(self, actor: User | None, options: dict[str, Any]) -> dict[str, Any]:
+        with progress_bar("Importing") as progress:
+            return self._import_with(progress, actor, options)
+
+    def _import_with(self, progress: Progress, actor: User | None, options: dict[str, Any]) -> dict[str, Any]:
+        return import_path(
+            progress=progress,
+            project=find_project(options["project"]),
+            path=options["path"],
+            format=options["format"],
+            written_as=options["written_as"],
+            language=options["language"],
+            patients=options["patients"],
+            take_duplicates=options["take_duplicates"],
+            repair_offsets=options["repair_offsets"],
+            all_or_nothing=options["all_or_nothing"],
+            encoding=options["encoding"],
+            no_cleanup=[str(rule) for rule in options["no_cleanup"]],
+            actor=actor,
+            labels={
+                "mapped": options["map_label"],
+                "added": options["add_label"],
+                "skipped": options["skip_label"],
+                "mapping": options["mapping"],
+            },
+        )
+
+    def say(self, result: dict[str, Any]) -> str:
+        if "project" in result:
+            return whole_projects().say_loaded(result)
+        lines = [
+            f"Imported as {result['format']}: {result['notes']} notes, {result['sets']} annotation sets, "
+            f"{result['spans']} spans. Already in the project: {result['already_there']} notes. {_refused(result)}"
+        ]
+        if result["moved_spans"]:
+            lines.append(f"Spans moved to the text that they quote: {result['moved_spans']}.")
+        for name, line in result.get("labels", {}).items():
+            target = f" as {line['label']}" if line["label"] else ""
+            lines.append(f"Label “{name}” {line['do']}{target}: {line['spans']} spans.")
+        for kind, word in (("refused", "Refused"), ("warnings", "Warning")):
+            for row in result[kind]:
+                line = f", line {row['line']}" if row["line"] else ""
+                line += f" (and {row['also']} more)" if row.get("also") else ""
+                lines.append(f"{word}: {row['file']}{line}: {row['message']}")
+            if result[f"{kind}_more"]:
+                lines.append(f"{word}: {result[f'{kind}_more']} more problems are not listed.")
+        return "\n".join(lines)
+
+
+def _refused(report: dict[str, Any]) -> str:
+    return f"Refused: {report['refused_notes']} notes. Not read: {report['refused_files']} files."

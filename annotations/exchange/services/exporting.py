@@ -1,0 +1,397 @@
+"""Export of annotation sets in a file format. Every span that the format can't hold is listed."""
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, Any, Final, TypedDict
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.text import slugify
+from django.utils.translation import gettext
+
+from annotations.core.attributes import definitions, pairs_of
+from annotations.core.erasures import erasures_of, unerased
+from annotations.core.errors import ServiceError
+from annotations.core.progress import Progress, silent
+from annotations.core.stored_files import store_file
+from annotations.exchange.events import NOTES_EXPORTED, NotesExported
+from annotations.exchange.rules.written_labels import rewritten, written_set
+from annotations.exchange.selectors.imports import layers_of
+from annotations.exchange.selectors.label_mappings import target_of
+from annotations.exchange.selectors.losses import named_losses
+from annotations.exchange.services.archives import Content, write_to_path, write_zip
+from annotations.exchange.services.export_labels import ExportLabels
+from annotations.exchange.services.note_files import NoteFilesWriter
+from annotations.exchange.services.writing import Writers, Writing
+from annotations.formats import FORMATS
+from annotations.formats.base import LOSSES, NAMES, Loss, OutNote, file_names
+from annotations.formats.files.csv_lines import csv_line
+from annotations.gold.services.sets import FOLDERS, Wanted, wanted_set
+from annotations.models import (
+    AnnotationSet,
+    Author,
+    Category,
+    GoldVersionNote,
+    Project,
+    Span,
+    StoredFile,
+    User,
+)
+from annotations.text.labels import CategoryDef, LabelDef, LabelSetDef
+from annotations.text.spans import Span as DomainSpan
+
+BATCH = 250
+# The report is stored with the job and lists at most this many losses. The file LOSSES of the export lists all.
+LISTED: Final = 1000
+# Above this many bytes, the list of losses moves from memory to disk.
+IN_MEMORY: Final = 1024 * 1024
+
+LOSS_COLUMNS: Final = ("note", "note_id", "start", "end", "label", "reason")
+
+
+class LabelReport(TypedDict):
+    """The name of the label mapping, if any; the number of spans by written code; those left out, by label.
+
+    `merged` counts spans that became equal to another one, which stands for both in the files.
+    """
+
+    mapping: str
+    written: dict[str, int]
+    left_out: dict[str, int]
+    merged: int
+
+
+@dataclass
+class ExportReport:
+    """Report of an export. `loss_count` spans could not be written in the format.
+
+    `losses` lists the first LISTED of these spans with note id, offsets, label and reason. `options` has the chosen
+    options (see `Writing`), and `labels` says how labels were written, if other than in the project.
+    """
+
+    set: str
+    format: str
+    notes: int = 0
+    spans: int = 0
+    drafts_left_out: int = 0
+    gold_version: int | None = None
+    content_hash: str | None = None
+    split: dict[str, Any] | None = None
+    loss_count: int = 0
+    losses: list[dict[str, Any]] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
+    labels: LabelReport | None = None
+
+    def add(self, note: int, losses: list[Loss]) -> None:
+        """Add the spans of one note that the format can't hold."""
+        self.loss_count += len(losses)
+        room = max(0, LISTED - len(self.losses))
+        self.losses += [_loss(note, loss) for loss in losses[:room]]
+
+    def as_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+def label_definitions(project: Project, *, merged: bool = False) -> LabelSetDef:
+    """Label set of the project, for format writers. With `merged`, includes merged labels that frozen gold may use."""
+    categories = []
+    for category in Category.objects.filter(label_set__project=project).prefetch_related("labels"):
+        labels = tuple(
+            LabelDef(
+                code=label.code,
+                name=label.name,
+                hotkey=label.hotkey,
+                description=label.description,
+                placeholder=label.placeholder,
+                attributes=definitions(label),
+            )
+            for label in category.labels.all()
+            if merged or label.merged_into_id is None
+        )
+        categories.append(CategoryDef(code=category.code, name=category.name, labels=labels))
+    label_set = project.label_set
+    return LabelSetDef(
+        key=label_set.key,
+        name=label_set.name,
+        description="",
+        source=label_set.source,
+        languages=(),
+        categories=tuple(categories),
+    )
+
+
+def export_files(
+    project: Project,
+    wanted: Wanted,
+    format: str,
+    report: ExportReport,
+    progress: Progress = silent,
+    labels: ExportLabels | None = None,
+) -> Iterator[tuple[str, Content]]:
+    """Yield every file of an export as (relative name, content), with the options of the report.
+
+    `report` is complete after the last file.
+
+    Large content is an open file, which the caller must read before asking for the next file.
+    """
+    with tempfile.SpooledTemporaryFile(IN_MEMORY) as all_losses:
+        yield from _note_files(project, wanted, format, report, progress, labels or ExportLabels(), all_losses)
+        if report.loss_count:
+            all_losses.seek(0)
+            yield LOSSES, all_losses
+
+
+def _note_files(
+    project: Project,
+    wanted: Wanted,
+    format: str,
+    report: ExportReport,
+    progress: Progress,
+    labels: ExportLabels,
+    all_losses: IO[bytes],
+) -> Iterator[tuple[str, Content]]:
+    codes = labels.by_code(project)
+    written = {label: code for label, code in codes.items() if code}
+    told = Told(labels, codes)
+    report.labels = told.report
+    notes = _version_notes(wanted) if wanted.version else _author_notes(wanted.author)
+    splits: dict[str, str] = {}
+    names = file_names(FORMATS[format])
+    total = _count(wanted)
+    progress(0, total)
+    writing = Writing(**report.options)
+    tags = layers_of(project).get(writing.layer, {})
+    with NoteFilesWriter(Writers(format, writing, tags), written) as writer:
+        for pk, whole, split, language in notes:
+            note, merged_losses = told.note(whole)
+            folder = f"{split}/" if split and wanted.split == FOLDERS else ""
+            named = replace(note, name=names.of(note.name, folder)) if names else note
+            files, losses = writer.add(named, folder=folder, language=language or project.language)
+            losses = merged_losses + losses
+            yield from files.items()
+            if split:
+                splits[note.name] = split
+            report.notes += 1
+            report.spans += len(list(note.spans))
+            if losses and not report.loss_count:
+                # Spreadsheet programs recognize UTF-8 in a CSV only with a byte order mark.
+                all_losses.write(("\ufeff" + csv_line(LOSS_COLUMNS)).encode())
+            for loss in losses:
+                span = loss.span
+                all_losses.write(csv_line([note.name, pk, span.start, span.end, span.label, loss.reason]).encode())
+            report.add(pk, losses)
+            if report.notes % BATCH == 0 or report.notes == total:
+                progress(report.notes, total)
+        yield from writer.finish()
+    if names and names.changed:
+        yield NAMES, names.table()
+    definitions = label_definitions(project, merged=wanted.version is not None)
+    if labels.differ:
+        definitions = written_set(definitions, codes, target_of(labels.target))
+    yield from Writers(format, Writing(layer=writing.layer), tags)("").extra_files(definitions).items()
+    author = wanted.author or Author.objects.filter(project=project, kind=Author.Kind.GOLD).first()
+    imported = author is not None and author.pk in project.imported_authors
+    manifest = report.as_dict() | {
+        "project": project.slug,
+        "imported": imported,
+        "losses": named_losses(project, report.losses),
+    }
+    if report.split is not None:
+        manifest["split"] = report.split | {"notes": splits}
+    yield "export.json", json.dumps(manifest, indent=1, ensure_ascii=False).encode()
+
+
+class Told:
+    """Applies other labels to notes, and counts in `report` what became of the spans. It is None without others."""
+
+    def __init__(self, labels: ExportLabels, codes: dict[str, str]) -> None:
+        self._codes = codes
+        self.report: LabelReport | None = None
+        if labels.differ:
+            self.report = {"mapping": labels.name, "written": {}, "left_out": {}, "merged": 0}
+
+    def note(self, note: OutNote) -> tuple[OutNote, list[Loss]]:
+        """The note as it is to be written, and spans that lost attributes because another span stands for them."""
+        report = self.report
+        if report is None:
+            return note, []
+        done = rewritten(note, self._codes)
+        for counts, more in ((report["written"], done.written), (report["left_out"], done.left_out)):
+            for code, count in more.items():
+                counts[code] = counts.get(code, 0) + count
+        report["merged"] += done.merged
+        return done.note, done.losses
+
+
+def _loss(note: int, loss: Loss) -> dict[str, Any]:
+    span = loss.span
+    return {"note": note, "start": span.start, "end": span.end, "label": span.label, "reason": loss.reason}
+
+
+def _count(wanted: Wanted) -> int:
+    if wanted.version:
+        return _version_rows(wanted).count()
+    return AnnotationSet.objects.filter(author=wanted.author, state=AnnotationSet.State.SUBMITTED).count()
+
+
+def _author_notes(author: Author | None) -> Iterator[tuple[int, OutNote, str, str]]:
+    """Notes of an author as (note id, note, "", language)."""
+    sets = list(
+        AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED)
+        .order_by("document_id")
+        .values_list("pk", flat=True)
+    )
+    for at in range(0, len(sets), BATCH):
+        batch = sets[at : at + BATCH]
+        spans: dict[int, list[DomainSpan]] = {pk: [] for pk in batch}
+        rows = (
+            Span.objects.filter(annotation_set__in=batch)
+            .order_by("start", "end", "label__position")
+            .values_list("annotation_set_id", "start", "end", "label__code", "attributes")
+        )
+        for pk, start, end, code, attributes in rows:
+            spans[pk].append(DomainSpan(start, end, code, attributes=pairs_of(attributes)))
+        texts = AnnotationSet.objects.filter(pk__in=batch).order_by("document_id")
+        columns = ("pk", "document_id", "document__name", "document__text", "document__language")
+        for pk, note, name, text, language in texts.values_list(*columns):
+            yield note, OutNote(name, text, spans[pk]), "", language
+
+
+def _version_rows(wanted: Wanted) -> "QuerySet[GoldVersionNote]":
+    notes = GoldVersionNote.objects.filter(version=wanted.version).order_by("document_id")
+    return notes.filter(split=wanted.split) if wanted.split not in ("", FOLDERS) else notes
+
+
+def _version_notes(wanted: Wanted) -> Iterator[tuple[int, OutNote, str, str]]:
+    """Notes of a gold version as (note id, note, split, language). The split is empty if the version has none."""
+    columns = ("document_id", "document__name", "document__text", "document__language", "spans", "split")
+    for pk, name, text, language, spans, split in (
+        _version_rows(wanted).values_list(*columns).iterator(chunk_size=BATCH)
+    ):
+        found = [
+            DomainSpan(start, end, code, attributes=pairs_of(attributes[0] if attributes else None))
+            for start, end, code, _, *attributes in spans
+        ]
+        yield pk, OutNote(name, text, found), split, language
+
+
+def _report(project: Project, wanted: Wanted, format: str, writing: Writing, labels: ExportLabels) -> ExportReport:
+    writing.check(format)
+    labels.by_code(project)
+    report = ExportReport(set=wanted.spec, format=format, options=writing.chosen())
+    if wanted.version:
+        report.gold_version, report.content_hash = wanted.version.number, wanted.version.content_hash
+        if wanted.version.split_seed:
+            report.split = {
+                "seed": wanted.version.split_seed,
+                "shares": wanted.version.split_shares,
+                "layout": wanted.split or "together",
+            }
+    else:
+        report.drafts_left_out = AnnotationSet.objects.filter(
+            author=wanted.author, state=AnnotationSet.State.DRAFT
+        ).count()
+    if not _count(wanted):
+        raise ServiceError(
+            gettext("“%(spec)s” has no submitted annotation sets to export. Drafts: %(drafts)s.")
+            % {"spec": wanted.spec, "drafts": report.drafts_left_out},
+            code="empty",
+        )
+    return report
+
+
+def _record(project: Project, wanted: Wanted, report: ExportReport, labels: ExportLabels, actor: User | None) -> None:
+    """Record the export, and the first one at the project.
+
+    The event holds the author's kind and id, since a run's name is free text.
+    """
+    split = report.split
+    data: NotesExported = {
+        "set": wanted.spec,
+        "format": report.format,
+        "notes": report.notes,
+        "spans": report.spans,
+        "drafts_left_out": report.drafts_left_out,
+        "gold_version": report.gold_version,
+        "content_hash": report.content_hash,
+        # The seed of the split is free text, so the event doesn't hold it.
+        "split": {"shares": split["shares"], "layout": split["layout"]} if split else None,
+        "losses": report.loss_count,
+    }
+    if wanted.author is not None:
+        data |= {"set": wanted.author.kind, "author": wanted.author.pk}
+    if report.labels is not None:
+        left_out = sum(report.labels["left_out"].values())
+        data |= {"mapping": labels.mapping, "left_out": left_out, "merged": report.labels["merged"]}
+    NOTES_EXPORTED.record(actor=actor, project_id=project.pk, data=data)
+    Project.objects.filter(pk=project.pk, exported_at=None).update(exported_at=timezone.now())
+
+
+def export_to_path(
+    *,
+    project: Project,
+    out: Path,
+    format: str,
+    set_spec: str,
+    split: str = "",
+    writing: Writing | None = None,
+    labels: ExportLabels | None = None,
+    actor: User | None = None,
+    progress: Progress = silent,
+) -> dict[str, Any]:
+    """Write an export to a new or empty folder, or to a .zip, and return the report.
+
+    The files are written to a temporary folder first, so that no partial export remains.
+    Raises ServiceError; ErasedMeanwhile if a patient was erased while the notes were read.
+    """
+    begun = erasures_of(project.pk)
+    wanted = wanted_set(project, set_spec, split)
+    labels = labels or ExportLabels()
+    report = _report(project, wanted, format, writing or Writing(), labels)
+
+    def finish(place: Callable[[], object]) -> None:
+        with transaction.atomic():
+            unerased(project.pk, begun)
+            place()
+            _record(project, wanted, report, labels, actor)
+
+    write_to_path(out, export_files(project, wanted, format, report, progress, labels), finish)
+    return report.as_dict()
+
+
+def run_export(
+    *,
+    project_id: int,
+    set_spec: str,
+    format: str,
+    actor_id: int | None,
+    progress: Progress,
+    split: str = "",
+    writing: Writing | None = None,
+    labels: ExportLabels | None = None,
+) -> dict[str, Any]:
+    """Write an export as a stored zip file and return the report with its `file_id`.
+
+    Raises ServiceError; ErasedMeanwhile if a patient was erased while the notes were read.
+    """
+    begun = erasures_of(project_id)
+    project = Project.objects.get(pk=project_id)
+    actor = User.objects.filter(pk=actor_id).first() if actor_id else None
+    wanted = wanted_set(project, set_spec, split)
+    writing, labels = writing or Writing(), labels or ExportLabels()
+    report = _report(project, wanted, format, writing, labels)
+    mapped = (slugify(labels.name) or "mapped") if labels.differ else ""
+    suffix = "".join(f"-{word}" for word in [split, mapped, *writing.words()] if word)
+    name = f"{project.slug}-{set_spec.replace(':', '-')}{suffix}-{format}.zip"
+    with tempfile.TemporaryFile() as content:
+        write_zip(content, export_files(project, wanted, format, report, progress, labels))
+        content.seek(0)
+        with transaction.atomic():
+            unerased(project.pk, begun)
+            stored = store_file(project=project, kind=StoredFile.Kind.EXPORT, name=name, content=content, actor=actor)
+            _record(project, wanted, report, labels, actor)
+    return report.as_dict() | {"file_id": stored.pk}

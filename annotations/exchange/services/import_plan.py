@@ -1,0 +1,399 @@
+"""Plan of an import: which notes of a source are new, get another annotation set, are already there, or are refused.
+
+A note is imported whole (text and spans) or refused whole, with every reason.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, TypedDict
+
+from django.utils.translation import gettext as _
+
+from annotations.core.attributes import definitions_by_label, pairs_of
+from annotations.core.authors import author_for_import, parse_written_as
+from annotations.core.errors import ServiceError
+from annotations.core.label_lock import keep_labels
+from annotations.core.labels import labels_of_today
+from annotations.exchange.services.input_formats import INPUT_FORMATS, holds_spans
+from annotations.exchange.services.label_choices import Choices, complete_choices, unknown_of
+from annotations.exchange.services.sources import Source, read_names, read_patients
+from annotations.formats.base import AcceptedLabels
+from annotations.formats.documents.base import DOCUMENTS
+from annotations.formats.notes import ParsedNote, Problem
+from annotations.models import AnnotationSet, Author, Category, Document, Import, Label, Project, Span, User
+from annotations.projects.selectors.labels import accepted_labels
+from annotations.projects.services.labels import add_label
+from annotations.text.attributes import AttributeDef, fitting
+from annotations.text.hashing import text_sha256
+from annotations.text.labels import ascii_code
+
+LISTED = 2000
+
+
+class LabelLine(TypedDict):
+    """Spans of one label as written in the files: mapped to the code `label`, added under it, or skipped.
+
+    `created` is set if this import added the label.
+    """
+
+    do: str
+    label: str
+    spans: int
+    created: bool
+
+
+@dataclass
+class Report:
+    """Report of an import. `refused` and `warnings` list at most LISTED lines; the counts are complete.
+
+    `refused_files` counts files that belong to no note: their names are not allowed, unknown to the format, or taken.
+    `moved_spans` counts spans that were moved to the text that they quote; the warnings list them.
+    `labels` says what happened to each label of the files that the project didn't have. `layers` are the UIMA layers
+    that spans came from (`TYPE:FEATURE`), each with its tags as written, by name in `labels` or else by code. `cleared`
+    is set when a patient was erased afterwards: the lines, which name files, were then deleted.
+    """
+
+    notes: int = 0
+    spans: int = 0
+    sets: int = 0
+    already_there: int = 0
+    refused_notes: int = 0
+    refused_files: int = 0
+    moved_spans: int = 0
+    refused: list[dict[str, Any]] = field(default_factory=list)
+    refused_more: int = 0
+    warnings: list[dict[str, Any]] = field(default_factory=list)
+    warnings_more: int = 0
+    labels: dict[str, LabelLine] = field(default_factory=dict)
+    layers: dict[str, dict[str, str]] = field(default_factory=dict)
+    cleared: bool = False
+
+    def refuse(self, problems: Sequence[Problem]) -> None:
+        """Count one refused note and list all its problems."""
+        self.refused_notes += 1
+        self._list(problems)
+
+    def refuse_files(self, problems: Sequence[Problem]) -> None:
+        """Count refused files that belong to no note, one for each problem."""
+        self.refused_files += len(problems)
+        self._list(problems)
+
+    def _list(self, problems: Sequence[Problem]) -> None:
+        room = max(0, LISTED - len(self.refused))
+        self.refused += [asdict(problem) for problem in problems[:room]]
+        self.refused_more += len(problems) - len(problems[:room])
+
+    def warn(self, problems: Sequence[Problem]) -> None:
+        """List warnings. What a format doesn't keep of several notes is one line, with the number of further notes."""
+        for problem in problems:
+            lines = self.warnings if problem.code == "not kept" else []
+            equal = next((line for line in lines if _is_equal(line, problem)), None)
+            if equal:
+                equal["also"] = equal.get("also", 0) + 1
+            elif len(self.warnings) < LISTED:
+                self.warnings.append(asdict(problem))
+            else:
+                self.warnings_more += 1
+
+
+def _is_equal(line: dict[str, Any], problem: Problem) -> bool:
+    return (line["code"], line["message"]) == (problem.code, problem.message)
+
+
+@dataclass
+class ImportContext:
+    """Everything one import needs while it runs, and its report so far."""
+
+    project: Project
+    source: Source
+    format: str
+    author: Author | None
+    language: str
+    take_duplicates: bool
+    labels: AcceptedLabels
+    label_ids: dict[str, int]
+    attributes: dict[int, tuple[AttributeDef, ...]]
+    choices: Choices
+    patients: dict[str, str]
+    names: dict[str, str]
+    row: Import
+    actor: User | None
+    report: Report
+
+
+def check_choices(format: str, written_as: str, *, detected: bool = False) -> None:
+    """Raise ServiceError `format` or `as`. `detected`: the files, and no person, decided on the format."""
+    if format not in INPUT_FORMATS:
+        raise ServiceError(
+            _("There is no format “%(format)s”. Choose one of: %(choices)s.")
+            % {"format": format, "choices": ", ".join(INPUT_FORMATS)},
+            code="format",
+        )
+    if written_as:
+        parse_written_as(written_as)
+        if not holds_spans(format) and detected:
+            raise ServiceError(
+                _(
+                    "No annotations were recognized in the files; their format seems to be “%(format)s”. Choose the "
+                    "format of the annotations, or import without annotations."
+                )
+                % {"format": format},
+                code="as",
+            )
+        if not holds_spans(format):
+            raise ServiceError(
+                _("Documents hold no annotations. Choose another format, or import without annotations.")
+                if format == DOCUMENTS
+                else _("Plain text holds no annotations. Choose another format, or import without annotations."),
+                code="as",
+            )
+
+
+def import_context(
+    row: Import,
+    source: Source,
+    actor: User | None,
+    *,
+    patients: dict[str, str] | None = None,
+    preview: bool = False,
+) -> ImportContext:
+    """Context for importing from `source`. A preview creates no author; `patients` replaces `patients.csv`."""
+    labels, ids, choices = _labels(row, preview=preview)
+    author = None
+    if row.written_as and preview:
+        kind, name = parse_written_as(row.written_as)
+        author = Author.objects.filter(project=row.project, kind=kind, name=name).first()
+    elif row.written_as:
+        author = author_for_import(row.project, row.written_as)
+    return ImportContext(
+        project=row.project,
+        source=source,
+        format=row.format,
+        author=author,
+        language=row.language or row.project.language,
+        take_duplicates=row.take_duplicates,
+        labels=AcceptedLabels(
+            labels,
+            skipped=(name for name, choice in choices.items() if choice["do"] == "skip"),
+            repair=row.repair_offsets,
+        ),
+        label_ids=ids,
+        attributes=definitions_by_label(row.project_id),
+        choices=choices,
+        patients=read_patients(source) if patients is None else patients,
+        names=read_names(source),
+        row=row,
+        actor=actor,
+        report=Report(**row.report) if row.report else Report(),
+    )
+
+
+def _labels(row: Import, *, preview: bool) -> tuple[dict[str, str], dict[str, int], Choices]:
+    """Codes by the names that the files may use, label ids by code, and what happens to the labels without a code.
+
+    Such a label stands for itself until its spans are written. A preview treats labels without a choice as if they
+    were added.
+    """
+    accepted, ids = accepted_labels(row.project)
+    choices: Choices = row.label_choices
+    if preview and row.labels_found is not None:
+        unknown = unknown_of(row)
+        choices = {one.name: {"do": "add"} for one in unknown.open}
+        if not unknown.open:
+            choices = complete_choices(row)
+        else:
+            choices |= {one.name: row.label_choices[one.name] for one in unknown.rows if one.value}
+    today = labels_of_today(choice["label"] for choice in choices.values() if "label" in choice)
+    codes = {pk: code for code, pk in ids.items()}
+    chosen: dict[str, str] = {}
+    for name, choice in choices.items():
+        label = today.get(choice["label"]) if "label" in choice else None
+        if choice["do"] == "known":
+            if label in codes:
+                chosen[name] = codes[label]
+            continue
+        chosen[name] = name
+        if label is not None:
+            ids[name] = label
+    labels = chosen | {name: code for name, code in accepted.items() if name not in chosen}
+    return labels, ids, {name: choice for name, choice in choices.items() if choice["do"] != "known"}
+
+
+def add_chosen_labels(context: ImportContext, plan: "Plan") -> None:
+    """Add the labels that the spans of a batch need and that a person chose to add."""
+    used = {span.label for note, _pk in plan.sets for span in note.spans or ()}
+    for name in sorted(used - context.label_ids.keys()):
+        code = ascii_code(name)
+        found = _label_like(context.project, code)
+        if found is None:
+            category = Category.objects.select_related("label_set").get(pk=context.choices[name]["category"])
+            try:
+                found = add_label(label_set=category.label_set, category=category, name=name, actor=context.actor)
+                context.report.labels[name] = LabelLine(do="added", label=found.code, spans=0, created=True)
+            except ServiceError:
+                # Somebody has added a label of this name since.
+                found = _label_like(context.project, code)
+                if found is None:
+                    raise
+        context.label_ids[name] = found.merged_into_id or found.pk
+
+
+def _label_like(project: Project, code: str) -> Label | None:
+    return Label.objects.filter(label_set__project=project, code__iexact=code).first()
+
+
+def count_labels(context: ImportContext, plan: "Plan") -> None:
+    """Count the spans of a batch whose label was mapped, added or skipped."""
+    words = {"map": "mapped", "add": "added", "skip": "skipped"}
+    counted: Counter[str] = Counter()
+    for note, _pk in plan.sets:
+        counted.update(note.skipped)
+        counted.update(span.label for span in note.spans or () if span.label in context.choices)
+    ids = {context.label_ids[name] for name in counted if name in context.label_ids}
+    codes = dict(Label.objects.filter(pk__in=ids).values_list("pk", "code"))
+    for name, spans in counted.items():
+        code = codes.get(context.label_ids.get(name, 0), "")
+        empty = LabelLine(do=words[context.choices[name]["do"]], label=code, spans=0, created=False)
+        line = context.report.labels.setdefault(name, empty)
+        line["label"] = code
+        line["spans"] += spans
+
+
+def follow_merged_labels(context: ImportContext) -> None:
+    """Exclude merges of labels until the transaction ends, and take the labels as they are now."""
+    keep_labels(context.project.pk)
+    today = labels_of_today(context.label_ids.values())
+    context.label_ids = {code: today.get(pk, pk) for code, pk in context.label_ids.items()}
+
+
+@dataclass
+class Plan:
+    """What to write for one batch: new notes, and annotation sets for new notes (None) or existing notes (their pk)."""
+
+    new: list[ParsedNote] = field(default_factory=list)
+    sets: list[tuple[ParsedNote, int | None]] = field(default_factory=list)
+    hashes: dict[str, str] = field(default_factory=dict)
+
+
+def plan_notes(context: ImportContext, parsed: Iterable[ParsedNote], seen: dict[str, str]) -> Plan:
+    """Sort a batch into new notes, new annotation sets of existing notes, notes already there, and refused notes.
+
+    `seen` (sha256 to name) is shared by the batches of one import, to find equal texts.
+    """
+    notes = _each_once(context, parsed)
+    for note in notes:
+        _keep_attributes(context, note)
+    plan = Plan(hashes={note.name: text_sha256(note.text) for note in notes})
+    there = {
+        name: (pk, sha256)
+        for pk, name, sha256 in Document.objects.filter(
+            project=context.project, name__in=list(plan.hashes)
+        ).values_list("pk", "name", "sha256")
+    }
+    twins = dict(
+        Document.objects.filter(project=context.project, sha256__in=list(plan.hashes.values()))
+        .order_by("-id")
+        .values_list("sha256", "name")
+    )
+    for note in notes:
+        sha256 = plan.hashes[note.name]
+        if note.name in there:
+            pk, stored = there[note.name]
+            if stored != sha256:
+                context.report.refuse(
+                    [
+                        Problem(
+                            note.name,
+                            None,
+                            "other-text",
+                            "The project has a note of this name with another text, which was kept.",
+                        )
+                    ]
+                )
+            else:
+                _plan_annotation_set(context, plan, note, pk)
+            continue
+        twin = twins.get(sha256) or seen.get(sha256)
+        if twin is not None and not context.take_duplicates:
+            context.report.refuse(
+                [
+                    Problem(
+                        note.name,
+                        None,
+                        "duplicate",
+                        f"The project has the same text as “{twin}”. Import duplicates only if you need them.",
+                    )
+                ]
+            )
+            continue
+        seen[sha256] = note.name
+        plan.new.append(note)
+        if note.spans is not None:
+            plan.sets.append((note, None))
+    return plan
+
+
+def _each_once(context: ImportContext, parsed: Iterable[ParsedNote]) -> list[ParsedNote]:
+    """The notes of a batch. Files with many notes may name two of them alike: the later ones are refused."""
+    notes: dict[str, ParsedNote] = {}
+    for note in parsed:
+        if note.name in notes:
+            message = _("Two notes of the import have this name. The first one was read. Rename the other one.")
+            context.report.refuse([Problem(note.name, None, "same name", message)])
+        else:
+            notes[note.name] = note
+    return list(notes.values())
+
+
+def _keep_attributes(context: ImportContext, note: ParsedNote) -> None:
+    """Leave out the attributes that the labels of the spans don't have, and warn of them, once for each name."""
+    if not context.row.written_as or not note.spans or not any(span.attributes for span in note.spans):
+        return
+    left: Counter[tuple[str, str]] = Counter()
+    for at, span in enumerate(note.spans):
+        if span.attributes:
+            defined = context.attributes.get(context.label_ids.get(span.label, 0), ())
+            kept, others = fitting(span.attributes, defined)
+            note.spans[at] = replace(span, attributes=kept)
+            left.update((span.label, name) for name in others)
+    context.report.warn(
+        [
+            Problem(
+                note.name,
+                None,
+                "not kept",
+                f"The attribute “{name[:60]}” of {count} {'span' if count == 1 else 'spans'} with the label {label} "
+                "was not kept: the label doesn't have this attribute or value. Add it to the label, and import again.",
+            )
+            for (label, name), count in sorted(left.items())
+        ]
+    )
+
+
+def _plan_annotation_set(context: ImportContext, plan: Plan, note: ParsedNote, pk: int) -> None:
+    """Plan the annotations of an existing note: a new set, already there, or refused for the author's existing set."""
+    if note.spans is None:
+        context.report.already_there += 1
+        return
+    present = context.author and AnnotationSet.objects.filter(document=pk, author=context.author).first()
+    if not present:
+        plan.sets.append((note, pk))
+        return
+    rows = Span.objects.filter(annotation_set=present).values_list("start", "end", "label_id", "attributes")
+    held = {(start, end, label, pairs_of(attributes)) for start, end, label, attributes in rows}
+    given = {(span.start, span.end, context.label_ids.get(span.label), span.attributes) for span in note.spans}
+    if held == given and present.state == AnnotationSet.State.SUBMITTED:
+        context.report.already_there += 1
+        return
+    context.report.refuse(
+        [
+            Problem(
+                note.name,
+                None,
+                "other-reading",
+                f"“{context.row.written_as}” already has other annotations on this note. "
+                f"They were kept ({len(held)} spans).",
+            )
+        ]
+    )

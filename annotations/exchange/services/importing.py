@@ -1,0 +1,386 @@
+"""Import of notes: a staged upload as a job, or a path by the command.
+
+The command imports in one transaction. The job uses many short transactions: it resumes after a killed worker, and
+canceling it removes what it imported.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any, NotRequired, TypedDict
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+from django.utils.translation import gettext
+
+from annotations.core import hiding
+from annotations.core.archived import check_open
+from annotations.core.attributes import as_json, stored
+from annotations.core.bulk import SpanRow, insert_returning, insert_spans
+from annotations.core.collecting import collector_paused
+from annotations.core.erasures import hold
+from annotations.core.errors import ServiceError
+from annotations.core.label_lock import keep_labels
+from annotations.core.progress import Progress, silent
+from annotations.core.stored_files import open_stored
+from annotations.core.suggested_notes import add_notes, forget_notes
+from annotations.core.suggested_strings import add_strings, remove_strings, tally_of
+from annotations.exchange.events import NOTES_IMPORTED
+from annotations.exchange.services.import_plan import (
+    ImportContext,
+    Plan,
+    add_chosen_labels,
+    check_choices,
+    count_labels,
+    follow_merged_labels,
+    import_context,
+    plan_notes,
+)
+from annotations.exchange.services.input_formats import check_reading, input_format
+from annotations.exchange.services.label_choices import choices_by_name, complete_choices, find_labels
+from annotations.exchange.services.originals import delete_unused_originals, store_originals
+from annotations.exchange.services.reading import batches, grouped, note_names, total_of
+from annotations.exchange.services.sources import MemorySource, Source, ZipSource, patients_at, source_at
+from annotations.formats import QUOTING
+from annotations.formats.notes import ParsedNote, Problem
+from annotations.models import AnnotationSet, Assignment, Author, Document, Import, Label, Project, Span, User
+from annotations.projects.services.assigning import assign_new_notes
+from annotations.projects.services.labels import delete_label
+from annotations.text.strings import string_key
+
+
+class LabelWords(TypedDict):
+    """Choices for unknown labels in words; see `choices_by_name`."""
+
+    mapped: Sequence[str]
+    added: Sequence[str]
+    skipped: Sequence[str]
+    mapping: NotRequired[str]
+
+
+def run_import(
+    *,
+    import_id: int,
+    progress: Progress,
+    fence: Callable[[], None] | None = None,
+    finish: Callable[[dict[str, Any]], None] | None = None,
+) -> dict[str, Any]:
+    """Run a staged import in short transactions, starting where an earlier attempt stopped. Return the report.
+
+    `fence` is called inside every transaction, so that a worker that lost its lease can't commit. `finish` gets the
+    report inside the last one. The upload is deleted afterwards, or expires if the worker is killed before that.
+    """
+    row = Import.objects.select_related("project", "created_by", "stored_file").get(pk=import_id)
+    if row.state in (Import.State.DONE, Import.State.CANCELED, Import.State.FAILED):
+        return dict(row.report)
+    startable = Import.objects.filter(pk=row.pk, state__in=[Import.State.STAGED, Import.State.RUNNING])
+    with transaction.atomic():
+        # An erasure either sees the running import and waits for its end, or has deleted the upload before.
+        hold(row.project_id)
+        started = startable.update(state=Import.State.RUNNING)
+    if not started:
+        # Somebody discarded the upload in the meantime.
+        return dict(row.report)
+    row.refresh_from_db()
+    with opened(row) as source:
+        report = _run(row, source, row.created_by, progress, fence, finish=finish)
+    if row.stored_file is not None:
+        row.stored_file.delete()
+    return report
+
+
+def import_path(
+    *,
+    project: Project,
+    path: Path,
+    format: str,
+    written_as: str = "",
+    language: str = "",
+    take_duplicates: bool = False,
+    repair_offsets: bool = False,
+    all_or_nothing: bool = False,
+    encoding: str = "",
+    no_cleanup: Sequence[str] = (),
+    patients: Path | None = None,
+    actor: User | None = None,
+    progress: Progress = silent,
+    labels: LabelWords | None = None,
+) -> dict[str, Any]:
+    """Import a folder, a file or a zip in one transaction. Return the report.
+
+    Raises ServiceError, before anything is imported, if `labels` leaves an unknown label open.
+    """
+    source = source_at(path, format)
+    known = patients_at(patients) if patients else None
+    return import_source(
+        project=project,
+        source=source,
+        format=format,
+        written_as=written_as,
+        language=language,
+        take_duplicates=take_duplicates,
+        repair_offsets=repair_offsets,
+        all_or_nothing=all_or_nothing,
+        encoding=encoding,
+        no_cleanup=no_cleanup,
+        patients=known,
+        actor=actor,
+        progress=progress,
+        labels=labels,
+    )
+
+
+def import_files(
+    *, project: Project, files: Sequence[tuple[str, bytes]], format: str, written_as: str = "", **options: Any
+) -> dict[str, Any]:
+    """Import files in memory in one transaction (demo, tests). Return the report."""
+    return import_source(project=project, source=MemorySource(files), format=format, written_as=written_as, **options)
+
+
+def import_source(
+    *,
+    project: Project,
+    source: Source,
+    format: str,
+    written_as: str = "",
+    language: str = "",
+    take_duplicates: bool = False,
+    repair_offsets: bool = False,
+    all_or_nothing: bool = False,
+    encoding: str = "",
+    no_cleanup: Sequence[str] = (),
+    patients: dict[str, str] | None = None,
+    actor: User | None = None,
+    progress: Progress = silent,
+    labels: LabelWords | None = None,
+) -> dict[str, Any]:
+    """Import in one transaction. Without `labels`, a note with an unknown label is refused."""
+    asked, format = format, input_format(format, note_names(source), source)
+    check_choices(format, written_as, detected=asked != format)
+    check_reading(encoding, no_cleanup)
+    with transaction.atomic():
+        keep_labels(project.pk)
+        check_open(project.pk)
+        row = Import.objects.create(
+            project=project,
+            format=format,
+            written_as=written_as,
+            language=language.strip().lower(),
+            take_duplicates=take_duplicates,
+            repair_offsets=repair_offsets,
+            all_or_nothing=all_or_nothing,
+            encoding=encoding,
+            no_cleanup=sorted(set(no_cleanup)),
+            created_by=actor,
+            state=Import.State.RUNNING,
+        )
+        if labels is not None:
+            row.labels_found, row.notes_found = find_labels(format, source)
+            row.label_choices = choices_by_name(project, row.labels_found, **labels)
+            row.label_choices = complete_choices(row)
+            row.save(update_fields=["labels_found", "notes_found", "label_choices"])
+        return {"format": format, **_run(row, source, actor, progress, None, patients)}
+
+
+def _run(
+    row: Import,
+    source: Source,
+    actor: User | None,
+    progress: Progress,
+    fence: Callable[[], None] | None,
+    patients: dict[str, str] | None = None,
+    finish: Callable[[dict[str, Any]], None] | None = None,
+) -> dict[str, Any]:
+    context = import_context(row, source, actor, patients=patients)
+    groups, strays = grouped(row.format, source)
+    if row.notes_done == 0:
+        context.report.refuse_files(strays)
+        if row.repair_offsets and row.main_format not in QUOTING:
+            message = gettext(
+                "Files in this format don't quote the text of their spans, so no span can be moved to it."
+            )
+            context.report.warn([Problem(row.format, None, "repair", message)])
+    seen: dict[str, str] = {}
+    total = total_of(row, groups)
+    progress(row.notes_done, total)
+    found = batches(context, groups, skip=row.notes_done)
+    while _import_batch(context, found, seen, fence):
+        progress(row.notes_done, max(total, row.notes_done, total_of(row, groups)))
+        _go_on(row, context)
+    with transaction.atomic():
+        if fence:
+            fence()
+        row.state, row.finished_at, row.report = Import.State.DONE, timezone.now(), asdict(context.report)
+        row.save(update_fields=["state", "finished_at", "report"])
+        NOTES_IMPORTED.record(
+            actor=actor,
+            project_id=row.project_id,
+            data={
+                "import": row.pk,
+                "format": row.format,
+                "as": context.author.kind if context.author else "",
+                "author": context.author.pk if context.author else None,
+                "notes": context.report.notes,
+                "spans": context.report.spans,
+                "refused": context.report.refused_notes,
+            },
+        )
+        if finish:
+            finish(row.report)
+    return dict(row.report)
+
+
+@collector_paused()
+def _import_batch(
+    context: ImportContext,
+    found: Iterator[tuple[list[ParsedNote], int]],
+    seen: dict[str, str],
+    fence: Callable[[], None] | None,
+) -> bool:
+    """Read the next batch and write it in one transaction. Return False if there is none."""
+    parsed, count = next(found, ([], 0))
+    if not count:
+        return False
+    row = context.row
+    with transaction.atomic():
+        follow_merged_labels(context)
+        if fence:
+            fence()
+        _write(context, plan_notes(context, parsed, seen))
+        row.notes_done += count
+        row.report = asdict(context.report)
+        row.save(update_fields=["notes_done", "files_done", "notes_of_files", "report"])
+    return True
+
+
+def _go_on(row: Import, context: ImportContext) -> None:
+    """Raise ServiceError `refused` if a note was refused and nothing is to be imported in that case.
+
+    The caller takes back what was imported; the report stays.
+    """
+    if row.all_or_nothing and context.report.refused_notes:
+        first = context.report.refused[0]
+        where = first["file"] if first["line"] is None else gettext("%(file)s, line %(line)s") % first
+        raise ServiceError(
+            gettext("Nothing was imported, because a note was refused. %(where)s: %(message)s")
+            % {"where": where, "message": first["message"]},
+            code="refused",
+        )
+
+
+def _write(context: ImportContext, plan: Plan) -> None:
+    ids = _write_notes(context, plan)
+    store_originals(context, plan, ids)
+    assign_new_notes(project=context.project, notes=list(ids.values()))
+    context.report.notes += len(ids)
+    if context.author is None or not plan.sets:
+        return
+    add_chosen_labels(context, plan)
+    count_labels(context, plan)
+    documents = [pk or ids[note.name] for note, pk in plan.sets]
+    sets = _write_sets(context, context.author, documents)
+    suggested = context.author.kind in Author.MODELS
+    rows = [
+        SpanRow(
+            sets[document], span.start, span.end, context.label_ids[span.label], span.confidence, "import", None, None,
+            string_key(note.text[span.start : span.end]) if suggested else None,
+            as_json(stored(span.attributes)) if span.attributes else None,
+        )
+        for document, (note, _) in zip(documents, plan.sets, strict=True)
+        for span in note.spans or ()
+    ]  # fmt: skip
+    # Labels that are mapped, or merged since the import started, can make two spans equal.
+    distinct = {row[:4]: row for row in rows}
+    insert_spans(distinct.values())
+    if suggested:
+        add_strings(tally_of(Span.objects.filter(annotation_set__in=list(sets.values()))))
+        hiding.stored(context.author, list(sets))
+        add_notes(context.author.pk, {pk: note for note, pk in sets.items()})
+    if context.author.user_id is not None:
+        Assignment.objects.filter(user_id=context.author.user_id, document__in=documents).update(
+            state=Assignment.State.DONE
+        )
+    context.report.sets += len(sets)
+    context.report.spans += len(distinct)
+
+
+def _write_notes(context: ImportContext, plan: Plan) -> dict[str, int]:
+    """Create the new notes. Return their ids by name, in the order of the import."""
+    names = [note.name for note in plan.new]
+    made = insert_returning(
+        Document,
+        ("name", "sha256", "length", "patient_id", "text"),
+        [(note.name, plan.hashes[note.name], len(note.text), note.patient_id, note.text) for note in plan.new],
+        project_id=context.project.pk,
+        language=context.language,
+        imported_by_id=context.row.pk,
+    )
+    return dict(zip(names, made, strict=True))
+
+
+def _write_sets(context: ImportContext, author: Author, documents: Sequence[int]) -> dict[int, int]:
+    """Create the new annotation sets. Return their ids by note id."""
+    made = insert_returning(
+        AnnotationSet,
+        ("document_id",),
+        [(document,) for document in documents],
+        author_id=author.pk,
+        state=AnnotationSet.State.SUBMITTED,
+        submitted_at=timezone.now(),
+        blind=author.kind == Author.Kind.ANNOTATOR,
+        imported_by_id=context.row.pk,
+    )
+    return dict(zip(documents, made, strict=True))
+
+
+def undo_import(*, import_id: int, state: str = Import.State.CANCELED) -> int:
+    """Remove everything that an unfinished import added. Return the number of notes removed.
+
+    Finished imports are kept, and so are notes that somebody has started to annotate.
+    """
+    with transaction.atomic():
+        row = Import.objects.select_for_update().get(pk=import_id)
+        if row.state == Import.State.DONE:
+            return 0
+        gone = tally_of(Span.objects.filter(annotation_set__imported_by=row))
+        forget_notes(AnnotationSet.objects.filter(imported_by=row))
+        AnnotationSet.objects.filter(imported_by=row).delete()
+        remove_strings(gone)
+        worked_on = AnnotationSet.objects.filter(document=OuterRef("pk"))
+        notes = Document.objects.filter(imported_by=row).filter(~Exists(worked_on))
+        removed = notes.count()
+        notes.delete()
+        delete_unused_originals(row.project_id)
+        added = [line["label"] for line in row.report.get("labels", {}).values() if line["created"]]
+        if added:
+            # After the commit: deleting a label takes locks that come before those of a job (docs/architecture.md).
+            transaction.on_commit(partial(_remove_labels, row, added), robust=True)
+        row.state, row.finished_at, row.notes_done = state, timezone.now(), 0
+        row.files_done = row.notes_of_files = 0
+        row.save(update_fields=["state", "finished_at", "notes_done", "files_done", "notes_of_files"])
+        stored = row.stored_file
+        if stored is not None:
+            stored.delete()
+    return removed
+
+
+def _remove_labels(row: Import, codes: Sequence[str]) -> None:
+    """Delete the labels that a canceled or failed import added, unless somebody uses them."""
+    for label in Label.objects.filter(label_set__project=row.project_id, code__in=codes).select_related("label_set"):
+        # Used by now, or possibly by a job: the label stays.
+        with suppress(ServiceError):
+            delete_label(label=label, actor=row.created_by)
+
+
+@contextmanager
+def opened(row: Import) -> Iterator[ZipSource]:
+    """Open the uploaded files of an import. Raises ServiceError with the code `expired` if they were deleted."""
+    if row.stored_file is None:
+        raise ServiceError(
+            gettext("The uploaded files were deleted; they are kept for a day. Upload them again."), code="expired"
+        )
+    with open_stored(row.stored_file) as copy:
+        yield ZipSource(copy)

@@ -1,0 +1,109 @@
+"""Formats that can be imported: all that can be exported, and documents and others, which are only read."""
+
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Final, cast
+
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
+from annotations.exchange.services.sources import Source
+from annotations.formats import DETECT, FORMATS, READERS, claiming, heads
+from annotations.formats.base import InputFormat
+from annotations.formats.documents.base import DOCUMENTS, MIXED, Limits
+from annotations.formats.documents.cleaning import ALL_RULES, Rule
+from annotations.formats.documents.encodings import python_name
+from annotations.formats.documents.extracting import Extractor
+from annotations.formats.documents.importing import DocumentsFormat, MixedFormat
+from annotations.formats.gate import SET, GateFormat, set_format
+from annotations.formats.notes import NoteError
+from annotations.models import Import
+
+
+class _InputFormats(ChainMap[str, Any]):
+    """The formats by name. Those with documents among the files, or a set of GATE, have names that aren't listed."""
+
+    def __missing__(self, name: str) -> InputFormat:
+        main = name.removesuffix(MIXED)
+        if main not in (name, DOCUMENTS):
+            return MixedFormat(self[main], DocumentsFormat())
+        if name.startswith(SET) and set_format(name.removeprefix(SET)) == name:
+            return GateFormat(name.removeprefix(SET))
+        raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            return isinstance(name, str) and self[name] is not None
+        except KeyError:
+            return False
+
+
+# A chain sees later changes of FORMATS.
+INPUT_FORMATS: Final = cast(Mapping[str, InputFormat], _InputFormats({DOCUMENTS: DocumentsFormat()}, READERS, FORMATS))
+"""All formats of imports by name."""
+_LOOKED_AT: Final = 50
+_WITHOUT_SPANS: Final = frozenset({"text", DOCUMENTS})
+
+
+def holds_spans(format: str) -> bool:
+    """Whether files of a format hold annotations."""
+    return format.removesuffix(MIXED) not in _WITHOUT_SPANS
+
+
+def input_format(format: str, names: Iterable[str], source: Source) -> str:
+    """The format, or the one that the files are in if it is to be detected, file by file."""
+    if format != DETECT:
+        return format
+    listed = list(names)
+    found = heads(listed, source)
+    main, documents = claiming(found, {**FORMATS, **READERS}), INPUT_FORMATS[DOCUMENTS]
+    if not holds_spans(main):
+        claimed = [documents.claims(*head) for head in found]
+        texts = [INPUT_FORMATS[main].claims(*head) and not other for head, other in zip(found, claimed, strict=True)]
+        if not any(claimed):
+            return main
+        return f"{main}{MIXED}" if any(texts) else DOCUMENTS
+    strays = {each.file for each in INPUT_FORMATS[main].group(listed)[1] if each.code == "unknown file"}
+    return f"{main}{MIXED}" if any(head[0] in strays and documents.claims(*head) for head in found) else main
+
+
+def gate_sets(row: Import, source: Source) -> list[str]:
+    """The formats that read the annotation sets of the first GATE files of an import."""
+    gate, found = GateFormat(), set[str]()
+    groups, _strays = gate.group(source.names())
+    for file in [group.parts["xml"] for group in groups[:_LOOKED_AT]] if row.main_format.startswith(gate.name) else []:
+        with suppress(NoteError):
+            found |= gate.sets(file, source.load(file))
+    return sorted(map(set_format, found))
+
+
+def check_reading(encoding: str, no_cleanup: Sequence[str]) -> None:
+    """Raise ServiceError unless the encoding of documents is known or empty, and all rules to leave out exist."""
+    if encoding and python_name(encoding) is None:
+        raise ServiceError(
+            _("The encoding “%(encoding)s” is unknown. Choose one such as utf-8, cp1252 or utf-16.")
+            % {"encoding": encoding[:40]},
+            code="encoding",
+        )
+    unknown = next((rule for rule in no_cleanup if rule not in ALL_RULES), None)
+    if unknown is not None:
+        raise ServiceError(
+            _("There is no clean-up rule “%(rule)s”. Choose one of: %(choices)s.")
+            % {"rule": unknown[:40], "choices": ", ".join(Rule)},
+            code="cleanup",
+        )
+
+
+@contextmanager
+def opened_format(row: Import, limits: Limits | None = None) -> Iterator[InputFormat]:
+    """The format of an import for reading, with its options. `limits` are those of documents."""
+    if not row.has_documents:
+        yield INPUT_FORMATS[row.format]
+        return
+    with Extractor(limits) as extractor:
+        rules = ALL_RULES - set(map(Rule, row.no_cleanup))
+        language = row.language or row.project.language
+        documents = DocumentsFormat(extractor, encoding=row.encoding, rules=rules, language=language)
+        main = row.format.removesuffix(MIXED)
+        yield documents if main == DOCUMENTS else MixedFormat(INPUT_FORMATS[main], documents)

@@ -1,0 +1,284 @@
+"""Uploads that wait for their import: stage, preview, discard. Nothing is imported until somebody starts the import."""
+
+import io
+import zipfile
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict
+from typing import IO, Any, Final
+
+from django.conf import settings
+from django.db import transaction
+from django.utils.translation import gettext
+
+from annotations.core.collecting import collector_paused
+from annotations.core.errors import ServiceError
+from annotations.core.stored_files import store_file
+from annotations.exchange.services.import_plan import (
+    Report,
+    check_choices,
+    import_context,
+    plan_notes,
+)
+from annotations.exchange.services.importing import opened, undo_import
+from annotations.exchange.services.input_formats import check_reading, gate_sets, input_format
+from annotations.exchange.services.label_choices import find_labels
+from annotations.exchange.services.reading import PREVIEWED_DOCUMENTS, batches, grouped, note_names, total_of
+from annotations.exchange.services.sources import ZipSource, megabytes, read_names, read_patients
+from annotations.formats.documents.base import DOCUMENTS, TIME, Limits
+from annotations.formats.files.archives import MANIFEST, is_archive
+from annotations.formats.notes import ParsedNote, Problem
+from annotations.models import Import, Project, StoredFile, User
+
+PREVIEWED = 200
+# Reading documents takes long, and the page waits: each at most so many seconds, pages that OCR reads, and characters.
+SECONDS: Final = 10
+OCR_PAGES: Final = 3
+SHOWN_CHARACTERS: Final = 5000
+
+
+def pack(files: Sequence[tuple[str, bytes]]) -> IO[bytes]:
+    """Pack several files into one zip without compression."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in files:
+            archive.writestr(zipfile.ZipInfo(name), data)
+    packed.seek(0)
+    return packed
+
+
+def stage_import(
+    *,
+    project: Project,
+    name: str,
+    content: IO[bytes],
+    format: str,
+    written_as: str,
+    language: str,
+    take_duplicates: bool,
+    actor: User | None,
+    repair_offsets: bool = False,
+    all_or_nothing: bool = False,
+    encoding: str = "",
+    no_cleanup: Sequence[str] = (),
+) -> Import:
+    """Store an uploaded zip (see `pack`) for preview. If it raises ServiceError, nothing is stored."""
+    size = content.seek(0, io.SEEK_END)
+    content.seek(0)
+    if size > settings.UPLOAD_MAX_BYTES:
+        limit = megabytes(settings.UPLOAD_MAX_BYTES)
+        raise ServiceError(
+            gettext("The upload has %(size)s; at most %(limit)s are allowed. Split it into several uploads.")
+            % {"size": megabytes(size), "limit": limit},
+            code="size",
+        )
+    source = _notes_in(content)
+    asked, format = format, input_format(format, note_names(source), source)
+    check_choices(format, written_as, detected=asked != format)
+    check_reading(encoding, no_cleanup)
+    read_patients(source)
+    read_names(source)
+    found, notes = find_labels(format, source)
+    content.seek(0)
+    with transaction.atomic():
+        stored = store_file(project=project, kind=StoredFile.Kind.UPLOAD, name=name, content=content, actor=actor)
+        return Import.objects.create(
+            project=project,
+            stored_file=stored,
+            format=format,
+            written_as=written_as,
+            language=language.strip().lower(),
+            labels_found=found,
+            notes_found=notes,
+            take_duplicates=take_duplicates,
+            repair_offsets=repair_offsets,
+            all_or_nothing=all_or_nothing,
+            encoding=encoding,
+            no_cleanup=sorted(set(no_cleanup)),
+            created_by=actor,
+        )
+
+
+def _notes_in(content: IO[bytes]) -> ZipSource:
+    """Open an uploaded zip. Raises ServiceError if it can't be imported, for example because it is a whole project."""
+    try:
+        source = ZipSource(content)
+    except ServiceError:
+        if is_archive(content):
+            raise _whole_project() from None
+        raise
+    if MANIFEST in source.names() and is_archive(content):
+        raise _whole_project()
+    return source
+
+
+def _whole_project() -> ServiceError:
+    return ServiceError(
+        gettext(
+            "The file is a project archive, which becomes a project of its own. Nothing was imported. Import it "
+            "under “New project”, “Import a project archive”."
+        ),
+        code="archive",
+    )
+
+
+@collector_paused()
+def preview_import(row: Import) -> dict[str, Any]:
+    """Report what an import would do, without writing. Looks at the first `looked_at` notes, at most PREVIEWED.
+
+    Of documents, at most PREVIEWED_DOCUMENTS notes are read, and `texts` shows them.
+    """
+    documents = row.has_documents
+    with opened(row) as source:
+        context = import_context(row, source, row.created_by, preview=True)
+        groups, strays = grouped(row.format, source)
+        context.report.refuse_files(strays)
+        begun = [group for group in groups if "document" in group.parts][:PREVIEWED_DOCUMENTS]
+        first = [*[group for group in groups if "document" not in group.parts][: PREVIEWED - len(begun)], *begun]
+        most = PREVIEWED_DOCUMENTS if row.format == DOCUMENTS else PREVIEWED
+        with closing(batches(context, first, most=most, limits=Limits(seconds=SECONDS, ocr_pages=OCR_PAGES))) as found:
+            parsed, looked_at = next(found, ([], 0))
+        if documents:
+            _not_yet(context.report)
+        plan = plan_notes(context, parsed, {})
+        return asdict(context.report) | {
+            # A document that is not read to its end may hold more notes.
+            "total": max(looked_at + (row.format == DOCUMENTS and looked_at == most), total_of(row, groups)),
+            "looked_at": looked_at,
+            "notes": len(plan.new),
+            "sets": len(plan.sets),
+            "spans": sum(len(note.spans or ()) for note, _ in plan.sets),
+            "names": [note.name for note in plan.new[:20]],
+            "gate_sets": gate_sets(row, source),
+            "texts": [_shown(note) for note in parsed if note.source],
+        }
+
+
+def _not_yet(report: Report) -> None:
+    """Don't report documents as refused that only the preview has no time for."""
+    late = [problem for problem in report.refused if problem["code"] == TIME]
+    report.refused = [problem for problem in report.refused if problem not in late]
+    report.refused_notes -= len(late)
+    message = gettext("Reading takes too long for the preview. The import gives it more time.")
+    report.warn([Problem(problem["file"], None, TIME, message) for problem in late])
+
+
+def _shown(note: ParsedNote) -> dict[str, Any]:
+    """The beginning of a note beside the names of the pages and parts of its document, and how it was read."""
+    assert note.source is not None
+    places = note.source.places or [(0, len(note.text), "")]
+    pieces = [
+        {"place": place, "start": start, "end": end, "text": note.text[start : min(end, SHOWN_CHARACTERS)]}
+        for start, end, place in places
+        if start < SHOWN_CHARACTERS
+    ]
+    return {
+        "name": note.name,
+        "file": note.source.file,
+        "kind": note.source.kind,
+        "encoding": note.source.encoding,
+        "cleaned": list(note.source.cleaned.items()),
+        "ocr": note.source.ocr,
+        "pieces": pieces,
+        "length": len(note.text),
+        "cut": len(note.text) > SHOWN_CHARACTERS,
+    }
+
+
+def discard(*, row: Import) -> None:
+    """Delete the upload. Raises ServiceError once the import runs. Calling it twice does no harm."""
+    if row.state == Import.State.CANCELED:
+        return
+    # The condition on the state keeps an import that a worker has just started.
+    waiting = Import.objects.filter(pk=row.pk, state=Import.State.STAGED)
+    if not waiting.update(state=Import.State.CANCELED):
+        raise _begun()
+    undo_import(import_id=row.pk)
+
+
+def take_duplicates(*, row: Import, take: bool = True) -> None:
+    """Set whether to import texts that are in the project under another name."""
+    if not Import.objects.filter(pk=row.pk, state=Import.State.STAGED).update(take_duplicates=take):
+        raise _begun()
+
+
+def repair_offsets(*, row: Import, repair: bool = True) -> None:
+    """Set whether to move spans to the text that they quote."""
+    if not Import.objects.filter(pk=row.pk, state=Import.State.STAGED).update(repair_offsets=repair):
+        raise _begun()
+
+
+def change_author(*, row: Import, written_as: str) -> None:
+    """Set whose the annotations in the files are; empty imports texts only. Raises ServiceError."""
+    check_choices(row.format, written_as)
+    if not Import.objects.filter(pk=row.pk, state=Import.State.STAGED).update(written_as=written_as):
+        raise _begun()
+
+
+def change_format(*, row: Import, format: str) -> None:
+    """Read the staged files in another format. Choices for labels begin anew, since the labels may differ.
+
+    Raises ServiceError if the import has started, or if the format can't be chosen.
+    """
+    check_choices(format, row.written_as)
+    with opened(row) as source:
+        found, notes = find_labels(format, source)
+    waiting = Import.objects.filter(pk=row.pk, state=Import.State.STAGED)
+    if not waiting.update(format=format, labels_found=found, notes_found=notes, label_choices={}):
+        raise _begun()
+
+
+def change_reading(*, row: Import, encoding: str, no_cleanup: Sequence[str]) -> None:
+    """Set how documents are read: the encoding of text (empty: detected), and the clean-up rules to leave out.
+
+    Raises ServiceError if the import has started, or for an unknown encoding or rule.
+    """
+    check_reading(encoding, no_cleanup)
+    waiting = Import.objects.filter(pk=row.pk, state=Import.State.STAGED)
+    if not waiting.update(encoding=encoding, no_cleanup=sorted(set(no_cleanup))):
+        raise _begun()
+
+
+def all_or_nothing(*, row: Import, only_all: bool = True) -> None:
+    """Set whether a refused note keeps all others from being imported."""
+    if not Import.objects.filter(pk=row.pk, state=Import.State.STAGED).update(all_or_nothing=only_all):
+        raise _begun()
+
+
+def _begun() -> ServiceError:
+    return ServiceError(
+        gettext("This import has already started. Nothing was changed. You can cancel it on the job page."),
+        code="begun",
+    )
+
+
+def same_waiting(row: Import) -> Import:
+    """The first of equal waiting uploads by the same user, so that a double click stages one import.
+
+    If `row` is a later one, it is deleted.
+    """
+    if row.stored_file is None:
+        return row
+    first = (
+        Import.objects.filter(
+            project=row.project_id,
+            created_by=row.created_by_id,
+            state=Import.State.STAGED,
+            stored_file__sha256=row.stored_file.sha256,
+            format=row.format,
+            written_as=row.written_as,
+            language=row.language,
+            repair_offsets=row.repair_offsets,
+            all_or_nothing=row.all_or_nothing,
+            encoding=row.encoding,
+            no_cleanup=row.no_cleanup,
+        )
+        .order_by("id")
+        .first()
+    )
+    if first is None or first.pk >= row.pk:
+        return row
+    stored = row.stored_file
+    row.delete()
+    stored.delete()
+    return first

@@ -1,0 +1,243 @@
+"""Pages of imports: upload or paste, preview, report."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotations.core.access import Access, Can, enter
+from annotations.core.errors import ServiceError
+from annotations.core.requests import Request, paged, takes_uploads
+from annotations.exchange.forms.formats import INPUT_ABOUT
+from annotations.exchange.forms.imports import AuthorForm, DocumentsForm, LabelsForm, PasteForm, UploadForm
+from annotations.exchange.selectors.imports import first_notes, imports_of, label_groups, label_lines, report_lines
+from annotations.exchange.selectors.label_mappings import mapping_by_id, mappings_of
+from annotations.exchange.services.input_formats import holds_spans
+from annotations.exchange.services.label_choices import choose_by_mapping, choose_labels, unknown_of
+from annotations.exchange.services.staged import (
+    all_or_nothing,
+    change_author,
+    change_format,
+    change_reading,
+    discard,
+    preview_import,
+    repair_offsets,
+    same_waiting,
+    stage_import,
+    take_duplicates,
+)
+from annotations.exchange.services.starting import import_job
+from annotations.formats import QUOTING
+from annotations.formats.files.csv_lines import csv_line
+from annotations.formats.notes import NoteError
+from annotations.models import Import
+from annotations.projects.services.assigning import annotators_of
+from annotations.text.names import shown
+
+ROWS = 20
+SHOWN = 200
+
+
+@takes_uploads(Can.MANAGE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def import_notes(request: Request, slug: str) -> HttpResponse:
+    """The import form and past imports. A POST (`do`: files or paste) stages the upload and leads to its preview."""
+    access = enter(request.user, slug, Can.MANAGE)
+    upload, paste = UploadForm(), PasteForm(auto_id="paste_%s")
+    if request.method == "POST":
+        form: UploadForm | PasteForm
+        if request.POST.get("do") == "paste":
+            form = paste = PasteForm(request.POST, auto_id="paste_%s")
+        else:
+            form = upload = UploadForm(request.POST, request.FILES)
+        staged = _stage(access, form) if form.is_valid() else None
+        if staged is not None:
+            return _go(request, reverse("import_preview", args=[slug, staged.pk]))
+        if _by_script(request):
+            return JsonResponse({"error": "refused", "messages": _all_errors(form)}, status=422)
+    context = {
+        "access": access,
+        "upload": upload,
+        "paste": paste,
+        "annotators": annotators_of(access.project),
+        "page": paged(request, imports_of(access.project), ROWS),
+        "limit": settings.UPLOAD_MAX_BYTES,
+        "limit_text": _whole(settings.UPLOAD_MAX_BYTES),
+        "note_limit_text": _whole(settings.NOTE_MAX_BYTES),
+        "files_limit": settings.DATA_UPLOAD_MAX_NUMBER_FILES,
+    }
+    status = 422 if upload.errors or paste.errors else 200
+    return render(request, "transfer/import.html", context, status=status)
+
+
+def _whole(size: int) -> str:
+    return f"{size // (1024 * 1024)} MB"
+
+
+def _by_script(request: Request) -> bool:
+    return request.headers.get("Accept", "").startswith("application/json")
+
+
+def _go(request: Request, url: str) -> HttpResponse:
+    return JsonResponse({"location": url}) if _by_script(request) else redirect(url)
+
+
+def _all_errors(form: AuthorForm | PasteForm) -> list[str]:
+    return [str(message) for messages in form.errors.values() for message in messages]
+
+
+def _stage(access: Access, form: UploadForm | PasteForm) -> Import | None:
+    """Stage the import. Returns None and adds the reason to the form if the upload is not accepted."""
+    chosen = form.cleaned_data
+    name, content = form.content()
+    try:
+        row = stage_import(
+            project=access.project,
+            name=name,
+            content=content,
+            format=chosen.get("format", "text"),
+            written_as=form.written_as if isinstance(form, UploadForm) else "",
+            language=chosen["language"],
+            take_duplicates=chosen["take_duplicates"],
+            repair_offsets=chosen.get("repair_offsets", False),
+            all_or_nothing=chosen.get("all_or_nothing", False),
+            encoding=chosen.get("encoding", ""),
+            no_cleanup=chosen.get("no_cleanup", ()),
+            actor=access.user,
+        )
+    except (ServiceError, NoteError) as error:
+        form.add_error("files" if "files" in form.fields else None, str(error))
+        return None
+    return same_waiting(row)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def import_preview(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Page of one import: the preview before it starts, then its progress, then its report."""
+    access = enter(request.user, slug, Can.MANAGE)
+    row = get_object_or_404(
+        Import.objects.select_related("project", "stored_file", "created_by"), project=access.project, pk=pk
+    )
+    context: dict[str, Any] = {"access": access, "row": row, "formats": INPUT_ABOUT}
+    if request.method == "POST":
+        try:
+            return _decide(request, access, row)
+        except ServiceError as error:
+            row.refresh_from_db()
+            context["refused"] = str(error)
+    if row.state == Import.State.STAGED:
+        try:
+            unknown = unknown_of(row)
+            context |= {"unknown": unknown, "choices": LabelsForm(unknown=unknown, groups=label_groups(access.project))}
+            context |= {"mappings": mappings_of(access.project) if unknown.rows else []}
+            context["quoting"] = row.main_format in QUOTING
+            if row.labels_found and holds_spans(row.format):
+                whose, _colon, author = row.written_as.partition(":")
+                context["whose"] = AuthorForm(initial={"annotations": whose or "none", whose: author})
+                context |= {"annotators": annotators_of(access.project), "spans": _spans_in(row)}
+            if row.has_documents:
+                context["reading"] = DocumentsForm(initial={"encoding": row.encoding, "no_cleanup": row.no_cleanup})
+            context |= {"preview": preview_import(row), "shown": SHOWN}
+        except (ServiceError, NoteError) as error:
+            context["error"] = str(error)
+        template = "transfer/import_preview.html"
+    else:
+        context |= {"report": row.report, "label_lines": label_lines(row.report)}
+        context |= {"notes": first_notes(row), "shown": SHOWN, "title": _title(row)}
+        template = "transfer/import_report.html"
+    return render(request, template, context, status=409 if "refused" in context else 200)
+
+
+def _title(row: Import) -> str:
+    """The name of an import is that of its job. An import by a command has no job."""
+    job = import_job(project=row.project, import_id=row.pk)
+    return _("Import %(number)s") % {"number": job.number} if job else _("Import")
+
+
+def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
+    """Discard the upload, or choose what to import.
+
+    `do`: discard, take or leave duplicates, repair or keep offsets, import all notes or the readable ones, author,
+    another format, how to read documents, labels, labels by a mapping.
+    """
+    match request.POST.get("do"):
+        case "discard":
+            discard(row=row)
+            messages.info(request, _("Upload discarded. Nothing was imported."))
+            return redirect("import", access.project.slug)
+        case "take" | "leave" as choice:
+            take_duplicates(row=row, take=choice == "take")
+            return redirect("import_preview", access.project.slug, row.pk)
+        case "repair" | "keep" as choice:
+            repair_offsets(row=row, repair=choice == "repair")
+            return redirect("import_preview", access.project.slug, row.pk)
+        case "all" | "readable" as choice:
+            all_or_nothing(row=row, only_all=choice == "all")
+            return redirect("import_preview", access.project.slug, row.pk)
+        case "author":
+            form = AuthorForm(request.POST)
+            if not form.is_valid():
+                raise ServiceError(_all_errors(form)[0])
+            change_author(row=row, written_as=form.written_as)
+            return redirect("import_preview", access.project.slug, row.pk)
+        case "format":
+            change_format(row=row, format=request.POST.get("format", ""))
+            return redirect("import_preview", access.project.slug, row.pk)
+        case "documents":
+            change_reading(
+                row=row,
+                encoding=request.POST.get("encoding", ""),
+                no_cleanup=request.POST.getlist("no_cleanup"),
+            )
+            return redirect("import_preview", access.project.slug, row.pk)
+        case "labels":
+            choose_labels(row=row, values=_label_values(request), seen=request.POST.get("choices", ""))
+            return redirect("import_preview", access.project.slug, row.pk)
+        case "mapping":
+            _map_back(request, access, row)
+            return redirect(f"{reverse('import_preview', args=[access.project.slug, row.pk])}#labels")
+    raise ServiceError(_("Unknown action. Nothing was changed. Reload the page."))
+
+
+def _spans_in(row: Import) -> int:
+    return sum(spans for spans, _notes in (row.labels_found or {}).values())
+
+
+def _label_values(request: Request) -> dict[str, str]:
+    return {key[6:]: request.POST.get(key, "") for key in request.POST if key.startswith("label-")}
+
+
+def _map_back(request: Request, access: Access, row: Import) -> None:
+    """Preselect the labels that a label mapping of the project stands for, beside the choices on the page."""
+    mapping = mapping_by_id(access.project, request.POST.get("mapping", ""))
+    mapped, several = choose_by_mapping(
+        row=row, mapping=mapping, values=_label_values(request), seen=request.POST.get("choices", "")
+    )
+    if several:
+        messages.info(
+            request,
+            _("The mapping writes several labels of the project as: %(labels)s. Choose an action for them.")
+            % {"labels": ", ".join(f"“{shown(name)}”" for name in several)},
+        )
+    if not mapped:
+        messages.info(request, _("The mapping “%(name)s” maps no other label back.") % {"name": mapping.name})
+
+
+@require_safe
+def import_report(request: Request, slug: str, pk: int) -> HttpResponse:
+    """The lines of the report as CSV."""
+    access = enter(request.user, slug, Can.MANAGE)
+    row = get_object_or_404(Import, project=access.project, pk=pk)
+    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    job = import_job(project=access.project, import_id=row.pk)
+    name = f"{slugify(access.project.slug)}-import" + (f"-{job.number}" if job else "")
+    response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+    response.write("\ufeff")  # spreadsheet programs recognize UTF-8 only with a byte order mark
+    response.writelines(map(csv_line, report_lines(row.report)))
+    return response

@@ -1,0 +1,185 @@
+"""Routes of webhooks: list, add, change, switch, new secret, test, remove, and the log of deliveries."""
+
+from datetime import datetime
+from typing import Any, Self
+
+from django.http import Http404, HttpResponseBase
+from django.utils.translation import gettext_lazy as _
+from ninja import Field, Query, Router, Schema
+from ninja.responses import Status
+
+from annotations.core.access import Access, Can
+from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.problems import check, named
+from annotations.core.api.requests import ApiRequest, enter, shows_once
+from annotations.core.api.schemas import Body
+from annotations.models import Delivery, Webhook
+from annotations.ops.forms.webhooks import WebhookForm
+from annotations.ops.selectors.webhooks.webhooks import deliveries_of, delivery_of, delivery_rows, webhook_of
+from annotations.ops.services.webhooks.webhooks import (
+    LONGEST,
+    add_webhook,
+    change_webhook,
+    remove_webhook,
+    renew_secret,
+    send_again,
+    send_test,
+    switch,
+)
+
+router = Router(tags=["Webhooks"])
+PATH = "/projects/{slug:slug}/webhooks"
+ONE = f"{PATH}/{{int:webhook}}"
+DELIVERIES = f"{ONE}/deliveries"
+AGAIN = _("Find the webhook in the list of webhooks, and replace its secret with POST …/webhooks/{webhook}/secret.")
+RENEW = _("Send the request with a new Idempotency-Key to replace the secret once more.")
+FIELDS = {"url": "url", "kinds": "kinds"}
+
+
+class WebhookItem(Schema):
+    """A webhook: its address and the events that it wants. `given_up`: deliveries in a row that were given up."""
+
+    id: int
+    url: str
+    kinds: list[str]
+    state: str
+    given_up: int
+
+    @classmethod
+    def of(cls, row: Webhook) -> Self:
+        return cls(**_values(row))
+
+
+class WebhookWithSecret(WebhookItem):
+    """A webhook with its new secret, which is shown this one time."""
+
+    secret: str
+
+
+class NewWebhook(Body):
+    """`kinds` are events: job.done, job.failed, note.submitted and gold.frozen."""
+
+    url: str = Field(max_length=LONGEST)
+    kinds: list[str] = Field(max_length=20)
+
+
+class ChangedWebhook(Body):
+    """What to change; the rest stays. `on` switches the webhook on or off."""
+
+    url: str = Field("", max_length=LONGEST)
+    kinds: list[str] = Field([], max_length=20)
+    on: bool = True
+
+
+class DeliveryItem(Schema):
+    """A delivery. `key` is the id that the receiver got; `status`, `reason` and `ms` are those of the last attempt."""
+
+    id: int
+    key: str
+    kind: str
+    state: str
+    attempts: int
+    status: int | None
+    reason: str
+    ms: int | None
+    at: datetime
+
+    @classmethod
+    def of(cls, delivery: Delivery) -> Self:
+        (row,) = delivery_rows([delivery])
+        return cls(
+            id=delivery.pk, key=str(delivery.key), kind=delivery.kind, state=delivery.state, attempts=delivery.tried,
+            status=row.status or None, reason=row.reason, ms=row.ms, at=delivery.created_at,
+        )  # fmt: skip
+
+
+@router.get(PATH, response=Page[WebhookItem])
+def list_webhooks(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+    """List the webhooks of a project."""
+    access = enter(request, slug, Can.MANAGE)
+    rows = Webhook.objects.filter(project=access.project).defer("sealed")
+    return paged_rows(request, paging, rows, WebhookItem.of)
+
+
+@router.post(PATH, response={201: WebhookWithSecret})
+@shows_once("secret", AGAIN)
+def new_webhook(request: ApiRequest, slug: str, body: NewWebhook) -> Status[WebhookWithSecret]:
+    """Add a webhook. Only this answer has its secret."""
+    access = enter(request, slug, Can.MANAGE)
+    wanted = check(WebhookForm(body.dict()))
+    with named(FIELDS):
+        made = add_webhook(project=access.project, actor=access.user, **wanted)
+    return Status(201, WebhookWithSecret(**_values(made.webhook), secret=made.secret))
+
+
+@router.get(ONE, response=WebhookItem)
+def read_webhook(request: ApiRequest, slug: str, webhook: int) -> WebhookItem:
+    """Read a webhook."""
+    return WebhookItem.of(_webhook(request, slug, webhook)[1])
+
+
+@router.patch(ONE, response=WebhookItem)
+def change_webhook_now(request: ApiRequest, slug: str, webhook: int, body: ChangedWebhook) -> WebhookItem:
+    """Change the address or the events of a webhook, or switch it on or off."""
+    access, row = _webhook(request, slug, webhook)
+    given = body.dict(exclude_unset=True)
+    on = given.pop("on", None)
+    if given:
+        wanted = check(WebhookForm({"url": row.url, "kinds": row.kinds} | given))
+        with named(FIELDS):
+            change_webhook(webhook=row, actor=access.user, **wanted)
+    if on is not None:
+        switch(webhook=row, on=on, actor=access.user)
+    return WebhookItem.of(_webhook(request, slug, webhook)[1])
+
+
+@router.delete(ONE, response={204: None})
+def remove_webhook_now(request: ApiRequest, slug: str, webhook: int) -> Status[None]:
+    """Remove a webhook with its log."""
+    access, row = _webhook(request, slug, webhook)
+    remove_webhook(webhook=row, actor=access.user)
+    return Status(204, None)
+
+
+@router.post(f"{ONE}/secret", response=WebhookWithSecret)
+@shows_once("secret", RENEW)
+def renew_webhook_secret(request: ApiRequest, slug: str, webhook: int) -> WebhookWithSecret:
+    """Replace the secret of a webhook. Only this answer has the new one."""
+    access, row = _webhook(request, slug, webhook)
+    return WebhookWithSecret(**_values(row), secret=renew_secret(webhook=row, actor=access.user))
+
+
+@router.post(f"{ONE}/test", response={202: DeliveryItem})
+def send_webhook_test(request: ApiRequest, slug: str, webhook: int) -> Status[DeliveryItem]:
+    """Send a test. It is tried once, also if the webhook is off."""
+    access, row = _webhook(request, slug, webhook)
+    return Status(202, DeliveryItem.of(send_test(webhook=row, actor=access.user)))
+
+
+@router.get(DELIVERIES, response=Page[DeliveryItem])
+def list_deliveries(
+    request: ApiRequest, slug: str, webhook: int, paging: Query[Paging]
+) -> dict[str, Any] | HttpResponseBase:
+    """List the deliveries of a webhook, the newest first."""
+    _access, row = _webhook(request, slug, webhook)
+    return paged_rows(request, paging, deliveries_of(row), DeliveryItem.of, newest_first=True)
+
+
+@router.post(f"{DELIVERIES}/{{int:delivery}}/resend", response={202: DeliveryItem})
+def resend_delivery(request: ApiRequest, slug: str, webhook: int, delivery: int) -> Status[DeliveryItem]:
+    """Send a delivery again, with the same id."""
+    access, row = _webhook(request, slug, webhook)
+    send_again(delivery=delivery_of(row, delivery), actor=access.user)
+    return Status(202, DeliveryItem.of(delivery_of(row, delivery)))
+
+
+def _values(row: Webhook) -> dict[str, Any]:
+    return {"id": row.pk, "url": row.url, "kinds": row.kinds, "state": row.state, "given_up": row.given_up}
+
+
+def _webhook(request: ApiRequest, slug: str, pk: int) -> tuple[Access, Webhook]:
+    access = enter(request, slug, Can.MANAGE)
+    row = webhook_of(access.project, pk)
+    if row is None:
+        raise Http404("This webhook does not exist.")
+    return access, row

@@ -1,0 +1,72 @@
+"""Forms for erasing a patient's notes, for setting patient ids, and for deleting a project."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
+from django.utils.translation import gettext_lazy as _
+
+from annotations.core.errors import ServiceError
+from annotations.exchange.services.sources import NoteRow, parse_note_rows
+
+CSV_BYTES = 20 * 1024 * 1024
+
+
+class PatientForm(forms.Form):
+    """Choose a patient. Sent by POST only, so that the id appears in no address and no log."""
+
+    patient_id = forms.CharField(
+        label=_("Patient ID"),
+        max_length=80,
+        help_text=_("Exactly as imported with the notes. The ID is not stored in addresses, logs or events."),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
+    )
+
+
+class EraseForm(forms.Form):
+    """Confirm an erasure by typing the patient id again."""
+
+    patient_id = forms.CharField(max_length=80, widget=forms.HiddenInput)
+    again = forms.CharField(
+        label=_("Repeat the patient ID"),
+        max_length=80,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if "again" in cleaned and cleaned["again"] != cleaned.get("patient_id"):
+            self.add_error("again", _("This is not the patient ID of the preview. Nothing was erased."))
+        return cleaned
+
+
+class PatientsFileForm(forms.Form):
+    """Upload a CSV file about notes. The cleaned value maps note names to patient id, type and site."""
+
+    file = forms.FileField(
+        label=_("CSV file"),
+        help_text=_("UTF-8, with the column name, and patient_id, type or site. Empty cells are ignored."),
+        widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
+    )
+
+    def clean_file(self) -> dict[str, NoteRow]:
+        file: UploadedFile[Any] = self.cleaned_data["file"]
+        if (file.size or 0) > CSV_BYTES:
+            raise ValidationError(_("This file is larger than 20 MB. Split the file. Nothing was changed."))
+        try:
+            return parse_note_rows(file.read(), str(_("The file")))
+        except ServiceError as error:
+            raise ValidationError(str(error)) from error
+
+
+class DeleteProjectForm(forms.Form):
+    """Confirm a deletion by typing the project's name."""
+
+    name = forms.CharField(
+        label=_("Name of the project"),
+        max_length=120,
+        strip=False,
+        help_text=_("Exactly as above, with the same capital letters."),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
+    )

@@ -1,0 +1,166 @@
+"""Add, change and remove webhooks, send a test, and send a delivery again."""
+
+import base64
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotations.core.archived import check_open
+from annotations.core.errors import ServiceError
+from annotations.core.sealing import project_key
+from annotations.models import Delivery, Project, User, Webhook
+from annotations.ops.events_webhooks import (
+    WEBHOOK_ADDED,
+    WEBHOOK_CHANGED,
+    WEBHOOK_OFF,
+    WEBHOOK_ON,
+    WEBHOOK_REMOVED,
+    WEBHOOK_RESENT,
+    WEBHOOK_SECRET,
+    WEBHOOK_TESTED,
+)
+from annotations.ops.rules.web_hosts import HostError, read_target
+from annotations.ops.selectors.webhooks.kinds import KINDS, TEST, Tested, link_to
+from annotations.ops.services.webhooks.recording import put_in_line
+from annotations.ops.services.webhooks.sending import SECRET
+
+MOST: Final = 20
+LONGEST: Final = 500
+
+
+@dataclass(frozen=True)
+class Made:
+    """A webhook and its new secret, which is shown this one time."""
+
+    webhook: Webhook
+    secret: str
+
+
+def add_webhook(*, project: Project, url: str, kinds: Sequence[str], actor: User | None) -> Made:
+    """Add a webhook with a new secret. Raises ServiceError `url`, `kinds` or `many`."""
+    checked_url(url)
+    wanted = _checked_kinds(kinds)
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        if Webhook.objects.filter(project=project).count() >= MOST:
+            raise ServiceError(
+                _("This project has %(most)d webhooks, which is the limit. Remove one first.") % {"most": MOST},
+                code="many",
+            )
+        sealed, secret = _new_secret(project)
+        webhook = Webhook.objects.create(project=project, url=url, kinds=wanted, sealed=sealed, created_by=actor)
+        WEBHOOK_ADDED.record(actor=actor, project_id=project.pk, data={"webhook": webhook.pk, "kinds": wanted})
+    return Made(webhook, secret)
+
+
+def change_webhook(*, webhook: Webhook, url: str, kinds: Sequence[str], actor: User | None) -> None:
+    """Change the address and the kinds. Waiting deliveries go to the new address. Raises ServiceError."""
+    checked_url(url)
+    wanted = _checked_kinds(kinds)
+    with transaction.atomic():
+        Webhook.objects.filter(pk=webhook.pk).update(url=url, kinds=wanted)
+        WEBHOOK_CHANGED.record(
+            actor=actor, project_id=webhook.project_id, data={"webhook": webhook.pk, "kinds": wanted}
+        )
+
+
+def renew_secret(*, webhook: Webhook, actor: User | None) -> str:
+    """Replace the secret, and return the new one. The old one signs nothing from now on."""
+    with transaction.atomic():
+        sealed, secret = _new_secret(webhook.project)
+        Webhook.objects.filter(pk=webhook.pk).update(sealed=sealed)
+        WEBHOOK_SECRET.record(actor=actor, project_id=webhook.project_id, data={"webhook": webhook.pk})
+    return secret
+
+
+def switch(*, webhook: Webhook, on: bool, actor: User | None) -> None:
+    """Switch a webhook on or off. Safe to repeat. What happens while it is off is not sent later."""
+    state, verb = (Webhook.State.ON, WEBHOOK_ON) if on else (Webhook.State.OFF, WEBHOOK_OFF)
+    with transaction.atomic():
+        rows = Webhook.objects.filter(pk=webhook.pk).exclude(state=state)
+        if rows.update(state=state, given_up=0):
+            verb.record(actor=actor, project_id=webhook.project_id, data={"webhook": webhook.pk})
+
+
+def remove_webhook(*, webhook: Webhook, actor: User | None) -> None:
+    """Remove a webhook with its deliveries."""
+    with transaction.atomic():
+        pk = webhook.pk
+        if Webhook.objects.filter(pk=pk).delete()[0]:
+            WEBHOOK_REMOVED.record(actor=actor, project_id=webhook.project_id, data={"webhook": pk})
+
+
+def send_test(*, webhook: Webhook, actor: User | None) -> Delivery:
+    """Send a test, also to a webhook that is off. It is tried once."""
+    slug = webhook.project.slug
+    with transaction.atomic():
+        check_open(webhook.project_id)
+        data = Tested(project=slug, link=link_to(slug, "webhooks", webhook.pk))
+        (delivery,) = put_in_line([webhook], TEST, data)
+        WEBHOOK_TESTED.record(
+            actor=actor, project_id=webhook.project_id, data={"webhook": webhook.pk, "delivery": delivery.pk}
+        )
+    return delivery
+
+
+def send_again(*, delivery: Delivery, actor: User | None) -> None:
+    """Put a delivery in line again, with the same id. Raises ServiceError `off` or `waiting`."""
+    webhook = delivery.webhook
+    if webhook.state != Webhook.State.ON and delivery.kind != TEST:
+        raise ServiceError(_("This webhook is off. Switch it on first."), code="off")
+    with transaction.atomic():
+        ended = Delivery.objects.filter(pk=delivery.pk).exclude(state=Delivery.State.WAITING)
+        if not ended.update(
+            state=Delivery.State.WAITING, tried=0, due_at=timezone.now(), claim=None, claimed_until=None
+        ):
+            raise ServiceError(_("This delivery is waiting to be sent already."), code="waiting")
+        WEBHOOK_RESENT.record(
+            actor=actor, project_id=webhook.project_id, data={"webhook": webhook.pk, "delivery": delivery.pk}
+        )
+
+
+def checked_url(url: str) -> None:
+    """Raise ServiceError `url` unless this is the address of a listed host."""
+    if len(url) > LONGEST:
+        raise ServiceError(
+            _("The address is too long. It may have at most %(most)d characters.") % {"most": LONGEST}, code="url"
+        )
+    try:
+        target = read_target(url)
+    except HostError as error:
+        raise ServiceError(str(error), code="url") from None
+    if not settings.WEBHOOK_HOSTS:
+        raise ServiceError(
+            _("This instance lists no hosts for webhooks. Ask the administrator to set DEIDREVIEW_WEBHOOK_HOSTS."),
+            code="url",
+        )
+    if not settings.WEBHOOK_HOSTS.lists(target.host, target.port):
+        raise ServiceError(
+            _("The host %(host)s is not on the list of this instance. Ask the administrator to add it.")
+            % {"host": target.authority},
+            code="url",
+        )
+
+
+def _checked_kinds(kinds: Sequence[str]) -> list[str]:
+    if unknown := sorted(set(kinds) - set(KINDS)):
+        raise ServiceError(
+            _("There is no event %(unknown)s. Choose from: %(choices)s.")
+            % {"unknown": ", ".join(unknown), "choices": ", ".join(KINDS)},
+            code="kinds",
+        )
+    if not kinds:
+        raise ServiceError(_("Choose at least one event."), code="kinds")
+    return [kind for kind in KINDS if kind in kinds]
+
+
+def _new_secret(project: Project) -> tuple[bytes, str]:
+    """A random secret of 32 bytes: sealed, and as people get it."""
+    secret = base64.b64encode(secrets.token_bytes(32)).decode()
+    return project_key(project).seal(secret), SECRET + secret

@@ -1,0 +1,122 @@
+"""Pages of project archives: writing and downloading one, and importing one as a new project."""
+
+import uuid
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotations.core.access import Can, enter, may_create_projects
+from annotations.core.answers import attachment
+from annotations.core.errors import ServiceError
+from annotations.core.form_errors import add_error
+from annotations.core.requests import Request, takes_uploads
+from annotations.jobs.tokens import form_token
+from annotations.models import StoredFile
+from annotations.ops.forms.archives import ArchiveForm
+from annotations.ops.services.archives.claiming import claim, imported_self
+from annotations.ops.services.archives.staging import (
+    ready_archives,
+    stage_archive,
+    staged,
+    start_archive,
+    start_loading,
+    upload_of,
+)
+from annotations.ops.services.archives.writing import LEFT_OUT
+
+
+@require_safe
+def archive_export(request: Request, slug: str) -> HttpResponse:
+    """What an archive holds and leaves out, the button that starts it, and the archives that are ready."""
+    access = enter(request.user, slug, Can.ARCHIVE)
+    context = {
+        "access": access,
+        "token": uuid.uuid4(),
+        "files": ready_archives(access.project),
+        "left_out": LEFT_OUT.items(),
+        "hours": settings.STORED_FILE_HOURS,
+    }
+    return render(request, "archives/export.html", context)
+
+
+@require_POST
+def archive_start(request: Request, slug: str) -> HttpResponse:
+    access = enter(request.user, slug, Can.ARCHIVE)
+    job = start_archive(project=access.project, actor=access.user, token=form_token(request))
+    return redirect("job", slug, job.number)
+
+
+@require_safe
+def archive_file(request: Request, slug: str, pk: int) -> HttpResponse | StreamingHttpResponse:
+    access = enter(request.user, slug, Can.ARCHIVE)
+    stored = get_object_or_404(StoredFile, project=access.project, kind=StoredFile.Kind.ARCHIVE, pk=pk)
+    if stored.expires_at is not None and stored.expires_at <= timezone.now():
+        raise Http404("This archive has expired.")
+    return attachment(request, access, stored)
+
+
+@takes_uploads(None)
+@require_http_methods(["GET", "HEAD", "POST"])
+def archive_import(request: Request) -> HttpResponse:
+    """Upload an archive. It waits in a new, empty project for the confirmation of its people."""
+    if not may_create_projects(request.user):
+        raise PermissionDenied("Only administrators and managers can create projects.")
+    form = ArchiveForm(request.POST, request.FILES) if request.method == "POST" else ArchiveForm()
+    if form.is_valid():
+        upload = form.cleaned_data["archive"]
+        try:
+            project, stored = stage_archive(
+                file=upload, name=upload.name, slug=form.cleaned_data["slug"], actor=request.user
+            )
+        except ServiceError as error:
+            add_error(form, error, {"archive": "archive", "exists": "slug", "slug": "slug"})
+        else:
+            return redirect("archive_confirm", project.slug, stored.pk)
+    return render(request, "archives/import.html", {"form": form}, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def archive_confirm(request: Request, slug: str, pk: int) -> HttpResponse:
+    """The people of the archive, and which accounts here have their names; a POST starts the import."""
+    access = enter(request.user, slug, Can.MANAGE)
+    stored = upload_of(access.project, pk)
+    if stored is None:
+        raise Http404("This upload does not exist.")
+    try:
+        if request.method == "POST":
+            job = start_loading(project=access.project, stored=stored, actor=access.user)
+            return redirect("job", slug, job.number)
+        found = staged(stored)
+    except ServiceError as error:
+        messages.error(request, str(error))
+        return redirect("project", slug)
+    counts = [(_(name.replace("_", " ").capitalize()), count) for name, count in found.counts.items()]
+    return render(
+        request, "archives/confirm.html", {"access": access, "stored": stored, "found": found, "counts": counts}
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def archive_claim(request: Request, slug: str) -> HttpResponse:
+    """What an archive brought under the person's user name; a POST takes it over."""
+    access = enter(request.user, slug)
+    author = imported_self(access.project, access.user)
+    if author is None:
+        raise Http404("No archive brought work under this user name.")
+    error = ""
+    if request.method == "POST":
+        try:
+            claim(project=access.project, user=access.user)
+        except ServiceError as refused:
+            error = str(refused)
+        else:
+            messages.success(request, _("The imported work is shown under your name now."))
+            return redirect("project", slug)
+    context = {"access": access, "sets": author.annotation_sets.count(), "error": error}
+    return render(request, "archives/claim.html", context, status=409 if error else 200)

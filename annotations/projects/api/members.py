@@ -1,0 +1,201 @@
+"""Routes of the members of a project: list, add, change the role, restore, remove, password link."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Self
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpResponseBase
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext_lazy as _
+from ninja import Field, Query, Router, Schema
+from ninja.responses import Status
+
+from annotations.core.access import Access, Can
+from annotations.core.api.paging import Page, Paging, paged
+from annotations.core.api.problems import check, invalid, named
+from annotations.core.api.requests import ApiRequest, enter, shows_once
+from annotations.core.api.schemas import Body
+from annotations.models import Membership
+from annotations.projects.forms.members import AddMemberForm, RemoveForm, RoleForm
+from annotations.projects.selectors.members import Member, members, memberships
+from annotations.projects.services.members import (
+    add_member,
+    add_person,
+    heirs_of,
+    removal_preview,
+    remove_member,
+    reset_link_path,
+)
+
+router = Router(tags=["Members"])
+PATH = "/projects/{slug:slug}/members"
+LINK_OF_NEW = _("Find the member in the list of members, and create a link with POST …/members/{member}/password-link.")
+NEW_LINK = _("Send the request with a new Idempotency-Key to create another link.")
+
+
+class MemberItem(Schema):
+    """A current or former member. `open` and `done` count assigned notes.
+
+    `linkable`: whether the token's person may create a password link for this member.
+    """
+
+    id: int
+    username: str
+    role: str
+    active: bool
+    joined_at: datetime
+    open: int
+    done: int
+    linkable: bool
+
+    @classmethod
+    def of(cls, member: Member) -> Self:
+        row = member.row
+        return cls(
+            id=row.pk, username=row.user.username, role=row.role, active=row.active, joined_at=row.joined_at,
+            open=member.open, done=member.done, linkable=member.linkable,
+        )  # fmt: skip
+
+
+class NewMember(Body):
+    """A person by their exact user name. `account`: existing, or new for an account that doesn't exist yet."""
+
+    username: str = Field(max_length=150)
+    role: str
+    account: str = "existing"
+
+
+class AddedMember(MemberItem):
+    """The member. For a new account, `link` leads to the page on which the person chooses a password, once."""
+
+    link: str | None = None
+
+
+class NewRole(Body):
+    role: str
+
+
+class PasswordLink(Schema):
+    """The address of the page on which the person chooses a new password. It works once and expires."""
+
+    link: str
+
+
+class MemberRemoval(Schema):
+    """What removing a member affects. Drafts are withdrawn, but kept; submitted annotation sets stay."""
+
+    username: str
+    open_notes: int
+    drafts: int
+    submitted: int
+    may_take_over: list[str]
+
+    @classmethod
+    def of(cls, preview: dict[str, Any]) -> Self:
+        return cls(username=preview["user"], **{key: preview[key] for key in cls.model_fields if key != "username"})
+
+
+class RemovedMember(MemberRemoval):
+    """What removing the member affected; `handed_over` notes were assigned to the heir."""
+
+    handed_over: int
+
+
+class NotesHeir(Body):
+    """The user name of the annotator who gets the open notes; empty: nobody."""
+
+    hand_over_to: str = Field("", max_length=150)
+
+
+@router.get(PATH, response=Page[MemberItem])
+def list_members(
+    request: ApiRequest, slug: str, paging: Query[Paging], active: bool = True
+) -> dict[str, Any] | HttpResponseBase:
+    """List the members in the order in which they joined, or the former members."""
+    access = enter(request, slug, Can.MANAGE)
+
+    def fetch(after: int | None, size: int) -> Sequence[Member]:
+        rows = memberships(access.project, active=active).filter(pk__gt=after or 0)
+        return members(list(rows[:size]), access.user)
+
+    return paged(request, paging, fetch, MemberItem.of, lambda member: member.row.pk)
+
+
+@router.post(PATH, response={201: AddedMember})
+@shows_once("link", LINK_OF_NEW)
+def new_member(request: ApiRequest, slug: str, body: NewMember) -> Status[AddedMember]:
+    """Add a member, with an existing or a new account. The same member again changes nothing."""
+    access = enter(request, slug, Can.MANAGE)
+    wanted = check(AddMemberForm(body.dict()))
+    new = wanted["account"] == "new"
+    with named({"exists": "username", "no-account": "username", "member": "username"}), transaction.atomic():
+        try:
+            member = add_person(
+                project=access.project, username=wanted["username"], role=wanted["role"], new=new, actor=access.user
+            )
+        except ValidationError as error:
+            raise invalid(*(("username", reason) for reason in error.messages)) from error
+        link = _link(request, access, member) if new else None
+    return Status(201, AddedMember(**_item(access, member).dict(), link=link))
+
+
+@router.get(f"{PATH}/{{int:member}}", response=MemberItem)
+def read_member(request: ApiRequest, slug: str, member: int) -> MemberItem:
+    """Read a member."""
+    access, row = _member(request, slug, member)
+    return _item(access, row)
+
+
+@router.patch(f"{PATH}/{{int:member}}", response=MemberItem)
+def change_role(request: ApiRequest, slug: str, member: int, body: NewRole) -> MemberItem:
+    """Change the role of a member, or restore a former member with this role."""
+    access, row = _member(request, slug, member)
+    role = check(RoleForm(body.dict()))["role"]
+    changed = add_member(project=access.project, user=row.user, role=role, actor=access.user)
+    return _item(access, changed)
+
+
+@router.get(f"{PATH}/{{int:member}}/removal", response=MemberRemoval)
+def preview_removal(request: ApiRequest, slug: str, member: int) -> MemberRemoval:
+    """Say what removing a member would affect."""
+    access, row = _member(request, slug, member)
+    return MemberRemoval.of(removal_preview(project=access.project, user=row.user))
+
+
+@router.post(f"{PATH}/{{int:member}}/remove", response=RemovedMember)
+def remove_from_project(request: ApiRequest, slug: str, member: int, body: NotesHeir) -> RemovedMember:
+    """Remove a member. All annotations are kept."""
+    access, row = _member(request, slug, member)
+    heirs = heirs_of(project=access.project, user=row.user)
+    chosen = next((heir.pk for heir in heirs if heir.username == body.hand_over_to), body.hand_over_to)
+    form = RemoveForm({"heir": chosen}, heirs=heirs)
+    wanted = check(form, {"heir": "hand_over_to"})
+    with named({"heir": "hand_over_to"}):
+        done = remove_member(project=access.project, user=row.user, actor=access.user, hand_over_to=wanted["heir"])
+    return RemovedMember.of(done)
+
+
+@router.post(f"{PATH}/{{int:member}}/password-link", response=PasswordLink)
+@shows_once("link", NEW_LINK)
+def new_password_link(request: ApiRequest, slug: str, member: int) -> PasswordLink:
+    """Create a link with which a member chooses a new password."""
+    access, row = _member(request, slug, member)
+    return PasswordLink(link=_link(request, access, row))
+
+
+def _member(request: ApiRequest, slug: str, pk: int) -> tuple[Access, Membership]:
+    access = enter(request, slug, Can.MANAGE)
+    rows = Membership.objects.select_related("user")
+    return access, get_object_or_404(rows, project=access.project, pk=pk)
+
+
+def _item(access: Access, member: Membership) -> MemberItem:
+    [found] = members([member], access.user)
+    return MemberItem.of(found)
+
+
+def _link(request: ApiRequest, access: Access, member: Membership) -> str:
+    path = reset_link_path(project=access.project, user=member.user, actor=access.user)
+    return request.build_absolute_uri(path)

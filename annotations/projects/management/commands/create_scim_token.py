@@ -1,0 +1,19 @@
+from typing import Any
+
+from annotations.core.commands import JourneyCommand
+from annotations.models import User
+from annotations.projects.services.providers.scim.tokens import new_token
+
+
+class Command(JourneyCommand):
+    help = "Make a token by which a provider pushes accounts (SCIM), and its hash for the file of providers."
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        token, digest = new_token()
+        return {"token": token, "hash": digest}
+
+    def say(self, result: dict[str, Any]) -> str:
+        return (
+            f"For the provider, not shown again: {result['token']}\n"
+            f'For the file of DEIDREVIEW_SIGN_IN: scim_token_hashes = ["{result["hash"]}"]'
+        )

@@ -1,0 +1,132 @@
+"""Is everybody still at their provider? The relay asks, beside its other work, so that no request waits for it.
+
+Each account is asked about every 25 seconds. Who is gone loses sessions, tokens and password at once; the groups of all
+others are followed. Where a provider doesn't answer, sessions go on for a while (sessions.UNASKED).
+"""
+
+import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from annotations.core.sealing import OtherSecretKey
+from annotations.models import ProviderAccount, User
+from annotations.projects.rules.providers import LdapDirectory, OidcProvider, Provider
+from annotations.projects.selectors.providers import configured
+from annotations.projects.services.providers.identity import SignInRefused
+from annotations.projects.services.providers.leaving import leave
+from annotations.projects.services.providers.memberships import follow_groups
+from annotations.projects.services.providers.provisioned import groups_of, is_pushed
+from annotations.projects.services.providers.signing_in import EVERY, UNASKABLE
+
+log = logging.getLogger("deidreview.sign_in")
+AT_ONCE = 8
+_asking: list[threading.Thread] = []
+_away: set[str] = set()
+
+
+def step() -> None:
+    """Begin to ask where it is time, unless the last round is still under way. The relay calls this every second."""
+    _asking[:] = [one for one in _asking if one.is_alive()]
+    if _asking or not due():
+        return
+    thread = threading.Thread(target=_round, name="sign-in checks", daemon=True)
+    _asking.append(thread)
+    thread.start()
+
+
+def due() -> list[int]:
+    """The accounts about which to ask now."""
+    now = timezone.now()
+    rows = ProviderAccount.objects.filter(next_check_at__lte=now).order_by("next_check_at")
+    return list(rows.values_list("pk", flat=True)[:1000])
+
+
+def _round() -> None:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(_apart, due()))
+    connection.close()
+
+
+def _apart(pk: int) -> None:
+    try:
+        check(pk)
+    except Exception:
+        log.exception("An account could not be checked with its provider.")
+    finally:
+        connection.close()
+
+
+def check(pk: int) -> None:
+    """Ask about one account, unless another relay does."""
+    account = ProviderAccount.objects.select_related("user").get(pk=pk)
+    taken = ProviderAccount.objects.filter(pk=pk, next_check_at=account.next_check_at)
+    if account.next_check_at is None or not taken.update(next_check_at=timezone.now() + EVERY):
+        return
+    provider = next((one for one in configured() if one.id == account.provider), None)
+    if provider is None or not account.sealed:
+        # Nobody can be asked: the provider is no longer configured, or it is SAML and the sign-in was long ago.
+        if is_pushed(account):
+            ProviderAccount.objects.filter(pk=pk).update(next_check_at=timezone.now() + UNASKABLE)
+        else:
+            leave(account)
+        return
+    try:
+        groups, sealed = _ask(provider, account)
+    except _NoAnswer as error:
+        _say(provider, error)
+        if error.sealed:
+            _stored(account, error.sealed)
+        return
+    _say(provider, None)
+    if groups is None:
+        leave(account)
+        return
+    with transaction.atomic():
+        user = User.objects.select_for_update().get(pk=account.user_id)
+        if _stored(account, sealed, checked=True) and user.is_active:
+            follow_groups(user=user, provider=provider.id, groups=groups_of(account, groups))
+
+
+class _NoAnswer(Exception):
+    def __init__(self, reason: str, sealed: bytes = b"") -> None:
+        super().__init__(reason)
+        self.sealed = sealed
+
+
+def _ask(provider: Provider, account: ProviderAccount) -> tuple[frozenset[str] | None, bytes]:
+    """Return the person's groups, or None where the person is gone, and what to ask with next time."""
+    if isinstance(provider, LdapDirectory):
+        from annotations.projects.services.providers import directory
+
+        try:
+            return directory.groups_now(provider, account.subject), bytes(account.sealed)
+        except directory.DirectoryAway as error:
+            raise _NoAnswer(str(error)) from None
+    assert isinstance(provider, OidcProvider)
+    from annotations.projects.services.providers import oidc
+
+    try:
+        return oidc.still_there(provider, account.subject, bytes(account.sealed))
+    except oidc.Gone:
+        return None, b""
+    except (oidc.Unreachable, SignInRefused, OtherSecretKey) as error:
+        raise _NoAnswer(str(error), getattr(error, "sealed", b"")) from None
+
+
+def _stored(account: ProviderAccount, sealed: bytes, *, checked: bool = False) -> bool:
+    """Store the answer, unless the person has signed in meanwhile, which stored a newer one."""
+    rows = ProviderAccount.objects.filter(pk=account.pk, signed_in_at=account.signed_in_at)
+    return bool(rows.update(sealed=sealed, **({"checked_at": timezone.now()} if checked else {})))
+
+
+def _say(provider: Provider, error: _NoAnswer | None) -> None:
+    """Log once when a provider stops to answer, and once when it answers again."""
+    if error is not None and provider.id not in _away:
+        _away.add(provider.id)
+        log.warning("The provider %s gives no usable answer (%s); trying again", provider.id, error)
+    elif error is None and provider.id in _away:
+        _away.discard(provider.id)
+        log.warning("The provider %s answers again", provider.id)

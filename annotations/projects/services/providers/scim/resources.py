@@ -1,0 +1,220 @@
+"""Users and groups as SCIM describes them (RFC 7643), with the attributes that are kept here. Others are ignored."""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Annotated, Any, Final, cast
+
+from django.urls import reverse
+from ninja import Field
+from scim2_models import (
+    AuthenticationScheme,
+    Bulk,
+    CaseExact,
+    ChangePassword,
+    ComplexAttribute,
+    Context,
+    ETag,
+    Filter,
+    Group,
+    InvalidValueException,
+    ListResponse,
+    Meta,
+    Patch,
+    PatchOp,
+    Reference,
+    Required,
+    Resource,
+    ResourceType,
+    Schema,
+    ScimPolicy,
+    ServiceProviderConfig,
+    Sort,
+    Uniqueness,
+    User,
+)
+
+from annotations.formats.files.strict_json import texts_in
+from annotations.models import ProvisionedGroup, ProvisionedUser
+from annotations.projects.rules.providers import ProvisioningProvider
+
+# As Entra ID needs it: it sends attributes that we don't keep, and changes that RFC 7644 does not know.
+POLICY: Final = ScimPolicy(
+    unknown=ScimPolicy.Unknown.ignore,
+    remove_value_as_filter=ScimPolicy.RemoveValue.apply,
+    unmatched_path_filter=ScimPolicy.UnmatchedPathFilter.create,
+)
+LONGEST: Final = 255
+MOST_EMAILS: Final = 20
+MOST_OPERATIONS: Final = 1000
+# Resources on one page.
+MOST_USERS, MOST_GROUPS = 200, 20
+
+
+class Name(ComplexAttribute):
+    formatted: str | None = None
+    family_name: str | None = None
+    given_name: str | None = None
+
+
+class Email(ComplexAttribute):
+    value: str | None = None
+    type: str | None = None
+    primary: bool | None = None
+
+
+class Person(Resource[Any]):
+    """A user. A request may leave out `active`: see `users.with_active`."""
+
+    __schema__ = User.__schema__
+
+    user_name: Annotated[str | None, Required.true, Uniqueness.server] = None
+    name: Name | None = None
+    display_name: str | None = None
+    emails: list[Email] | None = None
+    active: Annotated[bool | None, Required.true] = None
+
+
+class IdentifiedPerson(Person):
+    """A user of a provider whose people are recognized by `externalId` at sign-in."""
+
+    external_id: Annotated[str | None, Required.true, CaseExact.true] = None
+
+
+class Member(ComplexAttribute):
+    value: Annotated[str | None, Required.true, CaseExact.true] = None
+    ref: Reference[User[Any]] | None = Field(None, serialization_alias="$ref", validation_alias="$ref")
+
+
+class PeopleGroup(Resource[Any]):
+    __schema__ = Group.__schema__
+
+    display_name: Annotated[str | None, Required.true, CaseExact.true, Uniqueness.server] = None
+    members: list[Member] | None = None
+
+
+def model_of_users(provider: ProvisioningProvider) -> type[Person]:
+    return IdentifiedPerson if provider.scim_subject == "externalId" else Person
+
+
+def resource_types(provider: ProvisioningProvider) -> list[type[Resource[Any]]]:
+    return [model_of_users(provider), *([PeopleGroup] if provider.scim_groups else [])]
+
+
+# ── From rows to resources ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Links:
+    """The addresses of a provider's resources. `site` is the address under which the request reached the app."""
+
+    def __init__(self, site: str, provider: str) -> None:
+        self._site, self._provider = site, provider
+
+    def to(self, name: str, *more: object) -> str:
+        return self._site + reverse(name, args=[self._provider, *more])
+
+
+def user_resource(row: ProvisionedUser, links: Links, model: type[Person] = Person) -> Person:
+    """Return the user as the provider sent it."""
+    meta = _meta("User", row, links.to("scim_user", row.pk))
+    found = model.model_validate(
+        {**row.said, "userName": row.user_name, "externalId": row.external_id or None, "active": row.active},
+        scim_policy=POLICY,
+    )
+    found.id, found.meta = str(row.pk), meta
+    return found
+
+
+def group_resource(row: ProvisionedGroup, links: Links, *, with_members: bool = True) -> PeopleGroup:
+    """Return the group. Of a large group, leave the members out where nobody wants them."""
+    members = [
+        Member(value=str(pk), ref=Reference[User[Any]](links.to("scim_user", pk)))
+        for pk in (row.members.values_list("pk", flat=True) if with_members else ())
+    ]
+    return PeopleGroup(
+        id=str(row.pk),
+        meta=_meta("Group", row, links.to("scim_group", row.pk)),
+        display_name=row.name,
+        external_id=row.external_id or None,
+        members=members or None,
+    )
+
+
+def _meta(kind: str, row: ProvisionedUser | ProvisionedGroup, location: str) -> Meta:
+    return Meta(resource_type=kind, created=row.created_at, last_modified=row.changed_at, location=location)
+
+
+# ── What a request may contain ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def check_size(resource: Person | PeopleGroup) -> None:
+    """Raise InvalidValueException for a text that is too long, or too many e-mail addresses."""
+    said = resource.model_dump(exclude={"members", "meta", "schemas", "id"})
+    if any(len(text) > LONGEST for text in texts_in(said)):
+        raise InvalidValueException(detail=f"A value can have at most {LONGEST} characters.")
+    if isinstance(resource, Person) and len(resource.emails or ()) > MOST_EMAILS:
+        raise InvalidValueException(detail=f"A user can have at most {MOST_EMAILS} e-mail addresses.")
+
+
+def said_by(resource: Person) -> dict[str, Any]:
+    """Return the attributes of a user that have no column of their own."""
+    kept: dict[str, Any] = resource.model_dump(include={"name", "display_name", "emails"}, scim_ctx=Context.DEFAULT)
+    return {key: value for key, value in kept.items() if key != "schemas"}
+
+
+def operations_of(model: type[Resource[Any]], body: Mapping[str, Any]) -> "PatchOp[Any]":
+    """Read the operations of a PATCH. Raises ValueError with the errors of SCIM."""
+    if any(isinstance(value, list) and len(value) > MOST_OPERATIONS for value in body.values()):
+        raise InvalidValueException(detail=f"A request can have at most {MOST_OPERATIONS} operations.")
+    return _patching(model).model_validate(body, scim_ctx=Context.RESOURCE_PATCH_REQUEST, scim_policy=POLICY)
+
+
+@cache
+def _patching(model: type[Resource[Any]]) -> "type[PatchOp[Any]]":
+    """Making such a class takes milliseconds."""
+    return cast("type[PatchOp[Any]]", PatchOp.__class_getitem__(model))
+
+
+@cache
+def listing(model: type[Resource[Any]]) -> "type[ListResponse[Any]]":
+    return cast("type[ListResponse[Any]]", ListResponse.__class_getitem__(model))
+
+
+# ── What this service offers ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def config() -> ServiceProviderConfig:
+    return ServiceProviderConfig(
+        patch=Patch(supported=True),
+        bulk=Bulk(supported=False, max_operations=0, max_payload_size=0),
+        filter=Filter(supported=True, max_results=MOST_USERS),
+        change_password=ChangePassword(supported=False),
+        sort=Sort(supported=False),
+        etag=ETag(supported=False),
+        authentication_schemes=[
+            AuthenticationScheme(
+                type=AuthenticationScheme.Type.oauthbearertoken,
+                name="Bearer token",
+                description="The token that the command create_scim_token printed.",
+                primary=True,
+            )
+        ],
+    )
+
+
+def described_types(models: Iterable[type[Resource[Any]]], links: Links) -> list[ResourceType]:
+    found = []
+    for model in models:
+        one = ResourceType.from_resource(model)
+        one.meta = Meta(resource_type="ResourceType", location=links.to("scim_resource_type", one.id))
+        found.append(one)
+    return found
+
+
+def described_schemas(models: Iterable[type[Resource[Any]]], links: Links) -> list[Schema]:
+    found = []
+    for model in models:
+        one = model.to_schema()
+        one.name = one.description = str(one.id).rpartition(":")[2]
+        one.meta = Meta(resource_type="Schema", location=links.to("scim_schema", one.id))
+        found.append(one)
+    return found

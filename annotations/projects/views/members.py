@@ -1,0 +1,157 @@
+"""Pages of the members of a project: add people, create accounts, change roles, remove and restore members."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotations.core.access import Access, Can, enter
+from annotations.core.errors import ServiceError
+from annotations.core.form_errors import add_error
+from annotations.core.requests import Request, paged
+from annotations.models import Membership, Role, User
+from annotations.projects.forms.members import AddMemberForm, RemoveForm, RoleForm
+from annotations.projects.selectors.members import members, memberships
+from annotations.projects.services.members import (
+    add_member,
+    add_person,
+    heirs_of,
+    removal_preview,
+    remove_member,
+    reset_link_path,
+)
+
+# Rows per page, of members and of former members.
+ROWS = 50
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def people(request: Request, slug: str) -> HttpResponse:
+    """The members. A POST adds one; for a new account, only its answer shows the one-time link."""
+    access = enter(request.user, slug, Can.MANAGE)
+    form = AddMemberForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            return _add(request, access, form.cleaned_data)
+        except ServiceError as error:
+            add_error(form, error, {"exists": "username", "no-account": "username", "member": "username"})
+        except ValidationError as error:
+            form.add_error("username", error)
+    page, gone = (
+        paged(request, memberships(access.project, active=active), ROWS, name)
+        for name, active in (("page", True), ("removed", False))
+    )
+    active, removed = list(page), list(gone)
+    shown = members([*active, *removed], access.user)
+    context = {
+        "access": access,
+        "page": page,
+        "members": shown[: len(active)],
+        "gone": gone,
+        "removed": shown[len(active) :],
+        "unlinkable": any(not member.linkable for member in shown[: len(active)]),
+        "form": form,
+        "roles": Role.choices,
+    }
+    return render(request, "accounts/people.html", context, status=422 if form.errors else 200)
+
+
+def _add(request: Request, access: Access, wanted: dict[str, Any]) -> HttpResponse:
+    """Add a member, with a new or existing account. Raises ServiceError or ValidationError."""
+    new = wanted["account"] == "new"
+    with transaction.atomic():
+        member = add_person(
+            project=access.project, username=wanted["username"], role=wanted["role"], new=new, actor=access.user
+        )
+        if new:
+            return _show_link(request, access, member.user, made=True)
+    messages.success(request, _("%(name)s is now a member.") % {"name": member.user.username})
+    return redirect("people", access.project.slug)
+
+
+def _show_link(request: Request, access: Access, user: User, *, made: bool = False) -> HttpResponse:
+    """Page with the one-time link, which is shown only here and not stored. The answer is not cached."""
+    path = reset_link_path(project=access.project, user=user, actor=access.user)
+    context = {"access": access, "person": user, "made": made, "link": request.build_absolute_uri(path)}
+    return render(request, "accounts/reset_link.html", context)
+
+
+def _member(access: Access, pk: int) -> Membership:
+    return get_object_or_404(Membership.objects.select_related("user"), project=access.project, pk=pk)
+
+
+def _back(request: Request, access: Access) -> HttpResponse:
+    """Redirect to the members, or to the projects if the user is no longer a manager here."""
+    still = Membership.objects.filter(project=access.project, user=request.user, active=True, role=Role.MANAGER)
+    if still.exists():
+        return redirect("people", access.project.slug)
+    return redirect("projects")
+
+
+@require_POST
+def member_role(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Change the role of a member, or restore a former member."""
+    access = enter(request.user, slug, Can.MANAGE)
+    member = _member(access, pk)
+    form = RoleForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("This role does not exist. Nothing was changed."))
+        return redirect("people", slug)
+    try:
+        changed = add_member(
+            project=access.project, user=member.user, role=form.cleaned_data["role"], actor=access.user
+        )
+        message = _("New role of %(name)s: %(role)s.") if member.active else _("%(name)s was restored. Role: %(role)s.")
+        role = changed.get_role_display().lower()
+        messages.success(request, message % {"name": member.user.username, "role": role})
+    except ServiceError as error:
+        messages.error(request, str(error))
+    return _back(request, access)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def member_remove(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Preview of removing a member. A POST removes the member."""
+    access = enter(request.user, slug, Can.MANAGE)
+    member = _member(access, pk)
+    if not member.active:
+        # The member is already removed, as after a double click.
+        return redirect("people", slug)
+    heirs = heirs_of(project=access.project, user=member.user)
+    form = RemoveForm(request.POST if request.method == "POST" else None, heirs=heirs)
+    if request.method == "POST" and form.is_valid():
+        try:
+            remove_member(
+                project=access.project, user=member.user, actor=access.user, hand_over_to=form.cleaned_data["heir"]
+            )
+            messages.success(
+                request, _("%(name)s was removed. All annotations are kept.") % {"name": member.user.username}
+            )
+            return _back(request, access)
+        except ServiceError as error:
+            add_error(form, error, {"heir": "heir"})
+    context = {
+        "access": access,
+        "member": member,
+        "preview": removal_preview(project=access.project, user=member.user),
+        "heirs": heirs,
+        "form": form,
+    }
+    return render(request, "accounts/member_remove.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+def member_link(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Create a one-time link for a member who forgot their password."""
+    access = enter(request.user, slug, Can.MANAGE)
+    member = _member(access, pk)
+    try:
+        return _show_link(request, access, member.user)
+    except ServiceError as error:
+        messages.error(request, str(error))
+        return redirect("people", slug)

@@ -1,0 +1,348 @@
+"""Routes of audits: plan, read notes, mark leaks, the result, and decisions about leaks.
+
+Auditors get the result only after the audit has ended, and nobody learns before which leaks are planted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, Literal, Self, TypeVar
+
+from django.http import Http404, HttpResponseBase
+from django.utils.translation import gettext as _
+from ninja import Field, Query, Router, Schema
+from ninja.responses import Status
+
+from annotations.core.access import Access, Can
+from annotations.core.api.paging import Page, Paging, paged, paged_rows
+from annotations.core.api.problems import Problem, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
+from annotations.core.errors import ServiceError
+from annotations.models import AuditMark, AuditNote, AuditPlan, Release
+from annotations.release.rules.audits.looks import MOST_LEAKS
+from annotations.release.rules.audits.shown import Kind, Shown
+from annotations.release.selectors.audits.leaks import Leak, leak_marks
+from annotations.release.selectors.audits.plans import Choices, preview_of
+from annotations.release.selectors.audits.shown import shown_of
+from annotations.release.selectors.releases import release_for
+from annotations.release.services.audits import reading
+from annotations.release.services.audits.deciding import DECISIONS
+from annotations.release.services.audits.planning import check, discard_plan, plan_audit
+from annotations.release.services.audits.showing import progress_of, show_leaks, show_note
+from annotations.text.numbers import MAX_OFFSET
+
+router = Router(tags=["Audits"])
+PATH = "/projects/{slug:slug}/releases/{int:release}/audit"
+Made = TypeVar("Made")
+
+
+class AuditItem(Schema):
+    """A release, and the state of its audit: open, met or unmet; null where no audit is planned."""
+
+    release: int
+    release_state: str
+    state: str | None
+
+    @classmethod
+    def of(cls, one: Release) -> Self:
+        plan: AuditPlan | None = getattr(one, "audit", None)
+        return cls(release=one.number, release_state=one.state, state=plan.state if plan else None)
+
+
+class AuditChoices(Body):
+    """What an audit should show: that at most the share `target` of the notes contains a leak, with this `confidence`.
+
+    `planted` is the share of the sample's notes with a planted leak; `leaks` notes with a leak may be found before the
+    audit ends. All shares are from 0 to 1.
+    """
+
+    target: float = Field(0.01, ge=0.0001, le=0.5)
+    confidence: float = Field(0.95, ge=0.5, le=0.999)
+    by: Literal["", "type", "site", "language"] = ""
+    planted: float = Field(0.1, ge=0, le=0.5)
+    leaks: int = Field(0, ge=0, le=MOST_LEAKS)
+
+    def chosen(self) -> Choices:
+        return Choices(self.by, self.confidence, self.target, self.planted, self.leaks)
+
+
+class Stratum(Schema):
+    name: str
+    notes: int
+    drawn: int
+
+
+class AuditPreview(Schema):
+    """The sample that choices give. `looks`: notes to read until the first, second and third look at the result.
+
+    `reachable`: false where even reading all notes can't meet the target.
+    """
+
+    notes: int
+    looks: list[int]
+    strata: list[Stratum]
+    planted: int
+    reachable: bool
+
+
+class AuditState(Schema):
+    """An audit. `mine` counts the notes that the person has read, `begun`: the person reads one now.
+
+    `result` is null for auditors until the audit has ended. In it, `planted`, `planted_found` and `recall` are null
+    until then, and `bound` until the first look.
+    """
+
+    release: int
+    state: str
+    open: bool
+    mine: int
+    begun: bool
+    reopens: bool
+    result: dict[str, Any] | None
+
+
+class PartItem(Schema):
+    """A part of the shown text that the release replaced, or kept because of its policy. `kind`: replaced or kept."""
+
+    start: int
+    end: int
+    kind: str
+    label: str
+
+
+class MarkItem(Schema):
+    """A stretch of the shown text that the person marked as a leak: offsets in code points, end-exclusive."""
+
+    id: int
+    start: int
+    end: int
+    label: str
+
+    @classmethod
+    def of(cls, mark: AuditMark, shown: Shown) -> Self:
+        start, end = shown.to_shown(mark.start, mark.end)
+        return cls(id=mark.pk, start=start, end=end, label=mark.label)
+
+
+class ReadingNote(Schema):
+    """The note that the person reads: its number in the sample, and its text as the release has it.
+
+    One identifier of the text may be planted: it is not in the release.
+    """
+
+    note: int
+    language: str
+    text: str
+    parts: list[PartItem]
+    marks: list[MarkItem]
+
+
+class NewMark(Body):
+    """A leak in the shown text: offsets in code points, end-exclusive, and the code of a label.
+
+    `note` is the number of the note that the person reads.
+    """
+
+    note: int = Field(ge=0, le=MAX_OFFSET)
+    start: int = Field(ge=0, le=MAX_OFFSET)
+    end: int = Field(ge=0, le=MAX_OFFSET)
+    label: str = Field(max_length=60)
+
+
+class TheNote(Body):
+    """The number of the note that the person reads, so that an old request changes no other note."""
+
+    note: int = Field(ge=0, le=MAX_OFFSET)
+
+
+class LeakItem(Schema):
+    """A leak in its sentence of the original note. `decision` is empty, replace, allow or dismissed."""
+
+    mark: int
+    note: int
+    start: int
+    end: int
+    label: str
+    before: str
+    marked: str
+    after: str
+    decision: str
+    decided_by: str | None
+
+    @classmethod
+    def of(cls, one: Leak) -> Self:
+        return cls(
+            mark=one.mark.pk, note=one.note, start=one.mark.start, end=one.mark.end, label=one.mark.label,
+            before=one.before, marked=one.marked, after=one.after, decision=one.decision,
+            decided_by=one.decided_by or None,
+        )  # fmt: skip
+
+
+class LeakDecision(Body):
+    """`replace` it in the release, `accept` the risk, `dismiss` it as no identifier, or `undo` the decision."""
+
+    answer: Literal["replace", "accept", "dismiss", "undo"]
+
+
+@router.get("/projects/{slug:slug}/audits", response=Page[AuditItem])
+def list_audits(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+    """List the releases that have an audit, and for managers the others too; the newest first."""
+    access = enter(request, slug, Can.AUDIT_RELEASES)
+    rows = Release.objects.filter(project=access.project).select_related("audit")
+    if not access.can(Can.RELEASE):
+        rows = rows.filter(audit__isnull=False)
+    return paged_rows(request, paging, rows, AuditItem.of, newest_first=True, by="number")
+
+
+@router.get(f"{PATH}/preview", response=AuditPreview)
+def preview_audit(request: ApiRequest, slug: str, release: int, wanted: Query[AuditChoices]) -> AuditPreview:
+    """Show the sample that choices give. Nothing is stored."""
+    access = enter(request, slug, Can.RELEASE)
+    found = release_for(access, release)
+    choices = wanted.chosen()
+    with named({"by": "by"}):
+        check(choices)
+        preview = preview_of(found, choices)
+    return AuditPreview(
+        notes=preview.notes, looks=[notes for _leaks, notes in preview.looks], planted=preview.planted,
+        strata=[Stratum(name=name, notes=notes, drawn=drawn) for name, notes, drawn in preview.strata],
+        reachable=preview.reachable,
+    )  # fmt: skip
+
+
+@router.post(PATH, response={201: AuditState})
+def plan_release_audit(request: ApiRequest, slug: str, release: int, body: AuditChoices) -> Status[AuditState]:
+    """Plan the audit of a release: draw the sample and plant leaks in it."""
+    access = enter(request, slug, Can.RELEASE)
+    with named({"by": "by", "planted": "planted"}):
+        plan = plan_audit(release=release_for(access, release), choices=body.chosen(), actor=access.user)
+    return Status(201, _state(access, plan))
+
+
+@router.get(PATH, response=AuditState)
+def read_audit(request: ApiRequest, slug: str, release: int) -> AuditState:
+    """Read the state of an audit, and its result once it has ended (managers: at any time)."""
+    return _state(*_audit(request, slug, release))
+
+
+@router.delete(PATH, response={204: None})
+def discard_audit(request: ApiRequest, slug: str, release: int) -> Status[None]:
+    """Discard the plan of an audit. This is possible until somebody opens a note."""
+    access = enter(request, slug, Can.RELEASE)
+    discard_plan(release=release_for(access, release), actor=access.user)
+    return Status(204, None)
+
+
+@router.post(f"{PATH}/next", response=ReadingNote)
+def next_audit_note(request: ApiRequest, slug: str, release: int) -> ReadingNote:
+    """Take the next note to read, or go on with the one that the person has begun. The audit log records it."""
+    access, plan = _audit(request, slug, release)
+    if reading.next_note(plan=plan, user=access.user) is None:
+        raise Problem(409, "none-left", _("No note is left to read. Others may still read theirs."))
+    return _shown(access, plan)
+
+
+@router.get(f"{PATH}/note", response=ReadingNote)
+def read_audit_note(request: ApiRequest, slug: str, release: int) -> ReadingNote:
+    """Read the note that the person has begun. The audit log records it."""
+    return _shown(*_audit(request, slug, release))
+
+
+@router.post(f"{PATH}/note/marks", response={201: MarkItem})
+def mark_leak(request: ApiRequest, slug: str, release: int, body: NewMark) -> Status[MarkItem]:
+    """Mark a stretch of the shown text as a leak. The same stretch again gets the new label."""
+    access, plan = _audit(request, slug, release)
+    row = _mine(access, plan, body.note)
+    with named({"bounds": "start", "replaced": "start", "label": "label"}):
+        made = reading.mark(note=row, start=body.start, end=body.end, label=body.label, user=access.user)
+    return Status(201, MarkItem.of(made, shown_of(row)))
+
+
+@router.delete(f"{PATH}/note/marks/{{int:mark}}", response={204: None})
+def unmark_leak(request: ApiRequest, slug: str, release: int, mark: int) -> Status[None]:
+    """Remove a mark of the note that the person reads."""
+    access, plan = _audit(request, slug, release)
+    row = reading.reading_note(plan, access.user)
+    if row is None or not row.marks.filter(pk=mark).exists():
+        raise Http404("The note has no such mark.")
+    reading.unmark(note=row, mark=mark, user=access.user)
+    return Status(204, None)
+
+
+@router.post(f"{PATH}/note/finish", response=AuditState)
+def finish_audit_note(request: ApiRequest, slug: str, release: int, body: TheNote) -> AuditState:
+    """Finish the note that the person reads. A note with a leak is held back until a manager has decided."""
+    access, plan = _audit(request, slug, release)
+    reading.finish(note=_mine(access, plan, body.note), user=access.user)
+    return _state(*_audit(request, slug, release))
+
+
+@router.post(f"{PATH}/reopen", response=ReadingNote)
+def reopen_audit_note(request: ApiRequest, slug: str, release: int) -> ReadingNote:
+    """Reopen the note that the person finished last, if no look has counted it yet."""
+    access, plan = _audit(request, slug, release)
+    reading.reopen(plan=plan, user=access.user)
+    return _shown(access, plan)
+
+
+@router.get(f"{PATH}/leaks", response=Page[LeakItem])
+def list_leaks(
+    request: ApiRequest, slug: str, release: int, paging: Query[Paging]
+) -> dict[str, Any] | HttpResponseBase:
+    """List the leaks that auditors found, in their sentences. The audit log records that their notes were read."""
+    access, plan = _audit(request, slug, release, Can.RELEASE)
+
+    def fetch(after: int | None, size: int) -> Sequence[Leak]:
+        marks = leak_marks(plan).filter(pk__gt=after or 0).order_by("pk")[:size]
+        return show_leaks(project=access.project, marks=list(marks), actor=access.user)
+
+    return paged(request, paging, fetch, LeakItem.of, lambda leak: leak.mark.pk)
+
+
+@router.post(f"{PATH}/leaks/{{int:mark}}/decide", response=AuditState)
+def decide_leak(request: ApiRequest, slug: str, release: int, mark: int, body: LeakDecision) -> AuditState:
+    """Decide about a leak, or undo the decision."""
+    access, plan = _audit(request, slug, release, Can.RELEASE)
+    found = leak_marks(plan).select_related("note__plan__release__project", "note__note").filter(pk=mark).first()
+    if found is None:
+        raise Http404("This leak does not exist.")
+    DECISIONS[body.answer](mark=found, actor=access.user)
+    return _state(*_audit(request, slug, release, Can.RELEASE))
+
+
+def _audit(request: ApiRequest, slug: str, number: int, right: Can = Can.AUDIT_RELEASES) -> tuple[Access, AuditPlan]:
+    access = enter(request, slug, right)
+    release = release_for(access, number)
+    rows = AuditPlan.objects.filter(release=release).select_related("release__project", "release__policy")
+    plan = rows.first()
+    if plan is None:
+        raise Http404("This release has no audit.")
+    return access, plan
+
+
+def _state(access: Access, plan: AuditPlan) -> AuditState:
+    return AuditState(release=plan.release.number, state=plan.state, **asdict(progress_of(access, plan)))
+
+
+def _mine(access: Access, plan: AuditPlan, position: int) -> AuditNote:
+    """The note at this position, if the person reads it. Raises ServiceError `gone`."""
+    row = reading.note_of(plan, position, access.user)
+    if row is None:
+        raise ServiceError(_("This note is no longer yours to read. Read the next."), code="gone")
+    return row
+
+
+def _shown(access: Access, plan: AuditPlan) -> ReadingNote:
+    found = show_note(plan=plan, user=access.user)
+    if found is None:
+        raise Http404("The person reads no note of this audit.")
+    row, shown = found
+    return ReadingNote(
+        note=row.position, language=row.note.document.language or access.project.language, text=shown.text,
+        parts=[
+            PartItem(start=part.start, end=part.end, kind=part.kind, label=part.label)
+            for part in shown.parts
+            if part.kind != Kind.SAME and part.start < part.end
+        ],
+        marks=[MarkItem.of(mark, shown) for mark in row.marks.all()],
+    )  # fmt: skip

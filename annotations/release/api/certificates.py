@@ -1,0 +1,198 @@
+"""Routes of certificates: what would be signed, sign, list, download, verify, and the keys of this instance."""
+
+from datetime import date, datetime
+from typing import Any, Self
+
+from django.http import HttpResponse
+from ninja import Field, File, Form, Router, Schema, UploadedFile
+from ninja.responses import Status
+
+from annotations.core.access import Can
+from annotations.core.answers import file_answer
+from annotations.core.api.describing import sends
+from annotations.core.api.problems import check, named
+from annotations.core.api.requests import ApiRequest, Scope, enter, require_scope
+from annotations.core.api.schemas import Body
+from annotations.core.requests import takes_uploads
+from annotations.models import Certificate
+from annotations.release.forms.certificates import SignForm, VerifyForm
+from annotations.release.rules.certificates.risks import LONGEST
+from annotations.release.rules.certificates.verifying import PAGE
+from annotations.release.selectors.certificates.certificates import certificates_of
+from annotations.release.selectors.certificates.keys import public_keys
+from annotations.release.selectors.releases import release_for
+from annotations.release.services.certificates.downloading import certificate_file
+from annotations.release.services.certificates.drafting import Terms
+from annotations.release.services.certificates.signing import (
+    LONGEST_PURPOSE,
+    LONGEST_RECIPIENT,
+    MOST_OWN_RISKS,
+    ToAccept,
+    prospect,
+    sign,
+)
+from annotations.release.services.certificates.verifying import upload_limit, verify_certificate, zip_files
+
+router = Router(tags=["Certificates"])
+PATH = "/projects/{slug:slug}/releases/{int:release}/certificates"
+
+
+class CertificateItem(Schema):
+    """A certificate of a release. The one with the highest number supersedes the others."""
+
+    number: int
+    sha256: str
+    notes: int
+    expires_on: date | None
+    signed_by: str | None
+    signed_at: datetime
+
+    @classmethod
+    def of(cls, one: Certificate) -> Self:
+        return cls(
+            number=one.number, sha256=one.sha256, notes=one.note_count, expires_on=one.expires_on,
+            signed_by=one.signed_by.username if one.signed_by else None, signed_at=one.signed_at,
+        )  # fmt: skip
+
+
+class RiskItem(Schema):
+    """An open risk. Accept it by its `key`, unless `accepted_by` names who accepted it for an earlier certificate."""
+
+    key: str
+    text: str
+    accepted_by: str | None
+
+    @classmethod
+    def of(cls, one: ToAccept) -> Self:
+        return cls(key=one.key, text=one.text, accepted_by=one.accepted["by"] if one.accepted else None)
+
+
+class Prospect(Schema):
+    """What would be signed now: the content of the certificate as far as it is known, and the open risks."""
+
+    risks: list[RiskItem]
+    content: dict[str, Any]
+
+
+class NewCertificate(Body):
+    """What the signer states. `accepted` are keys of open risks, `own_risks` further risks that the signer accepts."""
+
+    purpose: str = Field(max_length=LONGEST_PURPOSE)
+    recipient: str = Field(max_length=LONGEST_RECIPIENT)
+    expires_on: date
+    accepted: list[str] = Field([], max_length=200)
+    own_risks: list[str] = Field([], max_length=MOST_OWN_RISKS, description=f"Each of at most {LONGEST} characters.")
+
+
+class CheckItem(Schema):
+    """One check. `state` is passed, failed or not checked; `names` are names of notes or files, at most 20."""
+
+    check: str
+    state: str
+    message: str
+    names: list[str]
+
+
+class Verified(Schema):
+    """The result: `verified` unless a check failed. `key` is the fingerprint of the signer's key."""
+
+    verified: bool
+    release: int | None
+    certificate: int | None
+    key: str | None
+    checks: list[CheckItem]
+
+
+class PublicKeyItem(Schema):
+    """A key with which this instance signs, or signed, certificates."""
+
+    fingerprint: str
+    pem: str
+    created_at: datetime
+
+
+class VerifyOptions(Schema):
+    """`key`: the fingerprint to trust, for a certificate of another instance."""
+
+    key: str = ""
+
+
+@router.get(f"{PATH}/draft", response=Prospect)
+def draft_certificate(request: ApiRequest, slug: str, release: int) -> Prospect:
+    """Show what would be signed now, with the open risks."""
+    access = enter(request, slug, Can.RELEASE)
+    found = release_for(access, release)
+    terms = Terms(found.purpose or "–", found.recipient or "–", found.expires_on or found.created_at.date())
+    made = prospect(found, terms, access.user)
+    return Prospect(risks=[RiskItem.of(risk) for risk in made.risks], content=dict(made.content))
+
+
+@router.post(PATH, response={201: CertificateItem})
+def sign_certificate(request: ApiRequest, slug: str, release: int, body: NewCertificate) -> Status[CertificateItem]:
+    """Sign a release. If the newest certificate says the same already, it is returned."""
+    access = enter(request, slug, Can.RELEASE)
+    found = release_for(access, release)
+    form = SignForm(body.dict() | {"own_risks": "\n".join(" ".join(risk.split()) for risk in body.own_risks)})
+    check(form)
+    with named({"expiry": "expires_on", "risks": "accepted", "long": "own_risks"}):
+        made = sign(
+            release=found, terms=form.terms(), accepted=body.accepted, own_risks=form.risks(), actor=access.user
+        )  # fmt: skip
+    return Status(201, CertificateItem.of(made))
+
+
+@router.get(PATH, response=list[CertificateItem])
+def list_certificates(request: ApiRequest, slug: str, release: int) -> list[CertificateItem]:
+    """List the certificates of a release, the newest first."""
+    found = release_for(enter(request, slug, Can.AUDIT_RELEASES), release)
+    return [CertificateItem.of(one) for one in certificates_of(found)]
+
+
+@router.get(
+    f"{PATH}/{{int:certificate}}.json", response={200: None}, openapi_extra=sends("application/json")
+)  # fmt: skip
+def download_certificate_json(request: ApiRequest, slug: str, release: int, certificate: int) -> HttpResponse:
+    """Download a certificate as JSON: the same bytes every time."""
+    return _download(request, slug, release, certificate, "json")
+
+
+@router.get(f"{PATH}/{{int:certificate}}.pdf", response={200: None}, openapi_extra=sends("application/pdf"))
+def download_certificate_pdf(request: ApiRequest, slug: str, release: int, certificate: int) -> HttpResponse:
+    """Download a certificate as PDF: the same bytes every time."""
+    return _download(request, slug, release, certificate, "pdf")
+
+
+@router.post("/certificates/verify", response=Verified)
+@takes_uploads(None)
+def verify_certificate_now(
+    request: ApiRequest,
+    options: Form[VerifyOptions],
+    certificate: File[UploadedFile],
+    release: File[UploadedFile | None] = None,
+) -> Verified:
+    """Check a certificate (JSON or PDF), and optionally a zip of released notes against it. Nothing is stored."""
+    require_scope(request, Scope.READ)
+    wanted = check(VerifyForm(options.dict(), request.FILES))
+    with named({"zip": "release", "size": "release", "key": "key"}):
+        files = zip_files(wanted["release"], upload_limit()) if wanted["release"] else None
+        verdict = verify_certificate(wanted["certificate"].read(), files, wanted["key"], PAGE)
+    return Verified(
+        verified=verdict.verified, release=verdict.content.get("release"), certificate=verdict.content.get("number"),
+        key=verdict.fingerprint or None, checks=[CheckItem(**one.as_dict()) for one in verdict.checks],
+    )  # fmt: skip
+
+
+@router.get("/certificates/keys", response=list[PublicKeyItem])
+def list_signing_keys(request: ApiRequest) -> list[PublicKeyItem]:
+    """List the public keys of this instance, the one that signs now first."""
+    return [
+        PublicKeyItem(fingerprint=one.fingerprint, pem=one.pem.decode(), created_at=one.created_at)
+        for one in public_keys()
+    ]
+
+
+def _download(request: ApiRequest, slug: str, release: int, certificate: int, format: str) -> HttpResponse:
+    access = enter(request, slug, Can.AUDIT_RELEASES)
+    found = release_for(access, release)
+    file = certificate_file(release=found, number=certificate, format=format, actor=access.user)
+    return file_answer(file.data, file.type, file.name)

@@ -1,0 +1,278 @@
+"""Routes of known identifiers: the patient master, its uploads, and the lists of allowed and denied terms.
+
+Values of the master are answered on request only, for one patient, and each time is recorded.
+"""
+
+from datetime import datetime
+from typing import Any, Literal, Self
+
+from django.http import Http404, HttpResponse, HttpResponseBase
+from ninja import Field, File, Form, Query, Router, Schema, UploadedFile
+from ninja.responses import Status
+
+from annotations.core.access import Can
+from annotations.core.api.describing import sends
+from annotations.core.api.paging import Page, Paging, paged, paged_rows
+from annotations.core.api.problems import check, invalid, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body, Done
+from annotations.core.errors import ServiceError
+from annotations.core.requests import takes_uploads
+from annotations.jobs.api import JobItem
+from annotations.models import KnownPerson, KnownUpload, ListedTerm
+from annotations.projects.selectors.labels import labels_of
+from annotations.release.forms.known import ListsFileForm, MasterForm, TermsForm
+from annotations.release.selectors.known.identifiers import terms_of
+from annotations.release.selectors.known.state import master_state, names_of, people_listed, uploads_of
+from annotations.release.services.known.lists import LONGEST, add_terms, export_lists, import_lists, remove_term
+from annotations.release.services.known.master import (
+    clear_master,
+    delete_person,
+    discard_upload,
+    import_upload,
+    show_person,
+    stage_master,
+)
+
+router = Router(tags=["Known identifiers"])
+PATH = "/projects/{slug:slug}/known"
+
+
+class MasterCounts(Schema):
+    """What the project knows. `fields` counts the patients with a value of each field; `covered` notes have a patient
+    of the master.
+    """
+
+    patients: int
+    fields: dict[str, int]
+    notes: int
+    covered: int
+    allowed: int
+    denied: int
+
+
+class UploadItem(Schema):
+    """A file that waits for confirmation. `report` has counts, names of columns and problems, never a value."""
+
+    id: int
+    format: str
+    state: str
+    created_at: datetime
+    report: dict[str, Any]
+
+    @classmethod
+    def of(cls, one: KnownUpload) -> Self:
+        report = {key: value for key, value in one.report.items() if key != "digest"}
+        return cls(id=one.pk, format=one.format, state=one.state, created_at=one.created_at, report=report)
+
+
+class StagedMaster(Schema):
+    """The upload, and the job that reads it. Import or discard the upload after that."""
+
+    upload: int
+    job: JobItem
+
+
+class ImportedMaster(Schema):
+    """Patients of the upload by what became of them, and notes whose patient is not in the master."""
+
+    added: int
+    changed: int
+    unchanged: int
+    notes_without_row: int
+
+
+class PersonItem(Schema):
+    """A patient of the master, with the names of the fields that have a value."""
+
+    id: int
+    patient_id: str
+    fields: list[str]
+
+    @classmethod
+    def of(cls, one: KnownPerson) -> Self:
+        return cls(id=one.pk, patient_id=one.patient_id, fields=names_of(one.fields))
+
+
+class PersonValues(PersonItem):
+    """A patient with the values of each field."""
+
+    values: dict[str, Any]
+
+
+class TermItem(Schema):
+    """A term of the list `kind`, allow or deny. A denied term has the code of a label."""
+
+    id: int
+    kind: str
+    term: str
+    label: str
+
+
+class NewTerms(Body):
+    """Terms for the list `kind`. Denied terms need the code of a label. Case and accents don't matter."""
+
+    kind: Literal["allow", "deny"]
+    terms: list[str] = Field(min_length=1, max_length=20_000)
+    label: str = Field("", max_length=60)
+
+
+class AddedTerms(Schema):
+    added: int
+    already: int
+
+
+class FileFormat(Schema):
+    """The format of the file: csv or fhir."""
+
+    format: str = "csv"
+
+
+@router.get(PATH, response=MasterCounts)
+def read_known(request: ApiRequest, slug: str) -> MasterCounts:
+    """Count what the project knows of its patients, and the terms of its lists."""
+    state = master_state(enter(request, slug, Can.MANAGE).project)
+    return MasterCounts(
+        patients=state.patients, fields={name: n for name, n in state.fields.items() if n}, notes=state.notes,
+        covered=state.covered, allowed=state.allowed, denied=state.denied,
+    )  # fmt: skip
+
+
+@router.post(f"{PATH}/uploads", response={202: StagedMaster})
+@takes_uploads(Can.MANAGE)
+def upload_master(
+    request: ApiRequest, response: HttpResponse, slug: str, options: Form[FileFormat], file: File[UploadedFile]
+) -> Status[StagedMaster]:
+    """Upload a patient master, CSV or FHIR. A job reads it; nothing of the master changes before it is imported."""
+    access = enter(request, slug, Can.MANAGE)
+    wanted = check(MasterForm(options.dict(), request.FILES))
+    with named({"format": "format", "file": "file"}):
+        upload, job = stage_master(
+            project=access.project, content=wanted["file"], format=wanted["format"], actor=access.user
+        )  # fmt: skip
+    response["Location"] = f"/api/v1/projects/{slug}/jobs/{job.number}"
+    return Status(202, StagedMaster(upload=upload.pk, job=JobItem.of(job)))
+
+
+@router.get(f"{PATH}/uploads", response=list[UploadItem])
+def list_uploads(request: ApiRequest, slug: str) -> list[UploadItem]:
+    """List the uploads that wait for confirmation."""
+    return [UploadItem.of(one) for one in uploads_of(enter(request, slug, Can.MANAGE).project)]
+
+
+@router.post(f"{PATH}/uploads/{{int:known_upload}}/import", response=ImportedMaster)
+def import_master(request: ApiRequest, slug: str, known_upload: int) -> ImportedMaster:
+    """Import an upload that was read. Patients of the master that it does not have stay as they are."""
+    access = enter(request, slug, Can.MANAGE)
+    if not uploads_of(access.project).filter(pk=known_upload).exists():
+        raise Http404("This upload does not exist.")
+    done = import_upload(project=access.project, upload_id=known_upload, actor=access.user)
+    return ImportedMaster.model_validate(done)
+
+
+@router.delete(f"{PATH}/uploads/{{int:known_upload}}", response={204: None})
+def discard_master(request: ApiRequest, slug: str, known_upload: int) -> Status[None]:
+    """Discard an upload. The patient master is unchanged."""
+    access = enter(request, slug, Can.MANAGE)
+    if not uploads_of(access.project).filter(pk=known_upload).exists():
+        raise Http404("This upload does not exist.")
+    discard_upload(project=access.project, upload_id=known_upload)
+    return Status(204, None)
+
+
+@router.get(f"{PATH}/patients", response=Page[PersonItem])
+def list_known_people(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+    """List the patients of the master, without values."""
+    access = enter(request, slug, Can.MANAGE)
+    return paged_rows(request, paging, people_listed(access.project), PersonItem.of)
+
+
+@router.post(f"{PATH}/patients/{{int:known_person}}/show", response=PersonValues)
+def show_known_person(request: ApiRequest, slug: str, known_person: int) -> PersonValues:
+    """Show the values of a patient. The audit log records it."""
+    access = enter(request, slug, Can.MANAGE)
+    row = people_listed(access.project).filter(pk=known_person).first()
+    person = show_person(project=access.project, row=row, actor=access.user) if row else None
+    if row is None or person is None:
+        raise Http404("The master has no such patient.")
+    return PersonValues(**PersonItem.of(row).dict(), values=person.as_dict())
+
+
+@router.delete(f"{PATH}/patients/{{int:known_person}}", response={204: None})
+def delete_known_person(request: ApiRequest, slug: str, known_person: int) -> Status[None]:
+    """Delete a patient's known identifiers. The notes are unchanged."""
+    access = enter(request, slug, Can.MANAGE)
+    if not delete_person(project=access.project, person_id=known_person, actor=access.user):
+        raise Http404("The master has no such patient.")
+    return Status(204, None)
+
+
+@router.delete(f"{PATH}/patients", response=Done)
+def clear_known_people(request: ApiRequest, slug: str) -> Done:
+    """Delete the whole master, and uploads that wait."""
+    access = enter(request, slug, Can.MANAGE)
+    return Done(changed=bool(clear_master(project=access.project, actor=access.user)))
+
+
+@router.get(f"{PATH}/terms", response=Page[TermItem])
+def list_terms(
+    request: ApiRequest, slug: str, paging: Query[Paging], kind: Literal["allow", "deny"] = "deny"
+) -> dict[str, Any] | HttpResponseBase:
+    """List the terms of a list, in the order in which they were added."""
+    access = enter(request, slug, Can.MANAGE)
+
+    def fetch(after: int | None, size: int) -> list[tuple[ListedTerm, str]]:
+        return [(row, text) for row, text in terms_of(access.project, kind) if row.pk > (after or 0)][:size]
+
+    def item(row: tuple[ListedTerm, str]) -> TermItem:
+        return TermItem(id=row[0].pk, kind=row[0].kind, term=row[1], label=row[0].label)
+
+    return paged(request, paging, fetch, item, lambda row: row[0].pk)
+
+
+@router.post(f"{PATH}/terms", response=AddedTerms)
+def add_listed_terms(request: ApiRequest, slug: str, body: NewTerms) -> AddedTerms:
+    """Add terms to a list. A term that is on the list already gets the new label."""
+    access = enter(request, slug, Can.MANAGE)
+    if any(len(term) > LONGEST or len(term.splitlines()) > 1 for term in body.terms):
+        raise invalid(("terms", f"A term is one line of at most {LONGEST} characters."))
+    form = TermsForm(
+        {"which": body.kind, "terms": "\n".join(body.terms), "label": body.label}, labels=labels_of(access.project)
+    )  # fmt: skip
+    wanted = check(form, {"which": "kind"})
+    with named({"terms": "terms", "label": "label", "list": "kind"}):
+        done = add_terms(
+            project=access.project, kind=wanted["which"], terms=wanted["terms"], label=wanted["label"],
+            actor=access.user,
+        )  # fmt: skip
+    return AddedTerms(**done)
+
+
+@router.delete(f"{PATH}/terms/{{int:term}}", response={204: None})
+def remove_listed_term(request: ApiRequest, slug: str, term: int) -> Status[None]:
+    """Remove a term from its list."""
+    access = enter(request, slug, Can.MANAGE)
+    if not remove_term(project=access.project, term_id=term, actor=access.user):
+        raise Http404("This term does not exist.")
+    return Status(204, None)
+
+
+@router.post(f"{PATH}/lists", response=dict[str, AddedTerms])
+@takes_uploads(Can.MANAGE)
+def import_listed_terms(request: ApiRequest, slug: str, file: File[UploadedFile]) -> dict[str, AddedTerms]:
+    """Add the terms of a CSV file with the columns list, term and label. With a wrong line, nothing is added."""
+    access = enter(request, slug, Can.MANAGE)
+    wanted = check(ListsFileForm({}, request.FILES))
+    try:
+        done = import_lists(project=access.project, content=wanted["file"], actor=access.user)
+    except ServiceError as error:
+        raise invalid(("file", str(error))) from error
+    return {name: AddedTerms(**counts) for name, counts in done.items()}
+
+
+@router.get(f"{PATH}/lists.csv", response={200: None}, openapi_extra=sends("text/csv"))
+def export_listed_terms(request: ApiRequest, slug: str) -> HttpResponse:
+    """Download both lists as CSV. The audit log records it."""
+    access = enter(request, slug, Can.MANAGE)
+    lines = export_lists(project=access.project, actor=access.user)
+    return HttpResponse("".join(lines), content_type="text/csv; charset=utf-8")

@@ -1,0 +1,229 @@
+"""Routes of the index of surrogates: list, search, read an entity with its mentions, and all edits."""
+
+from datetime import datetime
+from typing import Any, Literal, Self
+
+from django.http import Http404, HttpResponse, HttpResponseBase
+from ninja import Field, Query, Router, Schema
+
+from annotations.core.access import Access, Can
+from annotations.core.api.etags import matched, outdated
+from annotations.core.api.paging import Page, Paging, paged, paged_rows
+from annotations.core.api.problems import named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
+from annotations.core.errors import ServiceError
+from annotations.models import SurrogateEntity, SurrogateMention
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.selectors.surrogates.entities import (
+    MOST_FOUND,
+    Shown,
+    entities_of,
+    found_by,
+    mention_lines,
+    shown,
+)
+from annotations.release.services.surrogates import editing
+from annotations.text.numbers import MAX_ID
+
+router = Router(tags=["Surrogates"])
+PATH = "/projects/{slug:slug}/surrogates"
+ONE = f"{PATH}/{{int:entity}}"
+
+
+class FormItem(Schema):
+    """A form of the entity in the notes, what releases write in its place, and the number of mentions."""
+
+    original: str
+    surrogate: str
+    mentions: int
+
+
+class EntityItem(Schema):
+    """An entity of the index. `whose` is the patient's id or the note's name; empty for a shared entity.
+
+    `version` counts its changes. `restorable`: it has a surrogate from before.
+    """
+
+    id: int
+    kind: str
+    whose: str
+    mentions: int
+    forms: list[FormItem]
+    locked: bool
+    restorable: bool
+    version: int
+    made_by: str
+    edited_by: str | None
+    edited_at: datetime | None
+
+    @classmethod
+    def of(cls, one: Shown) -> Self:
+        row = one.row
+        return cls(
+            id=row.pk, kind=row.kind, whose=one.whose, mentions=one.mentions, locked=row.locked, version=row.version,
+            forms=[FormItem(original=f.original, surrogate=f.written, mentions=f.mentions) for f in one.forms],
+            restorable=one.restorable, made_by=row.made_by, edited_at=row.edited_at,
+            edited_by=row.edited_by.username if row.edited_by else None,
+        )  # fmt: skip
+
+
+class MentionItem(Schema):
+    """A mention in its sentence: `before`, `marked`, `after`. Offsets are code points, end-exclusive."""
+
+    id: int
+    note: int
+    start: int
+    end: int
+    before: str
+    marked: str
+    after: str
+
+
+class SearchWords(Body):
+    """A name, or a part of a name, or a surrogate."""
+
+    text: str = Field(min_length=1, max_length=editing.MOST_TYPED)
+
+
+class Seen(Body):
+    """An entity, and its version as it was read."""
+
+    entity: int = Field(ge=1, le=MAX_ID)
+    version: int = Field(ge=0, le=MAX_ID)
+
+
+class Merge(Body):
+    """Entities of one kind, and of one patient where patients don't share the kind."""
+
+    entities: list[Seen] = Field(max_length=editing.MOST_MERGED)
+
+
+class Split(Body):
+    """The mentions that become a new entity, by their ids."""
+
+    mentions: list[int] = Field(max_length=10_000)
+
+
+class EntityChange(Body):
+    """`replace` gives the surrogate `text`; `draw` another one; `restore` the one from before; `lock` and `unlock`."""
+
+    act: Literal["lock", "unlock", "replace", "draw", "restore"]
+    text: str = Field("", max_length=editing.MOST_TYPED)
+
+
+TYPED = dict.fromkeys(("empty", "long", "format", "original", "taken"), "text")
+
+
+@router.get(PATH, response=Page[EntityItem])
+def list_surrogates(
+    request: ApiRequest,
+    slug: str,
+    paging: Query[Paging],
+    kind: Kind | None = None,
+    state: Literal["all", "locked", "edited"] = "all",
+) -> dict[str, Any] | HttpResponseBase:
+    """List the entities of the index with their surrogates, of one kind or state."""
+    access = enter(request, slug, Can.RELEASE)
+    rows = entities_of(access.project, str(kind or ""), state).select_related("edited_by")
+
+    def fetch(after: int | None, size: int) -> list[Shown]:
+        return shown(access, list(rows.order_by("pk").filter(pk__gt=after or 0)[:size]))
+
+    return paged(request, paging, fetch, EntityItem.of, lambda one: one.row.pk)
+
+
+@router.post(f"{PATH}/search", response=list[EntityItem])
+def search_surrogates(request: ApiRequest, slug: str, body: SearchWords) -> list[EntityItem]:
+    """Find at most 200 entities with this name or surrogate. Words are in the body, never in an address."""
+    access = enter(request, slug, Can.RELEASE)
+    rows = found_by(access.project, body.text).select_related("edited_by")[:MOST_FOUND]
+    return [EntityItem.of(one) for one in shown(access, list(rows))]
+
+
+@router.post(f"{PATH}/merge", response=EntityItem)
+def merge_surrogates(request: ApiRequest, response: HttpResponse, slug: str, body: Merge) -> EntityItem:
+    """Make one entity of several. A locked one keeps its surrogate; otherwise the one with most mentions does."""
+    access = enter(request, slug, Can.RELEASE)
+    versions = {one.entity: one.version for one in body.entities}
+    with named(dict.fromkeys(("few", "many", "kinds", "patients"), "entities")):
+        kept = editing.merge(project=access.project, versions=versions, actor=access.user)
+    return _item(response, access, kept.pk)
+
+
+@router.get(ONE, response=EntityItem)
+def read_surrogate(request: ApiRequest, response: HttpResponse, slug: str, entity: int) -> EntityItem:
+    """Read an entity with its forms and surrogates."""
+    return _item(response, enter(request, slug, Can.RELEASE), entity)
+
+
+@router.get(f"{ONE}/mentions", response=Page[MentionItem])
+def list_mentions(
+    request: ApiRequest, slug: str, entity: int, paging: Query[Paging]
+) -> dict[str, Any] | HttpResponseBase:
+    """List the mentions of an entity. The audit log records that their notes were read."""
+    access = enter(request, slug, Can.RELEASE)
+    rows = SurrogateMention.objects.filter(entity=_entity(access, entity))
+
+    def item(mention: SurrogateMention) -> MentionItem:
+        (line,) = mention_lines(access, [mention])
+        return MentionItem(
+            id=mention.pk, note=mention.document_id, start=mention.start, end=mention.end, before=line.entry.before,
+            marked=line.entry.marked, after=line.entry.after,
+        )  # fmt: skip
+
+    return paged_rows(request, paging, rows, item)
+
+
+@router.post(f"{ONE}/split", response=EntityItem)
+def split_surrogate(request: ApiRequest, response: HttpResponse, slug: str, entity: int, body: Split) -> EntityItem:
+    """Move mentions to a new entity with a new surrogate, which is returned."""
+    access = enter(request, slug, Can.RELEASE)
+    version = _seen(request, access, entity)
+    with named({"few": "mentions", "all": "mentions"}):
+        made = editing.split(
+            project=access.project, entity=entity, version=version, mentions=body.mentions, actor=access.user
+        )  # fmt: skip
+    return _item(response, access, made.pk)
+
+
+@router.post(f"{ONE}/change", response=EntityItem)
+def change_surrogate(
+    request: ApiRequest, response: HttpResponse, slug: str, entity: int, body: EntityChange
+) -> EntityItem:
+    """Lock or unlock an entity, or give it another surrogate."""
+    access = enter(request, slug, Can.RELEASE)
+    version = _seen(request, access, entity)
+    try:
+        with named(TYPED if body.act == "replace" else {}):
+            editing.change(
+                project=access.project, entity=entity, version=version, act=body.act, text=body.text, actor=access.user
+            )
+    except ServiceError as error:
+        raise outdated(_etag(_entity(access, entity))) if error.code == "changed" else error from None
+    return _item(response, access, entity)
+
+
+def _entity(access: Access, pk: int) -> SurrogateEntity:
+    found = SurrogateEntity.objects.select_related("edited_by").filter(project=access.project, pk=pk).first()
+    if found is None:
+        raise Http404("This entity does not exist.")
+    return found
+
+
+def _etag(row: SurrogateEntity) -> str:
+    return f'"entity-{row.pk}-{row.version}"'
+
+
+def _seen(request: ApiRequest, access: Access, pk: int) -> int:
+    """The version of the entity that the client read (If-Match)."""
+    row = _entity(access, pk)
+    matched(request, _etag(row))
+    return row.version
+
+
+def _item(response: HttpResponse, access: Access, pk: int) -> EntityItem:
+    row = _entity(access, pk)
+    response["ETag"] = _etag(row)
+    (one,) = shown(access, [row])
+    return EntityItem.of(one)

@@ -1,0 +1,88 @@
+"""Forms of known identifiers: a file of the patient master, and terms of the lists."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
+from django.utils.translation import gettext_lazy as _
+
+from annotations.core.fields import WholeField
+from annotations.models import Label
+from annotations.release.services.known.master import MOST_BYTES
+
+FORMATS = [
+    ("csv", _("CSV: one row per patient, with a column “patient_id”")),
+    ("fhir", _("FHIR: Patient resources as JSON, Bundle or NDJSON")),
+]
+
+
+def _within_limit(file: "UploadedFile[Any]") -> bytes:
+    if (file.size or 0) > MOST_BYTES:
+        raise ValidationError(_("This file is larger than 20 MB. Split it into several files."))
+    content: bytes = file.read()
+    return content
+
+
+class MasterForm(forms.Form):
+    """A file of the patient master; `file` cleans to its content."""
+
+    format = forms.ChoiceField(label=_("Format"), choices=FORMATS, widget=forms.RadioSelect, initial="csv")
+    file = forms.FileField(label=_("File"), error_messages={"required": _("Choose a file.")})
+
+    def clean_file(self) -> bytes:
+        return _within_limit(self.cleaned_data["file"])
+
+
+class TermsForm(forms.Form):
+    """Terms to add to a list, one per line. `labels` are those of the project."""
+
+    which = forms.ChoiceField(
+        label=_("List"),
+        choices=[
+            ("deny", _("Deny: must be found in every note")),
+            ("allow", _("Allow: may stay in released text")),
+        ],
+        widget=forms.RadioSelect,
+        initial="deny",
+    )
+    terms = forms.CharField(
+        label=_("Terms"),
+        max_length=200_000,
+        widget=forms.Textarea(attrs={"rows": 5, "spellcheck": "false", "autocapitalize": "none"}),
+        help_text=_("One per line. Case and accents don't matter."),
+        error_messages={"required": _("Enter at least one term.")},
+    )
+    label = forms.ChoiceField(
+        label=_("Label of denied terms"), required=False, help_text=_("Allowed terms need no label.")
+    )
+
+    def __init__(self, *args: Any, labels: Sequence[Label], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["label"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = [("", _("Choose a label")), *((label.code, label.name) for label in labels)]
+
+    def clean_terms(self) -> list[str]:
+        return str(self.cleaned_data["terms"]).splitlines()
+
+
+class ListsFileForm(forms.Form):
+    """A CSV file with terms of both lists; `file` cleans to its content."""
+
+    file = forms.FileField(
+        label=_("CSV file"),
+        help_text=_("UTF-8, with columns list (allow or deny), term and label."),
+        widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
+        error_messages={"required": _("Choose a file.")},
+    )
+
+    def clean_file(self) -> bytes:
+        return _within_limit(self.cleaned_data["file"])
+
+
+class TermForm(forms.Form):
+    """A term to remove, by its id."""
+
+    term = WholeField(label=_("Term"))

@@ -1,0 +1,39 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, find_project
+from annotations.models import User
+from annotations.release.services.surrogates.building import build
+from annotations.release.services.surrogates.makers import checked_maker
+
+
+class Command(JourneyCommand):
+    help = (
+        "Fill the index of surrogates for an annotation set before a release, and measure it: preservation, "
+        "consistency, collisions, and originals that are left."
+    )
+    needs = Can.RELEASE
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
+        parser.add_argument("--set", default="gold", metavar="WHICH", help="Annotations: gold[:VERSION], run:NAME.")
+        parser.add_argument("--model", default="", metavar="SERVER/MODEL", help="A language model; rules without it.")
+        parser.add_argument("--may-leave", action="store_true", help="Notes may be sent to the server's machine.")
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        project = find_project(options["project"])
+        maker = checked_maker(project, options["model"], may_leave=options["may_leave"])
+        return build(project=project, set_spec=options["set"], maker=maker)
+
+    def say(self, result: dict[str, Any]) -> str:
+        return (
+            f"{result['notes']} notes, {result['mentions']} mentions of {result['entities']} entities.\n"
+            f"Preserved: {_share(result['preserved'])}. Consistent: {_share(result['consistent'])}. "
+            f"Collisions: {result['collisions']}. Originals left: {result['originals_left']}."
+        )
+
+
+def _share(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.1%}"

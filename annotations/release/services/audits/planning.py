@@ -1,0 +1,144 @@
+"""Plan the audit of a release: draw the sample and plant leaks in it; discard a plan that nobody has begun to read."""
+
+import secrets
+from collections.abc import Iterable, Sequence
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotations.core.erasures import hold
+from annotations.core.errors import ServiceError
+from annotations.core.sealing import Key, project_key
+from annotations.models import AuditNote, AuditPlan, Release, ReleasedNote, User
+from annotations.release.events_audits import AUDIT_DISCARDED, AUDIT_PLANNED
+from annotations.release.rules.audits.looks import MOST_LEAKS, Design
+from annotations.release.rules.audits.sampling import Drawn, draw
+from annotations.release.rules.audits.shown import can_plant
+from annotations.release.selectors.audits.plans import Choices, designed, units_of, waiting_for
+from annotations.release.selectors.audits.shown import pieces_of
+
+BATCH = 200
+
+
+def plan_audit(*, release: Release, choices: Choices, actor: User | None, seed: str = "") -> AuditPlan:
+    """Plan the audit of a prepared release. Without a seed, one is drawn.
+
+    Raises ServiceError: `state` if the release can't be audited now, `exists` if it has an audit, `by`, `notes` and
+    `choices` if the choices don't fit, `planted` if nothing can be planted.
+    """
+    check(choices)
+    with transaction.atomic():
+        hold(release.project_id)
+        locked = Release.objects.select_for_update(of=("self",)).select_related("project").get(pk=release.pk)
+        if reason := waiting_for(locked):
+            raise ServiceError(reason, code="state")
+        if AuditPlan.objects.filter(release=locked).exists():
+            raise ServiceError(_("This release has an audit already."), code="exists")
+        units = units_of(locked, choices.by)
+        design = designed(units, choices)
+        seed = seed or secrets.token_hex(16)
+        sample = draw(seed, units, design.looks)
+        plan = AuditPlan.objects.create(
+            release=locked,
+            by=choices.by,
+            confidence=choices.confidence,
+            target=choices.target,
+            planted_share=choices.planted,
+            leaks_allowed=choices.leaks,
+            seed=seed,
+            strata={name: {"notes": n, "simple": design.simple[name]} for name, n in design.strata.items()},
+            looks=design.looks,
+            drawn=len(sample),
+            created_by=actor,
+        )
+        rows = [
+            AuditNote(plan=plan, note_id=one.pk, position=position, look=one.look, stratum=one.stratum)
+            for position, one in enumerate(sample, 1)
+        ]
+        if choices.planted:
+            _plant(design, rows, sample, project_key(locked.project_id), seed)
+        AuditNote.objects.bulk_create(rows, batch_size=500)
+        AUDIT_PLANNED.record(
+            actor=actor,
+            project_id=locked.project_id,
+            data={
+                "release": locked.number, "notes": design.notes, "drawn": len(sample), "by": choices.by,
+                "confidence": choices.confidence, "target": choices.target, "planted": choices.planted,
+                "leaks": choices.leaks,
+            },
+        )  # fmt: skip
+    return plan
+
+
+def check(choices: Choices) -> None:
+    """Raise ServiceError `choices` for values out of range."""
+    if choices.by not in AuditPlan.By.values:
+        raise ServiceError(_("Notes can be stratified by type, site or language."), code="choices")
+    if not 0.5 <= choices.confidence <= 0.999:
+        raise ServiceError(_("The confidence must be between 50% and 99.9%."), code="choices")
+    if not 0.0001 <= choices.target <= 0.5:
+        raise ServiceError(_("The target must be between 0.01% and 50%."), code="choices")
+    if not 0 <= choices.planted <= 0.5:
+        raise ServiceError(_("The share of planted leaks must be between 0% and 50%."), code="choices")
+    if not 0 <= choices.leaks <= MOST_LEAKS:
+        raise ServiceError(_("Choose 0, 1 or 2 leaks after which reading goes on."), code="choices")
+
+
+def discard_plan(*, release: Release, actor: User | None) -> None:
+    """Delete the plan, if nobody has opened a note. Raises ServiceError `begun` or `none`."""
+    with transaction.atomic():
+        plan = AuditPlan.objects.select_for_update(of=("self",)).filter(release=release).first()
+        if plan is None:
+            raise ServiceError(_("This release has no audit."), code="none")
+        if plan.notes.exclude(state=AuditNote.State.WAITING).exists() or plan.erased_count:
+            raise ServiceError(
+                _("Reading has begun, so the plan can't be discarded. Otherwise one could choose the best result."),
+                code="begun",
+            )
+        plan.delete()
+        AUDIT_DISCARDED.record(actor=actor, project_id=release.project_id, data={"release": release.number})
+
+
+def _plant(design: Design, rows: Sequence[AuditNote], sample: Sequence[Drawn], key: Key, seed: str) -> None:
+    """Choose a replaced identifier in a share of the notes of each look.
+
+    The choice depends on the project's secret key, so that nobody can repeat it from the seed.
+    """
+    planted = at = 0
+    for look in range(len(design.looks)):
+        mine = [row for row, one in zip(rows, sample, strict=True) if one.look == look]
+        at += len(mine)
+        mine.sort(key=lambda row: key.digest("audit note", seed, str(row.note_id)))
+        planted += _plant_some(mine, design.planted_in(at) - planted, key, seed)
+    if not planted:
+        raise ServiceError(
+            _("No note of the sample has a replaced identifier that could be planted. Plan without planted leaks."),
+            code="planted",
+        )
+
+
+def _plant_some(rows: Sequence[AuditNote], wanted: int, key: Key, seed: str) -> int:
+    """Plant a leak in the first `wanted` notes in which it is possible. Return their number."""
+    done = 0
+    for at in range(0, len(rows), BATCH):
+        if done >= wanted:
+            break
+        some = rows[at : at + BATCH]
+        notes = _texts(row.note_id for row in some)
+        for row in some:
+            note = notes[row.note_id]
+            fitting = [piece for piece in pieces_of(note) if can_plant(note.document.text, note.text, piece)]
+            if not fitting:
+                continue
+            number = int.from_bytes(key.digest("audit piece", seed, str(row.note_id))[:8], "big")
+            piece = fitting[number % len(fitting)]
+            row.planted_start, row.planted_end = piece.start, piece.end
+            done += 1
+            if done == wanted:
+                break
+    return done
+
+
+def _texts(notes: Iterable[int]) -> dict[int, ReleasedNote]:
+    rows = ReleasedNote.objects.filter(pk__in=list(notes)).select_related("document")
+    return {row.pk: row for row in rows.only("pieces", "text", "document__text")}

@@ -1,0 +1,306 @@
+"""Read the notes of an audit one by one: take a note, mark leaks, finish, reopen.
+
+A note is read by one person at a time. It is theirs for LEASE after they took it or marked something; then somebody
+else may take it, unless it is finished first.
+"""
+
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotations.core.erasures import hold
+from annotations.core.errors import ServiceError
+from annotations.core.events import Whose
+from annotations.core.sealing import project_key
+from annotations.jobs.services.allowance import one_at_a_time
+from annotations.models import (
+    AnnotationSet,
+    AuditMark,
+    AuditNote,
+    AuditPlan,
+    Label,
+    LeakFinding,
+    Release,
+    ReleasedNote,
+    Review,
+    User,
+)
+from annotations.release.events_audits import (
+    AUDIT_MARKED,
+    AUDIT_NOTE_FINISHED,
+    AUDIT_NOTE_REOPENED,
+    AUDIT_NOTE_TAKEN,
+    AUDIT_UNMARKED,
+    AuditMarked,
+    AuditNoteAct,
+)
+from annotations.release.rules.audits.looks import State
+from annotations.release.rules.redaction.offsets import span_to_released
+from annotations.release.selectors.audits.readings import counted_until, verdict_of
+from annotations.release.selectors.audits.shown import pieces_of, shown_of
+from annotations.text.folding import folded
+from annotations.text.whitespace import trim
+
+LEASE = timedelta(minutes=30)
+LOOKED_AT = 20
+"""So many waiting notes are considered to find one that the person has not annotated."""
+
+
+def next_note(*, plan: AuditPlan, user: User) -> AuditNote | None:
+    """The note to read: the one that the person has begun, else the next that nobody reads; None if there is none.
+
+    Of the next notes, those that the person has annotated or reviewed come last. Raises ServiceError `closed`.
+    """
+    for _try in range(LOOKED_AT):
+        with transaction.atomic():
+            hold(plan.release.project_id)
+            _require_open(plan.pk)
+            # Otherwise a double click could take a second note, between the search for the first and its commit.
+            one_at_a_time(user)
+            now = timezone.now()
+            mine = AuditNote.objects.filter(plan=plan, reader=user, state=AuditNote.State.READING).first()
+            if mine is not None:
+                return mine
+            free = Q(state=AuditNote.State.WAITING) | Q(state=AuditNote.State.READING, leased_until__lt=now)
+            rows = AuditNote.objects.filter(free, plan=plan).order_by("position")
+            candidates = list(rows.values_list("pk", "note__document_id")[:LOOKED_AT])
+            if not candidates:
+                return None
+            own = _worked_on(user, [document for _pk, document in candidates])
+            chosen = next((pk for pk, document in candidates if document not in own), candidates[0][0])
+            taken = AuditNote.objects.filter(free, pk=chosen).update(
+                state=AuditNote.State.READING, reader=user, leased_until=now + LEASE
+            )
+            if taken:
+                row = AuditNote.objects.get(pk=chosen)
+                AuditMark.objects.filter(note=row).delete()  # of a reader whose time is over
+                AUDIT_NOTE_TAKEN.record(data=_act(row), **_whose(user, row))
+                return row
+    return None
+
+
+def _worked_on(user: User, documents: list[int]) -> set[int]:
+    """The notes of these that the person has annotated, or for which they decided on suggestions."""
+    sets = AnnotationSet.objects.filter(document__in=documents, author__user=user)
+    reviews = Review.objects.filter(document__in=documents, finished_by=user)
+    return {*sets.values_list("document_id", flat=True), *reviews.values_list("document_id", flat=True)}
+
+
+def reading_note(plan: AuditPlan, user: User) -> AuditNote | None:
+    """The note that the person is reading, with its texts."""
+    rows = AuditNote.objects.filter(plan=plan, reader=user, state=AuditNote.State.READING)
+    return rows.select_related("note__document", "note__release", "plan__release").first()
+
+
+def note_of(plan: AuditPlan, position: int, user: User) -> AuditNote | None:
+    """The note at this position of the sample, if the person reads it or has read it."""
+    rows = AuditNote.objects.filter(plan=plan, position=position, reader=user)
+    return rows.select_related("note__document", "note__release", "plan__release").first()
+
+
+def mark(*, note: AuditNote, start: int, end: int, label: str, user: User) -> AuditMark:
+    """Mark a stretch of the shown text (code points, end-exclusive) as a leak with a label's code.
+
+    White space at its ends is left out. Marking the same stretch again changes its label. Raises ServiceError `gone` if
+    the note is no longer the person's, `label`, `bounds`, and `replaced` where nothing of the original is left.
+    """
+    with transaction.atomic():
+        row = _mine(note, user)
+        shown = shown_of(row)
+        if not 0 <= start < end <= len(shown.text):
+            raise ServiceError(_("Select text of the note."), code="bounds")
+        start, end = trim(shown.text, start, end)
+        if start >= end:
+            raise ServiceError(_("Select text of the note, not only spaces."), code="bounds")
+        if not Label.objects.filter(label_set__project=row.note.release.project_id, code=label).exists():
+            raise ServiceError(_("Choose a label of the project."), code="label")
+        begin, past = shown.to_original(start, end)
+        if shown.is_replaced(begin, past):
+            raise ServiceError(
+                _("This text was already replaced. Mark only text of the original note."), code="replaced"
+            )
+        made, _new = AuditMark.objects.update_or_create(note=row, start=begin, end=past, defaults={"label": label})
+        _extend(row)
+        AUDIT_MARKED.record(data={**_act(row), "start": begin, "end": past, "label": label}, **_whose(user, row))
+    return made
+
+
+def unmark(*, note: AuditNote, mark: int, user: User) -> None:
+    """Remove a mark of the note that the person reads. Raises ServiceError `gone`."""
+    with transaction.atomic():
+        row = _mine(note, user)
+        found = AuditMark.objects.filter(note=row, pk=mark).first()
+        if found is None:
+            return
+        data: AuditMarked = {**_act(row), "start": found.start, "end": found.end, "label": found.label}
+        found.delete()
+        _extend(row)
+        AUDIT_UNMARKED.record(data=data, **_whose(user, row))
+
+
+def finish(*, note: AuditNote, user: User) -> AuditPlan:
+    """Finish a note: count its planted leak, and open a finding of the release for each leak. Return the plan.
+
+    A note with a leak is held back until a manager has decided. A repeated request changes nothing. Raises ServiceError
+    `gone` if the note is no longer the person's.
+    """
+    with transaction.atomic():
+        hold(note.plan.release.project_id)
+        release = _locked_release(note.plan)
+        plan = AuditPlan.objects.select_for_update(of=("self",)).get(release=release)
+        again = AuditNote.objects.filter(pk=note.pk, reader=user, state=AuditNote.State.DONE)
+        if again.exists():
+            return plan
+        row = _mine(note, user)
+        shown = shown_of(row)
+        marks = list(row.marks.all())
+        if shown.planted is not None:
+            row.planted_found = any(shown.finds_planted(one.start, one.end) for one in marks)
+        for one in marks:
+            one.leak = shown.is_leak(one.start, one.end)
+        leaks = [one for one in marks if one.leak]
+        _open_findings(row, leaks)
+        AuditMark.objects.bulk_update(marks, ["leak", "finding"])
+        row.state, row.leased_until, row.done_at = AuditNote.State.DONE, None, timezone.now()
+        row.save(update_fields=["state", "leased_until", "done_at", "planted_found"])
+        if leaks:
+            changed(release)
+        _judge(plan)
+        AUDIT_NOTE_FINISHED.record(data={**_act(row), "marks": len(marks)}, **_whose(user, row))
+    return plan
+
+
+def last_finished(plan: AuditPlan, user: User) -> AuditNote | None:
+    """The person's last finished note, if it can be reopened: no look has counted it, and nobody decided on it."""
+    if plan.state != AuditPlan.State.OPEN:
+        return None
+    row = AuditNote.objects.filter(plan=plan, reader=user, state=AuditNote.State.DONE).order_by("-done_at").first()
+    if row is None or row.position <= counted_until(plan):
+        return None
+    decided = row.marks.filter(Q(dismissed_at__isnull=False) | ~Q(finding__decision=""), finding__isnull=False)
+    return None if decided.exists() else row
+
+
+def reopen(*, plan: AuditPlan, user: User) -> AuditNote:
+    """Reopen the note that the person finished last. A note that they have begun meanwhile is given back unread.
+
+    Raises ServiceError `closed` if no note can be reopened.
+    """
+    with transaction.atomic():
+        hold(plan.release.project_id)
+        release = _locked_release(plan)
+        locked = AuditPlan.objects.select_for_update(of=("self",)).get(pk=plan.pk)
+        row = last_finished(locked, user)
+        if row is None:
+            raise ServiceError(
+                _("This note can't be reopened any more: the audit has counted it, or a manager has decided."),
+                code="closed",
+            )
+        begun = AuditNote.objects.filter(plan=plan, reader=user, state=AuditNote.State.READING)
+        AuditMark.objects.filter(note__in=begun).delete()
+        begun.update(state=AuditNote.State.WAITING, reader=None, leased_until=None)
+        findings = LeakFinding.objects.filter(pk__in=row.marks.exclude(finding=None).values("finding"), decision="")
+        if findings.exists():
+            findings.delete()
+            hold_back_again(row.note_id)
+            changed(release)
+        row.marks.update(leak=None, finding=None)
+        row.state, row.leased_until, row.done_at = AuditNote.State.READING, timezone.now() + LEASE, None
+        row.planted_found = None
+        row.save(update_fields=["state", "leased_until", "done_at", "planted_found"])
+        AUDIT_NOTE_REOPENED.record(data=_act(row), **_whose(user, row))
+    return row
+
+
+def rejudge(*, plan: AuditPlan) -> AuditPlan:
+    """Store the audit's state anew, after a decision about a leak. Call it in the transaction of that decision."""
+    locked = AuditPlan.objects.select_for_update(of=("self",)).get(pk=plan.pk)
+    _judge(locked)
+    return locked
+
+
+def changed(release: Release) -> None:
+    """Note that the release's notes have changed, so that its hash and figures are computed again."""
+    Release.objects.filter(pk=release.pk).update(revision=F("revision") + 1, content_hash="")
+
+
+def hold_back_again(note: int) -> None:
+    """Hold back a released note with open findings, and no other."""
+    open_ = Exists(LeakFinding.objects.filter(note=OuterRef("pk"), decision=""))
+    rows = ReleasedNote.objects.filter(pk=note).exclude(state=ReleasedNote.State.PENDING)
+    rows.filter(open_).update(state=ReleasedNote.State.HELD)
+    rows.filter(~open_).update(state=ReleasedNote.State.DONE)
+
+
+def _open_findings(row: AuditNote, leaks: list[AuditMark]) -> None:
+    """A finding for each leak; a finding of the leak gate at the same place and of the same string is taken over."""
+    if not leaks:
+        return
+    note = row.note
+    key, pieces = project_key(note.release.project_id), pieces_of(note)
+    for one in leaks:
+        start, end = span_to_released(pieces, one.start, one.end)
+        one.finding, _made = LeakFinding.objects.get_or_create(
+            note=note,
+            where=LeakFinding.Where.TEXT,
+            original_start=one.start,
+            original_end=one.end,
+            string_key=key.number("leak", folded(note.text[start:end])),
+            defaults={
+                "start": start, "end": end, "origin": LeakFinding.Origin.AUDIT, "label": one.label,
+            },
+        )  # fmt: skip
+    hold_back_again(note.pk)
+
+
+def _judge(plan: AuditPlan) -> None:
+    state = {State.OPEN: AuditPlan.State.OPEN, State.MET: AuditPlan.State.MET, State.UNMET: AuditPlan.State.UNMET}
+    plan.state = state[verdict_of(plan).state]
+    plan.save(update_fields=["state"])
+
+
+def _locked_release(plan: AuditPlan) -> Release:
+    """The release, locked. Locks are taken in the order release, plan, note."""
+    return Release.objects.select_for_update(of=("self",)).get(pk=plan.release_id)
+
+
+def _mine(note: AuditNote, user: User) -> AuditNote:
+    """The note, locked, if the person reads it and the audit is open."""
+    rows = AuditNote.objects.select_for_update(of=("self",)).select_related(
+        "note__document", "note__release", "plan__release"
+    )
+    row = rows.filter(pk=note.pk, reader=user, state=AuditNote.State.READING).first()
+    if row is None:
+        raise _gone()
+    _require_open(row.plan_id)
+    return row
+
+
+def _gone() -> ServiceError:
+    return ServiceError(
+        _("This note is no longer yours to read: you have finished it, or somebody else has taken it. Read the next."),
+        code="gone",
+    )
+
+
+def _require_open(plan: int) -> None:
+    found = AuditPlan.objects.filter(
+        pk=plan, state=AuditPlan.State.OPEN, release__state__in=[Release.State.PREPARED, Release.State.PREPARING]
+    )
+    if not found.exists():
+        raise ServiceError(_("The audit has ended. There is nothing left to read."), code="closed")
+
+
+def _extend(row: AuditNote) -> None:
+    AuditNote.objects.filter(pk=row.pk).update(leased_until=timezone.now() + LEASE)
+
+
+def _act(row: AuditNote) -> AuditNoteAct:
+    return {"release": row.plan.release.number, "position": row.position}
+
+
+def _whose(user: User | None, row: AuditNote) -> Whose:
+    return {"actor": user, "project_id": row.plan.release.project_id, "document_id": row.note.document_id}

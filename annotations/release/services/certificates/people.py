@@ -1,0 +1,141 @@
+"""Who read notes of a release, by name, and how many."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from django.db.models import Count, QuerySet
+
+from annotations.agreement.events_adjudication import ADJUDICATION_FINISHED
+from annotations.annotate.events import SET_SUBMITTED
+from annotations.core.authors import IMPORTED, gold_author
+from annotations.core.errors import ServiceError
+from annotations.core.events import ARCHIVE_WRITTEN, FILE_DOWNLOADED, NOTE_READ
+from annotations.exchange.events import NOTES_EXPORTED
+from annotations.gold.events import GOLD_MADE
+from annotations.gold.services.sets import wanted_set
+from annotations.models import (
+    Adjudication,
+    AnnotationSet,
+    Author,
+    Event,
+    LeakFinding,
+    Release,
+    ReleasedNote,
+    Review,
+    StoredFile,
+    User,
+)
+from annotations.release.events_audits import AUDIT_READ
+from annotations.release.rules.certificates.content import Reader
+from annotations.release.services.settling import released_notes
+from annotations.release.services.sources import specs_of
+from annotations.review.events import REVIEW_FINISHED
+
+ANNOTATED, ADJUDICATED, REVIEWED = "annotated the notes", "adjudicated the notes", "reviewed the notes"
+READ, AUDITED = "saw text of the original notes", "audited released notes"
+IN_FILES = " (according to an imported file)"
+DOWNLOADED = "downloaded files that can hold the original notes"
+_FINISHING = (GOLD_MADE, REVIEW_FINISHED, ADJUDICATION_FINISHED, SET_SUBMITTED)
+# Stored files without text of notes, and tables without it.
+_WITHOUT_TEXT = frozenset({StoredFile.Kind.MODEL, StoredFile.Kind.RELEASE, "agreement", "comments"})
+
+
+def name_of(user: User | None) -> str:
+    """The full name of a person, else the name of the account; for None, who works on the command line."""
+    return (user.get_full_name() or user.get_username()) if user else "The operator of the command line"
+
+
+def readers_of(release: Release, auditors: Mapping[int, int]) -> list[Reader]:
+    """People who annotated, adjudicated, reviewed, saw or audited notes of the release, with counts of notes.
+
+    A file that somebody downloaded from the project can hold all of them.
+    `auditors`: the notes that each read in the audit, by user id.
+    """
+    notes = ReleasedNote.objects.filter(release=release).order_by().values("document_id")
+    sets = AnnotationSet.objects.filter(
+        document_id__in=notes, author__kind=Author.Kind.ANNOTATOR, state=AnnotationSet.State.SUBMITTED
+    )
+    own, files = sets.filter(imported_by=None), sets.exclude(imported_by=None)
+    # A file can name annotators who have no account here.
+    unknown = files.filter(author__user=None).order_by().values_list("author__name").annotate(notes=Count("pk"))
+    return [
+        *_named(ANNOTATED, _people(own, "author__user")),
+        *_named(ANNOTATED + IN_FILES, _people(files, "author__user")),
+        *(Reader(name=name, what=ANNOTATED + IN_FILES, notes=notes) for name, notes in unknown),
+        *_named(ADJUDICATED, _people(Adjudication.objects.filter(document_id__in=notes), "finished_by")),
+        *_named(REVIEWED, _people(Review.objects.filter(document_id__in=notes), "finished_by")),
+        *_named(READ, _people(_read(release, notes), "actor")),
+        *_named(DOWNLOADED, dict.fromkeys(_downloaders(release), release.notes_left)),
+        *_named(AUDITED, auditors),
+    ]
+
+
+def _read(release: Release, notes: Any) -> "QuerySet[Event]":
+    """The events of shown or downloaded originals. Who reads in an audit sees the released text."""
+    verbs = [NOTE_READ, FILE_DOWNLOADED]
+    events = Event.objects.filter(project_id=release.project_id, verb__in=verbs, document_id__in=notes)
+    return events.exclude(pk__in=events.filter(data__what=AUDIT_READ).values("pk"))
+
+
+def _downloaders(release: Release) -> set[int]:
+    """Who exported notes of the project, or downloaded a file or table with text of notes."""
+    verbs = [FILE_DOWNLOADED, NOTES_EXPORTED, ARCHIVE_WRITTEN]
+    events = Event.objects.filter(project_id=release.project_id, verb__in=verbs, document_id=None).exclude(actor=None)
+    rows = events.order_by().values_list("actor_id", "data")
+    return {actor for actor, data in rows if not _WITHOUT_TEXT & {*data, data.get("kind")}}
+
+
+def _people(rows: "QuerySet[Any]", person: str) -> dict[int, int]:
+    """Count distinct notes by user id."""
+    counted = rows.filter(**{f"{person}__isnull": False}).order_by().values_list(person)
+    return dict(counted.annotate(notes=Count("document_id", distinct=True)))
+
+
+def _named(what: str, counts: Mapping[int, int]) -> list[Reader]:
+    users = User.objects.in_bulk(counts)
+    rows = sorted((-number, name_of(users[pk])) for pk, number in counts.items() if pk in users)
+    return [
+        Reader(
+            name=name,
+            what=what + IN_FILES if name.endswith(IMPORTED) and not what.endswith(IN_FILES) else what,
+            notes=-number,
+        )
+        for number, name in rows
+    ]
+
+
+def imported_notes(release: Release) -> int:
+    """The number of released notes whose annotations a file or an archive brought, and that nobody finished here."""
+    imported = set(
+        AnnotationSet.objects.filter(author__project=release.project_id)
+        .exclude(imported_by=None)
+        .values_list("pk", flat=True)
+    )
+    if not imported:
+        return 0
+    made_of: dict[
+        int | None, int | None
+    ] = {}  # the set of which gold was made, by set; None where a person finished it
+    events = Event.objects.filter(project_id=release.project_id, verb__in=_FINISHING).order_by("pk")
+    for pk, verb, data in events.values_list("annotation_set_id", "verb", "data"):
+        made_of[pk] = data.get("from_set") if verb == GOLD_MADE else None
+    authors = []
+    for spec in specs_of(release.set_spec):
+        with suppress(ServiceError):  # what no longer exists has no annotations
+            authors.append(wanted_set(release.project, spec).author or gold_author(release.project))
+    sets = AnnotationSet.objects.filter(
+        author__in=[author for author in authors if author.kind not in Author.MODELS],
+        state=AnnotationSet.State.SUBMITTED,
+        document__in=released_notes(release).values("document"),
+    )
+    rows = sets.order_by().values_list("pk", "document_id")
+    return len({document for pk, document in rows if made_of.get(pk, pk) in imported})
+
+
+def allowed_by(release: Release) -> list[str]:
+    """The names of the people who allowed findings of the leak gate."""
+    allowed = LeakFinding.objects.filter(note__release=release, decision=LeakFinding.Answer.ALLOW)
+    allowed = allowed.exclude(origin=LeakFinding.Origin.AUDIT)
+    people = allowed.order_by().values_list("decided_by", flat=True).distinct()
+    return sorted({name_of(user) for user in User.objects.filter(pk__in=list(people))})

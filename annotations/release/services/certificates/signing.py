@@ -1,0 +1,316 @@
+"""Sign a prepared release: its certificate as JSON and PDF, stored as the bytes that everybody gets."""
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotations.core.erasures import hold
+from annotations.core.errors import ServiceError
+from annotations.core.names import good_name
+from annotations.models import Certificate, Project, Release, User
+from annotations.release.events_certificates import RELEASE_SIGNED
+from annotations.release.rules.certificates.content import Content, Risk
+from annotations.release.rules.certificates.risks import LONGEST, key_of, open_risks
+from annotations.release.rules.certificates.signatures import fingerprint_of, open_certificate, signed_json, signed_pdf
+from annotations.release.selectors.audits.results import audit_result
+from annotations.release.selectors.certificates.rows import Rows, rows_of
+from annotations.release.selectors.releases import open_findings
+from annotations.release.services.batches import MEANWHILE, again
+from annotations.release.services.certificates.drafting import Signing, Terms, draft
+from annotations.release.services.certificates.keys import newest_key, signer
+from annotations.release.services.certificates.measures import Measured, measured
+from annotations.release.services.certificates.people import name_of
+from annotations.release.services.outdating import outdated
+from annotations.release.services.settling import settle
+
+LONGEST_PURPOSE, LONGEST_RECIPIENT = 300, 200
+MOST_OWN_RISKS = 20
+UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class ToAccept:
+    """A risk that a person accepts before signing. `accepted` names who accepted it for an earlier certificate."""
+
+    key: str
+    text: str
+    accepted: Risk | None
+
+
+@dataclass(frozen=True)
+class Prospect:
+    """What a person sees before signing: the certificate's content as far as it is known, and the open risks."""
+
+    content: Content
+    risks: list[ToAccept]
+
+
+def prospect(release: Release, terms: Terms, actor: User | None) -> Prospect:
+    """The content that would be signed now, without writing anything but measures. Raises ServiceError as `sign`."""
+    check_signable(release)
+    settled(release)
+    content = draft(release, terms, measured(release), _next(release, actor))
+    return Prospect(content, _to_accept(release, content))
+
+
+def check_signable(release: Release, *, without_held: bool = False) -> None:
+    """Raise ServiceError unless the release can be signed.
+
+    `preparing` or `withdrawn`; `undecided` while nobody has decided about a leak of the audit; `outdated` if the
+    surrogates were edited since; `open` while the leak gate has open findings, unless `without_held`.
+    """
+    state = Release.State
+    if release.state == state.WITHDRAWN:
+        raise ServiceError(
+            _("Release %(n)s was withdrawn, so it can't be signed.") % {"n": release.number}, code="withdrawn"
+        )
+    if release.state not in (state.PREPARED, state.SIGNED):
+        raise ServiceError(
+            _("Release %(n)s is still being prepared. Sign it when all notes are ready.") % {"n": release.number},
+            code="preparing",
+        )
+    audit = audit_result(release)
+    if audit is not None and audit.undecided:
+        raise ServiceError(
+            ngettext(
+                "Nobody has decided about %(n)s leak that auditors found. Decide about it, then sign.",
+                "Nobody has decided about %(n)s leaks that auditors found. Decide about them, then sign.",
+                audit.undecided,
+            )
+            % {"n": audit.undecided},
+            code=UNDECIDED,
+        )
+    if outdated(release):
+        raise ServiceError(
+            _(
+                "The surrogates were edited after release %(n)s was prepared, so its notes may have other ones. "
+                "Choose “Prepare again” on the page of the release, then sign."
+            )
+            % {"n": release.number},
+            code="outdated",
+        )
+    waiting = 0 if without_held else open_findings(release).count()
+    if waiting:
+        raise ServiceError(
+            ngettext(
+                "%(n)s finding waits for a decision. Decide it, then sign.",
+                "%(n)s findings wait for a decision. Decide them, then sign.",
+                waiting,
+            )
+            % {"n": waiting},
+            code="open",
+        )
+
+
+def sign(
+    *,
+    release: Release,
+    terms: Terms,
+    accepted: Collection[str],
+    own_risks: Sequence[str] = (),
+    actor: User | None,
+    everything: bool = False,
+) -> Certificate:
+    """Sign a release, and return its certificate; the newest one if it says the same already.
+
+    `accepted` are keys of risks (`risks.key_of`). With `everything`, the actor accepts all open risks, and notes that
+    the leak gate holds back are left out of the certificate, as they are left out of exports.
+
+    Raises ServiceError as `check_signable`, and: `empty` without notes, `changed` if the
+    notes are not the prepared ones, `expiry` for a day that has passed, `long` for a long text, `risks` with the number
+    of risks that nobody accepted, and `sealed` if the signing key can't be read.
+    """
+    terms = _checked(terms)
+    own = _own(own_risks)
+    settled(release)
+    measures = measured(release)
+    newest_key()  # Made before the transaction, whose locks would come after the key's.
+    with transaction.atomic():
+        hold(release.project_id)
+        Project.objects.select_for_update(no_key=True).get(pk=release.project_id)
+        Release.objects.select_for_update().get(pk=release.pk)
+        release = Release.objects.select_related("project", "policy", "author", "gold_version").get(pk=release.pk)
+        check_signable(release, without_held=everything)
+        rows = rows_of(release)
+        _check_rows(release, rows)
+        return _signed(release, terms, accepted, own, measures, rows, actor, everything=everything)
+
+
+def settled(release: Release) -> Release:
+    """Settle a prepared release: a decision has cleared its hash and figures. Raises ServiceError `busy`."""
+    for _try in again():
+        try:
+            return settle(release=release)
+        except MEANWHILE:
+            continue
+    raise AssertionError("The last try returns or raises.")
+
+
+def _signed(
+    release: Release, terms: Terms, accepted: Collection[str], own: Sequence[str], measures: Measured, rows: Rows,
+    actor: User | None, *, everything: bool,
+) -> Certificate:  # fmt: skip
+    # The library that writes PDF takes half a second to import, and only signing needs it.
+    from annotations.release.rules.certificates.pdf import render
+
+    signing = _next(release, actor)
+    content = draft(release, terms, measures, signing, rows=rows)
+    risks = _risks(release, content, accepted, own, signing, everything=everything)
+    content["governance"]["risks"] = risks
+    last = release.certificates.order_by("-number").first()
+    if last is not None and _same(last, content):
+        return last
+    key = signer()
+    data = signed_json(content, key.private)
+    sha256 = hashlib.sha256(data).hexdigest()
+    certificate = Certificate.objects.create(
+        release=release,
+        number=signing.number,
+        key=key.row,
+        sha256=sha256,
+        json=data,
+        pdf=signed_pdf(render(data), key.private),
+        note_count=rows.notes,
+        expires_on=terms.expires_on,
+        signed_by=actor,
+        signed_at=signing.at,
+    )
+    release.state = Release.State.SIGNED
+    release.purpose, release.recipient, release.expires_on = terms.purpose, terms.recipient, terms.expires_on
+    release.risks = [dict(risk) for risk in risks]
+    release.signed_by, release.signed_at = actor, signing.at
+    release.save(update_fields=["state", "purpose", "recipient", "expires_on", "risks", "signed_by", "signed_at"])
+    RELEASE_SIGNED.record(
+        actor=actor,
+        project_id=release.project_id,
+        data={
+            "release": release.number,
+            "certificate": certificate.number,
+            "sha256": sha256,
+            "notes": rows.notes,
+            "risks": len(risks),
+        },
+    )
+    return certificate
+
+
+def _next(release: Release, actor: User | None) -> Signing:
+    last = release.certificates.order_by("-number").values_list("number", flat=True).first()
+    key = fingerprint_of(bytes(newest_key().public))
+    return Signing(key, (last or 0) + 1, last, name_of(actor), timezone.now())
+
+
+def _check_rows(release: Release, rows: Rows) -> None:
+    """Refuse notes that are not the prepared ones. After an erasure, those of a signed release can't be compared."""
+    if rows.pending:
+        raise ServiceError(
+            _("Some notes are not prepared yet. Sign the release when all notes are ready."), code="preparing"
+        )
+    if not rows.notes:
+        raise ServiceError(_("The release has no notes that are ready, so there is nothing to sign."), code="empty")
+    erased = release.state == Release.State.SIGNED and release.erasures.exists()
+    if release.content_hash != rows.content_hash and not erased:
+        raise ServiceError(
+            _("The notes of the release are not those that were prepared. Prepare a new release."), code="changed"
+        )
+
+
+def _to_accept(release: Release, content: Content) -> list[ToAccept]:
+    earlier: dict[str, Risk] = {risk["text"]: risk for risk in release.risks}
+    return [ToAccept(key_of(text), text, earlier.get(text)) for text in open_risks(content)]
+
+
+def _risks(
+    release: Release, content: Content, accepted: Collection[str], own: Sequence[str], signing: Signing, *,
+    everything: bool,
+) -> list[Risk]:  # fmt: skip
+    """The accepted risks with names. A risk that somebody accepted for an earlier certificate keeps that name."""
+    at = signing.at.replace(microsecond=0).isoformat()
+    found, missing = [], 0
+    for risk in _to_accept(release, content):
+        if risk.accepted is not None:
+            found.append(risk.accepted)
+        elif everything or risk.key in accepted:
+            found.append(Risk(text=risk.text, by=signing.by, at=at))
+        else:
+            missing += 1
+    if missing:
+        raise ServiceError(
+            ngettext(
+                "%(n)s open risk is not accepted. Read it, and accept it or remove its cause.",
+                "%(n)s open risks are not accepted. Read them, and accept them or remove their causes.",
+                missing,
+            )
+            % {"n": missing},
+            code="risks",
+        )
+    earlier: dict[str, Risk] = {risk["text"]: risk for risk in release.risks}
+    known = {risk["text"] for risk in found}
+    added = [text for text in own if text not in known]
+    return [*found, *(earlier.get(text) or Risk(text=text, by=signing.by, at=at) for text in added)]
+
+
+def _same(last: Certificate, content: Content) -> bool:
+    """Whether the newest certificate says the same, but for its number, when and by whom it was signed."""
+    return _without_signing(content_of(last)) == _without_signing(content)
+
+
+def content_of(certificate: Certificate) -> dict[str, Any]:
+    """What a certificate says."""
+    return open_certificate(bytes(certificate.json)).content
+
+
+def _without_signing(content: Any) -> dict[str, Any]:
+    signing = ("number", "supersedes", "issued_at", "issued_by", "governance")
+    risks = [risk["text"] for risk in content["governance"]["risks"]]
+    return {**{key: value for key, value in content.items() if key not in signing}, "risks": risks}
+
+
+def _checked(terms: Terms) -> Terms:
+    purpose, recipient = good_text(terms.purpose), good_text(terms.recipient)
+    if len(purpose) > LONGEST_PURPOSE or len(recipient) > LONGEST_RECIPIENT:
+        raise ServiceError(
+            _("The purpose can have at most %(purpose)s characters, the recipient at most %(recipient)s.")
+            % {"purpose": LONGEST_PURPOSE, "recipient": LONGEST_RECIPIENT},
+            code="long",
+        )
+    check_expiry(terms.expires_on)
+    return Terms(purpose, recipient, terms.expires_on)
+
+
+def check_expiry(day: date | None) -> None:
+    """Raise ServiceError `expiry` for a day that has passed."""
+    if day is not None and day < timezone.localdate():
+        raise ServiceError(_("The certificate's last day has passed. Choose a later one."), code="expiry")
+
+
+def _own(risks: Sequence[str]) -> list[str]:
+    found = [text for risk in risks if (text := good_text(risk))]
+    if len(found) > MOST_OWN_RISKS or any(len(text) > LONGEST for text in found):
+        raise ServiceError(
+            _("At most %(most)s own risks, each of at most %(longest)s characters, can be added.")
+            % {"most": MOST_OWN_RISKS, "longest": LONGEST},
+            code="long",
+        )
+    return list(dict.fromkeys(found))
+
+
+def good_text(text: str) -> str:
+    return good_name(text) if text.strip() else ""
+
+
+def certify(release: Release, actor: User | None) -> tuple[bytes, bytes]:
+    """Sign a release for a command: the actor accepts all open risks, which the certificate lists with their name.
+
+    Returns the JSON and the PDF.
+    """
+    terms = Terms(release.purpose, release.recipient, release.expires_on)
+    certificate = sign(release=release, terms=terms, accepted=(), actor=actor, everything=True)
+    return bytes(certificate.json), bytes(certificate.pdf)

@@ -1,0 +1,98 @@
+"""Signing a release, and downloading its certificates."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotations.core.access import Access, Can, enter
+from annotations.core.addresses import address
+from annotations.core.answers import file_answer
+from annotations.core.errors import ServiceError
+from annotations.core.form_errors import add_error
+from annotations.core.requests import Request
+from annotations.models import Release
+from annotations.release.forms.certificates import SignForm
+from annotations.release.rules.certificates.layout import sections
+from annotations.release.selectors.releases import release_for
+from annotations.release.services.certificates.downloading import certificate_file
+from annotations.release.services.certificates.drafting import Terms
+from annotations.release.services.certificates.signing import UNDECIDED, check_signable, prospect, sign
+
+FIELDS = {"expiry": "expires_on", "long": ""}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def certificate_sign(request: Request, slug: str, number: int) -> HttpResponse:
+    """Show what will be signed, with the open risks; a POST signs. A repeated POST makes no second certificate."""
+    access = enter(request.user, slug, Can.RELEASE)
+    release = release_for(access, number)
+    try:
+        check_signable(release)
+    except ServiceError as error:
+        messages.error(request, str(error))
+        if error.code == UNDECIDED:
+            return redirect("audit_leaks", slug, number)
+        return redirect(address("release.page", slug, number) or address("project", slug))
+    form = SignForm(request.POST) if request.method == "POST" else SignForm(initial=_initial(release))
+    accepted = request.POST.getlist("risk")
+    if request.method == "POST" and form.is_valid():
+        try:
+            made = sign(
+                release=release, terms=form.terms(), accepted=accepted, own_risks=form.risks(), actor=access.user
+            )
+        except ServiceError as error:
+            add_error(form, error, FIELDS)
+        else:
+            messages.success(
+                request,
+                _("Release %(n)s is signed. Its newest certificate is number %(certificate)s.")
+                % {"n": number, "certificate": made.number},
+            )
+            return redirect(address("release.page", slug, number) or address("project", slug))
+    context = _context(access, release, form, accepted)
+    return render(request, "certificates/sign.html", context, status=422 if form.errors else 200)
+
+
+def _initial(release: Release) -> dict[str, Any]:
+    return {"purpose": release.purpose, "recipient": release.recipient, "expires_on": release.expires_on}
+
+
+def _context(access: Access, release: Release, form: SignForm, accepted: list[str]) -> dict[str, Any]:
+    # Purpose, recipient and expiry are fields of the form, so that they are no risks on this page.
+    terms = Terms(release.purpose or "–", release.recipient or "–", release.expires_on or release.created_at.date())
+    found = prospect(release, terms, access.user)
+    return {
+        "access": access,
+        "release": release,
+        "form": form,
+        "risks": [(risk, risk.key in accepted) for risk in found.risks],
+        "sections": sections(found.content)[2:4],
+        "number": found.content["number"],
+        "supersedes": found.content["supersedes"],
+        "back": address("release.page", access.project.slug, release.number),
+    }
+
+
+@require_safe
+def certificate_json(request: Request, slug: str, number: int, certificate: int) -> HttpResponse:
+    """Send the JSON of a certificate: the same bytes every time."""
+    return _download(request, slug, number, certificate, "json")
+
+
+@require_safe
+def certificate_pdf(request: Request, slug: str, number: int, certificate: int) -> HttpResponse:
+    """Send the PDF of a certificate: the same bytes every time."""
+    return _download(request, slug, number, certificate, "pdf")
+
+
+def _download(request: Request, slug: str, number: int, certificate: int, format: str) -> HttpResponse:
+    access = enter(request.user, slug, Can.AUDIT_RELEASES)
+    file = certificate_file(
+        release=release_for(access, number), number=certificate, format=format, actor=access.user,
+        record=request.method == "GET",
+    )  # fmt: skip
+    return file_answer(file.data, file.type, file.name)

@@ -1,0 +1,157 @@
+"""Pages of the index of surrogates: the list of entities, one entity with its mentions, and all edits."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotations.core.access import Access, Can, enter
+from annotations.core.errors import ServiceError
+from annotations.core.requests import Request, numbers, one_of, paged
+from annotations.models import SurrogateEntity
+from annotations.release.forms.surrogates import ChangeForm, SearchForm
+from annotations.release.selectors.surrogates.entities import (
+    KIND_NAMES,
+    MOST_FOUND,
+    STATES,
+    counts_by_kind,
+    entities_of,
+    found_by,
+    mention_lines,
+    shown,
+)
+from annotations.release.services.surrogates import editing
+from annotations.text.numbers import MAX_ID, whole
+
+ROWS, LINES = 50, 25
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def surrogates(request: Request, slug: str) -> HttpResponse:
+    """List the entities of the index, of one kind or state; a POST searches for a name or a surrogate."""
+    access = enter(request.user, slug, Can.RELEASE)
+    counts = counts_by_kind(access.project)
+    kind = one_of(request, "kind", ["", *map(str, KIND_NAMES)])
+    state = one_of(request, "state", STATES)
+    form = SearchForm(request.POST if request.method == "POST" else None, auto_id="surrogates-%s")
+    searched = form.cleaned_data["text"] if form.is_bound and form.is_valid() else ""
+    rows = found_by(access.project, searched)[:MOST_FOUND] if searched else entities_of(access.project, kind, state)
+    page = paged(request, rows, MOST_FOUND if searched else ROWS)
+    context = {
+        "access": access,
+        "page": page,
+        "rows": shown(access, list(page)),
+        "form": form,
+        "searched": searched,
+        "kind": kind,
+        "state": state,
+        "kinds": [(one, KIND_NAMES[one], number) for one, number in counts.items()],
+        "total": sum(counts.values()),
+    }
+    return render(request, "surrogates/surrogates.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+def surrogates_merge(request: Request, slug: str) -> HttpResponse:
+    """Merge the chosen entities. Each value of `entity` is an id with the version that the page showed: 12-3."""
+    access = enter(request.user, slug, Can.RELEASE)
+    versions: dict[int, int] = {}
+    for value in request.POST.getlist("entity"):
+        pk, _dash, version = value.partition("-")
+        found = whole(pk, MAX_ID), whole(version, MAX_ID)
+        if found[0] is not None and found[1] is not None:
+            versions[found[0]] = found[1]
+    try:
+        kept = editing.merge(project=access.project, versions=versions, actor=access.user)
+    except ServiceError as error:
+        messages.error(request, str(error))
+        return redirect(f"{reverse('surrogates', args=[slug])}?{request.GET.urlencode()}")
+    messages.success(request, _("The entities are merged. Later releases use this surrogate for all of them."))
+    return redirect("surrogate", slug, kept.pk)
+
+
+@require_safe
+def surrogate(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Show an entity with its forms, its surrogate and its mentions, which counts as reading their notes."""
+    access = enter(request.user, slug, Can.RELEASE)
+    return _page(request, access, _entity(access, pk))
+
+
+@sensitive_post_parameters()
+@require_POST
+def surrogate_change(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Lock, unlock, replace, draw, restore or split. After an error, the page keeps what the person typed."""
+    access = enter(request.user, slug, Can.RELEASE)
+    row = _entity(access, pk)
+    form = ChangeForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("The form was not complete. Reload the page, then try again."))
+        return _page(request, access, row, status=422)
+    act, text = form.cleaned_data["act"], form.cleaned_data["text"]
+    try:
+        made = _changed(request, access, row, form)
+    except ServiceError as error:
+        if error.code == "gone":
+            messages.error(request, str(error))
+            return redirect("surrogates", slug)
+        fresh = _entity(access, pk)
+        return _page(request, access, fresh, error=str(error), act=act, text=text, status=422)
+    messages.success(request, _done(act))
+    return redirect("surrogate", slug, made.pk)
+
+
+def _changed(request: Request, access: Access, row: SurrogateEntity, form: ChangeForm) -> SurrogateEntity:
+    """Do what the form says. Return the entity to show next. Raises ServiceError."""
+    act, version = form.cleaned_data["act"], form.cleaned_data["version"]
+    project, actor, entity = access.project, access.user, row.pk
+    if act == "split":
+        mentions = numbers(request.POST.getlist("mention"))
+        return editing.split(project=project, entity=entity, version=version, mentions=mentions, actor=actor)
+    text = form.cleaned_data["text"]
+    editing.change(project=project, entity=entity, version=version, act=act, text=text, actor=actor)
+    return row
+
+
+def _done(act: str) -> str:
+    return {
+        "lock": _("The entity is locked."),
+        "unlock": _("The entity is unlocked."),
+        "draw": _("The entity has another surrogate. Later releases use it."),
+        "restore": _("The entity has the surrogate from before. Later releases use it."),
+        "replace": _("The entity has the surrogate that you typed. Later releases use it."),
+        "split": _("The chosen mentions are now this new entity. Later releases use its surrogate."),
+    }[act]
+
+
+def _entity(access: Access, pk: int) -> SurrogateEntity:
+    return get_object_or_404(SurrogateEntity.objects.select_related("edited_by"), project=access.project, pk=pk)
+
+
+def _page(
+    request: Request,
+    access: Access,
+    row: SurrogateEntity,
+    *,
+    error: str = "",
+    act: str = "",
+    text: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    page = paged(request, row.mentions.order_by("document", "start"), LINES)
+    (entity,) = shown(access, [row])
+    context = {
+        "access": access,
+        "entity": entity,
+        "row": row,
+        "page": page,
+        "lines": mention_lines(access, list(page)),
+        "error": error,
+        "act": act,
+        "text": text,
+        "most": editing.MOST_TYPED,
+    }
+    return render(request, "surrogates/surrogate.html", context, status=status)

@@ -1,0 +1,126 @@
+"""Routes of refinements: list, start, read with its effort."""
+
+from datetime import datetime
+from typing import Any, Self
+
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404
+from ninja import Field, Query, Router, Schema
+from ninja.responses import Status
+
+from annotations.core.access import Can
+from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.problems import invalid, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
+from annotations.jobs.api import job_address
+from annotations.jobs.tokens import new_key
+from models_runtime.backends.refining.state import Component
+from models_runtime.models import Refinement
+from models_runtime.refining.services.asking import Asked
+from models_runtime.refining.services.efforts import Effort, efforts_of
+from models_runtime.refining.services.starting import start_refinement
+
+router = Router(tags=["Refinements"])
+PATH = "/projects/{slug:slug}/refinements"
+FIELDS = {
+    "run": "run", "method": "method", "gold": "gold", "empty": "run", "exists": "name", "name": "name",
+    "params": "server", "examples": "examples", "leaves": "may_leave",
+    "without": "without", "steps": "steps", "tokens": "tokens", "preset": "preset",
+}  # fmt: skip
+
+
+class RefinementItem(Schema):
+    """A refinement of the annotations of `source`. `author` has the refined annotation sets."""
+
+    id: int
+    author: int
+    name: str
+    source: int
+    source_name: str
+    method: str
+    gold: int | None
+    job: int | None
+    state: str | None
+    created_at: datetime
+
+    @classmethod
+    def of(cls, row: Refinement, **more: Any) -> Self:
+        return cls(
+            id=row.pk, author=row.author_id, name=row.author.name, source=row.source_id, source_name=row.source.name,
+            method=row.method, gold=row.gold_version.number if row.gold_version else None,
+            job=row.job.number if row.job else None, state=row.job.state if row.job else None,
+            created_at=row.created_at, **more,
+        )  # fmt: skip
+
+
+class RefinementOut(RefinementItem):
+    effort: Effort
+
+
+class NewRefinement(Body):
+    """`run` is the name of a run, a merged list or a copy with injected errors. `gold`: the version to learn from.
+
+    Without `gold`: the newest, or for injected errors that of the copy. The other fields are for methods with a
+    language model: without server and model the first ones; `examples` are annotations of other patients in each
+    question; `preset` names a printed prompt of the method single, `xu-2026-a2`; `may_leave`: the notes may be sent to
+    another machine. Of the agent with a language model: `without`, components to switch off; `steps` and `tokens`,
+    limits for a note, 0 for the usual ones.
+    """
+
+    run: str = Field(max_length=150)
+    method: str = Field(Refinement.Method.OFFLINE.value, max_length=40)
+    gold: int | None = Field(None, ge=1, le=2**31 - 1)
+    name: str = ""
+    server: str = Field("", max_length=40)
+    model: str = Field("", max_length=200)
+    language: str = Field("", max_length=8)
+    examples: int = 0
+    may_leave: bool = False
+    without: list[str] = Field([], max_length=len(Component))
+    steps: int = 0
+    tokens: int = 0
+    preset: str = Field("", max_length=40)
+
+
+@router.get(PATH, response=Page[RefinementItem])
+def list_refinements(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+    """List the refinements of a project, the newest first."""
+    access = enter(request, slug, Can.MANAGE)
+    rows = Refinement.objects.filter(project=access.project)
+    rows = rows.select_related("author", "source", "gold_version", "job")
+    return paged_rows(request, paging, rows, RefinementItem.of, newest_first=True)
+
+
+@router.post(PATH, response={202: RefinementItem})
+def start_refinement_now(
+    request: ApiRequest, response: HttpResponse, slug: str, body: NewRefinement
+) -> Status[RefinementItem]:
+    """Go through the annotations of a run, and keep, change or remove each."""
+    access = enter(request, slug, Can.MANAGE)
+    gold = None
+    if body.gold is not None:
+        gold = access.project.gold_versions.filter(number=body.gold).first()
+        if gold is None:
+            raise invalid(("gold", "There is no frozen gold version with this number."))
+    with named(FIELDS):
+        row = start_refinement(
+            project=access.project, source=body.run, method=body.method, actor=access.user, name=body.name, gold=gold,
+            key=new_key(access),
+            asked=Asked(
+                body.server, body.model, body.language, body.examples, body.may_leave,
+                tuple(body.without), body.steps, body.tokens, body.preset,
+            ),
+        )  # fmt: skip
+    if row.job is not None:
+        response["Location"] = job_address(slug, row.job)
+    return Status(202, RefinementItem.of(row))
+
+
+@router.get(f"{PATH}/{{int:refinement}}", response=RefinementOut)
+def read_refinement(request: ApiRequest, slug: str, refinement: int) -> RefinementOut:
+    """Read a refinement with its effort."""
+    access = enter(request, slug, Can.MANAGE)
+    rows = Refinement.objects.select_related("author", "source", "gold_version", "job")
+    row = get_object_or_404(rows, project=access.project, pk=refinement)
+    return RefinementOut.of(row, effort=efforts_of([row])[row.pk])

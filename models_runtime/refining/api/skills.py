@@ -1,0 +1,157 @@
+"""Routes of the guidance for refining agents (skills), which managers read and write."""
+
+from datetime import datetime
+from typing import Self
+
+from django.http import Http404, HttpResponse
+from ninja import Field, Router, Schema
+from ninja.responses import Status
+
+from annotations.core.access import Can
+from annotations.core.api.etags import matched, outdated
+from annotations.core.api.problems import invalid, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
+from annotations.core.errors import ServiceError
+from annotations.models import Project
+from models_runtime.models import ReviewSkill
+from models_runtime.refining.selectors.skills import described, known, present, versions
+from models_runtime.refining.services.skills import set_skill
+
+router = Router(tags=["Guidelines"])
+PATH = "/projects/{slug:slug}/skills"
+ONE = f"{PATH}/{{slug:skill}}"
+FIELDS = {"name": "name", "labels": "labels", "text": "text"}
+MOST_LABELS = 1_000
+
+
+class SkillItem(Schema):
+    """Guidance for a group of labels. `version` counts the project's own texts; 0 for a shipped one.
+
+    `labels` are codes; “*” stands for all. `off`: the text is empty, so that agents don't get it.
+    """
+
+    name: str
+    title: str
+    labels: list[str]
+    version: int
+    off: bool
+
+
+class SkillOut(Schema):
+    """Guidance in Markdown, as it counts now. A shipped text is in the project's language, or in English."""
+
+    name: str
+    labels: list[str]
+    text: str
+    version: int
+
+    @classmethod
+    def of(cls, project: Project, name: str) -> Self:
+        labels, text, version = present(project, name)
+        return cls(name=name, labels=labels, text=text, version=version)
+
+
+class SkillVersion(Schema):
+    """One of the project's own texts."""
+
+    version: int
+    labels: list[str]
+    text: str
+    created_by: str | None
+    created_at: datetime
+
+    @classmethod
+    def of(cls, row: ReviewSkill) -> Self:
+        return cls(
+            version=row.version, labels=row.labels, text=row.text,
+            created_by=row.created_by.username if row.created_by else None, created_at=row.created_at,
+        )  # fmt: skip
+
+
+class SkillText(Body):
+    """A field that is missing stays as it is. An empty text switches the guidance off."""
+
+    labels: list[str] | None = Field(None, max_length=MOST_LABELS)
+    text: str | None = None
+
+
+class NewSkill(Body):
+    """The name has a-z, 0-9 and hyphens, and begins with a letter. `labels` are codes, or “*” for all."""
+
+    name: str = Field(max_length=40)
+    labels: list[str] = Field(max_length=MOST_LABELS)
+    text: str = Field(min_length=1)
+
+
+@router.get(PATH, response=list[SkillItem])
+def list_skills(request: ApiRequest, slug: str) -> list[SkillItem]:
+    """List the guidance for agents: the shipped texts and the project's own."""
+    project = enter(request, slug, Can.MANAGE).project
+    return [
+        SkillItem(name=one.name, title=one.title, labels=one.labels, version=one.version, off=one.is_off)
+        for one in described(project)
+    ]
+
+
+@router.post(PATH, response={201: SkillOut})
+def add_skill(request: ApiRequest, response: HttpResponse, slug: str, body: NewSkill) -> Status[SkillOut]:
+    """Add guidance under a new name."""
+    access = enter(request, slug, Can.MANAGE)
+    if body.name in known(access.project):
+        raise invalid(("name", "There is guidance with this name already. Change it, or choose another name."))
+    with named({**FIELDS, "stale": "name"}):
+        set_skill(
+            project=access.project, name=body.name, labels=body.labels, text=body.text, actor=access.user,
+            seen_version=0,
+        )  # fmt: skip
+    return Status(201, _said(response, access.project, body.name))
+
+
+@router.get(ONE, response=SkillOut)
+def read_skill(request: ApiRequest, response: HttpResponse, slug: str, skill: str) -> SkillOut:
+    """Read guidance. The ETag is its version."""
+    project = enter(request, slug, Can.MANAGE).project
+    return _said(response, project, _known(project, skill))
+
+
+@router.get(f"{ONE}/versions", response=list[SkillVersion])
+def list_skill_versions(request: ApiRequest, slug: str, skill: str) -> list[SkillVersion]:
+    """List the project's own texts under this name, the newest first; none if only the shipped text is used."""
+    project = enter(request, slug, Can.MANAGE).project
+    return [SkillVersion.of(row) for row in versions(project, _known(project, skill))]
+
+
+@router.patch(ONE, response=SkillOut)
+def write_skill(request: ApiRequest, response: HttpResponse, slug: str, skill: str, body: SkillText) -> SkillOut:
+    """Save guidance as a new version. Without a change, the version stays. If-Match is the ETag of what was read."""
+    access = enter(request, slug, Can.MANAGE)
+    labels, text, version = present(access.project, _known(access.project, skill))
+    exact = matched(request, _tag(version))
+    try:
+        with named(FIELDS):
+            set_skill(
+                project=access.project, name=skill, actor=access.user, seen_version=version if exact else None,
+                labels=labels if body.labels is None else body.labels, text=text if body.text is None else body.text,
+            )  # fmt: skip
+    except ServiceError as error:
+        if error.code != "stale":
+            raise
+        raise outdated(_tag(present(access.project, skill)[2])) from error
+    return _said(response, access.project, skill)
+
+
+def _known(project: Project, name: str) -> str:
+    if name not in known(project):
+        raise Http404("There is no guidance with this name.")
+    return name
+
+
+def _said(response: HttpResponse, project: Project, name: str) -> SkillOut:
+    found = SkillOut.of(project, name)
+    response["ETag"] = _tag(found.version)
+    return found
+
+
+def _tag(version: int) -> str:
+    return f'"{version}"'

@@ -1,0 +1,48 @@
+"""Refine a source's annotations, note by note, by the refinement's method.
+
+A worker that takes over continues with the notes that have no annotation set yet.
+"""
+
+from collections import Counter
+from typing import Any
+
+from django.db.models import Count
+
+from annotations.jobs.registry import load
+from annotations.jobs.runner import Claim
+from annotations.models import AnnotationSet
+from models_runtime.backends.refining.todo import Action
+from models_runtime.models import RefinedItem, Refinement
+from models_runtime.refining.jobs.methods import METHODS
+
+COUNTS = ("calls", "tokens_in", "tokens_out", "unreadable", "not_applied")
+
+
+def run(claim: Claim) -> dict[str, Any]:
+    """Refine the notes of a refinement. Safe to repeat."""
+    row = Refinement.objects.select_related("project__label_set", "source", "author", "gold_version__project").get(
+        pk=claim.params["refinement_id"]
+    )
+    load(METHODS[row.method])(claim, row)
+    claim.done = claim.total
+    return result_of(row)
+
+
+def result_of(row: Refinement) -> dict[str, Any]:
+    """The counts of decisions: {"author", "kept", "updated", "removed"} and the number of notes.
+
+    With a language model also its calls, tokens, seconds, unreadable answers, and updates that could not be applied.
+    """
+    rows = RefinedItem.objects.filter(refinement=row).order_by().values_list("action")
+    counted = Counter(dict(rows.annotate(count=Count("pk"))))
+    found = {
+        "author": row.author.name,
+        "kept": counted[Action.KEEP],
+        "updated": counted[Action.UPDATE],
+        "removed": counted[Action.REMOVE],
+        "notes": AnnotationSet.objects.filter(author=row.author).count(),
+    }
+    if row.server:
+        row.refresh_from_db(fields=[*COUNTS, "seconds"])
+        found |= {name: getattr(row, name) for name in COUNTS} | {"seconds": round(row.seconds, 3)}
+    return found

@@ -1,0 +1,236 @@
+"""The ten rules that make errors, in order of priority (Xu et al. 2026, appendix C).
+
+Some rules give a gold span another label; the others mark text that is not gold. All are deterministic. A place has one
+error at most: that of the first rule that fits. A rule is skipped in a label set without the labels that it needs.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.text.spans import Bounds, Span
+from models_runtime.refining.rules.injection import Injection, Source
+from models_runtime.refining.rules.lexicons import Lexicon, lexicon
+
+
+class Rule(StrEnum):
+    """The rules by their names in commands, files and figures, in order of priority."""
+
+    COMMON_WORDS = "common-words"
+    VALUES_AS_AGE = "values-as-age"
+    PRESSURES_AS_DATE = "pressures-as-date"
+    CITIES = "cities"
+    WARDS_AS_HOSPITAL = "wards-as-hospital"
+    PATIENT_DOCTOR = "patient-doctor"
+    AGE_DATE = "age-date"
+    HOSPITAL_AS_ORGANIZATION = "hospital-as-organization"
+    PLACES = "places"
+    EPONYMS = "eponyms"
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The label codes of a project by what they stand for: `kinds` of each code, `codes` of each kind."""
+
+    kinds: Mapping[str, Kind]
+    codes: Mapping[Kind, str]
+
+
+@dataclass(frozen=True)
+class Note:
+    """What a rule sees: a text, its gold spans in order, and the words of its language."""
+
+    text: str
+    gold: Sequence[Span]
+    words: Lexicon
+
+
+NEAR: Final = 40
+"""The characters on one line in which a word belongs to a number."""
+# Two digits, or three to two digits with a slash, that are not part of a longer number, a date or a share.
+_TWO: Final = re.compile(r"(?<![\w.,/%-])[1-9][0-9](?![\w%]|[.,/:-][0-9])")
+_PRESSURE: Final = re.compile(r"(?<![\w.,/-])(?P<high>[1-9][0-9]{1,2})/(?P<low>[1-9][0-9]{1,2})(?![\w/]|[.,-][0-9])")
+_YEARS: Final = re.compile(r"[0-9]{2}(?:[0-9]{2})?")
+_ZIP: Final = re.compile(r"[0-9]{4,5}(?:-[0-9]{3,4})?")
+_HIGH, _LOW = range(60, 261), range(30, 161)
+_MMHG: Final = re.compile(r" ?mm ?Hg", re.IGNORECASE)
+
+
+def _named(note: Note) -> Iterator[Bounds]:
+    return (match.span() for match in note.words.names.finditer(note.text))
+
+
+def _line_before(text: str, at: int) -> str:
+    return text[max(0, at - NEAR, text.rfind("\n", 0, at) + 1) : at]
+
+
+def _values(note: Note) -> Iterator[Bounds]:
+    for match in _TWO.finditer(note.text):
+        if note.words.values.search(_line_before(note.text, match.start())):
+            yield match.span()
+
+
+def _pressures(note: Note) -> Iterator[Bounds]:
+    for match in _PRESSURE.finditer(note.text):
+        high, low = int(match["high"]), int(match["low"])
+        if high in _HIGH and low in _LOW and low < high:
+            beside = _MMHG.match(note.text, match.end()) or note.words.pressures.search(
+                _line_before(note.text, match.start())
+            )
+            if beside:
+                yield match.span()
+
+
+def _wards(note: Note) -> Iterator[Bounds]:
+    return (match.span() for match in note.words.wards.finditer(note.text))
+
+
+def _eponyms(note: Note) -> Iterator[Bounds]:
+    for match in note.words.eponyms.finditer(note.text):
+        yield next(match.span(group) for group in match.re.groupindex if match[group] is not None)
+
+
+def _city(note: Note, span: Span) -> Kind:
+    """An organization where the place treats somebody, else a region."""
+    around = note.text[max(0, span.start - NEAR) : span.end + NEAR // 2]
+    return Kind.ORGANIZATION if note.words.stays.search(around) else Kind.REGION
+
+
+def _place(note: Note, span: Span, kind: Kind) -> Kind:
+    return Kind.ZIP if kind is Kind.CITY else Kind.CITY
+
+
+Spurious = tuple[Kind, Callable[[Note], Iterator[Bounds]]]
+_SPURIOUS: Final[Mapping[Rule, Spurious]] = {
+    Rule.COMMON_WORDS: (Kind.NAME, _named),
+    Rule.VALUES_AS_AGE: (Kind.AGE, _values),
+    Rule.PRESSURES_AS_DATE: (Kind.DATE, _pressures),
+    Rule.WARDS_AS_HOSPITAL: (Kind.HOSPITAL, _wards),
+    Rule.EPONYMS: (Kind.NAME, _eponyms),
+}
+
+
+def _confused(rule: Rule, note: Note, span: Span, kind: Kind) -> tuple[Kind, ...]:
+    """What the rule makes of a gold span, the likeliest first; nothing if it does not fit."""
+    text = note.text[span.start : span.end]
+    match rule, kind:
+        case Rule.CITIES, Kind.CITY:
+            first = _city(note, span)
+            return first, Kind.REGION if first is Kind.ORGANIZATION else Kind.ORGANIZATION
+        case Rule.CITIES, Kind.LOCATION if not any(map(str.isdigit, text)):
+            return (Kind.ORGANIZATION,)
+        case Rule.PATIENT_DOCTOR, Kind.NAME:
+            return (Kind.STAFF,)
+        case Rule.PATIENT_DOCTOR, Kind.STAFF:
+            return (Kind.NAME,)
+        case Rule.AGE_DATE, Kind.AGE if any(map(str.isdigit, text)):
+            return (Kind.DATE,)
+        case Rule.AGE_DATE, Kind.DATE if _YEARS.fullmatch(text):
+            return (Kind.AGE,)
+        case Rule.HOSPITAL_AS_ORGANIZATION, Kind.HOSPITAL:
+            return (Kind.ORGANIZATION,)
+        case Rule.PLACES, Kind.CITY:
+            return Kind.ZIP, Kind.REGION
+        case Rule.PLACES, Kind.ZIP | Kind.REGION:
+            return (Kind.CITY,)
+    return ()
+
+
+def candidates(
+    text: str,
+    gold: Sequence[Span],
+    labels: Labels,
+    *,
+    language: str = "",
+    rules: Collection[Rule] = tuple(Rule),
+    sources: Sequence[Source] = (),
+) -> list[Injection]:
+    """All errors that the rules, and after them the sources, can make in a note, by place.
+
+    No two overlap, and no spurious one overlaps gold.
+
+    `gold` has the label codes of `labels`. An error on a gold span stands at its bounds; a gold span that overlaps
+    another one gets none, since a refiner could not tell them apart.
+    """
+    note = Note(text, sorted(gold), lexicon(language))
+    free = _Room(note)
+    found: list[Injection] = []
+    for rule in Rule:
+        if rule not in rules:
+            continue
+        if rule in _SPURIOUS:
+            kind, places = _SPURIOUS[rule]
+            label = labels.codes.get(kind)
+            if label is not None:
+                found += (
+                    Injection(start, end, label, "", rule) for start, end in places(note) if free.take(start, end)
+                )
+            continue
+        for span in free.left():
+            label = next(
+                (
+                    labels.codes[kind]
+                    for kind in _confused(rule, note, span, labels.kinds.get(span.label, Kind.OTHER))
+                    if labels.codes.get(kind, span.label) != span.label
+                ),
+                None,
+            )
+            if label is not None:
+                free.use(span)
+                found.append(Injection(span.start, span.end, label, span.label, rule))
+    for source in sources:
+        found += (
+            Injection(start, end, label, "", source.rule, source.strategy)
+            for start, end, label in source.places(text)
+            if free.take(start, end)
+        )
+    return sorted(found)
+
+
+def missing(labels: Labels, rules: Collection[Rule]) -> dict[Rule, list[Kind]]:
+    """The rules that can make no error with these labels, and the kinds that no label of the project stands for."""
+    needed: dict[Rule, tuple[tuple[Kind, ...], ...]] = {
+        Rule.CITIES: ((Kind.CITY, Kind.LOCATION), (Kind.ORGANIZATION, Kind.REGION)),
+        Rule.PATIENT_DOCTOR: ((Kind.NAME,), (Kind.STAFF,)),
+        Rule.AGE_DATE: ((Kind.AGE,), (Kind.DATE,)),
+        Rule.HOSPITAL_AS_ORGANIZATION: ((Kind.HOSPITAL,), (Kind.ORGANIZATION,)),
+        Rule.PLACES: ((Kind.CITY,), (Kind.ZIP, Kind.REGION)),
+        **{rule: ((kind,),) for rule, (kind, _) in _SPURIOUS.items()},
+    }
+    lacking = {
+        rule: [kinds[0] for kinds in needed[rule] if not any(kind in labels.codes for kind in kinds)] for rule in rules
+    }
+    return {rule: kinds for rule, kinds in lacking.items() if kinds}
+
+
+class _Room:
+    """What of a note has no error yet."""
+
+    def __init__(self, note: Note) -> None:
+        self._taken = bytearray(len(note.text))
+        self._left = dict.fromkeys(note.gold)
+        latest: Span | None = None
+        for span in note.gold:
+            self._taken[span.start : span.end] = b"\1" * (span.end - span.start)
+            if latest is not None and span.start < latest.end:
+                self._left.pop(span, None)
+                self._left.pop(latest, None)
+            if latest is None or latest.end < span.end:
+                latest = span
+
+    def left(self) -> list[Span]:
+        """The gold spans without an error, except those that overlap another one."""
+        return list(self._left)
+
+    def use(self, span: Span) -> None:
+        del self._left[span]
+
+    def take(self, start: int, end: int) -> bool:
+        """Take a place if nothing there is gold or has an error. Return whether it was free."""
+        if self._taken.find(1, start, end) >= 0:
+            return False
+        self._taken[start:end] = b"\1" * (end - start)
+        return True

@@ -1,0 +1,154 @@
+"""What an injection reads: the project's labels, the frozen gold, the rejected suggestions, and the drawn errors."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from django.db.models import Count, QuerySet
+
+from annotations.models import Author, Decision, Document, GoldVersion, GoldVersionNote, Project
+from annotations.models import Span as StoredSpan
+from annotations.projects.selectors.labels import accepted_labels
+from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.selectors.known.labels import kinds_of_labels
+from annotations.release.selectors.surrogates.index import in_parts
+from annotations.scores.selectors import label_words
+from annotations.text.spans import Span
+from models_runtime.models import InjectedError, InjectedRun, SystemicError
+from models_runtime.refining.rules.injection import Injection, Source, Strategy
+from models_runtime.refining.rules.rules import Labels
+from models_runtime.refining.rules.systemic import PREFIX, Example, Space, Systemic, examples_in
+from models_runtime.refining.rules.vocabulary import CSV, LOG, Term, Vocabulary
+
+BATCH: Final = 200
+MOST_REJECTIONS: Final = 20_000
+"""Rejected suggestions that are read at most, the newest."""
+
+
+def wanted_errors(run: InjectedRun) -> int:
+    """How many errors to draw: at least one."""
+    return max(1, math.floor(run.rate * run.gold_version.span_count + 0.5))
+
+
+def labels_for(project: Project) -> Labels:
+    """What the project's labels stand for. Of several labels of one kind, the rules write the first."""
+    kinds = kinds_of_labels(project)
+    codes: dict[Kind, str] = {}
+    for code, kind in kinds.items():
+        codes.setdefault(kind, code)
+    return Labels(kinds, codes)
+
+
+def frozen_gold(version: GoldVersion, notes: Sequence[int]) -> dict[int, list[Span]]:
+    """The version's spans of these notes, with today's label codes for merged labels."""
+    merged = label_words(version.project).merged
+    rows = GoldVersionNote.objects.filter(version=version, document__in=notes)
+    return {
+        note: sorted({Span(start, end, merged.get(code, code)) for start, end, code, *_ in spans})
+        for note, spans in rows.values_list("document_id", "spans")
+    }
+
+
+def errors_in(row: InjectedRun, notes: Sequence[int]) -> dict[int, list[Injection]]:
+    """The injected errors of these notes, by note; notes without one are missing."""
+    found: defaultdict[int, list[Injection]] = defaultdict(list)
+    rows = InjectedError.objects.filter(run=row, document__in=notes).order_by("document", "start")
+    for note, start, end, label, was, rule, strategy in rows.values_list(
+        "document_id", "start", "end", "label", "was", "rule", "strategy"
+    ):
+        found[note].append(Injection(start, end, label, was, rule, Strategy(strategy)))
+    return dict(found)
+
+
+Places = dict[int, list[tuple[int, int, str]]]
+"""Start, end and label code of annotations, by note."""
+
+
+def has_rejections(project: Project) -> bool:
+    """Whether the decision log has a rejected suggestion."""
+    return Decision.objects.filter(review__document__project=project, verdict=Decision.Verdict.REJECTED).exists()
+
+
+def rejections(project: Project) -> list[Example]:
+    """The rejected suggestions that overlap no gold, with today's label codes.
+
+    A suggestion that several runs made and that was rejected several times counts once. One that overlaps gold may
+    have been rejected for the sake of that annotation, so that its string says nothing.
+    """
+    accepted, _ids = accepted_labels(project)
+    rows = Decision.objects.filter(review__document__project=project, verdict=Decision.Verdict.REJECTED)
+    columns = ("review__document_id", "suggestion__start", "suggestion__end", "suggestion__label__code")
+    found: Places = defaultdict(list)
+    for note, start, end, code in sorted(set(rows.order_by("-pk").values_list(*columns)[:MOST_REJECTIONS])):
+        found[note].append((start, end, accepted.get(code, code)))
+    return _examples(_off_gold(project, found))
+
+
+def _off_gold(project: Project, found: Places) -> Places:
+    """The places that overlap no annotation of gold."""
+    kept: Places = {}
+    for notes in in_parts(sorted(found)):
+        gold: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        rows = StoredSpan.objects.filter(
+            annotation_set__author__project=project,
+            annotation_set__author__kind=Author.Kind.GOLD,
+            annotation_set__document__in=notes,
+        ).order_by()
+        for note, start, end in rows.values_list("annotation_set__document_id", "start", "end"):
+            gold[note].append((start, end))
+        for note in notes:
+            kept[note] = [
+                one for one in found[note] if not any(start < one[1] and one[0] < end for start, end in gold[note])
+            ]
+    return kept
+
+
+def _examples(found: Places) -> list[Example]:
+    examples: list[Example] = []
+    for notes in in_parts(sorted(found)):
+        for pk, text in Document.objects.filter(pk__in=notes).order_by("pk").values_list("pk", "text"):
+            examples += examples_in(pk, text, found[pk])
+    return examples
+
+
+def terms_of(rejected: Iterable[Example]) -> list[Term]:
+    """The vocabulary of rejected suggestions: each string with its label and how often it was rejected."""
+    counts = Counter((one.string, one.label) for one in rejected)
+    return sorted(Term(string, label, count) for (string, label), count in counts.items())
+
+
+def systemic_errors(project: Project) -> list[SystemicError]:
+    """The accepted systemic errors by name, each with the number of its examples as `number`."""
+    return list(systemic_rows(project).annotate(number=Count("examples")).order_by("name"))
+
+
+def systemic_rows(project: Project) -> QuerySet[SystemicError]:
+    return SystemicError.objects.filter(project=project).select_related("created_by")
+
+
+def examples_of(error: SystemicError) -> list[Example]:
+    """The examples of an accepted systemic error whose notes are still there; none if its label is not."""
+    accepted, _ids = accepted_labels(error.project)
+    found: Places = defaultdict(list)
+    if error.label in accepted:
+        for note, start, end in error.examples.values_list("document_id", "start", "end"):
+            found[note].append((start, end, accepted[error.label]))
+    return _examples(found)
+
+
+def sources_of(run: InjectedRun) -> list[Source]:
+    """What makes errors of the run besides the ten rules. An accepted error that was removed meanwhile makes none."""
+    sources: list[Source] = []
+    names = [rule.removeprefix(PREFIX) for rule in run.rules if rule.startswith(PREFIX)]
+    rejected = rejections(run.project) if names or LOG in run.rules else []
+    space = Space(rejected)
+    for error in SystemicError.objects.filter(project=run.project, name__in=names).select_related("project"):
+        sources.append(Systemic(error.name, examples_of(error), space))
+    if LOG in run.rules:
+        sources.append(Vocabulary(LOG, terms_of(rejected)))
+    if CSV in run.rules:
+        accepted, _ids = accepted_labels(run.project)
+        terms = (Term(string, accepted[code], count) for string, code, count in run.terms if code in accepted)
+        sources.append(Vocabulary(CSV, terms))
+    return sources

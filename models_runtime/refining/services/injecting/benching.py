@@ -1,0 +1,151 @@
+"""The bench: who caught which injected errors, by rule, and the errors behind each figure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext, gettext_lazy
+
+from annotations.models import AnnotationSet, Author
+from models_runtime.models import InjectedError, InjectedRun, RefinedItem
+from models_runtime.refining.rules.injection import Injection, Strategy
+from models_runtime.refining.rules.rules import Rule
+from models_runtime.refining.rules.scoring import Outcome, Share, collateral, outcomes
+from models_runtime.refining.rules.systemic import PREFIX
+from models_runtime.refining.rules.vocabulary import CSV, LOG
+from models_runtime.refining.services.injecting.scoring import (
+    SUBMITTED,
+    InjectionScore,
+    authors_on,
+    read_batches,
+    score_authors,
+)
+
+RULE_NAMES: Final = {
+    Rule.COMMON_WORDS: gettext_lazy("Common words as patients"),
+    Rule.VALUES_AS_AGE: gettext_lazy("Values as ages"),
+    Rule.PRESSURES_AS_DATE: gettext_lazy("Blood pressures as dates"),
+    Rule.CITIES: gettext_lazy("Cities as organizations or regions"),
+    Rule.WARDS_AS_HOSPITAL: gettext_lazy("Wards as hospitals"),
+    Rule.PATIENT_DOCTOR: gettext_lazy("Patients as doctors, and the reverse"),
+    Rule.AGE_DATE: gettext_lazy("Ages as dates, and the reverse"),
+    Rule.HOSPITAL_AS_ORGANIZATION: gettext_lazy("Hospitals as organizations"),
+    Rule.PLACES: gettext_lazy("ZIP codes, cities and regions confused"),
+    Rule.EPONYMS: gettext_lazy("Names in diseases as patients"),
+    LOG: gettext_lazy("Rejected suggestions"),
+    CSV: gettext_lazy("Vocabulary of a CSV file"),
+}
+KINDS: Final = ("all", "caught", "missed", "lost", "collateral")
+MOST_AUTHORS: Final = 20
+"""Columns of the bench at most: the newest refinements, then the annotators by name."""
+
+
+def rule_name(rule: str) -> str:
+    """The name of a rule for people; the rule itself if it has none."""
+    if rule.startswith(PREFIX):
+        return gettext("Systemic: %(name)s") % {"name": rule.removeprefix(PREFIX)}
+    names = {str(key): str(name) for key, name in RULE_NAMES.items()}
+    return names.get(rule, rule)
+
+
+def refiners_of(run: InjectedRun, authors: "QuerySet[Author]") -> list[Author]:
+    """The refinements of the run, the newest first, and the people who submitted notes of it, among `authors`."""
+    rows = authors_on(run).filter(pk__in=authors.values("pk"))
+    rows = rows.filter(Q(kind=Author.Kind.ANNOTATOR) | Q(refinement__source=run.author_id))
+    found = sorted(rows, key=lambda author: (author.kind == Author.Kind.ANNOTATOR, author.name))
+    machines = sorted((one for one in found if one.kind != Author.Kind.ANNOTATOR), key=lambda one: -one.pk)
+    return [*machines, *(one for one in found if one.kind == Author.Kind.ANNOTATOR)][:MOST_AUTHORS]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure of the heat map: `kind` and `rule` name the errors behind it, which `author` left or caught."""
+
+    author: Author
+    kind: str
+    rule: str
+    share: Share
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        return self.share.interval()
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The heat map: a column for each author, a row for each rule, and rows for all errors, lost and collateral."""
+
+    scores: list[InjectionScore]
+    rules: list[tuple[str, list[Cell]]]
+    total: list[Cell]
+    lost: list[Cell]
+    collateral: list[Cell]
+
+
+def bench_of(run: InjectedRun, authors: Sequence[Author]) -> Bench:
+    """Score the authors. Raises ServiceError `unfinished`."""
+    scores = score_authors(run, authors)
+    return Bench(
+        scores,
+        [
+            (rule, [Cell(one.author, "all", rule, one.caught.rules.get(rule, Share())) for one in scores])
+            for rule in run.rules
+        ],
+        [Cell(one.author, "all", "", one.caught.errors) for one in scores],
+        [Cell(one.author, "lost", "", Share(one.caught.lost, one.caught.errors.of)) for one in scores],
+        [Cell(one.author, "collateral", "", one.caught.collateral) for one in scores],
+    )
+
+
+@dataclass(frozen=True)
+class Found:
+    """An injected error, or a changed gold span, in a note. `outcome` is None without an author."""
+
+    note: int
+    error: Injection
+    outcome: Outcome | None = None
+
+
+def errors_behind(run: InjectedRun, author: Author | None, kind: str = "all", rule: str = "") -> list[Found]:
+    """The errors behind a figure, by note and place. Raises ServiceError `unfinished`.
+
+    Without an author: all injected errors. With one: those in the notes that the author has submitted.
+    """
+    if author is None:
+        rows = InjectedError.objects.filter(run=run, **({"rule": rule} if rule else {})).order_by("document", "start")
+        return [Found(row.document_id, _injection(row)) for row in rows]
+    found = []
+    for batch in read_batches(run, [author.pk]):
+        for note, spans in sorted(batch.sets[author.pk].items()):
+            errors = batch.errors.get(note, [])
+            if kind == "collateral":
+                some: Iterator[Outcome] = collateral(batch.gold[note], errors, spans)
+            else:
+                some = (one for one in outcomes(errors, spans) if _counts(one, kind))
+            found += [Found(note, one.error, one) for one in some if not rule or one.error.rule == rule]
+    return found
+
+
+def _counts(one: Outcome, kind: str) -> bool:
+    return {"caught": one.caught, "missed": not one.caught, "lost": one.lost}.get(kind, True)
+
+
+def _injection(row: InjectedError) -> Injection:
+    return Injection(row.start, row.end, row.label, row.was, row.rule, Strategy(row.strategy))
+
+
+def sets_of(author: Author, notes: Sequence[int]) -> dict[int, int]:
+    """The ids of the author's submitted annotation sets of these notes, by note."""
+    rows = AnnotationSet.objects.filter(author=author, state=SUBMITTED, document__in=notes)
+    return dict(rows.values_list("document_id", "pk"))
+
+
+def reasons_of(author: Author, found: Sequence[Found]) -> dict[tuple[int, int, int, str], str]:
+    """The reasons of a refinement for these annotations, by note, start, end and label; empty for people."""
+    notes = {one.note for one in found}
+    rows = RefinedItem.objects.filter(refinement__author=author, document__in=notes).exclude(reason="")
+    return {
+        (note, start, end, label): reason
+        for note, start, end, label, reason in rows.values_list("document_id", "start", "end", "label", "reason")
+    }

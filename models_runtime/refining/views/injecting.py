@@ -1,0 +1,261 @@
+"""Pages of injected errors: the list with the form, the bench of an injected run, and the errors behind a figure."""
+
+import uuid
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.cache import patch_vary_headers
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotations.core.access import Access, Can, authors_for, enter
+from annotations.core.errors import ServiceError
+from annotations.core.form_errors import add_error
+from annotations.core.requests import Request, number, one_of, paged, takes_uploads
+from annotations.gold.selectors import versions
+from annotations.jobs.services.status import status_of
+from annotations.jobs.tokens import form_key, form_token
+from annotations.models import Author
+from annotations.notes.selectors.in_context import LabelLook, label_looks
+from annotations.notes.views.in_context import shown_in_context
+from models_runtime.models import InjectedRun
+from models_runtime.refining.forms.injecting import REFUSED_AT, AcceptForm, InjectForm
+from models_runtime.refining.selectors.injecting import systemic_errors
+from models_runtime.refining.services.injecting.benching import (
+    KINDS,
+    Found,
+    bench_of,
+    errors_behind,
+    reasons_of,
+    refiners_of,
+    rule_name,
+    sets_of,
+)
+from models_runtime.refining.services.injecting.scoring import is_complete
+from models_runtime.refining.services.injecting.starting import MOST_SEED, start_injection
+from models_runtime.refining.services.injecting.systemic import (
+    Numbered,
+    accept_cluster,
+    clusters_of,
+    remove_systemic,
+    rule_of,
+)
+
+ROWS, PAGE, CLUSTERS = 30, 25, 10
+SEED = 7
+KIND_NAMES = {
+    "all": gettext_lazy("All errors"),
+    "caught": gettext_lazy("Caught"),
+    "missed": gettext_lazy("Not caught"),
+    "lost": gettext_lazy("Lost"),
+    "collateral": gettext_lazy("Collateral"),
+}
+
+
+@takes_uploads(Can.MANAGE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def injections(request: Request, slug: str) -> HttpResponse:
+    """List the injected runs, newest first, or inject errors. After an error, the form keeps its values."""
+    access = enter(request.user, slug, Can.MANAGE)
+    sent = request.method == "POST"
+    frozen = [version for version in versions(access.project) if version.span_count]
+    form = InjectForm(
+        request.POST if sent else None,
+        request.FILES if sent else None,
+        auto_id="inject-%s",
+        project=access.project,
+        versions=frozen,
+    )
+    if sent and form.is_valid():
+        cleaned = form.cleaned_data
+        version = next((one for one in frozen if one.number == cleaned["gold"]), None)
+        try:
+            if version is None:
+                raise ServiceError(_("Choose a frozen gold version from the list."), code="gold")
+            row = start_injection(
+                version=version,
+                actor=access.user,
+                rules=cleaned["rules"],
+                rate=cleaned["rate"],
+                seed=cleaned["seed"],
+                name=cleaned["name"],
+                terms=cleaned["vocabulary"],
+                key=form_key(request, access),
+            )
+            return redirect("injection", slug, row.pk)
+        except ServiceError as error:
+            add_error(form, error, REFUSED_AT)
+    rows = InjectedRun.objects.filter(project=access.project).select_related(
+        "author", "gold_version", "job", "created_by"
+    )
+    page = paged(request, rows, ROWS)
+    context = {
+        "access": access,
+        "form": form,
+        "versions": frozen,
+        "page": page,
+        "rows": [(row, status_of(row.job, access) if row.job else None) for row in page],
+        "token": form_token(request) or uuid.uuid4(),
+    }
+    return render(request, "injecting/injections.html", context, status=422 if sent else 200)
+
+
+@require_safe
+def injection(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Show the bench of an injected run: the whole page, or for htmx the part that changes while its job works."""
+    access = enter(request.user, slug, Can.MANAGE)
+    row = _injection_of(access, pk)
+    status = status_of(row.job, access) if row.job else None
+    context: dict[str, Any] = {"access": access, "run": row, "status": status, "poll_url": request.path}
+    if is_complete(row):
+        refiners = refiners_of(row, authors_for(access))
+        bench = bench_of(row, refiners)
+        context |= {
+            "bench": bench,
+            "rules": [(rule, rule_name(rule), cells) for rule, cells in bench.rules],
+            "possible": [(rule_name(rule), count) for rule, count in row.possible_by_rule().items()],
+        }
+    response = render(request, "injecting/state.html" if request.htmx else "injecting/injection.html", context)
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+@require_safe
+def injected_errors(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Show injected errors in their sentences: of ?rule=, and with ?author= and ?kind= what an author did with them."""
+    access = enter(request.user, slug, Can.MANAGE)
+    row = _injection_of(access, pk)
+    author = _author_of(request, access, row)
+    rules = ["", *row.rules]
+    kind = one_of(request, "kind", KINDS) if author else "all"
+    rule = one_of(request, "rule", rules) if kind != "collateral" else ""
+    found = errors_behind(row, author, kind, rule) if is_complete(row) else []
+    page = paged(request, found, PAGE)
+    context = {
+        "access": access,
+        "run": row,
+        "author": author,
+        "kind": kind,
+        "kind_name": KIND_NAMES[kind],
+        "kinds": list(KIND_NAMES.items()) if author else [],
+        "rule": rule,
+        "rule_name": rule_name(rule),
+        "rules": [(one, rule_name(one)) for one in row.rules],
+        "page": page,
+        "entries": _in_context(access, row, author, list(page.object_list)),
+    }
+    return render(request, "injecting/errors.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def systemic(request: Request, slug: str) -> HttpResponse:
+    """Show the clusters of rejected suggestions with ?seed=, accept one, or remove an accepted systemic error."""
+    access = enter(request.user, slug, Can.MANAGE)
+    sent = request.method == "POST"
+    form = AcceptForm(request.POST if sent else None, auto_id="accept-%s")
+    if sent and "remove" in request.POST:
+        try:
+            remove_systemic(project=access.project, name=request.POST["remove"], actor=access.user)
+        except ServiceError as error:
+            messages.error(request, str(error))
+        return redirect("systemic_errors", slug)
+    if sent and form.is_valid():
+        cleaned = form.cleaned_data
+        try:
+            row = accept_cluster(
+                project=access.project,
+                name=cleaned["name"],
+                key=cleaned["key"],
+                seed=cleaned["seed"],
+                actor=access.user,
+            )
+            messages.success(request, _("Accepted as the rule %(rule)s.") % {"rule": rule_of(row)})
+            return redirect("systemic_errors", slug)
+        except ServiceError as error:
+            add_error(form, error, {"exists": "name"})
+    wanted = number(request.POST if sent else request.GET, "seed", MOST_SEED)
+    seed = SEED if wanted is None else wanted
+    page = paged(request, clusters_of(access.project, seed), CLUSTERS)
+    context = {
+        "access": access,
+        "form": form,
+        "page": page,
+        "accepted": [(row, rule_of(row)) for row in systemic_errors(access.project)],
+        "clusters": _clusters(access, list(page.object_list), form, seed),
+    }
+    return render(request, "injecting/systemic.html", context, status=422 if sent else 200)
+
+
+def _clusters(access: Access, found: list[Numbered], form: AcceptForm, seed: int) -> list[dict[str, Any]]:
+    """Each cluster with its examples in their sentences, and its form: the one that was sent, or an empty one."""
+    looks = label_looks(access.project)
+    rows = [
+        [example.note, str(one.number), [example.start, example.end, example.label], None]
+        for one in found
+        for example in one.examples
+    ]
+    shown = shown_in_context(access, rows, "systemic errors", looks)
+    return [
+        {
+            "one": one,
+            "look": _look(looks, one.cluster.label),
+            "size": len(one.cluster.examples),
+            "entries": [entry for entry in shown if entry.kind == str(one.number)],
+            "form": form
+            if form.is_bound and form["key"].value() == one.cluster.key
+            else AcceptForm(auto_id=f"accept-{one.number}-%s", initial={"key": one.cluster.key, "seed": seed}),
+        }
+        for one in found
+    ]
+
+
+def _in_context(access: Access, run: InjectedRun, author: Author | None, found: list[Found]) -> list[dict[str, Any]]:
+    """Each error in its sentence, with its labels, and what the author did with it."""
+    rows = [
+        [one.note, str(index), [one.error.start, one.error.end, one.error.label], None]
+        for index, one in enumerate(found)
+    ]
+    looks = label_looks(access.project)
+    reasons = reasons_of(author, found) if author else {}
+    sets = sets_of(author or run.author, [one.note for one in found])
+    shown = []
+    for entry in shown_in_context(access, rows, "injections", looks):
+        one = found[int(entry.kind)]
+        error = one.error
+        shown.append(
+            {
+                "entry": entry,
+                "set": sets.get(one.note),
+                "was": _look(looks, error.was) if error.was else None,
+                "rule": rule_name(error.rule) if error.rule else "",
+                "outcome": one.outcome,
+                "there": [
+                    (_look(looks, span.label), (span.start, span.end) != (error.start, error.end))
+                    for span in (one.outcome.there if one.outcome else ())
+                ],
+                "reason": reasons.get((one.note, error.start, error.end, error.label), ""),
+            }
+        )
+    return shown
+
+
+def _look(looks: dict[str, LabelLook], code: str) -> LabelLook:
+    return looks.get(code) or LabelLook(code, code)
+
+
+def _author_of(request: Request, access: Access, run: InjectedRun) -> Author | None:
+    if "author" not in request.GET:
+        return None
+    wanted = number(request.GET, "author")
+    found = next((one for one in refiners_of(run, authors_for(access)) if one.pk == wanted), None)
+    if found is None:
+        raise Http404("This author has no notes of the injected run.")
+    return found
+
+
+def _injection_of(access: Access, pk: int) -> InjectedRun:
+    rows = InjectedRun.objects.select_related("author", "gold_version__project", "job__created_by", "created_by")
+    return get_object_or_404(rows, project=access.project, pk=pk)

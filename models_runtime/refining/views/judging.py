@@ -1,0 +1,238 @@
+"""Pages of judges: the list of judgings, the form that starts one, its figures, and the entities behind them."""
+
+import uuid
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.cache import patch_vary_headers
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotations.core.access import Access, Can, authors_for, enter
+from annotations.core.errors import ServiceError
+from annotations.core.form_errors import add_error
+from annotations.core.requests import Request, number, one_of, paged
+from annotations.gold.selectors import versions
+from annotations.jobs.services.status import status_of
+from annotations.jobs.tokens import form_key, form_token
+from annotations.notes.selectors.in_context import Entry, LabelLook, label_looks
+from annotations.notes.views.in_context import shown_in_context
+from annotations.scores.rules.judging import Entity
+from models_runtime.backends.llm.prompts import VERSION
+from models_runtime.models import Judging
+from models_runtime.refining.forms.judging import REFUSED_AT, JudgeForm
+from models_runtime.refining.services.judging.asking import judge_again, start_judging
+from models_runtime.refining.services.judging.discarded import Discards, discards_of
+from models_runtime.refining.services.judging.results import KINDS, JudgedEntity, judged_entities, result_of
+from models_runtime.refining.services.judging.rules import PROMPTS, RULE_NAMES, UNIT_NAMES
+from models_runtime.runs.services.llm import leaving, prompts_of, servers
+
+ROWS, PAGE = 30, 25
+KIND_NAMES = {
+    "discarded": gettext_lazy("Discarded: too few judges agree"),
+    "FN": gettext_lazy("Still readable (FN)"),
+    "FP": gettext_lazy("Hidden unnecessarily (FP)"),
+    "beyond": gettext_lazy("Correctly hidden, but not in gold"),
+    "TP": gettext_lazy("Correctly hidden (TP)"),
+}
+
+
+@require_safe
+def judgings(request: Request, slug: str) -> HttpResponse:
+    """List the project's judgings, newest first."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    rows = Judging.objects.filter(project=access.project).select_related("author", "gold_version", "job", "created_by")
+    rows = rows.filter(author__in=authors_for(access))
+    page = paged(request, rows.prefetch_related("judges"), ROWS)
+    shown = [(row, status_of(row.job, access) if row.job else None) for row in page]
+    ended = [row for row, status in shown if status is None or not status.live]
+    context = {"access": access, "page": page, "rows": shown, "discards": _discards(access, ended)}
+    return render(request, "judging/judgings.html", context)
+
+
+def _discards(access: Access, rows: list[Judging]) -> dict[str, Any] | None:
+    """Return the table of discarded entities by judging and label; None without verdicts."""
+    found = discards_of(access.project, rows)
+    if not found:
+        return None
+    looks = label_looks(access.project)
+    used = dict.fromkeys(row["label"] for figures in found.values() for row in figures["labels"])
+    order = [code for code in looks if code in used] + [code for code in used if code not in looks]
+    most = max((row["discarded"] for figures in found.values() for row in figures["labels"]), default=0)
+    return {
+        "labels": [looks.get(code) or LabelLook(code, code) for code in order],
+        "rows": [
+            {"judging": row, "rules": RULE_NAMES[row.rules], "figures": found[row.pk],
+             "cells": _cells(found[row.pk], order, most)}
+            for row in rows if row.pk in found
+        ],
+    }  # fmt: skip
+
+
+def _cells(figures: Discards, order: list[str], most: int) -> list[dict[str, Any]]:
+    """Return the discarded entities by label, with their share of the highest number, which colors the cell."""
+    by_label = {row["label"]: row for row in figures["labels"]}
+    cells = []
+    for code in order:
+        row = by_label.get(code)
+        cells.append({"row": row, "share": row["discarded"] / max(most, 1) if row else None})
+    return cells
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def judge(request: Request, slug: str) -> HttpResponse:
+    """Show the form, with ?author= and ?gold= chosen, or start a judging. After an error, the form keeps its values."""
+    access = enter(request.user, slug, Can.MANAGE)
+    sent = request.method == "POST"
+    frozen = [version for version in versions(access.project) if version.note_count]
+    form = JudgeForm(
+        request.POST if sent else None,
+        auto_id="judge-%s",
+        initial={name: number(request.GET, name) for name in ("gold", "author")},
+        project=access.project,
+        versions=frozen,
+        servers=servers(),
+    )
+    if sent and form.is_valid():
+        cleaned = form.cleaned_data
+        try:
+            row = start_judging(
+                project=access.project,
+                gold=cleaned["gold"],
+                author_id=cleaned["author"],
+                judges=cleaned["judge"],
+                may_leave=cleaned["may_leave"],
+                actor=access.user,
+                key=form_key(request, access),
+                split=cleaned["split"],
+                language=cleaned["language"],
+                threshold=cleaned["threshold"],
+                most_notes=cleaned["notes"],
+                rules=cleaned["rules"],
+                unit=cleaned["unit"],
+                temperature=cleaned["temperature"],
+                preset=cleaned["preset"],
+            )
+            return redirect("judging", slug, row.pk)
+        except ServiceError as error:
+            add_error(form, error, REFUSED_AT)
+    context = {
+        "access": access,
+        "form": form,
+        "servers": servers(),
+        "leaving": leaving(),
+        "versions": frozen,
+        "authors": form.authors,
+        "token": form_token(request) or uuid.uuid4(),
+        "prompts": prompts_of(access.project, {PROMPTS[key]: str(name) for key, name in RULE_NAMES.items()}),
+        "prompt_version": VERSION,
+    }
+    return render(request, "judging/new.html", context, status=422 if sent else 200)
+
+
+@require_safe
+def judging(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Show the verdicts: the whole page, or for htmx the part that changes while the judges work."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    row = _judging_of(access, pk)
+    status = status_of(row.job, access) if row.job else None
+    context: dict[str, Any] = {
+        "access": access,
+        "judging": row,
+        "status": status,
+        "poll_url": request.path,
+        "rules": RULE_NAMES[row.rules],
+        "unit": UNIT_NAMES[row.unit],
+    }
+    if status is None or not status.live:
+        context |= _figures(access, result_of(row))
+    template = "judging/state.html" if request.htmx else "judging/judging.html"
+    response = render(request, template, context)
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+def _figures(access: Access, result: dict[str, Any]) -> dict[str, Any]:
+    looks = label_looks(access.project)
+    by_label = {
+        name: {row["label"]: row for row in found["labels"]}
+        for name, found in (("rewritten", result["rewritten"]), ("spans", result["spans"]))
+    }
+    labels = [
+        {
+            "look": looks.get(row["label"]) or LabelLook(row["label"], row["label"]),
+            "majority": row,
+            "judges": [found["labels"][at] for found in result["judges"]],
+            "rewritten": by_label["rewritten"].get(row["label"]),
+            "spans": by_label["spans"].get(row["label"]),
+        }
+        for at, row in enumerate(result["majority"]["labels"])
+    ]
+    names = [found["judge"] for found in result["judges"]]
+    pairs = [pair | {"names": [names[at] for at in pair["judges"]]} for pair in result["agreement"]["pairs"]]
+    counts = result["majority"]["micro"]
+    sizes = {
+        "discarded": result["discarded"], "FN": counts["fn"], "FP": counts["fp"], "beyond": result["beyond_gold"],
+        "TP": counts["tp"],
+    }  # fmt: skip
+    return {
+        "result": result,
+        "gold_spans": result["spans"]["micro"]["tp"] + result["spans"]["micro"]["fn"],
+        "labels": labels,
+        "pairs": pairs,
+        "kinds": [(kind, KIND_NAMES[kind], sizes[kind]) for kind in KINDS],
+        "unfinished": any(found["stopped"] or found["failed_notes"] for found in result["judges"])
+        or any(found["notes"] < result["notes"] + result["unjudged_notes"] for found in result["judges"])
+        or not result["notes"],
+    }
+
+
+@require_safe
+def judging_entities(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Show the entities behind a count (?kind=) in their sentences, with each judge's verdict."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    row = _judging_of(access, pk)
+    kind = one_of(request, "kind", KINDS)
+    page = paged(request, judged_entities(row, kind), PAGE)
+    shown = _in_context(access, row, list(page.object_list))
+    context = {
+        "access": access,
+        "judging": row,
+        "page": page,
+        "entries": shown,
+        "kind": kind,
+        "kind_names": {kind: str(name) for kind, name in KIND_NAMES.items()},
+        "kinds": [(name, KIND_NAMES[name]) for name in KINDS],
+    }
+    return render(request, "judging/entities.html", context)
+
+
+def _in_context(
+    access: Access, row: Judging, judged: list[JudgedEntity]
+) -> list[tuple[Entry, list[tuple[str, str | None]], Entity]]:
+    """Return each entity in its sentence, at its first occurrence, with the verdicts by judge."""
+    names = [one.name for one in row.judges.all()]
+    rows = [[one.document, str(index), list(one.entity[:3]), None] for index, one in enumerate(judged)]
+    return [
+        (entry, list(zip(names, judged[int(entry.kind)].verdicts, strict=True)), judged[int(entry.kind)].entity)
+        for entry in shown_in_context(access, rows, "judges")
+    ]
+
+
+@require_POST
+def judging_again(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Ask for missing and failed verdicts."""
+    access = enter(request.user, slug, Can.MANAGE)
+    row = _judging_of(access, pk)
+    try:
+        judge_again(judging=row, actor=access.user)
+    except ServiceError as error:
+        messages.error(request, str(error))
+    return redirect("judging", slug, row.pk)
+
+
+def _judging_of(access: Access, pk: int) -> Judging:
+    rows = Judging.objects.select_related("author", "gold_version", "job__created_by", "created_by")
+    return get_object_or_404(rows, project=access.project, author__in=authors_for(access), pk=pk)

@@ -1,0 +1,199 @@
+"""Routes that compare runs with gold side by side: the figures, the spans behind the counts, language strategies."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from django.http import Http404, HttpResponse, HttpResponseBase
+from django.utils.translation import gettext as _
+from ninja import Field, Query, Router, Schema
+from ninja.responses import Status
+
+from annotations.core.access import Access, Can, authors_for
+from annotations.core.api.paging import Page, Paging, paged
+from annotations.core.api.problems import Problem, invalid, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
+from annotations.gold.rules.splits import Split
+from annotations.gold.selectors import versions
+from annotations.jobs.api import JobItem, started
+from annotations.notes.selectors.in_context import Entry
+from annotations.notes.views.in_context import shown_in_context
+from annotations.scores.rules.side_by_side import MISSED, ONLY, UNTOUCHED
+from annotations.scores.selectors import LEVELS, note_languages
+from annotations.scores.services.side_by_side import ComparisonRequest, TellingSpan, common_notes, telling_spans
+from annotations.text.numbers import MAX_ID
+from models_runtime.runs.forms.comparing import REFUSED_AT
+from models_runtime.runs.jobs.comparing import start_comparison
+from models_runtime.runs.services.comparing import MOST_CHARACTERS, as_dict, asked, compared_strategies, takes_long
+
+router = Router(tags=["Comparisons"])
+PATH = "/projects/{slug:slug}/comparisons"
+FIELDS = REFUSED_AT | {
+    "number": "authors",
+    "author": "authors",
+    "notes": "authors",
+    "version": "gold",
+    "split": "split",
+}
+
+
+class Wanted(Schema):
+    """The ids of authors to compare with a gold version (0: the current gold), in a split, in one language."""
+
+    authors: list[int] = Field([], max_length=50)
+    gold: int = Field(0, ge=0, le=2**31 - 1)
+    split: str = Field("", max_length=10)
+    language: str = Field("", max_length=8)
+
+
+class NewComparison(Wanted, Body):
+    pass
+
+
+class SpansWanted(Wanted):
+    """`kind`: untouched (marked by none), missed (by none exactly), or only (found only by the author `only`)."""
+
+    kind: Literal["untouched", "missed", "only"] = "untouched"
+    only: int = Field(0, ge=0, le=MAX_ID)
+
+
+class ComparisonOut(Schema):
+    """The figures, as the command `compare_runs --json` gives them."""
+
+    figures: dict[str, Any]
+
+
+class GoldSpanInContext(Schema):
+    """A gold span in its sentence: offsets in code points, end-exclusive, and the code of its label.
+
+    `nearest` is the predicted span beside it: start, end and label.
+    """
+
+    note: int
+    name: str
+    start: int
+    end: int
+    label: str
+    nearest: list[int | str] | None
+    before: str
+    marked: str
+    after: str
+
+
+class StrategiesWanted(Schema):
+    """Which notes: of a gold version (by default the newest), in one language and split."""
+
+    gold: int | None = Field(None, ge=1, le=2**31 - 1)
+    language: str = Field("", max_length=8)
+    split: str = Field("", max_length=10)
+
+
+class StrategyOut(Schema):
+    """The run of a trained model with its F1 by level. `best` names the levels at which it is the best."""
+
+    run: str
+    model: str
+    kind: str
+    strategy: str
+    f1: dict[str, float | None]
+    best: list[str]
+
+
+class StrategiesOut(Schema):
+    """Runs of trained models by language strategy, on `notes` from which none of them learned."""
+
+    notes: int
+    rows: list[StrategyOut]
+
+
+@router.get(PATH, response=ComparisonOut)
+def read_comparison(request: ApiRequest, slug: str, wanted: Query[Wanted]) -> ComparisonOut:
+    """Compare authors with gold on the notes that all of them annotated. A long comparison needs a job first (409)."""
+    access = enter(request, slug, Can.READ_NOTES)
+    with named(FIELDS):
+        return ComparisonOut(figures=as_dict(_at_once(_asked(access, wanted))))
+
+
+@router.post(f"{PATH}/jobs", response={202: JobItem})
+def start_comparison_job(
+    request: ApiRequest, response: HttpResponse, slug: str, body: NewComparison
+) -> Status[JobItem]:
+    """Start the job of a long comparison."""
+    access = enter(request, slug, Can.READ_NOTES)
+    with named(FIELDS):
+        job = start_comparison(wanted=_asked(access, body), actor=access.user)
+    return started(response, slug, job)
+
+
+@router.get(f"{PATH}/spans", response=Page[GoldSpanInContext])
+def list_compared_spans(
+    request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[SpansWanted]
+) -> dict[str, Any] | HttpResponseBase:
+    """List the gold spans behind a count in their sentences. The audit log records the notes."""
+    access = enter(request, slug, Can.READ_NOTES)
+    with named(FIELDS):
+        spans = telling_spans(_at_once(_asked(access, wanted)))
+    kind = {"untouched": UNTOUCHED, "missed": MISSED, "only": f"{ONLY}{wanted.only}"}[wanted.kind]
+    rows = spans.get(kind, [])
+
+    def fetch(after: int | None, size: int) -> Sequence[tuple[int, TellingSpan, Entry]]:
+        first = after or 0
+        chosen = rows[first : first + size]
+        entries = shown_in_context(access, chosen, "comparison")
+        # Entries leave out the spans of notes that were erased meanwhile.
+        present = {entry.note for entry in entries}
+        numbered = [(number, row) for number, row in enumerate(chosen, first + 1) if row[0] in present]
+        return [(number, row, entry) for (number, row), entry in zip(numbered, entries, strict=True)]
+
+    return paged(request, paging, fetch, lambda row: _span(*row[1:]), lambda row: row[0])
+
+
+@router.get("/projects/{slug:slug}/strategies", response=StrategiesOut)
+def read_strategies(request: ApiRequest, slug: str, wanted: Query[StrategiesWanted]) -> StrategiesOut:
+    """Compare runs of trained models by the languages that they learned from."""
+    access = enter(request, slug, Can.READ_NOTES)
+    version = next((one for one in versions(access.project) if wanted.gold in (None, one.number)), None)
+    if version is None:
+        raise Http404("This version does not exist.")
+    if wanted.split not in ("", *Split):
+        raise invalid(
+            ("split", _("There is no such split. Choose one of: %(choices)s.") % {"choices": ", ".join(Split)})
+        )
+    if wanted.language not in ("", *note_languages(access.project)):
+        raise invalid(("language", _("This project has no notes in this language.")))
+    found = compared_strategies(
+        access.project, version, language=wanted.language, split=wanted.split, among=authors_for(access),
+        most=MOST_CHARACTERS,
+    )  # fmt: skip
+    if found.late:
+        raise Problem(409, "long", _("These notes are too long for a request. Use the command compare_strategies."))
+    names = [f"{unit}_{granularity}" for unit, granularity in LEVELS]
+    return StrategiesOut(
+        notes=found.notes,
+        rows=[
+            StrategyOut(
+                run=row.run, model=row.model, kind=str(row.kind), strategy=row.strategy,
+                f1={name: cell.value for name, cell in zip(names, row.cells, strict=True)},
+                best=[name for name, cell in zip(names, row.cells, strict=True) if cell.best],
+            )
+            for row in found.rows
+        ],
+    )  # fmt: skip
+
+
+def _asked(access: Access, wanted: Wanted) -> ComparisonRequest:
+    return asked(access, ids=wanted.authors, gold=wanted.gold, split=wanted.split, language=wanted.language)
+
+
+def _at_once(wanted: ComparisonRequest) -> ComparisonRequest:
+    if takes_long(wanted, common_notes(wanted)):
+        raise Problem(409, "no-figures", _("This comparison needs a job first. Start it, and read the figures then."))
+    return wanted
+
+
+def _span(row: TellingSpan, entry: Entry) -> GoldSpanInContext:
+    (start, end, label), nearest = row[2][:3], row[3]
+    return GoldSpanInContext(
+        note=entry.note, name=entry.name, start=start, end=end, label=label,
+        nearest=list(nearest[:3]) if nearest else None, before=entry.before, marked=entry.marked, after=entry.after,
+    )  # fmt: skip

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class BulkConfig(AppConfig):
+    name = "models_runtime.runs"
+    label = "models_bulk"

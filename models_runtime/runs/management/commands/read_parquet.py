@@ -1,0 +1,54 @@
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.terminal import progress_bar
+from annotations.models import User
+from models_runtime.runs.services.bulk.reading import read_parquet
+
+
+class Command(JourneyCommand):
+    help = (
+        "Read notes in Parquet files with a model, in several processes, and write the spans to a folder of Parquet "
+        "files. The notes are not stored. A command that was killed goes on if it is given again."
+    )
+    needs = Can.MANAGE
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT", help="The project whose model or labels are used.")
+        parser.add_argument("model", metavar="MODEL", help="A backend, or a trained model (its name or model:ID).")
+        parser.add_argument("source", metavar="SOURCE", type=Path, help="A Parquet file, or a folder of such files.")
+        parser.add_argument("target", metavar="TARGET", type=Path, help="The folder for the spans.")
+        parser.add_argument("--id", default="id", metavar="COLUMN", help="Column with the id of a note. Default: id.")
+        parser.add_argument("--text", default="text", metavar="COLUMN", help="Column with its text. Default: text.")
+        parser.add_argument("--threshold", type=float, metavar="P", help="Masking threshold, as for run_model.")
+        parser.add_argument(
+            "--processes", type=int, metavar="N", help="Number of processes. Default: that of the cores."
+        )
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        with progress_bar("Reading notes") as progress:
+            outcome = read_parquet(
+                project=find_project(options["project"]),
+                model=options["model"],
+                source=options["source"],
+                target=options["target"],
+                actor=actor,
+                id_column=options["id"],
+                text_column=options["text"],
+                threshold=options["threshold"],
+                processes=options["processes"],
+                progress=progress,
+            )
+        return outcome.as_dict() | {"target": str(options["target"])}
+
+    def say(self, result: dict[str, Any]) -> str:
+        said = f"{result['model']} · notes: {result['notes']} · spans: {result['spans']} · {result['target']}"
+        if result["earlier"]:
+            said += f"\nRead by an earlier command: {result['earlier']}"
+        if result["unread"]:
+            said += f"\nNot read: {result['unread']}. The column “error” says why."
+        return said

@@ -1,0 +1,220 @@
+"""Pages that compare runs with gold: the choice, the figures with the best marked, and the spans behind the counts."""
+
+import uuid
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from annotations.core.access import Access, Can, authors_for, enter
+from annotations.core.errors import ServiceError
+from annotations.core.form_errors import add_error, reasons
+from annotations.core.requests import Request, one_of, paged
+from annotations.gold.rules.splits import Split
+from annotations.gold.selectors import versions
+from annotations.jobs.tokens import form_token
+from annotations.notes.selectors.in_context import LabelLook, label_looks
+from annotations.notes.views.in_context import shown_in_context
+from annotations.scores.rules.side_by_side import MISSED, ONLY, UNTOUCHED
+from annotations.scores.selectors import LEVELS, Reference, authors_with_notes, note_languages
+from annotations.scores.services.side_by_side import (
+    FEWEST,
+    MOST,
+    ComparisonRequest,
+    common_notes,
+    side_by_side,
+    telling_spans,
+)
+from models_runtime.runs.forms.comparing import REFUSED_AT, CompareForm, StrategiesForm
+from models_runtime.runs.jobs.comparing import start_comparison
+from models_runtime.runs.services.comparing import (
+    MOST_CHARACTERS,
+    asked,
+    compared_strategies,
+    figure_rows,
+    label_rows,
+    learned_here,
+    pace_rows,
+    takes_long,
+    thresholds_of,
+)
+
+PAGE = 25
+
+
+@require_safe
+def runs_compare(request: Request, slug: str) -> HttpResponse:
+    """Compare the authors ?a= with the gold version ?gold= (0: current gold), in the split ?split=, in ?language=.
+
+    Without authors, only the choice is shown.
+    """
+    access = enter(request.user, slug, Can.READ_NOTES)
+    frozen = versions(access.project)
+    form = CompareForm(request.GET)
+    form.is_valid()
+    gold = form.cleaned_data.get("gold")
+    if gold is None:
+        gold = frozen[0].number if frozen else 0
+    version = next((one for one in frozen if one.number == gold), None)
+    if gold and version is None:
+        raise Http404("This version does not exist.")
+    authors = [one for one in authors_with_notes(Reference(access.project, version), authors_for(access)) if one.shared]
+    context: dict[str, Any] = {
+        "access": access,
+        "versions": frozen,
+        "gold": gold,
+        "authors": authors,
+        "form": form,
+        "chosen": set(form.cleaned_data.get("a", [])),
+        "split": form.cleaned_data.get("split", ""),
+        "splits": list(Split) if version and version.split_seed else [],
+        "note_language": form.cleaned_data.get("language", ""),
+        "languages": note_languages(access.project),
+        "fewest": FEWEST,
+        "most": MOST,
+    }
+    if form.is_valid() and form.cleaned_data["a"]:
+        try:
+            context |= _result(access, _wanted(access, form))
+        except ServiceError as error:
+            add_error(form, error, REFUSED_AT)
+    return render(request, "comparing/compare.html", context)
+
+
+@require_safe
+def strategies(request: Request, slug: str) -> HttpResponse:
+    """Compare runs of trained models by language strategy, on notes of ?gold= in ?language= and ?split=."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    frozen = versions(access.project)
+    languages = note_languages(access.project)
+    form = StrategiesForm(request.GET)
+    data = form.cleaned_data if form.is_valid() else {}
+    gold = data.get("gold") or (frozen[0].number if frozen else 0)
+    version = next((one for one in frozen if one.number == gold), None)
+    split, language = data.get("split", ""), data.get("language", "")
+    if (gold and version is None) or split not in ("", *Split) or language not in ("", *languages) or form.errors:
+        raise Http404("This comparison does not exist.")
+    authors = authors_for(access)
+    found = compared_strategies(
+        access.project, version, language=language, split=split, among=authors, most=MOST_CHARACTERS
+    ) if version else None  # fmt: skip
+    context = {
+        "access": access,
+        "versions": frozen,
+        "gold": gold,
+        "languages": languages,
+        "note_language": language,
+        "splits": list(Split) if version and version.split_seed else [],
+        "split": split,
+        "levels": LEVELS.values(),
+        "found": found,
+    }
+    return render(request, "comparing/strategies.html", context)
+
+
+def _wanted(access: Access, form: CompareForm) -> ComparisonRequest:
+    """Return what a valid form asks to compare.
+
+    Raises ServiceError, and Http404 for annotation sets that this person may not see individually.
+    """
+    data = form.cleaned_data
+    return asked(access, ids=data["a"], gold=data["gold"] or 0, split=data["split"], language=data["language"])
+
+
+def _sent_back(request: Request, form: CompareForm, back: str) -> HttpResponse:
+    """Redirect to the page with the form, with the errors as messages."""
+    for reason in reasons(form):
+        messages.error(request, reason)
+    return redirect(back)
+
+
+def _query(wanted: ComparisonRequest, **more: object) -> str:
+    pairs: list[tuple[str, object]] = [("gold", wanted.reference.number)]
+    pairs += [("a", author.pk) for author in wanted.authors]
+    pairs += [(name, value) for name, value in (("split", wanted.split), ("language", wanted.language)) if value]
+    return "?" + urlencode([*pairs, *more.items()])
+
+
+def _result(access: Access, wanted: ComparisonRequest) -> dict[str, Any]:
+    notes = common_notes(wanted)
+    if takes_long(wanted, notes):
+        return {"wanted": wanted, "late": True, "notes": notes.notes, "token": uuid.uuid4()}
+    table = side_by_side(wanted, notes=notes)
+    looks = label_looks(access.project)
+    learned = learned_here(wanted, notes.of[0].annotation_sets)
+    thresholds = thresholds_of(author.pk for author in wanted.authors)
+    spans_url = reverse("compare_spans", args=[access.project.slug])
+    return {
+        "wanted": wanted,
+        "headed": [(author, thresholds.get(author.pk)) for author in wanted.authors],
+        "table": table,
+        "notes": table["notes"],
+        "rows": figure_rows(table) + pace_rows(access.project, [author.pk for author in wanted.authors]),
+        "few_notes": table["authors"][0]["table"]["few_notes"],
+        "labels": [(looks.get(row.key) or LabelLook(row.key, row.key), row) for row in label_rows(table)],
+        "learned": [(author.name, learned[author.pk]) for author in wanted.authors if author.pk in learned],
+        "gold_spans": table["authors"][0]["table"]["levels"][0]["micro"]["gold"],
+        "missed_url": spans_url + _query(wanted, kind=MISSED),
+        "untouched_url": spans_url + _query(wanted, kind=UNTOUCHED),
+        "touched": table["missed_by_all"] - table["untouched"],
+        "only": [
+            (figures["author"], figures["only"], spans_url + _query(wanted, kind=f"{ONLY}{figures['author_id']}"))
+            for figures in table["authors"]
+        ],
+    }
+
+
+@require_safe
+def compare_spans(request: Request, slug: str) -> HttpResponse:
+    """Show the gold spans behind one of the counts (?kind=) in their sentences."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    back, here = reverse("runs_compare", args=[slug]), reverse("compare_spans", args=[slug])
+    form = CompareForm(request.GET)
+    if not form.is_valid():
+        return _sent_back(request, form, back)
+    try:
+        wanted = _wanted(access, form)
+        if takes_long(wanted, common_notes(wanted)):
+            return redirect(back + _query(wanted))
+        spans = telling_spans(wanted)
+    except ServiceError as error:
+        add_error(form, error)
+        return _sent_back(request, form, back)
+    names = {UNTOUCHED: _("Marked by none"), MISSED: _("Marked by some, but exactly by none")}
+    names |= {f"{ONLY}{author.pk}": _("Found only by %(name)s") % {"name": author.name} for author in wanted.authors}
+    kind = one_of(request, "kind", list(names))
+    page = paged(request, spans.get(kind, []), PAGE)
+    shown = shown_in_context(access, list(page.object_list), "comparison")
+    context = {
+        "access": access,
+        "wanted": wanted,
+        "page": page,
+        "entries": shown,
+        "sets": {},
+        "kind": kind,
+        "kind_names": names,
+        "kinds": [(key, name, here + _query(wanted, kind=key)) for key, name in names.items()],
+        "back_url": back + _query(wanted),
+    }
+    return render(request, "comparing/compare_spans.html", context)
+
+
+@require_POST
+def compare_start(request: Request, slug: str) -> HttpResponse:
+    """Start the job for a comparison. POST the parameters of the page and a `token`."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    back, form = reverse("runs_compare", args=[slug]), CompareForm(request.POST)
+    if not form.is_valid():
+        return _sent_back(request, form, back)
+    try:
+        wanted = _wanted(access, form)
+    except ServiceError as error:
+        add_error(form, error)
+        return _sent_back(request, form, back)
+    job = start_comparison(wanted=wanted, actor=access.user, token=form_token(request))
+    return redirect("job", slug, job.number)

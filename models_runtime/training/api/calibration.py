@@ -1,0 +1,102 @@
+"""Routes of calibrations: list, read, start and withdraw."""
+
+from datetime import datetime
+from typing import Any, Self
+
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404
+from ninja import Field, Query, Router, Schema
+from ninja.responses import Status
+
+from annotations.core.access import Access, Can
+from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.problems import check, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
+from annotations.jobs.api import JobItem, started
+from annotations.text.numbers import MAX_ID
+from models_runtime.models import Calibration
+from models_runtime.training.forms.calibration import CalibrationForm
+from models_runtime.training.services.calibration import start_calibration, summary, withdraw
+
+router = Router(tags=["Calibrations"])
+PATH = "/projects/{slug:slug}/calibrations"
+
+
+class CalibrationItem(Schema):
+    """A calibration of the confidences of a backend, fitted to gold. New runs use the newest one.
+
+    `uploaded`: it came with an uploaded model's file, and its gold is that of another project or installation.
+    """
+
+    id: int
+    name: str
+    backend: str
+    revision: str
+    gold: int
+    notes: int
+    uploaded: bool
+    withdrawn_at: datetime | None
+    created_at: datetime
+
+    @classmethod
+    def of(cls, row: Calibration, **more: Any) -> Self:
+        return cls(
+            id=row.pk, name=row.word, backend=row.backend, revision=row.revision, gold=row.gold_number,
+            notes=row.notes, uploaded=row.uploaded, withdrawn_at=row.withdrawn_at, created_at=row.created_at, **more,
+        )  # fmt: skip
+
+
+class CalibrationOut(CalibrationItem):
+    """A calibration with its figures, as the command `calibrate --json` gives them."""
+
+    figures: dict[str, Any]
+
+
+class NewCalibration(Body):
+    """`run_author` is the id of a run as in the list of reviews, `gold` the number of a version."""
+
+    run_author: int = Field(ge=1, le=MAX_ID)
+    gold: int = Field(ge=1, le=2**31 - 1)
+
+
+@router.get(PATH, response=Page[CalibrationItem])
+def list_calibrations(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+    """List the calibrations of a project, the newest first."""
+    access = enter(request, slug, Can.READ_NOTES)
+    rows = Calibration.objects.filter(project=access.project)
+    return paged_rows(request, paging, rows, CalibrationItem.of, newest_first=True)
+
+
+@router.post(PATH, response={202: JobItem})
+def start_calibration_job(
+    request: ApiRequest, response: HttpResponse, slug: str, body: NewCalibration
+) -> Status[JobItem]:
+    """Start the job that fits a calibration to the notes of a run that are gold."""
+    access = enter(request, slug, Can.MANAGE)
+    wanted = check(CalibrationForm({"author": body.run_author, "gold": body.gold}))
+    with named({"author": "run_author", "run": "run_author", "version": "gold"}):
+        job = start_calibration(
+            project=access.project, author_id=wanted["author"], gold=wanted["gold"], actor=access.user
+        )
+    return started(response, slug, job)
+
+
+@router.get(f"{PATH}/{{int:calibration}}", response=CalibrationOut)
+def read_calibration(request: ApiRequest, slug: str, calibration: int) -> CalibrationOut:
+    """Read a calibration: its curves, and how reliable confidences are before and after, also by label."""
+    row = _calibration(enter(request, slug, Can.READ_NOTES), calibration)
+    return CalibrationOut.of(row, figures=summary(row))
+
+
+@router.post(f"{PATH}/{{int:calibration}}/withdraw", response=CalibrationItem)
+def withdraw_calibration(request: ApiRequest, slug: str, calibration: int) -> CalibrationItem:
+    """Withdraw a calibration. New runs use the previous one, if any."""
+    access = enter(request, slug, Can.MANAGE)
+    withdraw(calibration=_calibration(access, calibration), actor=access.user)
+    return CalibrationItem.of(_calibration(access, calibration))
+
+
+def _calibration(access: Access, pk: int) -> Calibration:
+    rows = Calibration.objects.select_related("run__author", "model", "created_by")
+    return get_object_or_404(rows, project=access.project, pk=pk)

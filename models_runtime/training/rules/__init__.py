@@ -1,0 +1,29 @@
+"""Calibration: of suggestions with a calibrated confidence of 0.9, nine in ten should be right.
+
+`Outcomes` counts a backend's suggestions by label, confidence and whether gold has the same span. `fitted` turns the
+counts into `Curves`, one for each label, and measures the reliability of the confidences before and after calibration.
+"""
+
+from models_runtime.training.rules.carried import BadCalibration, Carried, as_text, from_text
+from models_runtime.training.rules.curves import Curve
+from models_runtime.training.rules.fitting import LEAST, LEAST_OWN, Curves, TooFew, fitted
+from models_runtime.training.rules.outcomes import FOLDS, Outcomes, fold_of
+from models_runtime.training.rules.reliability import Group, Reliability
+
+__all__ = [
+    "FOLDS",
+    "LEAST",
+    "LEAST_OWN",
+    "BadCalibration",
+    "Carried",
+    "Curve",
+    "Curves",
+    "Group",
+    "Outcomes",
+    "Reliability",
+    "TooFew",
+    "as_text",
+    "fitted",
+    "fold_of",
+    "from_text",
+]

@@ -1,0 +1,294 @@
+"""Pages of trained models: the list with the forms that train and upload models, and one model."""
+
+import uuid
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.db.models import Q
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.cache import patch_vary_headers
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from annotations.core.access import Access, Can, enter
+from annotations.core.answers import attachment
+from annotations.core.errors import ServiceError
+from annotations.core.form_errors import add_error
+from annotations.core.requests import Request, paged, takes_uploads
+from annotations.jobs.services.status import status_of
+from annotations.jobs.tokens import form_key, form_token
+from models_runtime.core import embeddings, weights
+from models_runtime.core.abilities import lacking
+from models_runtime.core.gold_notes import languages_of
+from models_runtime.core.health import State, Workers
+from models_runtime.core.registry import LANGUAGE_MODEL, SURROGATES, TRAINABLE, TrainableKind, trainable_kind
+from models_runtime.core.self_training import usable_runs
+from models_runtime.core.training_settings import Value, shown
+from models_runtime.models import TrainedModel
+from models_runtime.training.forms.training import REFUSED_AT, RenameForm, TrainForm, UploadModelForm
+from models_runtime.training.services.carrying import content_of
+from models_runtime.training.services.embeddings import language_models, missing_files
+from models_runtime.training.services.groups import group_of, start_group
+from models_runtime.training.services.model_cards import (
+    better_rules,
+    erased_since,
+    few_notes_of,
+    headline,
+    held_out_losses,
+    held_out_share,
+    kept_with,
+    made_with,
+    other_versions,
+    perplexity,
+    self_trained,
+)
+from models_runtime.training.services.self_training import in_first_round
+from models_runtime.training.services.trained import (
+    Uploaded,
+    model_rows,
+    rename_model,
+    retire_model,
+    trouble_of,
+    upload_model,
+)
+from models_runtime.training.services.training import all_base_models, end_early, lendable_versions
+
+ROWS = 30
+# A calibration that needs no run in this project: made by the model's training, or uploaded with the model's file.
+OF_ITSELF = Q(held_out=True) | Q(uploaded=True)
+
+
+@require_safe
+def models(request: Request, slug: str) -> HttpResponse:
+    """List the project's models, newest first. Managers also get the forms that train and upload a model."""
+    return _models(request, enter(request.user, slug, Can.READ_NOTES))
+
+
+def _models(
+    request: Request, access: Access, train: TrainForm | None = None, upload: UploadModelForm | None = None
+) -> HttpResponse:
+    """Render the list. A form with errors is given and keeps its values."""
+    refused = bool(train or upload)
+    train = train or TrainForm(auto_id="train-%s")
+    rows = TrainedModel.objects.filter(project=access.project).select_related(
+        "project", "gold_version", "job", "created_by"
+    )
+    page = paged(request, rows.defer("losses"), ROWS)
+    versions = access.project.gold_versions.order_by("-number")
+    newest = versions.first()
+    lendable = lendable_versions(access.project, access.user) if access.can(Can.MANAGE) else []
+    used = [newest, *lendable] if newest else []
+    languages = sorted({code for version in used for code in languages_of(version) if code})
+    folders, models = weights.weights(), all_base_models(access.project)
+    train.choose(
+        versions=versions,
+        weights=folders,
+        models=models,
+        weights_home=weights.home(),
+        languages=languages,
+        also=lendable,
+        language_names=[row.name for row in language_models(access.project)],
+        runs=[run.author.name for run in usable_runs(access.project)] if access.can(Can.MANAGE) else [],
+    )
+    rows_shown = [(row, headline(row.model.card), few_notes_of(row.model.card)) for row in model_rows(page)]
+    context = {
+        "access": access,
+        "page": page,
+        "rows": rows_shown,
+        "few_notes": any(few for _row, _score, few in rows_shown),
+        "versions": versions,
+        "kinds": _kinds(),
+        "weights_home": weights.home(),
+        "can_begin": bool(folders or models),
+        "languages": languages,
+        "token": form_token(request) or uuid.uuid4(),
+        "train": train,
+        "upload": upload or UploadModelForm(auto_id="upload-%s"),
+    }
+    return render(request, "training/models.html", context, status=422 if refused else 200)
+
+
+@require_safe
+def model(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Show one model: the whole page, or for htmx the part that changes during training."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    return _model(request, access, _model_of(access, pk))
+
+
+def _model(request: Request, access: Access, row: TrainedModel, rename: RenameForm | None = None) -> HttpResponse:
+    """Render the model. A form with errors is given and keeps its values."""
+    context = {
+        "access": access,
+        "model": row,
+        "rename": rename or RenameForm(auto_id="model-%s", initial={"name": row.name}),
+        "status": status_of(row.job, access) if row.job else None,
+        "trouble": trouble_of(row),
+        "headline": headline(row.card),
+        "better_rules": better_rules(row.card),
+        "few_notes": few_notes_of(row.card),
+        "also": other_versions(row, access.user),
+        "held_out_share": held_out_share(row.card),
+        "erased_since": erased_since(row),
+        "self_trained": self_trained(row.card),
+        "in_first_round": in_first_round(row),
+        "kind": trainable_kind(row.backend),
+        "perplexity": None if trainable_kind(row.backend).predicts else perplexity(row.card),
+        "group": group_of(row),
+        "missing_files": missing_files(row.card),
+        "embeddings_home": embeddings.home(),
+        "chosen_by_hold_out": row.params.get("settings", {}).get("anneal") == "held-out",
+        "chose_epoch": bool(row.params.get("refit") and (row.card.get("held_out") or not row.card.get("sha256"))),
+        "refitting": row.state == TrainedModel.State.TRAINING and "refit_losses" in row.card,
+        "settings": shown(trainable_kind(row.backend).settings, _settings(row)),
+        "held_out_after": next(reversed(held_out_losses(row.card)), None),
+        "kept": kept_with(row),
+        "made_with": made_with(row),
+        "algorithm": _(trainable_kind(row.backend).algorithms.get(_algorithm(row), _algorithm(row))),
+        "calibration": row.calibrations.filter(OF_ITSELF, withdrawn_at=None).order_by("uploaded", "-pk").first(),
+        "runs": row.runs.select_related("author").order_by("-pk")[:ROWS],
+        "token": uuid.uuid4(),
+    }
+    template = "training/state.html" if request.htmx else "training/model.html"
+    response = render(request, template, context, status=422 if rename else 200)
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+@require_POST
+def model_train(request: Request, slug: str) -> HttpResponse:
+    """Start a training. POST the fields of TrainForm and a `token`, so that a repeated request starts only one.
+
+    After an error, the form keeps its values.
+    """
+    access = enter(request.user, slug, Can.MANAGE)
+    form = TrainForm(request.POST, auto_id="train-%s")
+    if form.is_valid():
+        try:
+            row = start_group(
+                project=access.project,
+                gold=form.cleaned_data["gold"],
+                actor=access.user,
+                key=form_key(request, access),
+                name=form.cleaned_data["name"],
+                runs=form.cleaned_data["runs"] or 1,
+                random_splits=form.cleaned_data["random_splits"],
+                **form.settings,
+            )[0]
+            return redirect("model", slug, row.pk)
+        except ServiceError as error:
+            own = {
+                key: f"{form.settings['backend']}-{key}" for key in ("embeddings", LANGUAGE_MODEL.key, SURROGATES.key)
+            }
+            add_error(form, error, REFUSED_AT | own)
+    return _models(request, access, train=form)
+
+
+@takes_uploads(Can.MANAGE)
+@require_POST
+def model_upload(request: Request, slug: str) -> HttpResponse:
+    """Upload a model. POST `file` and `name` (may be empty)."""
+    access = enter(request.user, slug, Can.MANAGE)
+    form = UploadModelForm(request.POST, request.FILES, auto_id="upload-%s")
+    if form.is_valid():
+        try:
+            made = upload_model(
+                project=access.project,
+                content=form.cleaned_data["file"].file,
+                actor=access.user,
+                name=form.cleaned_data["name"],
+            )
+            messages.success(request, _told(made))
+            return redirect("model", slug, made.model.pk)
+        except ServiceError as error:
+            add_error(form, error, {"exists": "name", "size": "file", "format": "file"})
+    return _models(request, access, upload=form)
+
+
+def _told(made: Uploaded) -> str:
+    if made.new:
+        return _("The model was uploaded.")
+    if not made.calibrations:
+        return _("The project already has this model. Nothing was changed.")
+    message = ngettext(
+        "The project already has this model. A new calibration from the file was added.",
+        "The project already has this model. %(n)d new calibrations from the file were added.",
+        made.calibrations,
+    )
+    return message % {"n": made.calibrations}
+
+
+@require_POST
+def model_rename(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Rename a model. POST `name`."""
+    access = enter(request.user, slug, Can.MANAGE)
+    row = _model_of(access, pk)
+    form = RenameForm(request.POST, auto_id="model-%s")
+    if form.is_valid():
+        try:
+            rename_model(model=row, name=form.cleaned_data["name"], actor=access.user)
+            return redirect("model", slug, row.pk)
+        except ServiceError as error:
+            add_error(form, error, {"exists": "name"})
+    return _model(request, access, row, rename=form)
+
+
+@require_POST
+def model_enough(request: Request, slug: str, pk: int) -> HttpResponse:
+    """End the training early and keep the model of the complete epochs."""
+    return _change(request, slug, pk, lambda row, access: end_early(model=row))
+
+
+@require_POST
+def model_retire(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Retire a model and delete its weights. This can't be undone."""
+    return _change(request, slug, pk, lambda row, access: retire_model(model=row, actor=access.user))
+
+
+def _change(request: Request, slug: str, pk: int, act: Callable[[TrainedModel, Access], TrainedModel]) -> HttpResponse:
+    access = enter(request.user, slug, Can.MANAGE)
+    row = _model_of(access, pk)
+    try:
+        act(row, access)
+    except ServiceError as error:
+        messages.error(request, str(error))
+    return redirect("model", slug, row.pk)
+
+
+@require_safe
+def model_file(request: Request, slug: str, pk: int) -> StreamingHttpResponse:
+    """Download the model's file. Only people who may export notes can, because its lexicon contains words of notes."""
+    access = enter(request.user, slug, Can.EXPORT)
+    row = _model_of(access, pk)
+    stored = row.stored_file
+    if stored is None:
+        raise Http404("This model has no file.")
+    return attachment(request, access, stored, content=content_of(row, stored))
+
+
+def _kinds() -> list[tuple[str, TrainableKind, str]]:
+    """Return key, kind, and a message if neither a worker nor this machine has the library that the kind needs."""
+    workers = Workers()
+    healths = [(key, kind, workers.health(key, kind, kind.queue)) for key, kind in TRAINABLE.items()]
+    return [
+        (key, kind, health.message if health.state is State.LIBRARY or lacking(kind) else "")
+        for key, kind, health in healths
+    ]
+
+
+def _algorithm(row: TrainedModel) -> str:
+    return str(row.params.get("algorithm") or row.card.get("algorithm") or "")
+
+
+def _settings(row: TrainedModel) -> dict[str, Value]:
+    """Return the settings that were given, without the embeddings if the card describes them."""
+    given = row.params.get("settings", {})
+    return {key: value for key, value in given.items() if key != "embeddings" or "embeddings" not in row.card}
+
+
+def _model_of(access: Access, pk: int) -> TrainedModel:
+    rows = TrainedModel.objects.select_related(
+        "project", "gold_version", "stored_file", "job__created_by", "created_by"
+    )
+    return get_object_or_404(rows, project=access.project, pk=pk)

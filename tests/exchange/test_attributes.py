@@ -1,0 +1,110 @@
+"""Attributes from file to file: import, gold, frozen version, export; what the labels lack is reported."""
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from annotations.core.errors import ServiceError
+from annotations.exchange.services.exporting import export_to_path
+from annotations.exchange.services.importing import import_files
+from annotations.gold.selectors import has_changed
+from annotations.gold.services.making import freeze, make_gold
+from annotations.models import AnnotationSet, GoldVersionNote, Import, Label, Span
+from annotations.ops.services.erasing import erase_patient
+from tests import factories as make
+from tests.exchange.brat_files import brat
+
+pytestmark = pytest.mark.django_db
+
+TEXT = "Mario Rossi a Torino"
+ANN = "T1\tPATIENT 0 11\tMario Rossi\nT2\tCITY 14 20\tTorino\nA1\tFamily T1\nA2\tStatus T2 past\n"
+
+
+@pytest.fixture
+def project():
+    made = make.make_project("covid")
+    Label.objects.filter(name="PATIENT").update(attributes=[{"name": "Family"}])
+    Label.objects.filter(name="CITY").update(attributes=[{"name": "Status", "values": ["current", "past"]}])
+    return made
+
+
+def take(project, ann=ANN):
+    return import_files(project=project, files=brat("a", TEXT, ann), format="brat", written_as="annotator:ann")
+
+
+def take_as_gold(project):
+    take(project)
+    note_set = AnnotationSet.objects.select_related("document").get()
+    make_gold(document=note_set.document, annotation_set=note_set, actor=None)
+    return note_set
+
+
+def attributes(kind="annotator"):
+    rows = Span.objects.filter(annotation_set__author__kind=kind).order_by("start")
+    return list(rows.values_list("label__name", "attributes"))
+
+
+WANTED = [("PATIENT", {"Family": True}), ("CITY", {"Status": "past"})]
+
+
+def test_from_file_to_gold_to_file(project, tmp_path: Path):
+    take_as_gold(project)
+    assert attributes() == WANTED
+    assert Import.objects.get().report["warnings"] == []
+    assert attributes("gold") == WANTED
+    version, _ = freeze(project=project, actor=None)
+    assert [len(span) for span in GoldVersionNote.objects.get().spans] == [5, 5]
+    assert not has_changed(project, version)
+    for spec in ("annotator:ann", "gold", "gold:1"):
+        out = tmp_path / spec.replace(":", "-")
+        export_to_path(project=project, out=out, format="brat", set_spec=spec)
+        assert (out / "a.ann").read_text() == ANN
+        assert "Status\tArg:CITY, Value:current|past\n" in (out / "annotation.conf").read_text()
+    lost = export_to_path(project=project, out=tmp_path / "conll", format="conll", set_spec="gold:1")
+    assert [loss["reason"].split()[-1] for loss in lost["losses"]] == ["Family.", "Status."]
+
+
+def test_attributes_count_in_versions_and_in_gold(project):
+    note_set = take_as_gold(project)
+    first, _ = freeze(project=project, actor=None)
+    Span.objects.filter(annotation_set=note_set).update(attributes=None)
+    with pytest.raises(ServiceError, match="other gold"):
+        make_gold(document=note_set.document, annotation_set=note_set, actor=None)
+    make_gold(document=note_set.document, annotation_set=note_set, actor=None, replace=True)
+    second, new = freeze(project=project, actor=None)
+    assert new and second.content_hash != first.content_hash
+    assert [len(span) for span in second.notes.get().spans] == [4, 4]
+
+
+def test_what_the_labels_lack_is_reported(project):
+    ann = ANN.replace("past", "future") + "A3\tHidden T1\nA4\tHidden T2\n"
+    report = take(project, ann)
+    assert attributes() == [("PATIENT", {"Family": True}), ("CITY", None)]
+    assert [(line["file"], line["code"]) for line in report["warnings"]] == [("a", "not kept")] * 3
+    messages = [line["message"].split(" of ")[0] for line in report["warnings"]]
+    assert messages == [f"The attribute “{name}”" for name in ("Hidden", "Status", "Hidden")]
+
+
+def test_an_import_twice_and_with_other_attributes(project):
+    take(project)
+    assert take(project)["already_there"] == 1
+    report = take(project, ANN.replace("past", "current"))
+    assert [line["code"] for line in report["refused"]] == ["other-reading"]
+    assert attributes() == WANTED
+
+
+def test_a_label_set_gets_its_attributes_by_command(project):
+    out = StringIO()
+    call_command("rename_label", "covid", "AGE", "--attributes", "Family", "Status: a | b c", stdout=out)
+    assert Label.objects.get(name="AGE").attributes == [{"name": "Family"}, {"name": "Status", "values": ["a", "b c"]}]
+
+
+def test_erasing_a_patient_reaches_attributes(project):
+    note = take_as_gold(project).document
+    note.patient_id = "p1"
+    note.save()
+    freeze(project=project, actor=None)
+    erase_patient(project=project, patient_id="p1", actor=None)
+    assert not Span.objects.exists() and not GoldVersionNote.objects.exists()

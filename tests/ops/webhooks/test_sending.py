@@ -1,0 +1,197 @@
+"""Deliveries: signed, retried, claimed once, sent again, stopped after failures, and forgotten."""
+
+import base64
+import hashlib
+import hmac
+import json
+import threading
+import uuid
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+from django.utils import timezone
+
+from annotations.core.errors import ServiceError
+from annotations.jobs import hooks
+from annotations.models import Delivery, Event, Webhook
+from annotations.ops.services.webhooks import sending
+from annotations.ops.services.webhooks.recording import put_in_line
+from annotations.ops.services.webhooks.sending import GIVE_UP, TRIES, forget_old, pause_after, send_now, send_waiting
+from annotations.ops.services.webhooks.webhooks import send_again, send_test, switch
+from tests.waiting import HANGS, wait_for
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def delivery(made):
+    return put_in_line([made.webhook], "job.done", {"project": "covid", "link": "/x/"})[0]
+
+
+def past():
+    return timezone.now() - timedelta(seconds=1)
+
+
+def change(delivery, **values):
+    Delivery.objects.filter(pk=delivery.pk).update(**values)
+
+
+def send(delivery):
+    """Send the delivery, and return whether there was one to send."""
+    sent = send_now(delivery.pk)
+    delivery.refresh_from_db()
+    return sent
+
+
+def test_a_message_is_signed_as_standard_webhooks_says_and_sent_once(made, delivery, receiver):
+    assert send(delivery) and not send(delivery)
+    (got,) = receiver.received
+    at = delivery.created_at.isoformat(timespec="seconds")
+    assert got.json == {"type": "job.done", "timestamp": at, "data": {"project": "covid", "link": "/x/"}}
+    assert got.headers["webhook-id"] == str(delivery.key)
+    signed = f"{got.headers['webhook-id']}.{got.headers['webhook-timestamp']}.".encode() + got.body
+    secret = base64.b64decode(made.secret.removeprefix("whsec_"))
+    expected = base64.b64encode(hmac.new(secret, signed, hashlib.sha256).digest()).decode()
+    assert got.headers["webhook-signature"] == f"v1,{expected}"
+    assert (delivery.state, delivery.tried, delivery.tries[0]["status"]) == ("delivered", 1, 204)
+    assert made.secret.removeprefix("whsec_").encode() not in bytes(made.webhook.sealed)
+    events = json.dumps(list(Event.objects.values_list("data", flat=True)))
+    assert "127.0.0.1" not in events and "whsec" not in events
+
+
+def test_a_known_signature():
+    """The example of the specification's reference implementations."""
+    secret = base64.b64decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+    body = b'{"test": 2432232314}'
+    found = sending.signature(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body)
+    assert found == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
+def test_a_claimed_delivery_is_left_alone_until_the_claim_expires(made, delivery, receiver):
+    put_in_line([made.webhook], "job.done", {})
+    assert sending._due() == [delivery.pk], "one delivery of a webhook is due at a time"
+    change(delivery, claimed_until=timezone.now() + timedelta(seconds=30))
+    assert sending._due() == [] and not send(delivery)
+    change(delivery, claimed_until=past())  # its sender was killed
+    assert send(delivery)
+
+
+def test_a_message_that_ends_every_sender_is_given_up(webhook, delivery, monkeypatch):
+    class KilledError(BaseException):
+        pass
+
+    def kill(row):
+        raise KilledError
+
+    monkeypatch.setattr(sending, "_sent", kill)
+    for _ in range(TRIES):
+        with pytest.raises(KilledError):
+            send_now(delivery.pk)
+        change(delivery, claimed_until=past())
+    assert not send(delivery)
+    webhook.refresh_from_db()
+    assert (delivery.state, delivery.tried, webhook.given_up) == ("failed", TRIES, 1)
+    assert [one["reason"] for one in delivery.tries] == ["interrupted"] * TRIES and not send(delivery)
+
+
+def test_a_test_that_was_interrupted_is_sent_again(world, webhook, receiver):
+    delivery = send_test(webhook=webhook, actor=world.mia)
+    change(delivery, claimed_until=past(), claim=uuid.uuid4())
+    assert send(delivery) and (delivery.state, delivery.tried) == ("delivered", 2)
+
+
+def test_a_sender_without_the_claim_writes_nothing(delivery, receiver, monkeypatch):
+    original = sending._sent
+
+    def late(row):
+        change(row, claim=None)
+        return original(row)
+
+    monkeypatch.setattr(sending, "_sent", late)
+    send(delivery)
+    assert (delivery.state, delivery.tries) == ("waiting", [])
+
+
+def test_a_failure_is_tried_again_later_with_the_same_id(delivery, receiver):
+    receiver.statuses = [503, 204]
+    send(delivery)
+    assert delivery.state == "waiting" and delivery.tries[0]["reason"] == "status"
+    assert 25 < (delivery.due_at - timezone.now()).total_seconds() < 40
+    assert not send(delivery), "it is not due yet"
+    change(delivery, due_at=past())
+    assert send(delivery) and {got.headers["webhook-id"] for got in receiver.received} == {str(delivery.key)}
+
+
+def test_pauses_grow_to_hours():
+    pauses = [pause_after(tried) for tried in range(1, TRIES)]
+    assert 30 <= pauses[0] <= 33 and 30_000 < pauses[-1] < 36_000
+    assert all(later > 3 * before for before, later in pairwise(pauses))
+
+
+def test_a_webhook_is_stopped_after_repeated_failures(world, webhook, delivery, receiver):
+    Webhook.objects.update(given_up=GIVE_UP - 1)
+    send(delivery)
+    webhook.refresh_from_db()
+    assert webhook.given_up == 0, "a success ends a row of failures"
+    receiver.statuses = [500]
+    for _ in range(GIVE_UP):
+        (delivery,) = put_in_line([webhook], "job.done", {})
+        change(delivery, tried=TRIES - 1)
+        send(delivery)
+    webhook.refresh_from_db()
+    assert webhook.state == Webhook.State.STOPPED
+    assert Event.objects.filter(verb="webhook.stopped", actor=None).count() == 1
+    (waiting,) = put_in_line([webhook], "job.done", {})
+    assert not send(waiting)
+    switch(webhook=webhook, on=True, actor=world.mia)
+    assert send(waiting)
+
+
+def test_sending_again(world, delivery, receiver):
+    with pytest.raises(ServiceError, match="waiting to be sent already"):
+        send_again(delivery=delivery, actor=world.mia)
+    send(delivery)
+    send_again(delivery=delivery, actor=world.mia)
+    assert send(delivery) and len(delivery.tries) == 2
+    assert {got.headers["webhook-id"] for got in receiver.received} == {str(delivery.key)}
+
+
+def test_a_test_is_sent_once_also_while_the_webhook_is_off(world, webhook, receiver):
+    receiver.statuses = [500]
+    switch(webhook=webhook, on=False, actor=world.mia)
+    delivery = send_test(webhook=webhook, actor=world.mia)
+    assert send(delivery)
+    webhook.refresh_from_db()
+    assert (delivery.state, webhook.given_up, receiver.received[0].json["type"]) == ("failed", 0, "test")
+
+
+def test_an_archived_project_and_another_secret_key_send_nothing(world, delivery, receiver, settings):
+    world.project.archived_at = timezone.now()
+    world.project.save()
+    assert not send(delivery)
+    world.project.archived_at = None
+    world.project.save()
+    settings.SECRET_KEY = "another-" * 8
+    send(delivery)
+    assert delivery.tries[0]["reason"] == "secret" and not receiver.received
+
+
+def test_old_deliveries_are_forgotten(delivery):
+    forget_old()
+    assert Delivery.objects.exists()
+    Delivery.objects.update(created_at=timezone.now() - timedelta(days=31))
+    forget_old()
+    assert not Delivery.objects.exists() and forget_old in hooks.TIDIERS and sending.send_waiting in hooks.STEPS
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_step_of_the_relay_sends_what_is_due_in_threads_of_its_own(webhook, receiver):
+    answering = threading.Event()
+    receiver.raw = lambda handler: (answering.wait(HANGS), handler.send_response(200), handler.end_headers())
+    put_in_line([webhook], "job.done", {})
+    send_waiting()
+    send_waiting()  # the next second: the delivery is claimed or in a thread already
+    answering.set()  # neither waited for the receiver's answer
+    wait_for(lambda: Delivery.objects.get().state == "delivered", what="the delivery")
+    assert len(receiver.received) == 1

@@ -1,0 +1,179 @@
+"""Webhooks on pages, by the API and by commands: the secret is shown once, errors are named, the log has each try."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotations.models import Delivery, Event, Webhook
+from annotations.ops.rules.web_hosts import read_hosts
+from annotations.ops.services.webhooks import webhooks as services
+from annotations.ops.services.webhooks.sending import send_now
+from tests.worlds.checks import check_page
+from tests.worlds.programs import Program
+
+pytestmark = pytest.mark.django_db
+PAGE, HOOKS = "/projects/covid/webhooks/", "/projects/covid/webhooks"
+
+
+def test_a_webhook_is_added_and_its_secret_is_shown_once(world, mia, receiver):
+    assert "No webhooks yet" in check_page(mia.get(PAGE))
+    answer = mia.post(PAGE, {"url": receiver.url(), "kinds": ["job.done", "gold.frozen"]})
+    html = check_page(answer)
+    assert "whsec_" in html and answer["Cache-Control"] == "no-store"
+    webhook = Webhook.objects.get()
+    assert (webhook.kinds, webhook.created_by) == (["job.done", "gold.frozen"], world.mia)
+    for page in (PAGE, f"{PAGE}{webhook.pk}/"):
+        html = check_page(mia.get(page))
+        assert receiver.url() in html and "whsec_" not in html
+    assert Event.objects.get(verb="webhook.added").data == {"webhook": webhook.pk, "kinds": webhook.kinds}
+
+
+def test_wrong_input_is_explained(mia, receiver):
+    elsewhere = "https://elsewhere.example.org/"
+    wrong = {"Enter the address.": {"url": ""}, "elsewhere.example.org is not on the list": {"url": elsewhere}}
+    wrong |= {"Choose at least one event.": {"kinds": []}, "There is no event note.read.": {"kinds": ["note.read"]}}
+    for reason, data in wrong.items():
+        answer = mia.post(PAGE, {"url": receiver.url(), "kinds": ["job.done"]} | data)
+        assert answer.status_code == 422 and reason in check_page(answer)
+    assert not Webhook.objects.exists()
+
+
+def test_without_a_list_of_hosts_and_above_the_limit(mia, webhook, receiver, monkeypatch, settings):
+    monkeypatch.setattr(services, "MOST", 1)
+    sent = {"url": receiver.url(), "kinds": ["job.done"]}
+    assert "which is the limit" in check_page(mia.post(PAGE, sent))
+    settings.WEBHOOK_HOSTS = read_hosts([])
+    assert "DEIDREVIEW_WEBHOOK_HOSTS" in check_page(mia.post(PAGE, sent))
+
+
+def test_a_test_and_its_result(mia, webhook, receiver):
+    page = f"{PAGE}{webhook.pk}/"
+    assert "Nothing was sent yet" in check_page(mia.get(page))
+    html = check_page(mia.post(page, {"do": "test"}, follow=True))
+    assert 'hx-trigger="every 1s"' in html
+    receiver.statuses = [302]
+    send_now(Delivery.objects.get().pk)
+    html = check_page(mia.get(page))
+    assert "Status 302." in html and "never followed" in html and "every 1s" not in html
+    fragment = check_page(mia.get(page, headers={"HX-Request": "true"}), fragment=True)
+    assert "Status 302." in fragment
+
+
+def test_changing_switching_and_removing(mia, webhook, receiver):
+    page = f"{PAGE}{webhook.pk}/"
+    answer = mia.post(page, {"do": "change", "url": "https://elsewhere.example.org/", "kinds": ["job.done"]})
+    assert answer.status_code == 422 and "Nothing was changed." in check_page(answer)
+    mia.post(page, {"do": "change", "url": receiver.url("/new"), "kinds": ["job.done"]})
+    for _ in range(2):
+        mia.post(page, {"do": "off"})
+    webhook.refresh_from_db()
+    assert (webhook.url, webhook.kinds, webhook.state) == (receiver.url("/new"), ["job.done"], "off")
+    assert Event.objects.filter(verb="webhook.off").count() == 1
+    before = bytes(webhook.sealed)
+    assert "whsec_" in check_page(mia.post(page, {"do": "secret"}))
+    webhook.refresh_from_db()
+    assert bytes(webhook.sealed) != before and "Unknown action" in mia.post(page, {"do": "x"}, follow=True).text
+    check_page(mia.post(page, {"do": "remove"}, follow=True))
+    assert not Webhook.objects.exists()
+
+
+def test_sending_again(mia, webhook, receiver):
+    mia.post(f"{PAGE}{webhook.pk}/", {"do": "test"})
+    delivery = Delivery.objects.get()
+    resend = f"{PAGE}{webhook.pk}/deliveries/{delivery.pk}/resend"
+    send_now(delivery.pk)
+    for words in ("is being sent again", "waiting to be sent already"):
+        assert words in check_page(mia.post(resend, follow=True))
+
+
+def test_a_stopped_webhook_is_shown_to_managers(world, mia, sign_in, webhook):
+    Webhook.objects.update(state="stopped")
+    assert "was stopped" in check_page(mia.get(f"{PAGE}{webhook.pk}/"))
+    assert "1 webhook was stopped" in mia.get("/projects/covid/").text
+    assert "webhook was stopped" not in sign_in(world.rev).get("/projects/covid/").text
+
+
+# ── The API ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_webhook_from_its_secret_to_its_log(world, receiver):
+    api = Program(world.mia)
+    made = api.post(HOOKS, {"url": receiver.url(), "kinds": ["job.done"]})
+    assert (made.status_code, made.json()["secret"][:6]) == (201, "whsec_")
+    own = f"{HOOKS}/{made.json()['id']}"
+    for shown in (api.get(own), api.get(HOOKS)):
+        assert b"whsec_" not in shown.content and receiver.url().encode() in shown.content
+    assert api.post(f"{own}/secret").json()["secret"] != made.json()["secret"]
+    sent = api.post(f"{own}/test")
+    assert (sent.status_code, sent.json()["state"]) == (202, "waiting")
+    receiver.statuses = [500]
+    send_now(Delivery.objects.get().pk)
+    (logged,) = api.get(f"{own}/deliveries").json()["items"]
+    assert (logged["id"], logged["state"], logged["status"]) == (sent.json()["id"], "failed", 500)
+    again = api.post(f"{own}/deliveries/{logged['id']}/resend")
+    assert (again.status_code, again.json()["state"]) == (202, "waiting")
+    assert api.post(f"{own}/deliveries/{logged['id']}/resend").json()["code"] == "waiting"
+    changed = api.patch(own, {"kinds": ["gold.frozen"], "on": False}).json()
+    assert (changed["kinds"], changed["state"], changed["url"]) == (["gold.frozen"], "off", receiver.url())
+    assert (api.delete(own).status_code, api.get(own).status_code) == (204, 404)
+
+
+def test_what_is_wrong_is_named(world, receiver):
+    api = Program(world.mia)
+
+    def fields(**body):
+        answer = api.post(HOOKS, {"url": receiver.url(), "kinds": ["test"]} | body)
+        return [one["field"] for one in answer.json()["errors"]]
+
+    assert fields() == ["kinds"] and fields(kinds=["job.done"], url="https://elsewhere.example.org/") == ["url"]
+
+
+# ── Commands ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def asked(*words):
+    out = StringIO()
+    call_command(*words, "--json", stdout=out)
+    return json.loads(out.getvalue())
+
+
+def said(*words):
+    out = StringIO()
+    call_command(*words, stdout=out)
+    return out.getvalue()
+
+
+def test_from_adding_to_removing(world, receiver):
+    added = asked("add_webhook", "covid", receiver.url(), "--event", "job.done", "--by", "mia")
+    number = str(added["webhook"])
+    assert added["secret"].startswith("whsec_") and added["events"] == ["job.done"]
+    sent = asked("send_webhook", "covid", number)
+    assert (sent["state"], sent["status"], sent["attempts"]) == ("delivered", 204, 1)
+    receiver.statuses = [500]
+    assert "Status 500. The server refused" in said("send_webhook", "covid", number, "--again", sent["delivery"])
+    (row,) = asked("webhooks", "covid")["webhooks"]
+    assert row["url"] == receiver.url() and row["deliveries"][0]["reason"] == "The server refused the message."
+    assert receiver.url() in said("webhooks", "covid") and sent["delivery"] in said("webhooks", "covid")
+    changed = asked("change_webhook", "covid", number, "--off", "--event", "gold.frozen", "--new-secret")
+    assert (changed["state"], changed["events"]) == ("off", ["gold.frozen"])
+    assert changed["secret"] != added["secret"]
+    assert "It is on" in said("change_webhook", "covid", number, "--on")
+    assert "was removed" in said("remove_webhook", "covid", number)
+    assert "no webhooks" in said("webhooks", "covid")
+    assert not Webhook.objects.exists() and not Delivery.objects.exists()
+    assert Event.objects.filter(verb="webhook.added", actor=world.mia).exists()
+
+
+def test_errors(world, receiver):
+    number = str(asked("add_webhook", "covid", receiver.url())["webhook"])
+    for words, reason in (
+        (["add_webhook", "covid", "https://nowhere.example.org/"], "not on the list"),
+        (["change_webhook", "covid", "999", "--on"], f"no webhook 999. Webhooks: {number}."),
+        (["remove_webhook", "covid", "x"], "no webhook x"),
+        (["change_webhook", "covid", number], "Nothing to change"),
+        (["send_webhook", "covid", number, "--again", "x"], "has no delivery"),
+    ):
+        with pytest.raises(CommandError, match=reason):
+            call_command(*words)

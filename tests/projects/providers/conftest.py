@@ -1,0 +1,62 @@
+"""Providers for the tests: an OpenID Connect server, a SAML provider, and a real slapd."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from annotations.projects.rules.providers import LdapDirectory
+from annotations.projects.services.providers import checking, oidc, sessions
+from tests.slapd import ADMIN, GROUPS, PASSWORD, PEOPLE, Slapd, private_slapd
+from tests.worlds.oidc_provider import Scripted, Server
+from tests.worlds.signing_in import clock, fresh_cache
+
+__all__ = ["clock", "fresh_cache"]
+DIRECTORY = "annotations.projects.services.providers.directory.Directory"
+
+
+@pytest.fixture(scope="session")
+def oidc_server() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget what processes keep in memory of providers, and ask the database at every request."""
+    monkeypatch.setattr(sessions, "ALIVE_SECONDS", 0.0)
+    for kept in (oidc._described, oidc._keys, sessions._alive, checking._away):
+        kept.clear()
+
+
+@pytest.fixture
+def idp(oidc_server: Server, settings) -> Scripted:
+    """A provider that is configured, and whose state the test changes."""
+    scripted = oidc_server.fresh()
+    settings.SIGN_IN = (scripted.settings(),)
+    return scripted
+
+
+@pytest.fixture(scope="session")
+def slapd() -> Iterator[Slapd]:
+    """A real directory. Without slapd, tests that need it fail, and say which package is missing."""
+    with private_slapd() as running:
+        yield running
+
+
+@pytest.fixture
+def directory(slapd: Slapd, settings) -> Slapd:
+    settings.SIGN_IN = (
+        LdapDirectory(
+            id="ldap",
+            name="Hospital",
+            url=slapd.url,
+            bind_dn=ADMIN,
+            bind_password=PASSWORD,
+            people=PEOPLE,
+            filter="(&(uid={name})(!(employeeType=left)))",
+            group_base=GROUPS,
+        ),
+    )
+    settings.AUTHENTICATION_BACKENDS = [*settings.AUTHENTICATION_BACKENDS, DIRECTORY]
+    return slapd

@@ -1,0 +1,203 @@
+"""The ten rules on the examples of Xu et al. 2026, appendix C, and on sentences of our own in four languages."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotations.release.rules.redaction.kinds import Kind, kinds_of
+from annotations.text.spans import Span, overlaps
+from models_runtime.refining.rules.drawing import Draw, ticket
+from models_runtime.refining.rules.injection import Injection
+from models_runtime.refining.rules.rules import Labels, Rule, candidates, missing
+from tests.timing import grows_in_proportion
+
+
+def labels_of(label_set="i2b2-2014"):
+    kinds = kinds_of(label_set)
+    codes = {}
+    for code, kind in kinds.items():
+        codes.setdefault(kind, code)
+    return Labels(kinds, codes)
+
+
+I2B2 = labels_of()
+
+
+def errors(marked, language="", rules=tuple(Rule), labels=I2B2):
+    """The errors in a text with gold such as `[Rome|CITY]`, as (text, label, gold label, rule)."""
+    text, gold = "", []
+    for piece in marked.split("["):
+        inside, closed, after = piece.partition("]")
+        if closed:
+            quote, label = inside.split("|")
+            gold.append(Span(len(text), len(text) + len(quote), label))
+            text += quote + after
+        else:
+            text += piece
+    found = candidates(text, gold, labels, language=language, rules=rules)
+    return [(text[one.start : one.end], one.label, one.was, str(one.rule)) for one in found]
+
+
+EXAMPLES = [
+    # Appendix C, rule by rule.
+    ("the patient reported a brown rash", "en", ("brown", "PATIENT", "", "common-words")),
+    ("the patient may require surgical care", "en", ("may", "PATIENT", "", "common-words")),
+    ("we will grant discharge", "en", ("grant", "PATIENT", "", "common-words")),
+    ("der mann klagt über Schmerzen", "de", ("mann", "PATIENT", "", "common-words")),
+    ("culture: WBC 12", "en", ("12", "AGE", "", "values-as-age")),
+    ("CBC: platelets 45", "en", ("45", "AGE", "", "values-as-age")),
+    ("RR 22", "en", ("22", "AGE", "", "values-as-age")),
+    ("Infektion, Leukozyten 45", "de", ("45", "AGE", "", "values-as-age")),
+    ("BP 120/80", "en", ("120/80", "DATE", "", "pressures-as-date")),
+    ("BP 130/85 sitting", "en", ("130/85", "DATE", "", "pressures-as-date")),
+    ("hypotensive at 90/60", "en", ("90/60", "DATE", "", "pressures-as-date")),
+    ("Blutdruck 130/85 gemessen", "de", ("130/85", "DATE", "", "pressures-as-date")),
+    ("from [Berlin|CITY]", "en", ("Berlin", "STATE", "CITY", "cities")),
+    ("ingresado en [Madrid|CITY] ayer", "es", ("Madrid", "ORGANIZATION", "CITY", "cities")),
+    ("treated in [Paris|CITY] clinic", "en", ("Paris", "ORGANIZATION", "CITY", "cities")),
+    ("to ICU", "en", ("ICU", "HOSPITAL", "", "wards-as-hospital")),
+    ("admitted to cardiology", "en", ("cardiology", "HOSPITAL", "", "wards-as-hospital")),
+    ("sent to ER for evaluation", "en", ("ER", "HOSPITAL", "", "wards-as-hospital")),
+    ("Dr. [Smith|DOCTOR]", "en", ("Smith", "PATIENT", "DOCTOR", "patient-doctor")),
+    ("[John Davis|PATIENT] reviewed", "en", ("John Davis", "DOCTOR", "PATIENT", "patient-doctor")),
+    ("Born [1978|DATE]", "en", ("1978", "AGE", "DATE", "age-date")),
+    ("patient is [84|AGE]", "en", ("84", "DATE", "AGE", "age-date")),
+    ("[63|AGE]-jähriger Patient", "de", ("63", "DATE", "AGE", "age-date")),
+    ("[La Fe|HOSPITAL]", "es", ("La Fe", "ORGANIZATION", "HOSPITAL", "hospital-as-organization")),
+    ("[02115|ZIP]", "en", ("02115", "CITY", "ZIP", "places")),
+    ("[CA|STATE]", "en", ("CA", "CITY", "STATE", "places")),
+    ("Parkinson's disease", "en", ("Parkinson", "PATIENT", "", "eponyms")),
+    ("Hodgkin lymphoma", "en", ("Hodgkin", "PATIENT", "", "eponyms")),
+    ("Morbus Alzheimer", "de", ("Morbus Alzheimer", "PATIENT", "", "eponyms")),
+    # Sentences of our own.
+    ("dolor en flanco izquierdo", "es", ("izquierdo", "PATIENT", "", "common-words")),
+    ("ematuria di colore rosso", "it", ("rosso", "PATIENT", "", "common-words")),
+    ("hemoglobina y plaquetas, saturacion 97", "es", ("97", "AGE", "", "values-as-age")),
+    ("piastrine 88", "it", ("88", "AGE", "", "values-as-age")),
+    ("TA 135/70", "es", ("135/70", "DATE", "", "pressures-as-date")),
+    ("140/90 mmHg", "it", ("140/90", "DATE", "", "pressures-as-date")),
+    ("acudió a urgencias", "es", ("urgencias", "HOSPITAL", "", "wards-as-hospital")),
+    ("accesso in pronto soccorso", "it", ("pronto soccorso", "HOSPITAL", "", "wards-as-hospital")),
+    ("enfermedad de Crohn", "es", ("Crohn", "PATIENT", "", "eponyms")),
+    ("sindrome di Sjogren", "it", ("Sjogren", "PATIENT", "", "eponyms")),
+    ("Crohn’s disease", "en", ("Crohn", "PATIENT", "", "eponyms")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("marked", "language", "expected"), EXAMPLES)
+def test_an_error_of_each_rule(marked, language, expected):
+    assert errors(marked, language) == [expected]
+
+
+WITHOUT_ERRORS = [
+    ("[Brown|PATIENT] came on [May 3|DATE]", "xx"), ("WBC 12.5, platelets 145, saturation 97%, RR 12/04", "en"),
+    ("aged about 45", "en"), ("RR\n45", "en"), ("ratio 120/80, on 12/10 and 120/80/3, BP 80/120", "en"),
+    ("Parkinson came. Crohnian disease", "en"), ("Buenos modos, mayormente", "es"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("marked", "language"), WITHOUT_ERRORS)
+def test_what_no_rule_takes(marked, language):
+    assert [one for one in errors(marked, language) if not one[2]] == []
+
+
+def test_the_first_rule_takes_the_place():
+    """`mann` is a common word; a city is one of the rule `cities` until that rule is left out."""
+    assert errors("[Rome|CITY]", "en", [Rule.PLACES, Rule.CITIES]) == [("Rome", "STATE", "CITY", "cities")]
+    assert errors("[Rome|CITY]", "en", [Rule.PLACES]) == [("Rome", "ZIP", "CITY", "places")]
+    pressure = ("120/80", "DATE", "", "pressures-as-date")
+    assert errors("WBC 12 and 120/80 mmHg", "en", [Rule.PRESSURES_AS_DATE]) == [pressure]
+
+
+def test_labels_that_are_lacking():
+    meddocan = labels_of("meddocan")
+    assert missing(I2B2, list(Rule)) == {}
+    assert missing(meddocan, list(Rule)) == {Rule.PLACES: [Kind.CITY, Kind.ZIP]}
+    assert set(missing(labels_of("omissis"), list(Rule))) == set(Rule)
+    found = errors("ingresa en [Lugo|TERRITORIO], [27001|TERRITORIO]", "es", labels=meddocan)
+    assert found == [("Lugo", "INSTITUCION", "TERRITORIO", "cities")]
+    assert errors("Dr. [Neri|NOME], [50|ETA]", "it", labels=labels_of("it-4")) == [("50", "DATA", "ETA", "age-date")]
+
+
+def test_gold_that_overlaps_other_gold_is_left_alone():
+    gold = [Span(0, 10, "CITY"), Span(5, 15, "HOSPITAL"), Span(12, 14, "DOCTOR"), Span(20, 24, "CITY")]
+    found = candidates("x" * 30, gold, I2B2)
+    assert found == [Injection(20, 24, "STATE", "CITY", "cities")]
+
+
+WORDS = st.sampled_from(["brown", "may", "WBC 12", "BP 120/80", "Rome", "ICU", "Smith", "84", "1978",
+                         "Parkinson's disease", "\n", "😀", "ẞ"])  # fmt: skip
+
+
+@given(st.lists(WORDS, max_size=30), st.lists(st.tuples(st.integers(0, 120), st.integers(1, 12)), max_size=8))
+def test_errors_never_overlap_each_other_nor_spurious_ones_gold(words, places):
+    text = " ".join(words)
+    codes = list(kinds_of("i2b2-2014"))
+    gold = [
+        Span(start, start + length, codes[start % len(codes)])
+        for start, length in dict(places).items()
+        if start + length <= len(text)
+    ]
+    found = candidates(text, gold, I2B2, language="en")
+    by_bounds = {(span.start, span.end): span for span in gold}
+    for at, one in enumerate(found):
+        assert 0 <= one.start < one.end <= len(text)
+        assert one.label != one.was
+        assert not any(overlaps(one, other) for other in found[at + 1 :])
+        if one.was:
+            assert by_bounds[one.start, one.end].label == one.was
+        else:
+            assert not any(overlaps(one, span) for span in gold)
+
+
+def test_a_long_note_takes_time_in_proportion():
+    text = "brown WBC 12 BP 120/80 in ICU with Parkinson's disease, " * 200
+
+    def find(times):
+        return candidates(text * times, [Span(at, at + 3, "CITY") for at in range(0, 400 * times, 7)], I2B2)
+
+    assert grows_in_proportion(lambda: find(1), lambda: find(4))
+
+
+# ── Drawing errors ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+RULES = ["cities", "wards-as-hospital", "eponyms"]
+
+
+def tickets(counts, seed=7, note=1, sha="a"):
+    return [
+        ticket(Injection(at * 10, at * 10 + 5, "X", "", rule), note, sha, seed)
+        for rule, count in counts.items()
+        for at in range(count)
+    ]
+
+
+def drawn(*batches, most):
+    draw = Draw(most)
+    for batch in batches:
+        draw.add(batch)
+    return draw.drawn(RULES)
+
+
+def test_in_turn_by_rule_until_none_is_left():
+    found = drawn(tickets({"cities": 10, "wards-as-hospital": 2}), most=8)
+    rules = [one.injection.rule for one in found]
+    assert rules == ["cities", "wards-as-hospital", "cities", "wards-as-hospital", *["cities"] * 4]
+    assert len(drawn(tickets({"eponyms": 3}), most=8)) == 3
+    assert drawn(tickets({"eponyms": 3}), most=0) == []
+
+
+def test_the_same_seed_draws_the_same_errors():
+    def injections(*batches):
+        return [each.injection for each in drawn(*batches, most=20)]
+
+    first, second = (tickets({"cities": 200}, sha=sha) for sha in "ab")
+    one = injections(first, second)
+    assert one == injections(second, first) != injections(tickets({"cities": 200}, seed=8))
+    # A note has another id in another database.
+    assert one == injections(tickets({"cities": 200}, note=99), tickets({"cities": 200}, note=3, sha="b"))
+    # What is possible is counted beyond what is kept.
+    draw = Draw(5)
+    draw.add(tickets({"cities": 50, "eponyms": 1}))
+    assert (dict(draw.possible), len(draw.drawn(RULES))) == ({"cities": 50, "eponyms": 1}, 5)

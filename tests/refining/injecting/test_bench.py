@@ -1,0 +1,245 @@
+"""The bench: injecting errors and scoring who catches them, by commands, pages and API."""
+
+import io
+from types import SimpleNamespace
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from annotations.jobs.runner import run as work
+from annotations.models import AnnotationSet, Author, Event, Job, Span
+from annotations.ops.services.erasing import erase_patient
+from models_runtime.models import InjectedError, InjectedRun, RefinedItem, Refinement
+from models_runtime.refining.rules.rules import Rule
+from models_runtime.refining.services.injecting.starting import start_injection
+from tests import factories as make
+from tests.refining.injecting.conftest import client_of, code_of, command, inject
+from tests.worlds.programs import Program
+
+pytestmark = [pytest.mark.queue]
+
+
+def spans_of(author):
+    rows = Span.objects.filter(annotation_set__author__name=author)
+    return set(rows.values_list("annotation_set__document__name", "start", "end", "label__code"))
+
+
+def test_all_rules_on_every_gold_span(frozen):
+    found = inject("--rules", "all", "--rate", "1", "--seed", "7", "--by", "mia")
+    assert (found["run"], found["injected"], found["spans"], found["notes"]) == ("injected-1", 8, 8, 2)
+    assert found["possible"] == {
+        "common-words": 1, "values-as-age": 1, "pressures-as-date": 2, "cities": 2, "wards-as-hospital": 2,
+        "patient-doctor": 4, "age-date": 2, "hospital-as-organization": 0, "places": 0, "eponyms": 1,
+    }  # fmt: skip
+    assert list(found["possible"]) == list(Rule)
+    gold, injected = spans_of("gold"), spans_of("injected-1")
+    errors = InjectedError.objects.all()
+    assert len(injected - gold) == errors.count() == 8
+    assert len(gold - injected) == errors.exclude(was="").count()
+    # Nothing of an annotation set tells what is an error.
+    there = Span.objects.filter(annotation_set__author__name="injected-1")
+    assert set(there.values_list("source", "provenance")) == {("", None)}
+    assert Author.objects.get(name="injected-1").kind == Author.Kind.BENCH
+    event = Event.objects.get(verb="errors.injected")
+    assert (event.actor, event.data["seed"], event.data["gold"]) == (frozen.mia, 7, 1)
+
+
+def test_the_seed_decides_and_gold_stays(frozen):
+    before = spans_of("gold")
+    first, second, third = (inject("--rate", "0.5", "--seed", seed)["run"] for seed in (7, 7, 8))
+    assert spans_of(first) == spans_of(second) != spans_of(third)
+    assert spans_of("gold") == before
+    assert inject("--rate", "0.001")["injected"] == 1
+
+
+@pytest.fixture
+def bench(frozen):
+    """Five errors. Ann repaired the city and the ward of the first note, and removed a name that was right."""
+    row = start_injection(
+        version=frozen.version, actor=frozen.mia, rules=["cities", "eponyms", "wards-as-hospital"], rate=1, key="k"
+    )
+    work(row.job_id)
+    ann = make.make_member(frozen.project, user="ann")
+    ours = [(13, 15, "AGE"), (35, 41, "CITY"), (45, 49, "DATE"), (60, 67, "DOCTOR")]
+    sets = make.make_set(frozen.notes[0], ann, ours, submitted=True)
+    row.refresh_from_db()
+    return SimpleNamespace(row=row, ann=sets.author, set=sets, **vars(frozen))
+
+
+def test_scoring_by_rule(bench):
+    run = "injected-1"
+    assert command("score_injection", "ward", run, "--author", run) | {"by_rule": {}, "by_strategy": {}} == {
+        "run": run, "author": run, "gold": 1, "notes": 2, "left_out": 0, "injected": 5, "caught": 0, "share": 0.0,
+        "interval": [0.0, pytest.approx(0.52182, abs=1e-4)], "lost": 0, "untouched": 6, "collateral": 0,
+        "collateral_share": 0.0, "by_rule": {}, "by_strategy": {},
+    }  # fmt: skip
+    found = command("score_injection", "ward", run, "--author", "ann", "--by", "mia")
+    assert (found["notes"], found["left_out"]) == (1, 1)
+    assert (found["injected"], found["caught"], found["lost"]) == (2, 2, 0)
+    assert (found["untouched"], found["collateral"]) == (4, 1)
+    assert {rule: (row["caught"], row["injected"]) for rule, row in found["by_rule"].items()} == {
+        "cities": (1, 1), "wards-as-hospital": (1, 1),
+    }  # fmt: skip
+    out = io.StringIO()
+    call_command("score_injection", "ward", run, "--author", "ann", stdout=out)
+    assert out.getvalue().splitlines() == [
+        "ann on injected-1: caught 2 of 2 (100.00%), 95% interval 15.8% to 100.0%, 0 identifiers lost",
+        "Collateral: 1 of 4 (25.00%) untouched gold spans changed",
+        "  cities                     1 of 1 (100.00%), 95% interval 2.5% to 100.0%",
+        "  wards-as-hospital          1 of 1 (100.00%), 95% interval 2.5% to 100.0%",
+        "Notes that ann has not submitted, left out: 1",
+    ]
+
+
+def test_errors_of_the_commands(frozen):
+    for words, code in (
+        (["--gold", "2"], "version"),
+        (["--rules", "cities,towns"], "rules"),
+        (["--rules", " "], "rules"),
+        (["--rate", "0"], "rate"),
+        (["--rate", "nan"], "rate"),
+        (["--seed", "-1"], "seed"),
+        (["--by", "vic"], "access"),
+        (["--by", "nobody"], "user"),
+    ):
+        assert code_of("inject_errors", "ward", "--gold", "1", *words) == code, words
+    assert not InjectedRun.objects.exists() and not Job.objects.exists()
+    inject("--name", "mine")
+    with pytest.raises(CommandError, match=r"named “mine” already exists"):
+        inject("--name", "mine")
+    with pytest.raises(CommandError, match=r"no run of injected errors “theirs”. Runs: mine"):
+        command("score_injection", "ward", "theirs", "--author", "ann")
+    with pytest.raises(CommandError, match=r"No author “ann” has submitted notes of “mine”. Authors: mine"):
+        command("score_injection", "ward", "mine", "--author", "ann")
+
+
+def test_a_double_click_injects_once_and_an_unfinished_run_is_not_scored(frozen):
+    first, second = (start_injection(version=frozen.version, actor=frozen.mia, key="k") for _ in range(2))
+    assert first.pk == second.pk
+    assert (InjectedRun.objects.count(), Job.objects.count()) == (1, 1)
+    make.make_set(frozen.notes[0], make.make_member(frozen.project, user="ann"), [], submitted=True)
+    with pytest.raises(CommandError, match="not complete yet"):
+        command("score_injection", "ward", "injected-1", "--author", "ann")
+
+
+def test_erasing_a_patient_reaches_errors_and_sets(frozen):
+    run = inject("--rate", "1")["run"]
+    assert InjectedError.objects.filter(document=frozen.notes[0]).exists()
+    erase_patient(project=frozen.project, patient_id="p1", actor=frozen.mia)
+    assert set(InjectedError.objects.values_list("document__name", flat=True)) == {"case-2"}
+    assert AnnotationSet.objects.filter(author__name=run).count() == 1
+    assert command("score_injection", "ward", run, "--author", run)["notes"] == 1
+
+
+def page_of(bench, name, **query):
+    args = ["ward"] if name in ("injections", "refinements") else ["ward", bench.row.pk]
+    return client_of(bench.mia).get(reverse(name, args=args), query)
+
+
+def html_of(*words, **query):
+    return page_of(*words, **query).content.decode()
+
+
+def test_errors_are_injected_from_the_page_once_and_a_wrong_form_keeps_its_values(frozen):
+    client, url = client_of(frozen.mia), reverse("injections", args=["ward"])
+    assert "No injected errors yet" in client.get(url).content.decode()
+    sent = {"gold": "1", "rules": ["cities", "eponyms"], "rate": "1", "seed": "3", "name": "mine", "token": "t"}
+    for name, value, why in (
+        ("rate", "7", "must be between 0.001 and 1.0"),
+        ("rules", [], "Choose at least one rule."),
+        ("gold", "9", "Choose a frozen gold version"),
+    ):
+        wrong = client.post(url, sent | {name: value})
+        html = wrong.content.decode()
+        assert wrong.status_code == 422 and why in html and 'value="mine"' in html
+    first, second = client.post(url, sent), client.post(url, sent)
+    row = InjectedRun.objects.get()
+    there = reverse("injection", args=["ward", row.pk])
+    assert first["Location"] == second["Location"] == there
+    assert (row.rules, row.rate, row.seed, row.author.name) == (["cities", "eponyms"], 1.0, 3, "mine")
+    assert Job.objects.count() == 1
+    waiting = client.get(there).content.decode()
+    assert 'hx-trigger="every 1s"' in waiting and "Injected errors caught" not in waiting
+    assert client.post(url, sent | {"token": "u"}).status_code == 422  # the name is in use
+    work(row.job_id)
+    assert "Nobody has gone through this copy yet" in client.get(there).content.decode()
+    assert there in client.get(reverse("job", args=["ward", Job.objects.get().number])).content.decode()
+
+
+def test_a_project_without_gold_says_what_is_missing(db, no_redis):
+    client = client_of(make.make_member(make.make_project("bare"), "manager", "mia"))
+    for name, said in (("injections", "No gold version yet"), ("refinements", "Nothing to refine yet")):
+        html = client.get(reverse(name, args=["bare"])).content.decode()
+        assert said in html and '<form class="form"' not in html
+
+
+def test_the_heat_map_leads_to_the_errors(bench):
+    html = html_of(bench, "injection")
+    assert "Wards as hospitals" in html and "1 of 1" in html and "[2%–100%]" in html and "1 note left out" in html
+    where = reverse("injected_errors", args=["ward", bench.row.pk])
+    assert f'href="{where}?author={bench.ann.pk}&amp;kind=all&amp;rule=cities"' in html
+    assert f'href="{where}?author={bench.ann.pk}&amp;kind=collateral"' in html
+    html = html_of(bench, "injected_errors", author=bench.ann.pk, rule="cities")
+    note = reverse("note", args=["ward", bench.notes[0].pk])
+    assert f'href="{note}?set={bench.set.pk}#L1"' in html and "<mark>Torino</mark>" in html and ">caught<" in html
+    assert client_of(bench.mia).get(f"{note}?set={bench.set.pk}").status_code == 200
+    assert Event.objects.filter(verb="note.read", document_id=bench.notes[0].pk, actor=bench.mia).exists()
+    html = html_of(bench, "injected_errors", author=bench.ann.pk, kind="collateral")
+    assert "<mark>Mario Rossi</mark>" in html and "nothing marked here" in html
+    assert "No span has this outcome" in html_of(bench, "injected_errors", author=bench.ann.pk, kind="lost")
+    html = html_of(bench, "injected_errors")
+    assert "5 spans" in html and "<mark>Crohn</mark>" in html and "no identifier" in html
+    for query in ({"author": "0"}, {"author": "x"}, {"rule": "towns"}, {"author": str(bench.ann.pk), "kind": "no"}):
+        assert page_of(bench, "injected_errors", **query).status_code == 404, query
+
+
+def test_a_refinement_from_the_page_appears_with_its_reasons(bench):
+    """A refinement of the copy is a column; its errors have the reasons of its decisions."""
+    client, url = client_of(bench.mia), reverse("refinements", args=["ward"])
+    sent = {"run": str(bench.row.author_id), "method": "offline", "gold": "", "name": "", "token": "t"}
+    for wrong in ({"method": "magic"}, {"run": "9999"}, {"gold": "9"}):
+        assert client.post(url, sent | wrong).status_code == 422
+    assert client.post(url, sent)["Location"] == client.post(url, sent)["Location"]
+    row = Refinement.objects.get()
+    assert row.author.kind == Author.Kind.BENCH
+    wrong = Span.objects.get(annotation_set__author=bench.row.author, annotation_set__document=bench.notes[0], start=35)
+    made = make.make_set(bench.notes[0], row.author, [(35, 41, "CITY")], submitted=True)
+    RefinedItem.objects.create(
+        refinement=row, document=bench.notes[0], number=1, start=35, end=41, label=wrong.label.code, action="update",
+        new_start=35, new_end=41, new_label="CITY", reason="A town in Piedmont.", step=1,
+    )  # fmt: skip
+    html = html_of(bench, "injection")
+    assert f"author={row.author_id}&amp;kind=all" in html and "Offline agent" in html
+    html = html_of(bench, "injected_errors", author=row.author_id, rule="cities")
+    assert "A town in Piedmont." in html and f"?set={made.pk}#L1" in html
+
+
+def test_the_api_gives_what_the_commands_give(bench):
+    program = Program(bench.mia)
+    path = "/projects/ward/injections"
+    started = program.post(path, {"gold": 1, "rules": ["cities"], "rate": 0.5, "name": "by-api"})
+    assert started.status_code == 202 and started.json()["rules"] == ["cities"]
+    assert "/jobs/" in started["Location"]
+    assert [row["name"] for row in program.get(path).json()["items"]] == ["by-api", "injected-1"]
+    for body, field in (
+        ({"gold": 7}, "gold"), ({"gold": 1, "rules": ["towns"]}, "rules"), ({"gold": 1, "rate": 0}, "rate"),
+        ({"gold": 1, "name": "by-api"}, "name"),
+    ):  # fmt: skip
+        refused = program.post(path, body)
+        assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, field)
+    one = f"{path}/{bench.row.pk}"
+    read = program.get(one).json()
+    assert [author["name"] for author in read["authors"]] == ["ann"] and read["possible"]["cities"] == 2
+    score = program.get(f"{one}/scores/{bench.ann.pk}").json()
+    assert (score["injected"], score["caught"], score["collateral"]) == (2, 2, 1)
+    errors = program.get(f"{one}/errors").json()["items"]
+    assert len(errors) == 5 and {row["caught"] for row in errors} == {None}
+    changed = program.get(f"{one}/errors?author={bench.ann.pk}&kind=collateral").json()["items"]
+    assert [(row["marked"], row["gold"], row["there"]) for row in changed] == [("Mario Rossi", "PATIENT", [])]
+    assert program.get(f"{one}/scores/{bench.gold.pk}").status_code == 404
+    refinements = "/projects/ward/refinements"
+    made = program.post(refinements, {"run": "injected-1"}).json()
+    read = program.get(f"{refinements}/{made['id']}").json()
+    assert (read["source_name"], read["gold"], read["effort"]["annotations"]) == ("injected-1", 1, 0)
+    assert program.post(refinements, {"run": "nothing"}).json()["errors"][0]["field"] == "run"

@@ -1,0 +1,118 @@
+"""Pages of audits: who sees what, planning, reading, deciding."""
+
+import re
+
+from django.urls import reverse
+
+from annotations.core.events import NOTE_READ
+from annotations.models import AuditMark, AuditNote, AuditPlan, Event, LeakFinding
+from annotations.release.selectors.audits.shown import shown_of
+from annotations.release.services.audits.reading import reading_note
+from tests.worlds.audited import RELEASED, planned, read_one
+from tests.worlds.checks import check_page
+
+CHOICES = {"target": "10", "confidence": "95", "by": "", "planted": "0", "leaks": "0"}
+
+
+def url(name, *args):
+    return reverse(name, args=["covid", 1, *args])
+
+
+def test_reviewers_audit_and_managers_plan_and_decide(ward, sign_in):
+    rev, mia = sign_in(ward.rev), sign_in(ward.mia)
+    assert url("audit_start") not in check_page(rev.get(url("release_audit")))
+    assert rev.post(url("audit_next")).url == url("release_audit")
+    for _time in range(2):
+        assert mia.post(url("audit_start"), CHOICES).url == url("release_audit")
+    assert AuditPlan.objects.get().drawn == 18
+    assert mia.post(url("audit_start"), {}).status_code == 422
+    for user, status, leaks in ((ward.ann, 403, 403), (ward.rev, 200, 403), (ward.mia, 200, 200)):
+        assert sign_in(user).get(url("release_audit")).status_code == status
+        assert sign_in(user).get(url("audit_leaks")).status_code == leaks
+    assert url("audit_discard") in check_page(mia.get(url("release_audit")))
+    for _time in range(2):
+        mia.post(url("audit_discard"))
+        assert not AuditPlan.objects.exists()
+
+
+def test_the_form_computes_the_sample(ward, sign_in):
+    client = sign_in(ward.mia)
+    html = check_page(client.get(url("release_audit")))
+    # The answer begins at the sample, and gives it the focus.
+    assert f'action="{url("release_audit")}#sample"' in html and 'id="sample" tabindex="-1"' in html
+    html = check_page(client.get(url("release_audit"), {**CHOICES, "by": "language", "leaks": "1"}))
+    assert re.search(r"With leaks, they read at most \d+", html)
+    html = check_page(client.get(url("release_audit"), {**CHOICES, "target": "11"}))
+    assert 'aria-invalid="true"' in html
+
+
+def test_auditors_see_no_bound_while_they_read(ward, sign_in):
+    plan = planned(ward.release, leaks=1, target=0.15, planted=0.2)
+    for number in range(sum(plan.looks[0].values())):
+        read_one(plan, ward.rev, *(["Bianchi"] if number == 0 else []))
+    assert plan.state == "open"
+    auditor, manager = (check_page(sign_in(user).get(url("release_audit"))) for user in (ward.rev, ward.mia))
+    assert "confidence" not in auditor and "You have read" in auditor
+    # The only planted leak was missed, so that the auditors may have missed any share of leaks.
+    assert "no upper bound of the share of notes with a leak (95% confidence)" in manager
+    # Not even managers see planted leaks: they may read, too.
+    assert "Planted leaks found" not in auditor + manager
+
+
+def test_a_note_is_read(ward, sign_in):
+    plan = planned(ward.release)
+    client = sign_in(ward.rev)
+    assert client.get(url("audit_read")).url == url("release_audit")
+    assert client.post(url("audit_next")).url == url("audit_read")
+    html = check_page(client.get(url("audit_read")))
+    text = re.sub(r"<[^>]+>", "", re.search(r'id="note".*?</section>', html, re.DOTALL)[0])
+    assert "visto il [DATE] a [CITY] dal dott. Bianchi." in text and "Rossi" not in html
+    assert Event.objects.filter(verb=NOTE_READ, data__what="audit").count() == 1
+    at = RELEASED.index("Bianchi")
+    marked = {"note": 1, "start": at, "end": at + 7, "label": "DOCTOR"}
+    for wrong in ({"start": "x"}, {"start": 0, "end": 9}, {"note": 2}):
+        assert client.post(url("audit_mark"), marked | wrong).status_code == 302
+        assert not AuditMark.objects.exists()
+    assert client.post(url("audit_mark"), marked).url == url("audit_read") + "#L1"
+    html = check_page(client.get(url("audit_read")))
+    assert "Leak: DOCTOR" in html and "Finish note" in html
+    client.post(url("audit_unmark"), {"note": 1, "mark": AuditMark.objects.get().pk})
+    assert "No leak marked in this note." in check_page(client.get(url("audit_read")))
+    assert client.post(url("audit_finish"), {"note": 1}).url == url("audit_read")
+    assert reading_note(plan, ward.rev).position == 2
+    # The first page again, from another tab: nothing happens to the note that is read now.
+    client.post(url("audit_finish"), {"note": 1})
+    assert AuditNote.objects.filter(state="done").count() == 1
+    client.post(url("audit_reopen"))
+    assert reading_note(plan, ward.rev).position == 1
+
+
+def test_a_planted_leak_looks_like_text_that_was_left(ward, sign_in):
+    plan = planned(ward.release, planted=0.5, target=0.3)
+    client = sign_in(ward.rev)
+    pages = {}
+    for _note in range(sum(plan.looks[-1].values())):
+        client.post(url("audit_next"))
+        note = reading_note(plan, ward.rev)
+        html = client.get(url("audit_read")).content.decode()
+        card = re.search(r'id="note".*?</section>', html, re.DOTALL)[0]
+        pages[note.planted_start is not None] = card.count('class="span')
+        assert shown_of(note).text.replace("\n", "") in re.sub(r"<[^>]+>", "", card).replace("\n", "")
+        client.post(url("audit_finish"), {"note": note.position})
+    assert pages == {True: 2, False: 3}
+
+
+def test_leaks_are_decided(ward, sign_in):
+    plan = planned(ward.release, target=0.2, leaks=1)
+    read_one(plan, ward.rev, "Bianchi")
+    client, leak = sign_in(ward.mia), AuditMark.objects.get().pk
+    html = check_page(client.get(url("audit_leaks")))
+    assert "<mark>Bianchi</mark>" in html and "Undecided" in html and "?at=" in html
+    for answer, said in (
+        ("dismiss", "No identifier, says mina"), ("undo", "Undecided"), ("accept", "Accepted by mina"),
+        ("undo", "Undecided"), ("replace", "Replaced by mina"), ("burn", "Replaced by mina"),
+    ):  # fmt: skip
+        client.post(url("audit_decide"), {"mark": leak, "answer": answer})
+        assert said in check_page(client.get(url("audit_leaks"))), answer
+    assert LeakFinding.objects.get().decision == "replace"
+    assert client.post(url("audit_decide"), {"mark": 999, "answer": "undo"}).status_code == 404

@@ -1,0 +1,70 @@
+"""The patient master and the lists through the API."""
+
+import csv
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from annotations.jobs.runner import run as run_job
+from annotations.models import Event, Job
+from annotations.release.events_known import PERSON_SHOWN
+from tests.factories import make_member, make_note, make_project
+from tests.worlds.programs import Program
+from tests.worlds.queue import no_redis
+
+__all__ = ["no_redis"]
+
+KNOWN = "/projects/ward/known"
+MASTER = b"patient_id,given,family,birth date\nP-1,Anna,Bianchi,1970-03-12\n"
+
+
+@pytest.fixture
+def program(db, no_redis):
+    project = make_project("ward")
+    make_note(project, patient_id="P-1")
+    return Program(make_member(project, "manager", "mia"))
+
+
+def uploaded(program, path, content, name="file.csv", **options):
+    return program.upload(path, {"file": SimpleUploadedFile(name, content), **options})
+
+
+def test_from_the_upload_to_the_values_of_a_patient(program):
+    staged = uploaded(program, f"{KNOWN}/uploads", MASTER)
+    assert staged.status_code == 202
+    run_job(Job.objects.get(number=staged.json()["job"]["number"]).pk)
+    (upload,) = program.get(f"{KNOWN}/uploads").json()
+    assert (upload["state"], upload["report"]["patients"]) == ("read", 1)
+    assert "Bianchi" not in str(upload)
+    imported = program.post(f"{KNOWN}/uploads/{upload['id']}/import").json()
+    assert (imported["added"], imported["changed"]) == (1, 0)
+    assert program.get(KNOWN).json()["covered"] == 1
+    (person,) = program.get(f"{KNOWN}/patients").json()["items"]
+    assert person["patient_id"] == "P-1" and "family" in person["fields"] and "Bianchi" not in str(person)
+    values = program.post(f"{KNOWN}/patients/{person['id']}/show").json()["values"]
+    assert values["family"] == ["Bianchi"]
+    assert Event.objects.filter(verb=PERSON_SHOWN).exists()
+    assert program.delete(f"{KNOWN}/patients/{person['id']}").status_code == 204
+    assert program.get(KNOWN).json()["patients"] == 0
+
+
+def test_the_lists(program):
+    added = program.post(f"{KNOWN}/terms", {"kind": "deny", "terms": ["Villa Verde", "Rione Alto"], "label": "CITY"})
+    assert added.json() == {"added": 2, "already": 0}
+    assert uploaded(program, f"{KNOWN}/lists", b"list,term,label\nallow,Parkinson,\n").json() == {
+        "allow": {"added": 1, "already": 0}
+    }
+    terms = program.get(f"{KNOWN}/terms").json()["items"]
+    assert [term["term"] for term in terms] == ["Villa Verde", "Rione Alto"]
+    assert program.delete(f"{KNOWN}/terms/{terms[0]['id']}").status_code == 204
+    lines = program.get(f"{KNOWN}/lists.csv").content.decode().splitlines()
+    assert list(csv.reader(lines))[1:] == [["allow", "Parkinson", ""], ["deny", "Rione Alto", "CITY"]]
+
+
+def test_fields_that_are_not_valid_are_named(program):
+    for answer, field in (
+        (program.post(f"{KNOWN}/terms", {"kind": "deny", "terms": ["Villa Verde"]}), "label"),
+        (uploaded(program, f"{KNOWN}/lists", b"a,b\n1,2\n"), "file"),
+        (uploaded(program, f"{KNOWN}/uploads", MASTER, format="xml"), "format"),
+    ):
+        assert (answer.status_code, [error["field"] for error in answer.json()["errors"]]) == (422, [field])

@@ -1,0 +1,254 @@
+"""Comparisons of runs and of language strategies: figures, the best marked, the spans behind the counts, and errors."""
+
+import io
+import json
+from datetime import timedelta
+from unittest.mock import patch
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+from django.utils import timezone
+
+from annotations.core.errors import ServiceError
+from annotations.core.events import NOTE_READ
+from annotations.gold.services.making import freeze, make_gold
+from annotations.gold.services.splitting import split_version
+from annotations.jobs.runner import run as work
+from annotations.models import Author, Document, Event, Job
+from annotations.scores.services.scoring import kept_score, score, score_request
+from models_runtime.models import Run, TrainedModel
+from models_runtime.runs.services import comparing
+from models_runtime.training.services.training import start_training
+from tests import factories as make
+from tests.worlds.checks import check_page
+from tests.worlds.strategies import make_ward
+
+pytestmark = [pytest.mark.queue, pytest.mark.django_db]
+TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
+ROSSI, AGE, DATE, CITY, DOCTOR = (
+    (0, 11, "PATIENT"), (13, 15, "AGE"), (31, 41, "DATE"), (44, 50, "CITY"), (61, 68, "DOCTOR"),
+)  # fmt: skip
+
+
+@pytest.fixture
+def read(no_redis):
+    """Gold on three notes; two runs and ann annotated the first two, one run also the third. Version 1 is frozen."""
+    project = make.make_project("ward")
+    gold = make.make_author(project, kind="gold", name="gold")
+    ann = make.make_member(project, user="ann")
+    wide, narrow = (make.make_author(project, kind="run", name=name) for name in ("wide", "narrow"))
+    notes = [make.make_note(project, TEXT, f"caso-{n}", patient_id=f"p{n}", language="it") for n in (1, 2, 3)]
+    for note in notes:
+        make.make_set(note, gold, [ROSSI, AGE, CITY, DOCTOR], submitted=True)
+        make.make_set(note, wide, [ROSSI, DATE, (44, 46, "CITY")], submitted=True)
+    for note in notes[:2]:
+        make.make_set(note, narrow, [ROSSI, AGE], submitted=True)
+        make.make_set(note, ann, [ROSSI, AGE], submitted=True)
+    freeze(project=project, actor=None)
+    job = Job.objects.create(
+        project=project, kind="run", key="r", state="done", done=2, total=2,
+        started_at=timezone.now() - timedelta(seconds=4), finished_at=timezone.now(),
+    )  # fmt: skip
+    Run.objects.create(project=project, author=narrow, backend="rules", job=job, revision="1")
+    return project
+
+
+@pytest.fixture
+def viewer(read, client):
+    client.force_login(make.make_member(read, "viewer", "vic"))
+    return client
+
+
+def url(name, project, *names, gold=1, **more):
+    ids = [Author.objects.get(project=project, name=one).pk for one in names]
+    pairs = [f"gold={gold}", *(f"a={pk}" for pk in ids), *(f"{key}={value}" for key, value in more.items())]
+    return reverse(name, args=["ward"]) + "?" + "&".join(pairs)
+
+
+def program(name, *words):
+    out = io.StringIO()
+    call_command(name, "ward", *words, stdout=out)
+    return out.getvalue()
+
+
+def command(*words, runs="narrow,wide"):
+    return program("compare_runs", "--runs", runs, *words)
+
+
+def figures(*words, **options):
+    return json.loads(command(*words, "--json", **options))
+
+
+def test_the_command_has_the_figures_of_the_scores_on_common_notes(read):
+    said = figures("--gold", "1")
+    assert (said["notes"], said["gold"]) == (2, "1")
+    narrow, wide = said["runs"]
+    alone = score(score_request(read, version=1, author="narrow")).table
+    assert narrow["strict_f1"] == alone["levels"][0]["micro"]["f1"]
+    assert narrow["overlap_recall"] == alone["overlap"]["entity"]["recall"]
+    assert narrow["leak"] == alone["meddocan"]["leak"]
+    assert narrow["tolerant_recall"] == alone["tolerant"]["any_label"]["recall"] == 0.5
+    assert narrow["all_or_nothing_tolerant"] == alone["all_or_nothing"]["tolerant_any"]["share"]
+    assert (narrow["strict_precision"], narrow["strict_recall"]) == (1, 0.5)
+    assert narrow["character_recall"] == pytest.approx(13 / 26)
+    assert wide["character_precision"] == pytest.approx(13 / 23)
+    assert narrow["notes_per_second"] == pytest.approx(0.5, abs=0.01) and wide["notes_per_second"] is None
+    assert (narrow["labels"]["AGE"], wide["labels"]["AGE"]) == (1, 0)
+    assert (said["missed_by_all"], said["untouched"]) == (4, 2)
+    assert (narrow["found_only_here"], wide["found_only_here"]) == (2, 0)
+    assert said["best"]["strict_f1"] == said["best"]["leak"] == ["narrow"]
+    assert said["best"]["seconds"] == said["best"]["notes_with_miss"] == []
+    # Changed annotations make new figures, and one split has fewer notes.
+    make.make_span(Author.objects.get(name="narrow").annotation_sets.first(), *CITY)
+    assert figures("--gold", "1")["runs"][0]["strict_recall"] > narrow["strict_recall"]
+    split_version(version=read.gold_versions.get(), seed="s", shares={"train": 67, "dev": 33}, actor=None)
+    train = figures("--gold", "1", "--split", "train")
+    assert train["split"] == "train" and train["notes"] < 3
+    plain = command("--gold", "1", runs="run:narrow, wide, annotator:ann")
+    assert "2 notes, compared with gold 1" in plain and "Gold spans missed by all: " in plain
+
+
+def test_errors_say_what_is_wrong(read):
+    other = make.make_author(read, kind="run", name="other")
+    make.make_set(make.make_note(read, TEXT), other, [ROSSI], submitted=True)
+    for runs, words, reason in (
+        ("narrow", (), "Choose 2 to 6"),
+        ("narrow,narrow", (), "not 1"),
+        ("narrow,nobody", (), "Available: .*run:wide"),
+        ("narrow,wide", ("--gold", "9"), "Frozen versions: 1"),
+        ("narrow,wide", ("--gold", "1", "--split", "dev"), "not split into train, dev and test"),
+        ("narrow,other", ("--gold", "1"), "No note with this gold"),
+    ):
+        with pytest.raises(CommandError, match=reason):
+            command(*words, runs=runs)
+
+
+def test_the_page_marks_the_best_and_links_to_the_spans(read, viewer):
+    plain = reverse("runs_compare", args=["ward"])
+    for page in (plain, reverse("runs", args=["ward"]), reverse("scores", args=["ward"])):
+        assert plain in check_page(viewer.get(page))
+    response = viewer.get(url("runs_compare", read, "narrow", "wide"))
+    html = check_page(response)
+    assert "All authors miss 4." in html and html.partition("best:</span>")[2].split()[0].startswith("1.0000")
+    assert "MultiBPEmb + Flair multi fast · EN-IT" in html.split("Published figures")[1]
+    links = [response.context["untouched_url"], response.context["missed_url"], response.context["only"][0][2]]
+    for link, word in zip(links, ("Bianchi", "Torino", "54"), strict=True):
+        shown = check_page(viewer.get(link))
+        assert f"<mark>{word}</mark>" in shown and "2 gold spans" in shown
+    assert "No gold spans" in check_page(viewer.get(response.context["only"][1][2]))
+    assert Event.objects.filter(verb=NOTE_READ, data={"what": "comparison"}).count() == 2 * 3
+    assert viewer.get(url("compare_spans", read, "narrow", "wide", kind="nonsense")).status_code == 404
+
+
+def form_of(project, *names):
+    return {"gold": 1, "a": [Author.objects.get(project=project, name=name).pk for name in names], "token": "t"}
+
+
+def test_many_notes_are_a_job(read, viewer):
+    with patch.object(comparing, "MOST_CHARACTERS", 10):
+        here = url("runs_compare", read, "narrow", "wide")
+        assert "Not computed yet" in check_page(viewer.get(here))
+        assert viewer.get(url("compare_spans", read, "narrow", "wide", kind="missed")).url == here
+        page = viewer.post(reverse("compare_start", args=["ward"]), form_of(read, "narrow", "wide")).url
+        assert viewer.post(reverse("compare_start", args=["ward"]), form_of(read, "narrow", "wide")).url == page
+        work(Job.objects.get(kind="compare").pk)
+        assert "Compared narrow, wide on 2 notes" in check_page(viewer.get(page))
+        assert "2 notes" in check_page(viewer.get(here))
+
+
+def test_gold_that_came_from_a_run_is_marked(read, viewer):
+    """Gold of one compared note is taken from one of the two runs."""
+    narrow = Author.objects.get(project=read, name="narrow")
+    note = Document.objects.get(project=read, name="caso-1")
+    make_gold(document=note, annotation_set=narrow.annotation_sets.get(document=note), actor=None, replace=True)
+    html = check_page(viewer.get(url("runs_compare", read, "narrow", "wide", gold=0)))
+    assert "2 of the 6 gold spans were copied from narrow" in html and "copied from wide" not in html
+    assert "too optimistic" not in check_page(viewer.get(url("runs_compare", read, "narrow", "wide", gold=1)))
+    assert "2 gold spans were copied from narrow" in command()
+    assert [run["own_gold_spans"] for run in figures()["runs"]] == [2, 0]
+
+
+# ── Few notes ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_f1_on_few_notes_has_its_interval(read, viewer):
+    gold, narrow, wide = (Author.objects.get(name=name) for name in ("gold", "narrow", "wide"))
+    for n in range(17):
+        note = make.make_note(read, TEXT, f"more-{n}")
+        make.make_set(note, gold, [ROSSI, AGE], submitted=True)
+        make.make_set(note, wide, [ROSSI, AGE] if n % 3 else [ROSSI], submitted=True)
+        make.make_set(note, narrow, [ROSSI] if n % 2 else [DATE], submitted=True)
+    here = url("runs_compare", read, "narrow", "wide", gold=0)
+    html, said, printed = check_page(viewer.get(here)), figures(), command()
+    assert said["notes"] == 19
+    for run in said["runs"]:
+        few = run["few_notes"]
+        assert 0 < few["low"] < run["strict_f1"] < few["high"] < 1
+        assert html.count(f"[{few['low']:.3f}, {few['high']:.3f}]") == 1
+        assert f"{run['run']}: 95% interval {few['low']:.4f} to {few['high']:.4f}" in printed
+    assert html.count(">few notes<") == 2, "beside the figures and beside F1 by label"
+    last = make.make_note(read, TEXT, "last")
+    for author in (gold, narrow, wide):
+        make.make_set(last, author, [ROSSI], submitted=True)
+    html = check_page(viewer.get(here))
+    assert "few notes" not in html and "95% interval" not in html
+    assert [run["few_notes"] for run in figures()["runs"]] == [None, None] and "Few notes" not in command()
+
+
+@pytest.fixture
+def ward(no_redis):
+    return make_ward()
+
+
+def test_strategies_are_compared_on_notes_that_no_model_learned_from(ward):
+    said = json.loads(program("compare_strategies", "--gold", "1", "--language", "it", "--json"))
+    assert said["notes"] == 2
+    rows = {row["strategy"]: row for row in said["rows"]}
+    assert list(rows) == ["MIX", "EN", "EN→IT"]
+    assert rows["EN→IT"]["entity_subcategory"] == rows["EN→IT"]["token_binary"] == 1.0
+    assert "entity_subcategory" in rows["EN→IT"]["best"]
+    assert rows["EN"]["entity_subcategory"] == pytest.approx(2 / 3)
+    assert json.loads(program("compare_strategies", "--gold", "1", "--json"))["notes"] == 3
+    assert "EN→IT" in program("compare_strategies", "--gold", "1")
+    for wrong, message in ((("1", "--language", "de"), "no notes in “de”"), (("7",), "no gold version 7")):
+        with pytest.raises(Exception, match=message):
+            program("compare_strategies", "--gold", *wrong)
+
+
+def test_the_page_shows_the_strategies_beside_the_published_ones(ward, client):
+    client.force_login(make.make_member(ward, "viewer", "vic"))
+    page = reverse("strategies", args=["ward"])
+    html = check_page(client.get(page, {"gold": 1, "language": "it"}))
+    assert '<option value="it" selected>' in html
+    assert "F1 on 2 notes" in html and "EN→IT" in html and "table 4.17" in html
+    assert client.get(page, {"language": "de"}).status_code == client.get(page, {"gold": 9}).status_code == 404
+
+
+def test_scores_and_comparisons_in_one_language_are_stored_separately(ward, client):
+    wanted = [score_request(ward, version=1, author="run-two", language=code) for code in ("", "it", "en")]
+    assert [score(one).table["notes"] for one in wanted] == [6, 4, 2]
+    assert [kept_score(one).table["language"] for one in wanted] == [None, "it", "en"]
+    with pytest.raises(ServiceError, match="Its languages: en, it"):
+        score_request(ward, version=1, author="run-two", language="de")
+    said = program("compare_runs", "--gold", "1", "--runs", "run-one,run-two", "--language", "en")
+    assert said.startswith("2 notes in en, compared")
+    client.force_login(make.make_member(ward, "viewer", "vic"))
+    ids = [one.author_id for one in Run.objects.filter(project=ward)]
+    for page, query, words in (
+        (reverse("scores", args=["ward"]), {"gold": 1, "language": "it"}, "?language=it"),
+        (reverse("score", args=["ward", 1, ids[0]]), {"language": "it"}, "4 notes, scored"),
+        (reverse("runs_compare", args=["ward"]), {"gold": 1, "a": ids[:2], "language": "en"}, "the 2 notes"),
+    ):
+        assert words in check_page(client.get(page, query))
+
+
+def test_a_training_refuses_a_starting_model_with_labels_that_the_project_lacks(ward):
+    asked = {"project": ward, "gold": 1, "actor": None, "backend": "bilstm", "language": "it"}
+    TrainedModel.objects.filter(name="one").update(card={"labels": ["MOON"]})
+    for name, words in (("one", "labels that this project doesn't have: MOON"), ("three", "Choose one of: all, one")):
+        with pytest.raises(ServiceError, match=words):
+            start_training(**asked, base=name, key=name)
+    everything = {"held_out_notes": list(Document.objects.values_list("pk", flat=True)), "labels": ["PATIENT"]}
+    TrainedModel.objects.update(card=everything)
+    assert start_training(**asked, key="e", base="two").params["base"] == "two"

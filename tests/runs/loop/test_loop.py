@@ -1,0 +1,185 @@
+"""The loop by its page: freeze, train, run on the remaining notes, review; and the table of rounds."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.urls import reverse
+
+from annotations.core.events import NOTE_READ
+from annotations.gold.services.making import withdraw_gold
+from annotations.gold.services.splitting import split_version
+from annotations.jobs.runner import run as work
+from annotations.models import Author, GoldVersion, GoldVersionNote, Job, Span
+from annotations.review.events import REVIEW_BULK_DONE, REVIEW_DECIDED, REVIEW_FINISHED, REVIEW_REOPENED, REVIEW_UNDONE
+from annotations.review.services.effort import effort_of
+from annotations.review.services.finishing import finish_review
+from annotations.review.services.log import Act
+from models_runtime.models import Run, TrainedModel
+from models_runtime.runs.services.loop import loop_of
+from models_runtime.runs.services.rounds import rounds
+from tests.factories import make_member, make_note, make_project
+from tests.worlds.checks import check_page
+from tests.worlds.commands import answered, printed
+from tests.worlds.reviewing import review
+
+pytestmark = pytest.mark.queue
+
+
+def page(name, *arguments):
+    return reverse(name, args=["ward", *arguments])
+
+
+def by_command():
+    return answered("loop", "ward")
+
+
+@pytest.fixture
+def client(world, client):
+    client.force_login(world.manager)
+    return client
+
+
+def held_out(version):
+    notes = GoldVersionNote.objects.filter(version=version, split="dev")
+    return set(notes.values_list("document_id", flat=True))
+
+
+def accept_all(run, user):
+    """Accept every suggestion of the run, one by one, and finish every note."""
+    for annotation_set in run.author.annotation_sets.select_related("document__project"):
+        for span in annotation_set.spans.all():
+            review(annotation_set.document, run.author, user, Act.ACCEPT, span)
+        finish_review(document=annotation_set.document, author=run.author, user=user)
+
+
+def train_and_run(client, world, number):
+    form = {"gold": number, "algorithm": "ap", "token": f"t{number}"}
+    model = TrainedModel.objects.get(pk=client.post(page("model_train"), form).url.strip("/").split("/")[-1])
+    work(model.job_id)
+    assert loop_of(world.project).next == ("run" if loop_of(world.project).left else None)
+    form = {"backend": f"model:{model.pk}", "left": "1", "token": f"r{number}"}
+    assert len({client.post(page("run_start"), form).url for _ in range(2)}) == 1
+    run = Run.objects.get(model=model)
+    work(run.job_id)
+    return run
+
+
+def test_round_by_round_from_the_page(world, client):
+    shown = check_page(client.get(page("loop")))
+    assert "Hold notes out" in shown and 'name="share"' in shown
+    for _ in range(2):
+        assert client.post(page("loop_freeze"), {"share": "20"}).url == page("loop")
+    first = GoldVersion.objects.get()
+    assert len(held_out(first)) == 4 and loop_of(world.project).next == "train"
+    for spans, enough in ((0, False), (1, True), (first.span_count, True)):
+        GoldVersion.objects.update(span_count=spans)
+        assert loop_of(world.project).can["train"] is enough
+    assert "Train a model" in check_page(client.get(page("loop")))
+    run = train_and_run(client, world, 1)
+    assert run.items.count() == 2, "only what is not gold was read"
+    assert rounds(world.project)[-1].more == 0
+    shown = check_page(client.get(page("loop")))
+    assert page("review_next", run.author_id) in shown and "no note finished" in shown
+    accept_all(run, world.reviewer)
+
+    row = by_command()
+    assert row["next"] == "freeze" and row["left"] == 0
+    (one,) = row["rounds"]
+    spans = Span.objects.filter(annotation_set__author=run.author).count()
+    assert (one["notes_reviewed"], one["spans_reviewed"], one["acts"]) == (2, spans, spans + 2)
+    assert one["acts_per_span"] == (spans + 2) / spans and one["seconds_per_note"] is not None
+    make_note(world.project, "Paziente: Eva Sanz.\n", "dopo")
+    assert "Gold has changed since version 1." in check_page(client.get(page("loop")))
+    client.post(page("loop_freeze"), {"share": "50"})
+    second = GoldVersion.objects.get(number=2)
+    assert held_out(second) == held_out(first), "the notes held out stay the same"
+    train_and_run(client, world, 2)
+    shown = check_page(client.get(page("loop")))
+    assert "The models of 2 rounds were scored on the same 4 notes" in shown and "plot-line" in shown
+    assert [each["comparable"] for each in by_command()["rounds"]] == [True, True]
+    # The gold of a held-out note changes, so scores before and after are not comparable.
+    withdraw_gold(document=world.project.documents.get(pk=min(held_out(first))), actor=world.manager)
+    client.post(page("loop_freeze"), {})
+    client.post(page("loop_freeze"), {"share": "20"})
+    train_and_run(client, world, 3)
+    shown = check_page(client.get(page("loop")))
+    assert shown.count("not comparable (other notes)") == 2
+    assert "not comparable" in printed("loop", "ward")
+
+
+def test_f1_on_few_held_out_notes_has_its_interval(world, client):
+    client.post(page("loop_freeze"), {"share": "20"})
+    train_and_run(client, world, 1)
+    (row,) = by_command()["rounds"]
+    few = row["few_notes"]
+    assert row["held_out"] == 4 and few["low"] <= row["f1"] <= few["high"]
+    shown = check_page(client.get(page("loop")))
+    assert shown.count(f"[{few['low']:.3f}, {few['high']:.3f}]") == 1, "in the table"
+    assert shown.count(">few notes<") == 2 and "plot-whisker" in shown, "in the table and beside the plot"
+    said = f"F1 {row['f1']:.4f} (few notes: "
+    words = printed("loop", "ward")
+    assert said in words and f"interval {few['low']:.4f} to {few['high']:.4f})" in words
+    model = TrainedModel.objects.get()
+    model.card["scores"] |= {"notes": 20, "few_notes": None}
+    model.save()
+    shown = check_page(client.get(page("loop")))
+    assert "few notes" not in shown and 'class="interval"' not in shown
+    assert by_command()["rounds"][0]["few_notes"] is None
+
+
+def test_an_invalid_share_shows_an_error_beside_its_field(world, client):
+    for share in ("0", "91", "x", "²", "9" * 5000, ""):
+        answer = client.post(page("loop_freeze"), {"share": share})
+        html = check_page(answer)
+        assert answer.status_code == 422 and answer.context["form"].errors.keys() == {"share"}
+        (why,) = answer.context["form"].errors["share"]
+        assert html.count(why) == 2, "on top, and at the field"
+        assert not share or f'name="share" value="{share}"' in html, "what was filled in stays"
+    assert GoldVersion.objects.count() == 1
+
+
+def test_unknown_figures_are_shown_as_unknown(world, client):
+    client.force_login(world.viewer)
+    shown = check_page(client.get(page("loop")))
+    assert "no model" in shown and "no run" in shown and "no note finished" in shown
+    assert "<form" not in shown.split("<main")[1], "a viewer looks on"
+    split_version(version=world.version, seed="mine", shares={"train": 100, "dev": 0, "test": 0}, actor=None)
+    (one,) = rounds(world.project)
+    assert one.f1 is None and not one.comparable
+    assert by_command()["rounds"][0]["f1"] is None
+
+
+def test_an_empty_project_says_how_to_begin(client):
+    loop, freeze = (reverse(name, args=["empty"]) for name in ("loop", "loop_freeze"))
+    client.force_login(make_member(make_project("empty"), "manager"))
+    shown = check_page(client.get(loop))
+    assert "No gold yet" in shown and reverse("runs", args=["empty"]) in shown
+    client.post(freeze, {"share": "20"})
+    assert not GoldVersion.objects.filter(project__slug="empty").exists()
+    assert client.post(freeze, {"share": "0"}).status_code == 422
+
+
+def test_a_project_without_a_model_reviews_its_newest_run(world, client):
+    author = Author.objects.create(project=world.project, kind=Author.Kind.RUN, name="brought")
+    note = world.project.documents.last()
+    author.annotation_sets.create(document=note, state="submitted")
+    client.force_login(world.reviewer)
+    assert loop_of(world.project).author == author
+    assert page("review_next", author.pk) in check_page(client.get(page("loop")))
+    assert not Job.objects.exists()
+
+
+def test_actions_and_seconds_from_the_log():
+    begun = datetime(2026, 1, 1, 8, tzinfo=UTC)
+    events = [
+        (1, 7, NOTE_READ, {}, 0), (1, 7, REVIEW_DECIDED, {"act": "accept"}, 4),
+        (2, 7, REVIEW_DECIDED, {"act": "reject"}, 5), (1, 7, REVIEW_UNDONE, {}, 6),
+        (1, 7, REVIEW_FINISHED, {"spans": 3}, 10), (1, None, REVIEW_BULK_DONE, {"decided": 40_000}, 20),
+        (1, 8, NOTE_READ, {}, 1000), (1, 8, REVIEW_FINISHED, {"spans": 2}, 1020), (1, 7, REVIEW_REOPENED, {}, 1030),
+        (1, 7, REVIEW_FINISHED, {"spans": 4}, 5000),
+    ]  # fmt: skip
+    effort = effort_of([(*event, begun + timedelta(seconds=seconds)) for *event, seconds in events])
+    assert (effort.acts, effort.bulk, effort.notes, effort.spans) == (8, 1, 2, 6)
+    assert effort.seconds == 20 + 20 + 10, "breaks are left out, and so is what leads to a note"
+    assert effort.acts_per_span == pytest.approx(8 / 6) and effort.seconds_per_note == 25
+    assert effort_of([]).acts_per_span is None and effort_of([]).seconds_per_note is None
