@@ -7,8 +7,13 @@ class AgreementConfig(AppConfig):
     label = "agreement"
 
     def ready(self) -> None:
+        from annotations.agreement import overview as overview
+        from annotations.agreement.selectors.adjudication.counts import notes_left
+        from annotations.agreement.services.comparing import bring_up_to_date
+        from annotations.core import addresses, navigation, offers
         from annotations.core.access import Can
         from annotations.core.api import registry
+        from annotations.core.hooks import disagreements_shown
         from annotations.jobs.registry import JobKind, register
 
         for module in ("figures", "disagreements", "amendments"):
@@ -23,14 +28,7 @@ class AgreementConfig(AppConfig):
                 ),
             }
         )
-
-        from annotations.agreement.services.comparing import bring_up_to_date
-        from annotations.core.hooks import disagreements_shown
-
         disagreements_shown.add(bring_up_to_date)
-
-        from annotations.core import navigation, offers
-
         navigation.add_group(navigation.Group("agreement", _("Agreement"), 40))
         navigation.register(
             navigation.Entry("agreement", 10, _("Figures"), "agreement", Can.READ_NOTES),
@@ -45,7 +43,44 @@ class AgreementConfig(AppConfig):
             navigation.Entry("guidelines", 20, _("Amendments"), "amendments", Can.SEE_PROJECT, frozenset({"amend"})),
         )
         offers.offer("guidelines.actions", "agreement/offers/guidelines.html")
-
-        from annotations.agreement import overview
-
         overview.register()
+        for module in ("lists", "desk", "majority"):
+            registry.register(f"annotations.agreement.api.adjudication.{module}.router")
+        register(
+            {
+                "majority": JobKind(
+                    title=_("Majority vote"),
+                    handler="annotations.agreement.jobs.run_vote",
+                    right=Can.MAKE_GOLD,
+                    result="adjudicate/majority_result.html",
+                    can_pause=True,
+                ),
+                "majority_undo": JobKind(
+                    title=_("Undo of a majority vote"),
+                    handler="annotations.agreement.jobs.undo_vote",
+                    right=Can.MAKE_GOLD,
+                    result="adjudicate/majority_undo_result.html",
+                    can_pause=True,
+                ),
+            }
+        )
+        navigation.add_group(navigation.Group("adjudicate", _("Adjudicate"), 50, counter=notes_left))
+        navigation.register(
+            navigation.Entry(
+                "adjudicate",
+                10,
+                _("By note"),
+                "adjudications",
+                Can.MAKE_GOLD,
+                frozenset({"adjudicate", "adjudicate_next"}),
+            ),
+            navigation.Entry(
+                "adjudicate", 20, _("By majority"), "majority", Can.MAKE_GOLD, frozenset({"majority_act"})
+            ),
+        )
+        navigation.working("adjudicate")
+        navigation.extend("notes", "outcome")
+        addresses.register("note.outcome", "outcome")
+        offers.offer("disagreement.actions", "adjudicate/offers/disagreement.html")
+        offers.offer("gold.disputed", "adjudicate/offers/gold_disputed.html")
+        offers.offer("note.anonymous", "adjudicate/offers/anonymous_note.html")

@@ -4,8 +4,10 @@ from typing import TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.events import Verb
+from annotations.core.events import NoData, Verb
 from annotations.projects.events import GuidelinesChanged
+from annotations.text.attributes import Value
+from annotations.text.provenance import Provenance
 
 
 class GuidelinesAmended(GuidelinesChanged):
@@ -26,3 +28,63 @@ class CauseChanged(TypedDict):
 GUIDELINES_AMENDED = Verb[GuidelinesAmended]("guidelines.amended", _("amended the guidelines"))
 CAUSE_SET = Verb[CauseChanged]("cause.set", _("added a cause to a disagreement"))
 CAUSE_REMOVED = Verb[CauseChanged]("cause.removed", _("removed a cause from a disagreement"))
+
+
+# Events of adjudicating.
+
+
+AdjudicatedSpan = tuple[int, int, int, Provenance | None, dict[str, Value] | None]
+"""Start, end, label id, provenance, attributes."""
+
+HeardSpan = list[int | dict[str, Value]]
+"""An annotator's span as a decision keeps it: start, end, label id, and its attributes if it has some."""
+
+
+class Adjudicated(TypedDict):
+    """An adjudicated location: its bounds, how and by whom it was decided, and its spans with their provenance."""
+
+    start: int
+    end: int
+    choice: str
+    author: int | None
+    heard: dict[str, list[HeardSpan]]
+    by: int
+    at: str
+    spans: list[AdjudicatedSpan]
+
+
+class AdjudicationDecided(TypedDict):
+    """The adjudicated locations that an act removed and added."""
+
+    before: list[Adjudicated]
+    after: list[Adjudicated]
+    act: str
+
+
+class AdjudicationFinished(TypedDict):
+    spans: int
+
+
+class MajorityCounts(TypedDict):
+    """A majority vote over many notes (`vote`: its id), with the counts that MajorityAct explains."""
+
+    vote: str
+    gold: int
+    spans: int
+    tied: int
+    ties: int
+    left: int
+    has_gold: int
+    in_review: int
+    begun: int
+    pending: int
+    undone: int
+    kept: int
+
+
+ADJUDICATION_DECIDED = Verb[AdjudicationDecided]("adjudication.decided", _("adjudicated a location"))
+ADJUDICATION_UNDONE = Verb[AdjudicationDecided]("adjudication.undone", _("undid an adjudication"))
+ADJUDICATION_FINISHED = Verb[AdjudicationFinished]("adjudication.finished", _("finished a note's adjudication"))
+ADJUDICATION_REOPENED = Verb[NoData]("adjudication.reopened", _("reopened an adjudication"))
+MAJORITY_APPLIED = Verb[MajorityCounts]("majority.applied", _("made a majority vote gold"))
+MAJORITY_UNDONE = Verb[MajorityCounts]("majority.undone", _("undid a majority vote"))

@@ -4,7 +4,10 @@ from dataclasses import dataclass
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
+from annotations.agreement.selectors.adjudication.counts import adjudicated_sets, outcomes, to_adjudicate
+from annotations.agreement.selectors.adjudication.waiting import Show
 from annotations.agreement.selectors.stored import StoredAgreement, has_agreement, stored_agreement
 from annotations.agreement.templatetags.coefficients import in_words
 from annotations.agreement.views.rows import trend_of
@@ -25,6 +28,10 @@ class AgreementCard:
 def register() -> None:
     overview.cards.register(10, Can.READ_NOTES, agreement_card)
     overview.steps.register(50, Can.MANAGE, measure)
+    overview.needs.register(10, Can.MAKE_GOLD, waiting)
+    overview.stages.register(30, Can.READ_NOTES, adjudicated)
+    overview.own.register(30, Can.ANNOTATE, own_outcomes)
+    overview.steps.register(60, Can.MANAGE, adjudicate_step)
 
 
 def agreement_card(access: Access) -> list[overview.Card]:
@@ -41,3 +48,35 @@ def measure(access: Access) -> list[overview.Step]:
     url = reverse("agreement", args=[access.project.slug])
     text = _("Look where annotators differ, and make the guidelines clearer there.")
     return [overview.Step(_("Measure agreement"), text, url, _("Show agreement"), has_agreement(access.project))]
+
+
+# The parts of a project's overview about adjudication.
+
+
+OUTCOMES = 5
+
+
+def waiting(access: Access) -> list[overview.Need]:
+    n = to_adjudicate(access.project).count()
+    if not n:
+        return []
+    text = ngettext("%(n)d note waits for adjudication.", "%(n)d notes wait for adjudication.", n) % {"n": n}
+    return [overview.Need(text, reverse("adjudications", args=[access.project.slug]), _("Adjudicate"))]
+
+
+def adjudicated(access: Access) -> list[overview.Stage]:
+    url = f"{reverse('adjudications', args=[access.project.slug])}?show={Show.FINISHED}"
+    n = adjudicated_sets(access.project).count()
+    return [overview.Stage(_("Adjudicated"), f"{n:,}", url if access.can(Can.MAKE_GOLD) else "")]
+
+
+def own_outcomes(access: Access) -> list[overview.Card]:
+    found = outcomes(access, OUTCOMES)
+    return [overview.Card("adjudicate/overview_outcomes.html", found)] if found else []
+
+
+def adjudicate_step(access: Access) -> list[overview.Step]:
+    url = reverse("adjudications", args=[access.project.slug])
+    text = _("Decide where annotators differ, beginning with the notes of lowest agreement.")
+    done = adjudicated_sets(access.project).exists()
+    return [overview.Step(_("Adjudicate"), text, url, _("Adjudicate"), done)]

@@ -1,9 +1,20 @@
 from django.urls import URLPattern, path
 
-from annotations.agreement.views import agreement, amendments, disagreements, sentences, starting
+from annotations.agreement.views import (
+    adjudicate,
+    adjudications,
+    agreement,
+    amendments,
+    disagreements,
+    majority,
+    outcome,
+    sentences,
+    starting,
+)
 
 _DISAGREEMENTS = "projects/<slug:slug>/agreement/disagreements/"
 _DISAGREEMENT = f"{_DISAGREEMENTS}<int:pk>/<int:start>/<int:end>/"
+_DESK = "projects/<slug:slug>/adjudicate/"
 
 urlpatterns: list[URLPattern] = [
     path(_DISAGREEMENTS, disagreements.disagreements, name="disagreements"),
@@ -17,4 +28,18 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/agreement/csv", agreement.agreement_table, name="agreement_table"),
     path("projects/<slug:slug>/agreement/start", starting.agreement_start, name="agreement_start"),
     path("projects/<slug:slug>/agreement/jobs/<int:number>", starting.agreement_progress, name="agreement_progress"),
+    path(_DESK, adjudications.adjudications, name="adjudications"),
+    path(f"{_DESK}next/", adjudications.adjudicate_next, name="adjudicate_next"),
+    path(f"{_DESK}unanimous", adjudications.adjudicate_unanimous, name="adjudicate_unanimous"),
+    path(f"{_DESK}majority/", majority.majority, name="majority"),
+    path(f"{_DESK}majority/start", majority.majority_start, name="majority_start"),
+    path(f"{_DESK}majority/<uuid:vote>/", majority.majority_act, name="majority_act"),
+    path(f"{_DESK}majority/<uuid:vote>/undo", majority.majority_undo, name="majority_undo"),
+    path(f"{_DESK}<int:pk>/", adjudicate.adjudicate, name="adjudicate"),
+    path(f"{_DESK}<int:pk>/decide", adjudicate.adjudicate_decide, name="adjudicate_decide"),
+    path(f"{_DESK}<int:pk>/cause", adjudicate.adjudicate_cause, name="adjudicate_cause"),
+    path(f"{_DESK}<int:pk>/state", adjudicate.adjudicate_state, name="adjudicate_state"),
+    path(f"{_DESK}<int:pk>/finish", adjudicate.adjudicate_finish, name="adjudicate_finish"),
+    path(f"{_DESK}<int:pk>/reopen", adjudicate.adjudicate_reopen, name="adjudicate_reopen"),
+    path("projects/<slug:slug>/notes/<int:pk>/outcome/", outcome.outcome, name="outcome"),
 ]

@@ -194,3 +194,16 @@ def record_reads(*, actor: User | None, project_id: int, notes: Iterable[int], w
     NOTE_READ.record_all(
         project_id, [({"actor": actor, "document_id": note}, {"what": what}) for note in sorted(set(notes))]
     )
+
+
+# Events of API tokens.
+
+
+class TokenEvent(TypedDict):
+    token: int
+    user: str
+    scope: str
+
+
+TOKEN_CREATED = Verb[TokenEvent]("token.created", _("created an API token"), reading=True)
+TOKEN_REVOKED = Verb[TokenEvent]("token.revoked", _("revoked an API token"))

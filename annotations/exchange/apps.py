@@ -2,9 +2,9 @@ from django.apps import AppConfig
 from django.utils.translation import gettext_noop as _
 
 
-class TransferConfig(AppConfig):
+class ExchangeConfig(AppConfig):
     name = "annotations.exchange"
-    label = "transfer"
+    label = "exchange"
 
     def ready(self) -> None:
         from annotations.core.access import Can

@@ -41,7 +41,7 @@ class Delivery(models.Model):
     """One message to a webhook. Receivers know a repeated message by its `key`.
 
     `data` holds ids, counts and links, never a name or text. `note` is the note that the message is about. `tries` are
-    the last attempts (annotations.ops.services.webhooks.sending.Try), `tried` counts those since it was last put in line.
+    the last attempts (`webhooks.sending.Try`), `tried` counts those since it was last put in line.
     A sender holds the row by `claim` until `claimed_until`.
     """
 

@@ -7,11 +7,19 @@ class OpsConfig(AppConfig):
     label = "ops"
 
     def ready(self) -> None:
+        from annotations.annotate.events import SET_SUBMITTED
         from annotations.core import navigation, offers
         from annotations.core.access import Can
         from annotations.core.api import registry
+        from annotations.exchange.services import whole_projects
+        from annotations.gold.events import GOLD_FROZEN
         from annotations.jobs import hooks
+        from annotations.jobs.registry import JobKind, register
+        from annotations.ops import overview as overview
+        from annotations.ops.services.archives import by_path
         from annotations.ops.services.deleting import finish_deletions
+        from annotations.ops.services.webhooks.recording import gold_frozen, job_ended, note_submitted
+        from annotations.ops.services.webhooks.sending import forget_old, send_waiting
 
         hooks.STEPS.append(finish_deletions)
         registry.register("annotations.ops.api.router")
@@ -22,3 +30,45 @@ class OpsConfig(AppConfig):
         offers.offer("note.foot", "ops/offers/note.html")
         offers.offer("settings.sections", "ops/offers/settings.html")
         offers.offer("settings_archived.actions", "ops/offers/archived.html")
+        registry.register("annotations.ops.api.webhooks.router")
+        hooks.ENDED.append(job_ended)
+        hooks.STEPS.append(send_waiting)
+        hooks.TIDIERS.append(forget_old)
+        SET_SUBMITTED.watch(note_submitted)
+        GOLD_FROZEN.watch(gold_frozen)
+        navigation.register(
+            navigation.Entry("project", 60, _("Webhooks"), "webhooks", Can.MANAGE, frozenset({"webhook"}))
+        )
+        overview.register()
+        registry.register("annotations.ops.api.archives.router")
+        register(
+            {
+                "archive_export": JobKind(
+                    title=_("Project archive"),
+                    handler="annotations.ops.jobs.export",
+                    right=Can.ARCHIVE,
+                    unit=_("rows"),
+                    result="archives/exported.html",
+                ),
+                "archive_import": JobKind(
+                    title=_("Import of a project archive"),
+                    handler="annotations.ops.jobs.load",
+                    right=Can.MANAGE,
+                    unit=_("files"),
+                    result="archives/imported.html",
+                    undo="annotations.ops.jobs.undo",
+                    # A failed import deletes its upload, so that there is nothing left to import.
+                    can_retry=False,
+                ),
+            }
+        )
+        whole_projects.register(
+            whole_projects.WholeProjects(
+                by_path.export_to, by_path.say_exported, by_path.import_from, by_path.say_imported
+            )
+        )
+        navigation.extend("project_settings", "archive_export", "archive_confirm")
+        navigation.extend("project", "archive_claim")
+        offers.offer("settings.sections", "archives/offers/settings.html", position=10)
+        offers.offer("settings_archived.actions", "archives/offers/archived.html", position=-10)
+        offers.offer("project_new.foot", "archives/offers/project_new.html")

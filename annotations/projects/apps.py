@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.conf import settings
 from django.utils.translation import gettext_noop as _
 
 
@@ -7,17 +8,19 @@ class ProjectsConfig(AppConfig):
     label = "projects"
 
     def ready(self) -> None:
-        from annotations.core import addresses, navigation
+        from annotations.core import addresses, navigation, offers
         from annotations.core.access import Can
         from annotations.core.api import registry
         from annotations.jobs import hooks
+        from annotations.projects import overview as overview
+        from annotations.projects.services.accounts.old_failures import forget_failures
         from annotations.projects.services.idle import release_idle_notes
+        from annotations.projects.services.providers import checking, once, sessions
 
         hooks.TIDIERS.append(release_idle_notes)
         registry.register("annotations.projects.api.router")
         for module in ("labels", "categories", "guidelines", "assigning", "audit"):
             registry.register(f"annotations.projects.api.{module}.router")
-
         navigation.add_group(
             navigation.Group("overview", _("Overview"), 10),
             navigation.Group("guidelines", _("Guidelines"), 30),
@@ -52,7 +55,26 @@ class ProjectsConfig(AppConfig):
         addresses.register("home", "projects")
         addresses.register("project", "project")
         addresses.register("project.settings", "project_settings")
-
-        from annotations.projects import overview
-
         overview.register()
+        # Its receivers are connected.
+        import annotations.projects.services.accounts.second_factor  # noqa: F401
+
+        registry.register("annotations.projects.api.members.router")
+        navigation.register(
+            navigation.Entry(
+                "project", 20, _("People"), "people", Can.MANAGE, frozenset({"member_remove", "member_link"})
+            ),
+        )
+        navigation.add_group(navigation.Group("account", _("Account"), 10, navigation.Area.ACCOUNT))
+        hooks.TIDIERS.append(forget_failures)
+        offers.offer("frame.password", "accounts/offers/password.html")
+        offers.offer("projects.closed", "accounts/offers/second_factor.html")
+        offers.offer("settings.too_few", "accounts/offers/people.html")
+        offers.offer("settings.no_annotators", "accounts/offers/add_annotator.html")
+        navigation.extend("people", "groups", "group_remove")
+        offers.offer("sign_in.providers", "providers/offers/buttons.html")
+        offers.offer("people.actions", "providers/offers/groups.html")
+        hooks.TIDIERS.extend([once.forget_used, sessions.forget_old])
+        if settings.SIGN_IN:
+            hooks.STEPS.append(checking.step)
+        offers.offer("frame.account", "help/offers/link.html")

@@ -113,3 +113,64 @@ CATEGORY_MOVED = Verb[CategoryMoved]("category.moved", _("moved a category"))
 CATEGORY_DELETED = Verb[CategoryDeleted]("category.deleted", _("deleted an empty category"))
 NOTES_ASSIGNED = Verb[NotesAssigned]("notes.assigned", _("assigned notes"))
 NOTES_RELEASED = Verb[NotesReleased]("notes.released", _("released notes"))
+
+
+# Events of members.
+
+
+class MemberRole(TypedDict):
+    user: str
+    role: str
+
+
+class MemberRemoved(TypedDict):
+    user: str
+    open_notes: int
+    drafts: int
+    handed_over_to: str | None
+    handed_over: int
+
+
+class MemberByGroup(MemberRole):
+    """`provider` is the id of the provider whose group gives or gave the role."""
+
+    provider: str
+
+
+class ResetLinkMade(TypedDict):
+    user: str
+
+
+MEMBER_ADDED = Verb[MemberRole]("member.added", _("added a member"))
+MEMBER_CHANGED = Verb[MemberRole]("member.changed", _("changed a member's role"))
+MEMBER_REMOVED = Verb[MemberRemoved]("member.removed", _("removed a member"))
+MEMBER_BY_GROUP = Verb[MemberByGroup]("member.by_group", _("got a role from a group"))
+# Also in an archived project: nobody keeps access because a project is archived.
+MEMBER_LEFT_GROUP = Verb[MemberByGroup]("member.left_group", _("lost the role of a group"), reading=True)
+RESET_LINK_MADE = Verb[ResetLinkMade]("member.reset_link", _("created a password link"))
+
+
+# Events of accounts that belong to a person at a provider, and of the roles of groups.
+
+
+class AtProvider(TypedDict):
+    user: str
+    provider: str
+
+
+class RoleOfGroup(TypedDict):
+    """`group` is the id of the row: names of groups are text that people typed."""
+
+    group: int
+    provider: str
+    role: str
+
+
+ACCOUNT_LINKED = Verb[AtProvider]("account.linked", _("connected an account with a provider"))
+ACCOUNT_LEFT = Verb[AtProvider](
+    "account.left", _("was deactivated, because the provider no longer knows them"), reading=True
+)
+ACCOUNT_BACK = Verb[AtProvider]("account.back", _("signed in at the provider again and was reactivated"), reading=True)
+ACCOUNT_RESTORED = Verb[AtProvider]("account.restored", _("was reactivated by the provider"), reading=True)
+GROUP_MAPPED = Verb[RoleOfGroup]("group.mapped", _("gave a group a role"))
+GROUP_UNMAPPED = Verb[RoleOfGroup]("group.unmapped", _("took a role from a group"))

@@ -1,8 +1,75 @@
-from django.urls import URLPattern, path
+from allauth.account import views as account
+from django.urls import URLPattern, URLResolver, include, path, re_path
 
-from annotations.projects.views import archiving, audit, categories, guidelines, labels, projects, settings
+from annotations.core.api.mount import addresses
+from annotations.projects.views import api_docs as docs
+from annotations.projects.views import (
+    archiving,
+    audit,
+    categories,
+    groups,
+    guidelines,
+    help,
+    labels,
+    members,
+    oidc,
+    projects,
+    saml,
+    scim,
+    settings,
+    signing_in,
+    tokens,
+)
 
-urlpatterns: list[URLPattern] = [
+# The part of django-allauth that is used: no e-mail, no open sign-up, no sign-in codes by mail.
+_SIGN_IN = [
+    path("login/", account.login, name="account_login"),
+    path("logout/", account.logout, name="account_logout"),
+    path("inactive/", account.account_inactive, name="account_inactive"),
+    path("signup/", signing_in.signup_closed, name="account_signup"),
+    path("reauthenticate/", account.reauthenticate, name="account_reauthenticate"),
+    path("password/change/", signing_in.password_change, name="account_change_password"),
+    path("password/reset/", signing_in.password_forgotten, name="account_reset_password"),
+    path(
+        "password/reset/key/done/",
+        account.password_reset_from_key_done,
+        name="account_reset_password_from_key_done",
+    ),
+    re_path(
+        r"^password/reset/key/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$",
+        account.password_reset_from_key,
+        name="account_reset_password_from_key",
+    ),
+    path("second-factor/", signing_in.second_factor, name="second_factor"),
+    path("2fa/", include("allauth.mfa.urls")),
+]
+# The names are those by which allauth finds the pages.
+_PROVIDERS = [
+    path("oidc/<slug:provider_id>/", oidc.login, name="openid_connect_login"),
+    path("oidc/<slug:provider_id>/callback/", oidc.callback, name="openid_connect_callback"),
+    path("oidc/<slug:provider_id>/logout", oidc.back_channel_logout, name="oidc_logout"),
+    path("saml/<slug:provider_id>/", saml.login, name="saml_login"),
+    path("saml/<slug:provider_id>/acs/", saml.acs, name="saml_acs"),
+    path("saml/<slug:provider_id>/acs/finish/", saml.finish, name="saml_finish_acs"),
+    path("saml/<slug:provider_id>/sls/", saml.sls, name="saml_sls"),
+    path("saml/<slug:provider_id>/metadata/", saml.metadata, name="saml_metadata"),
+]
+_SCIM = [
+    path("Users", scim.users, name="scim_users"),
+    path("Users/.search", scim.users_search, name="scim_users_search"),
+    path("Users/<uuid:pk>", scim.user, name="scim_user"),
+    path("Groups", scim.groups, name="scim_groups"),
+    path("Groups/.search", scim.groups_search, name="scim_groups_search"),
+    path("Groups/<uuid:pk>", scim.group, name="scim_group"),
+    path(".search", scim.search, name="scim_search"),
+    path("ServiceProviderConfig", scim.config, name="scim_config"),
+    path("ResourceTypes", scim.resource_types, name="scim_resource_types"),
+    path("ResourceTypes/<str:key>", scim.resource_types, name="scim_resource_type"),
+    path("Schemas", scim.schemas, name="scim_schemas"),
+    path("Schemas/<str:key>", scim.schemas, name="scim_schema"),
+]
+
+urlpatterns: list[URLPattern | URLResolver] = [
     path("", projects.projects, name="projects"),
     path("projects/new", projects.project_new, name="project_new"),
     path("projects/<slug:slug>/", projects.project, name="project"),
@@ -24,4 +91,20 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/settings/fill", settings.fill_notes, name="fill_notes"),
     path("projects/<slug:slug>/settings/assign", settings.assign_notes, name="assign_notes"),
     path("projects/<slug:slug>/guidelines/beside", guidelines.guidelines_beside, name="guidelines_beside"),
+    path("accounts/", include(_SIGN_IN)),
+    path("projects/<slug:slug>/people/", members.people, name="people"),
+    path("projects/<slug:slug>/people/<int:pk>/role", members.member_role, name="member_role"),
+    path("projects/<slug:slug>/people/<int:pk>/remove/", members.member_remove, name="member_remove"),
+    path("projects/<slug:slug>/people/<int:pk>/link", members.member_link, name="member_link"),
+    path("accounts/", include(_PROVIDERS)),
+    path("scim/v2/<slug:provider_id>/", include(_SCIM)),
+    path("projects/<slug:slug>/groups/", groups.groups, name="groups"),
+    path("projects/<slug:slug>/groups/<int:pk>/remove", groups.group_remove, name="group_remove"),
+    path("help/", help.page, name="help"),
+    path("help/<slug:name>/", help.page, name="help_page"),
+    path("api/docs", docs.docs, name="api_docs"),
+    path("api/openapi.json", docs.openapi, name="api_openapi"),
+    path("account/tokens/", tokens.tokens, name="api_tokens"),
+    path("account/tokens/<int:pk>/revoke", tokens.revoke, name="api_token_revoke"),
+    addresses(),
 ]

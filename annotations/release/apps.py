@@ -1,5 +1,17 @@
+from typing import TYPE_CHECKING
+
 from django.apps import AppConfig
 from django.utils.translation import gettext_noop as _
+
+if TYPE_CHECKING:
+    from annotations.models import Release, User
+
+
+def certify_release(release: "Release", actor: "User | None") -> tuple[bytes, bytes]:
+    """Sign a release for a command; see annotations.release.services.certificates.signing.certify."""
+    from annotations.release.services.certificates.signing import certify
+
+    return certify(release, actor)
 
 
 class ReleaseConfig(AppConfig):
@@ -7,12 +19,20 @@ class ReleaseConfig(AppConfig):
     label = "release"
 
     def ready(self) -> None:
-        from annotations.core import navigation
+        from annotations.core import addresses, navigation, offers
         from annotations.core.access import Can
         from annotations.core.api import registry
         from annotations.core.hooks import patient_erased, project_deleted, why_file_deleted
+        from annotations.jobs import hooks
         from annotations.jobs.registry import JobKind, register
+        from annotations.release import overview as overview
+        from annotations.release.services.audits.erasing import count_erased_in_audits
+        from annotations.release.services.certificates.erasing import remember_erased
+        from annotations.release.services.certificates.keys import sign_files
+        from annotations.release.services.certifying import CERTIFIERS, FILE_SIGNERS
         from annotations.release.services.erasing import count_erased, delete_releases
+        from annotations.release.services.known.master import delete_expired_uploads, erase_known
+        from annotations.release.services.surrogates.erasing import forget_notes
         from annotations.release.services.withdrawing import why_withdrawn
 
         for module in ("policies", "releases", "findings", "notes"):
@@ -39,9 +59,6 @@ class ReleaseConfig(AppConfig):
         project_deleted.add(delete_releases)
         why_file_deleted.add(why_withdrawn)
         navigation.add_group(navigation.Group("release", _("Release"), 85))
-
-        from annotations.core import addresses, offers
-
         made = frozenset({"release", "release_new", "release_findings", "release_note"})
         navigation.register(
             navigation.Entry("release", 10, _("Releases"), "releases", Can.RELEASE, made),
@@ -57,7 +74,56 @@ class ReleaseConfig(AppConfig):
         offers.offer("gold_version.actions", "release/offers/gold_version.html", position=30)
         offers.offer("note.views", "release/offers/note_views.html")
         offers.offer("note.text", "release/offers/note_text.html")
-
-        from annotations.release import overview
-
         overview.register()
+        registry.register("annotations.release.api.known.router")
+        register(
+            {
+                "master": JobKind(
+                    title=_("Patient master"),
+                    handler="annotations.release.jobs.known.reading.run",
+                    right=Can.MANAGE,
+                    unit=_("rows"),
+                    undo="annotations.release.jobs.known.reading.undo",
+                    # A failed or canceled job deletes its upload.
+                    can_retry=False,
+                    result="known/read_result.html",
+                ),
+            }
+        )
+        hooks.TIDIERS.append(delete_expired_uploads)
+        patient_erased.add(erase_known)
+        navigation.register(
+            navigation.Entry(
+                "project",
+                45,
+                _("Known identifiers"),
+                "known",
+                Can.MANAGE,
+                frozenset({"known_upload", "known_people", "known_person"}),
+            )
+        )
+        registry.register("annotations.release.api.surrogates.router")
+        patient_erased.add(forget_notes)
+        navigation.register(
+            navigation.Entry("release", 40, _("Surrogates"), "surrogates", Can.RELEASE, frozenset({"surrogate"}))
+        )
+        registry.register("annotations.release.api.audits.router")
+        patient_erased.add(count_erased_in_audits)
+        navigation.register(
+            navigation.Entry(
+                "release",
+                30,
+                _("Audits"),
+                "audits",
+                Can.AUDIT_RELEASES,
+                frozenset({"release_audit", "audit_read", "audit_leaks"}),
+            )
+        )
+        offers.offer("release.sections", "audits/offers/release.html", position=10)
+        CERTIFIERS.append(certify_release)
+        FILE_SIGNERS.append(sign_files)
+        registry.register("annotations.release.api.certificates.router")
+        patient_erased.add(remember_erased)
+        navigation.extend("releases", "certificate_sign")
+        offers.offer("release.sections", "certificates/offers/release.html", position=80)
+        offers.offer("releases.actions", "certificates/offers/releases.html")

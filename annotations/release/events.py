@@ -4,7 +4,7 @@ from typing import NotRequired, TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.events import Verb
+from annotations.core.events import NoData, Verb
 
 
 class PolicySaved(TypedDict):
@@ -61,3 +61,152 @@ RELEASE_DECIDED = Verb[ReleaseDecided]("release.decided", _("decided findings of
 RELEASE_PREPARED_AGAIN = Verb[ReleasePreparedAgain]("release.prepared_again", _("prepared a release again"))
 RELEASE_EXPORTED = Verb[ReleaseExported]("release.exported", _("exported a release"), reading=True)
 RELEASE_WITHDRAWN = Verb[ReleaseWithdrawn]("release.withdrawn", _("withdrew a release"))
+
+
+# Events of known identifiers. Their data are counts, never a value.
+
+
+class MasterImported(TypedDict):
+    """Patients of the file that were new, changed and unchanged, and rows with a problem."""
+
+    added: int
+    changed: int
+    unchanged: int
+    problems: int
+
+
+class MasterCleared(TypedDict):
+    patients: int
+
+
+class TermsAdded(TypedDict):
+    """`list` is allow or deny."""
+
+    list: str
+    added: int
+    already: int
+
+
+class TermsRemoved(TypedDict):
+    list: str
+    removed: int
+
+
+class TermsExported(TypedDict):
+    terms: int
+
+
+MASTER_STAGED = Verb[NoData]("master.staged", _("uploaded a patient master"))
+MASTER_IMPORTED = Verb[MasterImported]("master.imported", _("imported a patient master"))
+MASTER_CLEARED = Verb[MasterCleared]("master.cleared", _("deleted the patient master"))
+PERSON_SHOWN = Verb[NoData]("person.shown", _("looked at a patient's known identifiers"), reading=True)
+PERSON_DELETED = Verb[NoData]("person.deleted", _("deleted a patient's known identifiers"))
+TERMS_ADDED = Verb[TermsAdded]("terms.added", _("added terms to a list"))
+TERMS_REMOVED = Verb[TermsRemoved]("terms.removed", _("removed terms from a list"))
+TERMS_EXPORTED = Verb[TermsExported]("terms.exported", _("exported the lists of terms"), reading=True)
+
+
+# Events of surrogates. They hold ids of entities and counts, never a form or a surrogate.
+
+
+class EntitiesMerged(TypedDict):
+    entity: int
+    merged: list[int]
+    mentions: int
+
+
+class EntitySplit(TypedDict):
+    entity: int
+    into: int
+    mentions: int
+
+
+class EntityChanged(TypedDict):
+    entity: int
+
+
+ENTITIES_MERGED = Verb[EntitiesMerged]("surrogates.merged", _("merged entities of the index of surrogates"))
+ENTITY_SPLIT = Verb[EntitySplit]("surrogates.split", _("split an entity of the index of surrogates"))
+SURROGATE_LOCKED = Verb[EntityChanged]("surrogate.locked", _("locked a surrogate"))
+SURROGATE_UNLOCKED = Verb[EntityChanged]("surrogate.unlocked", _("unlocked a surrogate"))
+SURROGATE_REPLACED = Verb[EntityChanged]("surrogate.replaced", _("replaced a surrogate"))
+SURROGATE_DRAWN = Verb[EntityChanged]("surrogate.drawn", _("drew another surrogate"))
+SURROGATE_RESTORED = Verb[EntityChanged]("surrogate.restored", _("restored the surrogate from before"))
+
+
+# Events of audits. Data never say which notes have planted leaks.
+
+
+class AuditPlanned(TypedDict):
+    """`drawn` and `notes` are counts; the other values are the choices, shares from 0 to 1."""
+
+    release: int
+    notes: int
+    drawn: int
+    by: str
+    confidence: float
+    target: float
+    planted: float
+    leaks: int
+
+
+class AuditOf(TypedDict):
+    release: int
+
+
+class AuditNoteAct(TypedDict):
+    """`position` is the number of the note in the sample."""
+
+    release: int
+    position: int
+
+
+class AuditMarked(AuditNoteAct):
+    """A span in code points of the original note."""
+
+    start: int
+    end: int
+    label: str
+
+
+class AuditNoteFinished(AuditNoteAct):
+    marks: int
+
+
+AUDIT_READ = "audit"
+"""What a note was opened for (NOTE_READ), where an auditor saw the released text and not the original."""
+
+AUDIT_PLANNED = Verb[AuditPlanned]("audit.planned", _("planned the audit of a release"))
+AUDIT_DISCARDED = Verb[AuditOf]("audit.discarded", _("discarded the plan of an audit"))
+AUDIT_NOTE_TAKEN = Verb[AuditNoteAct]("audit.note_taken", _("began to read a released note"))
+AUDIT_MARKED = Verb[AuditMarked]("audit.marked", _("marked a leak in a released note"))
+AUDIT_UNMARKED = Verb[AuditMarked]("audit.unmarked", _("removed a mark from a released note"))
+AUDIT_NOTE_FINISHED = Verb[AuditNoteFinished]("audit.note_finished", _("finished a released note"))
+AUDIT_NOTE_REOPENED = Verb[AuditNoteAct]("audit.note_reopened", _("reopened a released note"))
+AUDIT_LEAK_DISMISSED = Verb[AuditMarked]("audit.leak_dismissed", _("decided that a marked stretch is no identifier"))
+AUDIT_LEAK_RESTORED = Verb[AuditMarked]("audit.leak_restored", _("decided that a marked stretch is an identifier"))
+
+
+# Events of certificates.
+
+
+class ReleaseSigned(TypedDict):
+    """`certificate` is the number of the certificate within the release, `risks` how many were accepted."""
+
+    release: int
+    certificate: int
+    sha256: str
+    notes: int
+    risks: int
+
+
+class CertificateDownloaded(TypedDict):
+    release: int
+    certificate: int
+    format: str
+
+
+RELEASE_SIGNED = Verb[ReleaseSigned]("release.signed", _("signed a release"))
+CERTIFICATE_DOWNLOADED = Verb[CertificateDownloaded](
+    "certificate.downloaded", _("downloaded a certificate"), reading=True
+)

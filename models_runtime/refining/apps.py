@@ -28,8 +28,12 @@ class RefiningConfig(AppConfig):
         from annotations.core.api import registry
         from annotations.core.hooks import notes_learned_from, patient_erased
         from annotations.jobs.registry import JobKind, register
+        from annotations.release.services.surrogates.makers import MAKERS
         from models_runtime.refining.selectors.refining import removed
         from models_runtime.refining.services.erasing import forget_reasons
+        from models_runtime.refining.services.injecting.systemic import forget_terms
+        from models_runtime.refining.services.relexicalizing.answers import forget_answers
+        from models_runtime.refining.services.relexicalizing.relexicalizing import LANGUAGE_MODEL
 
         register(
             {
@@ -50,3 +54,73 @@ class RefiningConfig(AppConfig):
         offers.offer("injections.actions", "refining/offers/injections.html")
         offers.offer("injection.actions", "refining/offers/injection.html")
         registry.register("models_runtime.refining.api.refining.router")
+        navigation.register(
+            navigation.Entry("guidelines", 50, _("For agents"), "skills", Can.MANAGE, frozenset({"skill"})),
+        )
+        registry.register("models_runtime.refining.api.skills.router")
+        patient_erased.add(forget_terms)
+        register(
+            {
+                "inject": JobKind(
+                    title=_("Injection of errors"),
+                    handler="models_runtime.refining.jobs.injecting.run",
+                    right=Can.MANAGE,
+                    result="injecting/result.html",
+                ),
+            }
+        )
+        navigation.register(
+            navigation.Entry(
+                "models",
+                70,
+                _("Injected errors"),
+                "injections",
+                Can.MANAGE,
+                frozenset({"injection", "injected_errors", "systemic_errors"}),
+            ),
+        )
+        offers.offer("runs.actions", "injecting/offers/runs.html", position=20)
+        for module in ("injections", "systemic"):
+            registry.register(f"models_runtime.refining.api.{module}.router")
+        register(
+            {
+                "judge": JobKind(
+                    title=_("Judges"),
+                    handler="models_runtime.refining.jobs.judging.run",
+                    right=Can.MANAGE,
+                    result="judging/result.html",
+                    unit=_("answers"),
+                    queue="llm",
+                    redo="models_runtime.refining.jobs.judging.ready_again",
+                    can_pause=True,
+                ),
+            }
+        )
+        navigation.register(
+            navigation.Entry(
+                "gold",
+                40,
+                _("Judges"),
+                "judgings",
+                Can.READ_NOTES,
+                frozenset({"judge", "judging", "judging_entities"}),
+            ),
+        )
+        offers.offer("scores.actions", "judging/offers/scores.html", position=20)
+        offers.offer("score.actions", "judging/offers/score.html")
+        registry.register("models_runtime.refining.api.judging.router")
+        MAKERS["llm"] = LANGUAGE_MODEL
+        patient_erased.add(forget_answers)
+        register(
+            {
+                "surrogate_scores": JobKind(
+                    title=_("Comparison of a model on originals and surrogates"),
+                    handler="models_runtime.refining.jobs.relexicalizing.run",
+                    right=Can.RELEASE,
+                    result="relexicalizing/scores_result.html",
+                ),
+            }
+        )
+        offers.offer("release.sections", "relexicalizing/offers/release.html", position=5)
+        offers.offer("surrogates.sections", "relexicalizing/offers/index.html")
+        registry.register("models_runtime.refining.api.relexicalizing.router")

@@ -49,8 +49,14 @@ class RunsConfig(AppConfig):
     label = "models_runs"
 
     def ready(self) -> None:
+        from annotations.core import addresses, navigation, offers
         from annotations.core.access import Can
+        from annotations.core.api import registry
+        from annotations.core.hooks import models_of, notes_learned_from, notes_without_answer, thresholds_of
         from annotations.jobs.registry import JobKind, register
+        from annotations.release.services.searching import SEARCHES
+        from models_runtime.runs import overview
+        from models_runtime.runs.services.searching import RulesSearch
 
         register(
             {
@@ -64,22 +70,13 @@ class RunsConfig(AppConfig):
                 ),
             }
         )
-
-        from annotations.core import addresses, navigation, offers
-        from annotations.core.api import registry
-        from annotations.core.hooks import models_of, notes_learned_from, notes_without_answer, thresholds_of
-
         for module in ("starting", "rewritten", "runs"):
             registry.register(f"models_runtime.runs.api.{module}.router")
-        from annotations.release.services.searching import SEARCHES
-        from models_runtime.runs.services.searching import RulesSearch
-
         SEARCHES.append(RulesSearch())
         notes_without_answer.add(failed_notes)
         notes_learned_from.add(notes_learned)
         models_of.add(models_of_author)
         thresholds_of.add(threshold_of)
-
         navigation.register(
             navigation.Entry(
                 "models",
@@ -113,7 +110,29 @@ class RunsConfig(AppConfig):
         offers.offer("calibration.crumbs", "runs/offers/calibration_crumb.html")
         offers.offer("models.actions", "runs/offers/models.html", position=20)
         offers.offer("model.actions", "runs/offers/model.html")
-
-        from models_runtime.runs import overview
-
         overview.register()
+        register(
+            {
+                "compare": JobKind(
+                    title=_("Comparison"),
+                    handler="models_runtime.runs.jobs.comparing.run",
+                    right=Can.READ_NOTES,
+                    result="comparing/result.html",
+                ),
+            }
+        )
+        navigation.register(
+            navigation.Entry(
+                "models", 50, _("Compare"), "runs_compare", Can.READ_NOTES, frozenset({"compare_spans", "strategies"})
+            ),
+        )
+        offers.offer("scores.actions", "comparing/offers/scores.html", position=10)
+        offers.offer("runs.actions", "comparing/offers/runs.html")
+        registry.register("models_runtime.runs.api.comparing.router")
+        navigation.register(
+            navigation.Entry("models", 10, _("Loop"), "loop", Can.READ_NOTES, frozenset({"loop_freeze"}))
+        )
+        offers.offer("gold.actions", "loop/offers/gold.html", position=10)
+        offers.offer("review.done", "loop/offers/review_done.html", position=10)
+        offers.offer("models.actions", "loop/offers/models.html", position=10)
+        registry.register("models_runtime.runs.api.loop.router")

@@ -38,3 +38,29 @@ PLACEHOLDERS_MAPPED = Verb[PlaceholdersMapped]("run.placeholders_mapped", _("cho
 REWRITTEN_EXPORTED = Verb[RewrittenExported](
     "run.rewritten_exported", _("downloaded the rewritten notes of a run"), reading=True
 )
+
+
+# Events of models that are served to other tools.
+
+
+class ModelServed(TypedDict):
+    """The key of the backend, as runs store it, and the protocol."""
+
+    backend: str
+    protocol: str
+
+
+MODEL_SERVED = Verb[ModelServed]("model.served", _("began to serve a model to other tools"), reading=True)
+
+
+# Events of reading files of notes that are not in a project.
+
+
+class FilesRead(TypedDict):
+    """The key of the backend, as runs store it, and the number of notes in the files."""
+
+    backend: str
+    notes: int
+
+
+FILES_READ = Verb[FilesRead]("model.files_read", _("began to read files with a model"), reading=True)

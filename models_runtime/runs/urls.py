@@ -1,7 +1,7 @@
 from django.urls import URLPattern, path
 
 from models_runtime.core.registry import FLAIR, GLINER, PIPELINE, REMOTE, TAGGER
-from models_runtime.runs.views import backends, combining, external, llm, merging, rewritten, runs
+from models_runtime.runs.views import backends, combining, comparing, external, llm, loop, merging, rewritten, runs
 
 urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/backends/", backends.backends, name="backends"),
@@ -40,4 +40,10 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/runs/<int:pk>/rewritten.jsonl", rewritten.run_rewritten, name="run_rewritten"),
     path("projects/<slug:slug>/runs/<int:pk>/rename", runs.run_rename, name="run_rename"),
     path("projects/<slug:slug>/runs/<int:pk>/retry", runs.run_retry, name="run_retry"),
+    path("projects/<slug:slug>/runs/compare/", comparing.runs_compare, name="runs_compare"),
+    path("projects/<slug:slug>/runs/strategies/", comparing.strategies, name="strategies"),
+    path("projects/<slug:slug>/runs/compare/start", comparing.compare_start, name="compare_start"),
+    path("projects/<slug:slug>/runs/compare/spans", comparing.compare_spans, name="compare_spans"),
+    path("projects/<slug:slug>/loop/", loop.loop, name="loop"),
+    path("projects/<slug:slug>/loop/freeze", loop.loop_freeze, name="loop_freeze"),
 ]

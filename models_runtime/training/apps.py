@@ -7,7 +7,9 @@ class TrainingConfig(AppConfig):
     label = "models_training"
 
     def ready(self) -> None:
+        from annotations.core import navigation
         from annotations.core.access import Can
+        from annotations.core.api import registry
         from annotations.core.hooks import audit_names, patient_erasure_committed, project_deleted
         from annotations.jobs import hooks
         from annotations.jobs.registry import JobKind, register
@@ -31,14 +33,8 @@ class TrainingConfig(AppConfig):
         patient_erasure_committed.add(forget_all)
         audit_names.add(names_of_models)
         project_deleted.add(forget_with_project)
-
-        from annotations.core.api import registry
-
         for module in ("training", "models"):
             registry.register(f"models_runtime.training.api.{module}.router")
-
-        from annotations.core import navigation
-
         navigation.register(
             navigation.Entry(
                 "models",
@@ -49,3 +45,15 @@ class TrainingConfig(AppConfig):
                 frozenset({"model", "model_train", "model_upload", "model_rename"}),
             ),
         )
+        register(
+            {
+                "calibrate": JobKind(
+                    title=_("Calibration"),
+                    handler="models_runtime.training.jobs.calibration.run",
+                    right=Can.MANAGE,
+                    result="calibration/result.html",
+                    can_retry=True,
+                ),
+            }
+        )
+        registry.register("models_runtime.training.api.calibration.router")

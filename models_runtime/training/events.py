@@ -43,3 +43,19 @@ MODEL_UPLOADED = Verb[ModelUploaded]("model.uploaded", _("uploaded a model"))
 CALIBRATIONS_UPLOADED = Verb[CalibrationsUploaded]("model.calibrated", _("uploaded calibrations of a model"))
 MODEL_RENAMED = Verb[OfModel]("model.renamed", _("renamed a model"))
 MODEL_RETIRED = Verb[OfModel]("model.retired", _("retired a model"))
+
+
+# Events of calibrating backends.
+
+
+class CalibrationWithdrawn(TypedDict):
+    backend: str
+    calibration: int
+
+
+class Calibrated(CalibrationWithdrawn):
+    gold: int
+
+
+CALIBRATED = Verb[Calibrated]("backend.calibrated", _("calibrated a backend"))
+CALIBRATION_WITHDRAWN = Verb[CalibrationWithdrawn]("calibration.withdrawn", _("withdrew a calibration"))

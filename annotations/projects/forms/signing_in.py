@@ -1,6 +1,6 @@
 """Forms for sign-in, passwords and second-factor codes, as allauth uses them."""
 
-from typing import Any, Final
+from typing import Any
 
 from allauth.account.adapter import get_adapter
 from allauth.account.forms import ChangePasswordForm, LoginForm, ResetPasswordKeyForm
@@ -18,11 +18,9 @@ from django.db import transaction
 from django.forms import Field
 from django.utils.translation import gettext as _
 
+from annotations.projects.rules.providers import DIRECTORY_AWAY
 from annotations.projects.services.accounts import used_codes
 from annotations.projects.services.accounts.lockout import counted_name
-
-DIRECTORY_AWAY: Final = "directory_away"
-"""The attribute of a request in which a password could not be checked by the organization's directory."""
 
 
 class _Plain:

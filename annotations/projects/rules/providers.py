@@ -26,6 +26,9 @@ _METADATA: Final = "{urn:oasis:names:tc:SAML:2.0:metadata}"
 _CERTIFICATE: Final = "{http://www.w3.org/2000/09/xmldsig#}X509Certificate"
 _REDIRECT: Final = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect"
 
+DIRECTORY_AWAY: Final = "directory_away"
+"""The attribute of a request in which a password could not be checked by the organization's directory."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Provider:

@@ -15,7 +15,7 @@ from annotations.core.access import RIGHTS, Can, may_make_link
 from annotations.core.authors import author_of
 from annotations.core.errors import ServiceError
 from annotations.models import AnnotationSet, Assignment, Membership, Project, Role, User
-from annotations.projects.events_members import (
+from annotations.projects.events import (
     MEMBER_ADDED,
     MEMBER_BY_GROUP,
     MEMBER_CHANGED,

@@ -23,7 +23,7 @@ from annotations.text.spans import Span
 from models_runtime.backends.base import Backend, BackendError
 from models_runtime.core.model_files import load_backend, load_model
 from models_runtime.models import TrainedModel
-from models_runtime.refining.events_relexicalizing import SURROGATES_SCORED
+from models_runtime.refining.events import SURROGATES_SCORED
 from models_runtime.runs.services.backends import chosen
 
 BATCH: Final = 50

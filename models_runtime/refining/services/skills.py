@@ -11,7 +11,7 @@ from annotations.projects.selectors.labels import accepted_labels
 from annotations.text.wording import WordingError, worded
 from models_runtime.backends.refining.skills import LONGEST, NAME
 from models_runtime.models import ReviewSkill
-from models_runtime.refining.events_skills import SKILL_CHANGED
+from models_runtime.refining.events import SKILL_CHANGED
 from models_runtime.refining.selectors.skills import present
 
 

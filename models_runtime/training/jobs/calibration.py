@@ -22,7 +22,7 @@ from models_runtime.backends.marginals import is_added, revision_without
 from models_runtime.core.combining import models_behind
 from models_runtime.core.stages import learned_from
 from models_runtime.models import Calibration, Run, TrainedModel
-from models_runtime.training.events_calibration import CALIBRATED
+from models_runtime.training.events import CALIBRATED
 from models_runtime.training.rules import Curves, Outcomes, TooFew, fitted, fold_of
 
 BATCH = 250

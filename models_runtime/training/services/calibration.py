@@ -14,7 +14,7 @@ from annotations.models import Author, GoldVersion, Job, Project, User
 from annotations.scores.services.scoring import score_request
 from models_runtime.backends.marginals import revision_without
 from models_runtime.models import Calibration, Run
-from models_runtime.training.events_calibration import CALIBRATION_WITHDRAWN
+from models_runtime.training.events import CALIBRATION_WITHDRAWN
 from models_runtime.training.jobs.calibration import calibration_by, keep, newest
 from models_runtime.training.rules import Curve
 

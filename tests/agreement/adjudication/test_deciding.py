@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from annotations.agreement.events_adjudication import ADJUDICATION_DECIDED
+from annotations.agreement.events import ADJUDICATION_DECIDED
 from annotations.agreement.rules.majority import majority
 from annotations.agreement.services.adjudication.deciding import decide
 from annotations.agreement.services.adjudication.plan import Act, Request

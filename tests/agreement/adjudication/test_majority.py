@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotations.agreement.events_adjudication import ADJUDICATION_DECIDED, MAJORITY_APPLIED, MAJORITY_UNDONE
+from annotations.agreement.events import ADJUDICATION_DECIDED, MAJORITY_APPLIED, MAJORITY_UNDONE
 from annotations.agreement.selectors.adjudication.desk import desk, desk_state, key_of
 from annotations.agreement.selectors.adjudication.majority import Preview, free_notes, preview
 from annotations.agreement.services.adjudication import majority, majority_batches

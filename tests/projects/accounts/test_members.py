@@ -7,7 +7,7 @@ from django.utils import timezone
 from annotations.core import access
 from annotations.core.errors import ServiceError
 from annotations.models import AnnotationSet, Assignment, Author, Event, Membership, Role
-from annotations.projects.events_members import MEMBER_ADDED
+from annotations.projects.events import MEMBER_ADDED
 from annotations.projects.services import members
 from tests.factories import make_member, make_note, make_project, make_set, make_user
 

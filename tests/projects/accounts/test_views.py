@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotations.models import AnnotationSet, Assignment, Event, Membership, Role, User
-from annotations.projects.events_members import MEMBER_ADDED, MEMBER_REMOVED, RESET_LINK_MADE
+from annotations.projects.events import MEMBER_ADDED, MEMBER_REMOVED, RESET_LINK_MADE
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.managing import HUGE

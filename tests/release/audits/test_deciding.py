@@ -3,7 +3,7 @@
 import pytest
 
 from annotations.models import AuditMark, AuditPlan, Event, LeakFinding, ReleasedNote
-from annotations.release.events_audits import AUDIT_LEAK_DISMISSED, AUDIT_LEAK_RESTORED
+from annotations.release.events import AUDIT_LEAK_DISMISSED, AUDIT_LEAK_RESTORED
 from annotations.release.selectors.audits.results import audit_result
 from annotations.release.services.audits.deciding import accept_leak, dismiss_leak, replace_leak, undo_decision
 from annotations.release.services.deciding import decide

@@ -26,7 +26,7 @@ from annotations.models import (
     SigningKey,
 )
 from annotations.ops.services.erasing import delete_note, erase_patient
-from annotations.release.events_certificates import RELEASE_SIGNED
+from annotations.release.events import RELEASE_SIGNED
 from annotations.release.rules.certificates.pdf import render
 from annotations.release.rules.certificates.signatures import fingerprint_of, open_certificate, signed_pdf
 from annotations.release.rules.certificates.verifying import State

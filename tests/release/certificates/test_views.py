@@ -10,7 +10,7 @@ from django.utils import timezone
 from annotations.core.access import enter
 from annotations.models import Certificate, Event, Release, SigningKey
 from annotations.ops.services.erasing import erase_patient
-from annotations.release.events_certificates import CERTIFICATE_DOWNLOADED
+from annotations.release.events import CERTIFICATE_DOWNLOADED
 from annotations.release.rules.certificates.signatures import MOST_BYTES
 from annotations.release.services.exporting import export_release_to_path
 from tests.release.certificates.test_signing import finding, signed

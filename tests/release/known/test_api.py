@@ -7,7 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotations.jobs.runner import run as run_job
 from annotations.models import Event, Job
-from annotations.release.events_known import PERSON_SHOWN
+from annotations.release.events import PERSON_SHOWN
 from tests.factories import make_member, make_note, make_project
 from tests.worlds.programs import Program
 from tests.worlds.queue import no_redis

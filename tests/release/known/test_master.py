@@ -13,7 +13,7 @@ from annotations.core.sealing import project_key
 from annotations.jobs.runner import run as work
 from annotations.models import Document, Event, Job, KnownPerson, KnownUpload
 from annotations.ops.services.erasing import delete_note, erase_patient
-from annotations.release.events_known import MASTER_IMPORTED, PERSON_DELETED, PERSON_SHOWN
+from annotations.release.events import MASTER_IMPORTED, PERSON_DELETED, PERSON_SHOWN
 from annotations.release.rules.known.person import Person
 from annotations.release.rules.redaction.kinds import Kind
 from annotations.release.selectors.known.identifiers import identifiers_of

@@ -16,7 +16,7 @@ from models_runtime.core import registry
 from models_runtime.models import Calibration, Run
 from models_runtime.runs.jobs import running
 from models_runtime.runs.services import runs
-from models_runtime.training.events_calibration import CALIBRATED, CALIBRATION_WITHDRAWN
+from models_runtime.training.events import CALIBRATED, CALIBRATION_WITHDRAWN
 from models_runtime.training.jobs import calibration as calibrating
 from tests import factories as make
 from tests.worlds.checks import check_page

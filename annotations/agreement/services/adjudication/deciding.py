@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
-from annotations.agreement.events_adjudication import (
+from annotations.agreement.events import (
     ADJUDICATION_DECIDED,
     ADJUDICATION_FINISHED,
     ADJUDICATION_REOPENED,

@@ -13,7 +13,7 @@ from datetime import datetime
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from annotations.agreement.events_adjudication import (
+from annotations.agreement.events import (
     ADJUDICATION_DECIDED,
     ADJUDICATION_UNDONE,
     Adjudicated,

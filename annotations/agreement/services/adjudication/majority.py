@@ -16,7 +16,7 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from annotations.agreement.events_adjudication import MAJORITY_APPLIED, MAJORITY_UNDONE, MajorityCounts
+from annotations.agreement.events import MAJORITY_APPLIED, MAJORITY_UNDONE, MajorityCounts
 from annotations.agreement.selectors.adjudication.majority import preview, to_decide
 from annotations.agreement.services.adjudication.majority_batches import decide_batch, undo_batch
 from annotations.agreement.services.comparing import bring_up_to_date

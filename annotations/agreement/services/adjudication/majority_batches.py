@@ -11,7 +11,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from annotations.agreement.events_adjudication import ADJUDICATION_DECIDED, ADJUDICATION_FINISHED, ADJUDICATION_UNDONE
+from annotations.agreement.events import ADJUDICATION_DECIDED, ADJUDICATION_FINISHED, ADJUDICATION_UNDONE
 from annotations.agreement.rules.adjudication import Item, items
 from annotations.agreement.rules.disagreement import majority_version
 from annotations.agreement.selectors.adjudication.desk import LEAST_ANNOTATORS, submitted_in

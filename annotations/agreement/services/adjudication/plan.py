@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from annotations.agreement.events_adjudication import AdjudicatedSpan, HeardSpan
+from annotations.agreement.events import AdjudicatedSpan, HeardSpan
 from annotations.agreement.rules.adjudication import Item, LocationState, touched, with_own, without
 from annotations.agreement.rules.disagreement import (
     Location,

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from annotations.core.authors import IMPORTED
 from annotations.core.errors import ServiceError
 from annotations.models import AnnotationSet, Assignment, Author, Handover, Project, User
-from annotations.ops.events_archives import WORK_CLAIMED
+from annotations.ops.events import WORK_CLAIMED
 from annotations.ops.services.archives import tables
 
 

@@ -13,7 +13,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
 from annotations.formats.files.archives import ArchiveError, ArchiveReader
 from annotations.models import Author, Document, Import, Label, LabelSet, Project, Role, User
-from annotations.ops.events_archives import ARCHIVE_IMPORTED
+from annotations.ops.events import ARCHIVE_IMPORTED
 from annotations.ops.services.archives import tables
 from annotations.ops.services.archives.joining import (
     answer_comments,

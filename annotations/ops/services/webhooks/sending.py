@@ -25,7 +25,7 @@ from django.utils import timezone
 
 from annotations.core.sealing import OtherSecretKey, project_key
 from annotations.models import Delivery, Webhook
-from annotations.ops.events_webhooks import WEBHOOK_STOPPED
+from annotations.ops.events import WEBHOOK_STOPPED
 from annotations.ops.selectors.webhooks.kinds import TEST
 from annotations.ops.services.webhooks import posting
 from annotations.ops.services.webhooks.posting import NotSent, Posting

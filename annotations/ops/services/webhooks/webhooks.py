@@ -15,7 +15,7 @@ from annotations.core.archived import check_open
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
 from annotations.models import Delivery, Project, User, Webhook
-from annotations.ops.events_webhooks import (
+from annotations.ops.events import (
     WEBHOOK_ADDED,
     WEBHOOK_CHANGED,
     WEBHOOK_OFF,

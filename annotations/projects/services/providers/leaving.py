@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from annotations.core.events import Verb
 from annotations.models import Membership, ProviderAccount, User
-from annotations.projects.events_providers import ACCOUNT_LEFT, AtProvider
+from annotations.projects.events import ACCOUNT_LEFT, AtProvider
 
 
 def leave(account: ProviderAccount) -> None:

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from annotations.core.errors import ServiceError
 from annotations.models import ProviderAccount, User
-from annotations.projects.events_providers import ACCOUNT_BACK, ACCOUNT_LINKED
+from annotations.projects.events import ACCOUNT_BACK, ACCOUNT_LINKED
 from annotations.projects.selectors.providers import provisioning
 from annotations.projects.services.providers.identity import Identity, SignInRefused
 from annotations.projects.services.providers.leaving import reactivate

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.events import Whose
 from annotations.models import AuditMark, LeakFinding, User
-from annotations.release.events_audits import AUDIT_LEAK_DISMISSED, AUDIT_LEAK_RESTORED, AuditMarked
+from annotations.release.events import AUDIT_LEAK_DISMISSED, AUDIT_LEAK_RESTORED, AuditMarked
 from annotations.release.services.audits.reading import rejudge
 from annotations.release.services.deciding import decide, undecide
 

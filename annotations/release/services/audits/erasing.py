@@ -7,7 +7,7 @@ from django.db.models import Count, F
 from annotations.models import AuditNote, AuditPlan, Project
 
 
-def count_erased(*, project: Project, notes: Sequence[int], patient: str) -> None:
+def count_erased_in_audits(*, project: Project, notes: Sequence[int], patient: str) -> None:
     """Record in each audit how many notes of its sample are erased. A hook (annotations.core.hooks.patient_erased)."""
     del patient  # Audits keep nothing of a patient beside the notes.
     rows = AuditNote.objects.filter(plan__release__project=project, note__document__in=list(notes)).order_by()

@@ -10,7 +10,7 @@ from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
 from annotations.models import AuditNote, AuditPlan, Release, ReleasedNote, User
-from annotations.release.events_audits import AUDIT_DISCARDED, AUDIT_PLANNED
+from annotations.release.events import AUDIT_DISCARDED, AUDIT_PLANNED
 from annotations.release.rules.audits.looks import MOST_LEAKS, Design
 from annotations.release.rules.audits.sampling import Drawn, draw
 from annotations.release.rules.audits.shown import can_plant

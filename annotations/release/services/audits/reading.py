@@ -28,7 +28,7 @@ from annotations.models import (
     Review,
     User,
 )
-from annotations.release.events_audits import (
+from annotations.release.events import (
     AUDIT_MARKED,
     AUDIT_NOTE_FINISHED,
     AUDIT_NOTE_REOPENED,

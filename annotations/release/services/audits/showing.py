@@ -7,7 +7,7 @@ from typing import Any
 from annotations.core.access import Access, Can
 from annotations.core.events import NOTE_READ, record_reads
 from annotations.models import AuditMark, AuditNote, AuditPlan, Project, Release, User
-from annotations.release.events_audits import AUDIT_READ
+from annotations.release.events import AUDIT_READ
 from annotations.release.rules.audits.shown import Shown
 from annotations.release.selectors.audits.leaks import Leak, listed_leaks
 from annotations.release.selectors.audits.results import audit_figures, result_of

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from annotations.models import Release, User
-from annotations.release.events_certificates import CERTIFICATE_DOWNLOADED
+from annotations.release.events import CERTIFICATE_DOWNLOADED
 from annotations.release.selectors.certificates.certificates import certificate_for
 
 TYPES = {"json": "application/json", "pdf": "application/pdf"}

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 
-from annotations.agreement.events_adjudication import ADJUDICATION_FINISHED
+from annotations.agreement.events import ADJUDICATION_FINISHED
 from annotations.annotate.events import SET_SUBMITTED
 from annotations.core.authors import IMPORTED, gold_author
 from annotations.core.errors import ServiceError
@@ -26,7 +26,7 @@ from annotations.models import (
     StoredFile,
     User,
 )
-from annotations.release.events_audits import AUDIT_READ
+from annotations.release.events import AUDIT_READ
 from annotations.release.rules.certificates.content import Reader
 from annotations.release.services.settling import released_notes
 from annotations.release.services.sources import specs_of

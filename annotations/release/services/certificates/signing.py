@@ -15,7 +15,7 @@ from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.names import good_name
 from annotations.models import Certificate, Project, Release, User
-from annotations.release.events_certificates import RELEASE_SIGNED
+from annotations.release.events import RELEASE_SIGNED
 from annotations.release.rules.certificates.content import Content, Risk
 from annotations.release.rules.certificates.risks import LONGEST, key_of, open_risks
 from annotations.release.rules.certificates.signatures import fingerprint_of, open_certificate, signed_json, signed_pdf

@@ -16,7 +16,7 @@ from annotations.formats.files import csv_reading
 from annotations.formats.files.csv_lines import csv_line
 from annotations.models import ListedTerm, Project, User
 from annotations.projects.selectors.labels import accepted_labels
-from annotations.release.events_known import TERMS_ADDED, TERMS_EXPORTED, TERMS_REMOVED
+from annotations.release.events import TERMS_ADDED, TERMS_EXPORTED, TERMS_REMOVED
 from annotations.release.rules.known.folding import folded
 from annotations.release.selectors.known.identifiers import terms_of
 from annotations.text.names import unkeepable

@@ -18,7 +18,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
 from annotations.jobs.services.starting import once
 from annotations.models import Document, Job, KnownPerson, KnownUpload, Project, User
-from annotations.release.events_known import (
+from annotations.release.events import (
     MASTER_CLEARED,
     MASTER_IMPORTED,
     MASTER_STAGED,

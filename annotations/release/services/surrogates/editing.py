@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
 from annotations.models import Project, SurrogateEntity, SurrogateKey, SurrogateMention, User
-from annotations.release.events_surrogates import (
+from annotations.release.events import (
     ENTITIES_MERGED,
     ENTITY_SPLIT,
     SURROGATE_DRAWN,

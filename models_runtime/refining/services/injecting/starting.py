@@ -15,7 +15,7 @@ from annotations.jobs.services.starting import key_of, started_with
 from annotations.models import Author, GoldVersion, Project, User
 from annotations.projects.selectors.labels import accepted_labels
 from models_runtime.models import InjectedRun, SystemicError
-from models_runtime.refining.events_injecting import ERRORS_INJECTED
+from models_runtime.refining.events import ERRORS_INJECTED
 from models_runtime.refining.rules.drawing import LEAST_RATE, MOST_RATE
 from models_runtime.refining.rules.rules import Rule, missing
 from models_runtime.refining.rules.systemic import PREFIX

@@ -14,7 +14,7 @@ from annotations.core.errors import ServiceError
 from annotations.models import Document, Project, User
 from annotations.release.selectors.surrogates.index import in_parts
 from models_runtime.models import InjectedRun, SystemicError, SystemicExample
-from models_runtime.refining.events_injecting import SYSTEMIC_ACCEPTED, SYSTEMIC_REMOVED
+from models_runtime.refining.events import SYSTEMIC_ACCEPTED, SYSTEMIC_REMOVED
 from models_runtime.refining.rules.systemic import PREFIX, Cluster, Example, clusters
 from models_runtime.refining.selectors.injecting import rejections
 from models_runtime.refining.services.injecting.starting import MOST_SEED

@@ -1,4 +1,4 @@
-"""Start judgings, and start them again for missing verdicts. The work itself is in models_runtime.refining.jobs.judging."""
+"""Start judgings, and start them again for missing verdicts. The work itself is in `refining.jobs.judging`."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -19,7 +19,7 @@ from annotations.text.numbers import MAX_OFFSET
 from models_runtime.backends.llm.prompts import LANGUAGES
 from models_runtime.backends.llm.servers import Server
 from models_runtime.models import Judge, Judging
-from models_runtime.refining.events_judging import JUDGING_STARTED
+from models_runtime.refining.events import JUDGING_STARTED
 from models_runtime.refining.jobs.judging import ready_again
 from models_runtime.refining.services.judging.rules import PROMPTS, checked_temperature, rules_named, unit_named
 from models_runtime.runs.services.consent import check_consent

@@ -19,7 +19,7 @@ from models_runtime.backends.base import BackendError
 from models_runtime.core.embeddings import factory_params
 from models_runtime.core.model_files import cached
 from models_runtime.core.registry import KNOWN, backend_kind, trainable_kind
-from models_runtime.runs.events_bulk import FILES_READ
+from models_runtime.runs.events import FILES_READ
 from models_runtime.runs.services.backends import Chosen, chosen
 from models_runtime.runs.services.bulk.parts import opened, part_in, part_path
 from models_runtime.runs.services.bulk.pool import Counts, Part, counts_of, described, read_parts

@@ -6,7 +6,7 @@ from annotations.core.errors import ServiceError
 from annotations.models import Project, User
 from models_runtime.backends.base import Backend, BackendError, OfPatients
 from models_runtime.core.model_files import load_backend, load_model
-from models_runtime.runs.events_serving import MODEL_SERVED
+from models_runtime.runs.events import MODEL_SERVED
 from models_runtime.runs.services.backends import chosen
 from models_runtime.runs.services.serving.answering import Answering
 from models_runtime.runs.services.serving.keys import tokens_for

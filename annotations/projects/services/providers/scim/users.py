@@ -18,7 +18,7 @@ from scim2_models import (
 )
 
 from annotations.models import ProviderAccount, ProvisionedUser, User
-from annotations.projects.events_providers import ACCOUNT_RESTORED
+from annotations.projects.events import ACCOUNT_RESTORED
 from annotations.projects.rules.providers import ProvisioningProvider
 from annotations.projects.services.providers.identity import Identity, SignInRefused
 from annotations.projects.services.providers.leaving import leave, reactivate

@@ -9,12 +9,14 @@ from django.utils.translation import ngettext
 from annotations.core import overview
 from annotations.core.access import Access, Can
 from annotations.models import Webhook
+from annotations.ops.services.archives.claiming import imported_self
 
 POSITION = 90
 
 
 def register() -> None:
     overview.needs.register(POSITION, Can.MANAGE, stopped)
+    overview.own.register(5, Can.ANNOTATE, imported)
 
 
 def stopped(access: Access) -> Iterable[overview.Need]:
@@ -27,3 +29,11 @@ def stopped(access: Access) -> Iterable[overview.Need]:
             count,
         ) % {"count": count}
         yield overview.Need(text, reverse("webhooks", args=[access.project.slug]), _("Open webhooks"))
+
+
+# What a project's overview says of imported work.
+
+
+def imported(access: Access) -> list[overview.Card]:
+    found = imported_self(access.project, access.user)
+    return [overview.Card("archives/overview_imported.html", found)] if found else []
