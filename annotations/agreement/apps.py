@@ -52,14 +52,14 @@ class AgreementConfig(AppConfig):
                     title=_("Majority vote"),
                     handler="annotations.agreement.jobs.run_vote",
                     right=Can.MAKE_GOLD,
-                    result="adjudicate/majority_result.html",
+                    result="agreement/adjudicate/majority_result.html",
                     can_pause=True,
                 ),
                 "majority_undo": JobKind(
                     title=_("Undo of a majority vote"),
                     handler="annotations.agreement.jobs.undo_vote",
                     right=Can.MAKE_GOLD,
-                    result="adjudicate/majority_undo_result.html",
+                    result="agreement/adjudicate/majority_undo_result.html",
                     can_pause=True,
                 ),
             }
@@ -81,6 +81,6 @@ class AgreementConfig(AppConfig):
         navigation.working("adjudicate")
         navigation.extend("notes", "outcome")
         addresses.register("note.outcome", "outcome")
-        offers.offer("disagreement.actions", "adjudicate/offers/disagreement.html")
-        offers.offer("gold.disputed", "adjudicate/offers/gold_disputed.html")
-        offers.offer("note.anonymous", "adjudicate/offers/anonymous_note.html")
+        offers.offer("disagreement.actions", "agreement/adjudicate/offers/disagreement.html")
+        offers.offer("gold.disputed", "agreement/adjudicate/offers/gold_disputed.html")
+        offers.offer("note.anonymous", "agreement/adjudicate/offers/anonymous_note.html")

@@ -72,7 +72,7 @@ def adjudicated(access: Access) -> list[overview.Stage]:
 
 def own_outcomes(access: Access) -> list[overview.Card]:
     found = outcomes(access, OUTCOMES)
-    return [overview.Card("adjudicate/overview_outcomes.html", found)] if found else []
+    return [overview.Card("agreement/adjudicate/overview_outcomes.html", found)] if found else []
 
 
 def adjudicate_step(access: Access) -> list[overview.Step]:

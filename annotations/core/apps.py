@@ -7,11 +7,9 @@ class CoreConfig(AppConfig):
     label = "core"
 
     def ready(self) -> None:
-        from annotations.core import offers
         from annotations.core.api.kept_answers import empty_answers
         from annotations.core.hooks import patient_erased
 
         # Importing a feature's verbs registers them.
         autodiscover_modules("events")
         patient_erased.add(empty_answers)
-        offers.offer("frame.account", "api/offers/tokens.html")

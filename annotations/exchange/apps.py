@@ -23,7 +23,7 @@ class ExchangeConfig(AppConfig):
                     title=_("Import"),
                     handler="annotations.exchange.jobs.importing.run",
                     right=Can.MANAGE,
-                    result="transfer/import_result.html",
+                    result="exchange/import_result.html",
                     undo="annotations.exchange.jobs.importing.undo",
                     can_pause=True,
                     # A canceled or failed import deletes its upload, so that there is nothing left to import.
@@ -33,7 +33,7 @@ class ExchangeConfig(AppConfig):
                     title=_("Export"),
                     handler="annotations.exchange.jobs.exporting.run",
                     right=Can.EXPORT,
-                    result="transfer/export_result.html",
+                    result="exchange/export_result.html",
                 ),
             }
         )
@@ -47,11 +47,11 @@ class ExchangeConfig(AppConfig):
             navigation.Entry("notes", 20, _("Import"), "import", Can.MANAGE, frozenset({"import_preview"})),
             navigation.Entry("gold", 50, _("Export"), "export", Can.EXPORT, export_pages),
         )
-        offers.offer("notes.actions", "transfer/offers/notes.html")
-        offers.offer("notes.empty", "transfer/offers/notes_empty.html")
-        offers.offer("note.foot", "transfer/offers/note_source.html", position=-10)
-        offers.offer("gold.actions", "transfer/offers/gold.html", position=20)
-        offers.offer("gold_version.actions", "transfer/offers/gold_version.html", position=20)
+        offers.offer("notes.actions", "exchange/offers/notes.html")
+        offers.offer("notes.empty", "exchange/offers/notes_empty.html")
+        offers.offer("note.foot", "exchange/offers/note_source.html", position=-10)
+        offers.offer("gold.actions", "exchange/offers/gold.html", position=20)
+        offers.offer("gold_version.actions", "exchange/offers/gold_version.html", position=20)
 
         from annotations.exchange import overview
 

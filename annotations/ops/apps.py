@@ -48,14 +48,14 @@ class OpsConfig(AppConfig):
                     handler="annotations.ops.jobs.export",
                     right=Can.ARCHIVE,
                     unit=_("rows"),
-                    result="archives/exported.html",
+                    result="ops/archives/exported.html",
                 ),
                 "archive_import": JobKind(
                     title=_("Import of a project archive"),
                     handler="annotations.ops.jobs.load",
                     right=Can.MANAGE,
                     unit=_("files"),
-                    result="archives/imported.html",
+                    result="ops/archives/imported.html",
                     undo="annotations.ops.jobs.undo",
                     # A failed import deletes its upload, so that there is nothing left to import.
                     can_retry=False,
@@ -69,6 +69,6 @@ class OpsConfig(AppConfig):
         )
         navigation.extend("project_settings", "archive_export", "archive_confirm")
         navigation.extend("project", "archive_claim")
-        offers.offer("settings.sections", "archives/offers/settings.html", position=10)
-        offers.offer("settings_archived.actions", "archives/offers/archived.html", position=-10)
-        offers.offer("project_new.foot", "archives/offers/project_new.html")
+        offers.offer("settings.sections", "ops/archives/offers/settings.html", position=10)
+        offers.offer("settings_archived.actions", "ops/archives/offers/archived.html", position=-10)
+        offers.offer("project_new.foot", "ops/archives/offers/project_new.html")

@@ -36,4 +36,4 @@ def stopped(access: Access) -> Iterable[overview.Need]:
 
 def imported(access: Access) -> list[overview.Card]:
     found = imported_self(access.project, access.user)
-    return [overview.Card("archives/overview_imported.html", found)] if found else []
+    return [overview.Card("ops/archives/overview_imported.html", found)] if found else []

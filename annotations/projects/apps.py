@@ -21,6 +21,7 @@ class ProjectsConfig(AppConfig):
         registry.register("annotations.projects.api.router")
         for module in ("labels", "categories", "guidelines", "assigning", "audit"):
             registry.register(f"annotations.projects.api.{module}.router")
+        offers.offer("frame.account", "projects/api/offers/tokens.html")
         navigation.add_group(
             navigation.Group("overview", _("Overview"), 10),
             navigation.Group("guidelines", _("Guidelines"), 30),
@@ -67,14 +68,14 @@ class ProjectsConfig(AppConfig):
         )
         navigation.add_group(navigation.Group("account", _("Account"), 10, navigation.Area.ACCOUNT))
         hooks.TIDIERS.append(forget_failures)
-        offers.offer("frame.password", "accounts/offers/password.html")
-        offers.offer("projects.closed", "accounts/offers/second_factor.html")
-        offers.offer("settings.too_few", "accounts/offers/people.html")
-        offers.offer("settings.no_annotators", "accounts/offers/add_annotator.html")
+        offers.offer("frame.password", "projects/accounts/offers/password.html")
+        offers.offer("projects.closed", "projects/accounts/offers/second_factor.html")
+        offers.offer("settings.too_few", "projects/accounts/offers/people.html")
+        offers.offer("settings.no_annotators", "projects/accounts/offers/add_annotator.html")
         navigation.extend("people", "groups", "group_remove")
-        offers.offer("sign_in.providers", "providers/offers/buttons.html")
-        offers.offer("people.actions", "providers/offers/groups.html")
+        offers.offer("sign_in.providers", "projects/providers/offers/buttons.html")
+        offers.offer("people.actions", "projects/providers/offers/groups.html")
         hooks.TIDIERS.extend([once.forget_used, sessions.forget_old])
         if settings.SIGN_IN:
             hooks.STEPS.append(checking.step)
-        offers.offer("frame.account", "help/offers/link.html")
+        offers.offer("frame.account", "projects/help/offers/link.html")

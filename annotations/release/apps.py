@@ -86,7 +86,7 @@ class ReleaseConfig(AppConfig):
                     undo="annotations.release.jobs.known.reading.undo",
                     # A failed or canceled job deletes its upload.
                     can_retry=False,
-                    result="known/read_result.html",
+                    result="release/known/read_result.html",
                 ),
             }
         )
@@ -119,11 +119,11 @@ class ReleaseConfig(AppConfig):
                 frozenset({"release_audit", "audit_read", "audit_leaks"}),
             )
         )
-        offers.offer("release.sections", "audits/offers/release.html", position=10)
+        offers.offer("release.sections", "release/audits/offers/release.html", position=10)
         CERTIFIERS.append(certify_release)
         FILE_SIGNERS.append(sign_files)
         registry.register("annotations.release.api.certificates.router")
         patient_erased.add(remember_erased)
         navigation.extend("releases", "certificate_sign")
-        offers.offer("release.sections", "certificates/offers/release.html", position=80)
-        offers.offer("releases.actions", "certificates/offers/releases.html")
+        offers.offer("release.sections", "release/certificates/offers/release.html", position=80)
+        offers.offer("releases.actions", "release/certificates/offers/releases.html")

@@ -65,7 +65,7 @@ class RefiningConfig(AppConfig):
                     title=_("Injection of errors"),
                     handler="models_runtime.refining.jobs.injecting.run",
                     right=Can.MANAGE,
-                    result="injecting/result.html",
+                    result="refining/injecting/result.html",
                 ),
             }
         )
@@ -79,7 +79,7 @@ class RefiningConfig(AppConfig):
                 frozenset({"injection", "injected_errors", "systemic_errors"}),
             ),
         )
-        offers.offer("runs.actions", "injecting/offers/runs.html", position=20)
+        offers.offer("runs.actions", "refining/injecting/offers/runs.html", position=20)
         for module in ("injections", "systemic"):
             registry.register(f"models_runtime.refining.api.{module}.router")
         register(
@@ -88,7 +88,7 @@ class RefiningConfig(AppConfig):
                     title=_("Judges"),
                     handler="models_runtime.refining.jobs.judging.run",
                     right=Can.MANAGE,
-                    result="judging/result.html",
+                    result="refining/judging/result.html",
                     unit=_("answers"),
                     queue="llm",
                     redo="models_runtime.refining.jobs.judging.ready_again",
@@ -106,8 +106,8 @@ class RefiningConfig(AppConfig):
                 frozenset({"judge", "judging", "judging_entities"}),
             ),
         )
-        offers.offer("scores.actions", "judging/offers/scores.html", position=20)
-        offers.offer("score.actions", "judging/offers/score.html")
+        offers.offer("scores.actions", "refining/judging/offers/scores.html", position=20)
+        offers.offer("score.actions", "refining/judging/offers/score.html")
         registry.register("models_runtime.refining.api.judging.router")
         MAKERS["llm"] = LANGUAGE_MODEL
         patient_erased.add(forget_answers)
@@ -117,10 +117,10 @@ class RefiningConfig(AppConfig):
                     title=_("Comparison of a model on originals and surrogates"),
                     handler="models_runtime.refining.jobs.relexicalizing.run",
                     right=Can.RELEASE,
-                    result="relexicalizing/scores_result.html",
+                    result="refining/relexicalizing/scores_result.html",
                 ),
             }
         )
-        offers.offer("release.sections", "relexicalizing/offers/release.html", position=5)
-        offers.offer("surrogates.sections", "relexicalizing/offers/index.html")
+        offers.offer("release.sections", "refining/relexicalizing/offers/release.html", position=5)
+        offers.offer("surrogates.sections", "refining/relexicalizing/offers/index.html")
         registry.register("models_runtime.refining.api.relexicalizing.router")

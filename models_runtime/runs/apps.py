@@ -117,7 +117,7 @@ class RunsConfig(AppConfig):
                     title=_("Comparison"),
                     handler="models_runtime.runs.jobs.comparing.run",
                     right=Can.READ_NOTES,
-                    result="comparing/result.html",
+                    result="runs/comparing/result.html",
                 ),
             }
         )
@@ -126,13 +126,13 @@ class RunsConfig(AppConfig):
                 "models", 50, _("Compare"), "runs_compare", Can.READ_NOTES, frozenset({"compare_spans", "strategies"})
             ),
         )
-        offers.offer("scores.actions", "comparing/offers/scores.html", position=10)
-        offers.offer("runs.actions", "comparing/offers/runs.html")
+        offers.offer("scores.actions", "runs/comparing/offers/scores.html", position=10)
+        offers.offer("runs.actions", "runs/comparing/offers/runs.html")
         registry.register("models_runtime.runs.api.comparing.router")
         navigation.register(
             navigation.Entry("models", 10, _("Loop"), "loop", Can.READ_NOTES, frozenset({"loop_freeze"}))
         )
-        offers.offer("gold.actions", "loop/offers/gold.html", position=10)
-        offers.offer("review.done", "loop/offers/review_done.html", position=10)
-        offers.offer("models.actions", "loop/offers/models.html", position=10)
+        offers.offer("gold.actions", "runs/loop/offers/gold.html", position=10)
+        offers.offer("review.done", "runs/loop/offers/review_done.html", position=10)
+        offers.offer("models.actions", "runs/loop/offers/models.html", position=10)
         registry.register("models_runtime.runs.api.loop.router")

@@ -51,7 +51,7 @@ class TrainingConfig(AppConfig):
                     title=_("Calibration"),
                     handler="models_runtime.training.jobs.calibration.run",
                     right=Can.MANAGE,
-                    result="calibration/result.html",
+                    result="training/calibration/result.html",
                     can_retry=True,
                 ),
             }

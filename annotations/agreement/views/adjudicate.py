@@ -72,7 +72,7 @@ def adjudicate(request: Request, slug: str, pk: int) -> HttpResponse:
             **state,
         },
     }
-    return render(request, "adjudicate/adjudicate.html", context)
+    return render(request, "agreement/adjudicate/adjudicate.html", context)
 
 
 def _gold(note: Document) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def adjudications(request: Request, slug: str) -> HttpResponse:
             return HttpResponseClientRefresh()
         return render(request, "agreement/disagreements_comparing.html", context)
     if left:
-        return render(request, "adjudicate/adjudications.html", context)
+        return render(request, "agreement/adjudicate/adjudications.html", context)
     asked = request.GET.get("show", "")
     show = Show(asked) if asked in Show.values else Show.TODO
     counted = numbers(project)
@@ -55,7 +55,7 @@ def adjudications(request: Request, slug: str) -> HttpResponse:
         "author": author,
         "without_gold": finished_without_gold(project) if author else 0,
     }
-    return render(request, "adjudicate/adjudications.html", context)
+    return render(request, "agreement/adjudicate/adjudications.html", context)
 
 
 @require_safe

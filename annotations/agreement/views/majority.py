@@ -38,7 +38,7 @@ def majority(request: Request, slug: str) -> HttpResponse:
     if not left:
         recent = MajorityAct.objects.filter(project=project).select_related("user")[:RECENT]
         context |= {"found": preview(project), "recent": recent, "token": uuid.uuid4()}
-    return render(request, "adjudicate/majority.html", context)
+    return render(request, "agreement/adjudicate/majority.html", context)
 
 
 @require_POST
@@ -61,7 +61,7 @@ def majority_act(request: Request, slug: str, vote: UUID) -> HttpResponse:
     access = enter(request.user, slug, Can.MAKE_GOLD)
     row = get_object_or_404(MajorityAct.objects.select_related("user"), project=access.project, pk=vote)
     job = job_of(row, "majority_undo") or job_of(row, "majority")
-    return render(request, "adjudicate/majority_act.html", {"access": access, "vote": row, "job": job})
+    return render(request, "agreement/adjudicate/majority_act.html", {"access": access, "vote": row, "job": job})
 
 
 @require_POST

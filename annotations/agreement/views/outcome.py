@@ -50,7 +50,7 @@ def outcome(request: Request, slug: str, pk: int) -> HttpResponse:
         "spans": spans_of(found.adjudicated.pk),
         "threads": [thread for thread in threads(access, note) if not thread["annotation_set"]],
     }
-    return render(request, "adjudicate/outcome.html", context)
+    return render(request, "agreement/adjudicate/outcome.html", context)
 
 
 def _line(note: Document, line: Fated, labels: dict[str, LabelItem]) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def export(request: Request, slug: str) -> HttpResponse:
         "files": ready_files(access.project, without=access.closed_kinds),
         "hours": settings.STORED_FILE_HOURS,
     }
-    return render(request, "transfer/export.html", context)
+    return render(request, "exchange/export.html", context)
 
 
 @require_POST
@@ -75,4 +75,4 @@ def export_preview(request: Request, slug: str) -> HttpResponse:
         ],
         "seen": seen_of(asked.mapping) if asked.mapping else "",
     }
-    return render(request, "transfer/export_preview.html", context)
+    return render(request, "exchange/export_preview.html", context)

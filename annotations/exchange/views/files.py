@@ -24,7 +24,7 @@ def file_download(request: Request, slug: str, pk: int) -> HttpResponse | Stream
             "erased": gone and deleted_with_patient(access.project, pk),
             "reason": own_reason(access.project, pk) if gone else "",
         }
-        return render(request, "transfer/export_deleted.html", context, status=404)
+        return render(request, "exchange/export_deleted.html", context, status=404)
     return attachment(request, access, stored)
 
 

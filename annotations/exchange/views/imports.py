@@ -73,7 +73,7 @@ def import_notes(request: Request, slug: str) -> HttpResponse:
         "files_limit": settings.DATA_UPLOAD_MAX_NUMBER_FILES,
     }
     status = 422 if upload.errors or paste.errors else 200
-    return render(request, "transfer/import.html", context, status=status)
+    return render(request, "exchange/import.html", context, status=status)
 
 
 def _whole(size: int) -> str:
@@ -146,11 +146,11 @@ def import_preview(request: Request, slug: str, pk: int) -> HttpResponse:
             context |= {"preview": preview_import(row), "shown": SHOWN}
         except (ServiceError, NoteError) as error:
             context["error"] = str(error)
-        template = "transfer/import_preview.html"
+        template = "exchange/import_preview.html"
     else:
         context |= {"report": row.report, "label_lines": label_lines(row.report)}
         context |= {"notes": first_notes(row), "shown": SHOWN, "title": _title(row)}
-        template = "transfer/import_report.html"
+        template = "exchange/import_report.html"
     return render(request, template, context, status=409 if "refused" in context else 200)
 
 

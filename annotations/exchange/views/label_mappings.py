@@ -51,7 +51,7 @@ def label_mappings(request: Request, slug: str) -> HttpResponse:
         {"mapping": one, "target": _target_name(one), "open": missing[one.pk]} for one in mappings_of(access.project)
     ]
     context = {"access": access, "form": form, "lines": lines}
-    return render(request, "transfer/label_mappings.html", context, status=422 if form.errors else 200)
+    return render(request, "exchange/label_mappings.html", context, status=422 if form.errors else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -97,7 +97,7 @@ def label_mapping(request: Request, slug: str, pk: int) -> HttpResponse:
         "open": [line for line in lines if line.code is None],
         "suggested": any(line.code is None and line.suggestion for line in lines),
     }
-    return render(request, "transfer/label_mapping.html", context, status=422 if form.errors else 200)
+    return render(request, "exchange/label_mapping.html", context, status=422 if form.errors else 200)
 
 
 @require_POST

@@ -42,7 +42,7 @@ def archive_export(request: Request, slug: str) -> HttpResponse:
         "left_out": LEFT_OUT.items(),
         "hours": settings.STORED_FILE_HOURS,
     }
-    return render(request, "archives/export.html", context)
+    return render(request, "ops/archives/export.html", context)
 
 
 @require_POST
@@ -78,7 +78,7 @@ def archive_import(request: Request) -> HttpResponse:
             add_error(form, error, {"archive": "archive", "exists": "slug", "slug": "slug"})
         else:
             return redirect("archive_confirm", project.slug, stored.pk)
-    return render(request, "archives/import.html", {"form": form}, status=422 if form.errors else 200)
+    return render(request, "ops/archives/import.html", {"form": form}, status=422 if form.errors else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -98,7 +98,7 @@ def archive_confirm(request: Request, slug: str, pk: int) -> HttpResponse:
         return redirect("project", slug)
     counts = [(_(name.replace("_", " ").capitalize()), count) for name, count in found.counts.items()]
     return render(
-        request, "archives/confirm.html", {"access": access, "stored": stored, "found": found, "counts": counts}
+        request, "ops/archives/confirm.html", {"access": access, "stored": stored, "found": found, "counts": counts}
     )
 
 
@@ -119,4 +119,4 @@ def archive_claim(request: Request, slug: str) -> HttpResponse:
             messages.success(request, _("The imported work is shown under your name now."))
             return redirect("project", slug)
     context = {"access": access, "sets": author.annotation_sets.count(), "error": error}
-    return render(request, "archives/claim.html", context, status=409 if error else 200)
+    return render(request, "ops/archives/claim.html", context, status=409 if error else 200)

@@ -44,7 +44,7 @@ def webhooks(request: Request, slug: str) -> HttpResponse:
         except ServiceError as error:
             add_error(form, error)
     context = {"access": access, "rows": webhook_rows(access.project), "form": form}
-    return render(request, "webhooks/webhooks.html", context, status=422 if form.errors else 200)
+    return render(request, "ops/webhooks/webhooks.html", context, status=422 if form.errors else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -120,10 +120,10 @@ def _page(request: Request, access: Access, row: Webhook, form: WebhookForm) -> 
         "live": any(each.delivery.state == Delivery.State.WAITING and not each.delivery.tried for each in rows),
     }
     if wants_fragment(request) and request.method == "GET":
-        return render(request, "webhooks/log.html", context)
-    return render(request, "webhooks/webhook.html", context, status=422 if form.errors else 200)
+        return render(request, "ops/webhooks/log.html", context)
+    return render(request, "ops/webhooks/webhook.html", context, status=422 if form.errors else 200)
 
 
 def _show_secret(request: Request, access: Access, row: Webhook, secret: str, *, new: bool) -> HttpResponse:
     context = {"access": access, "webhook": row, "secret": secret, "new": new}
-    return render(request, "webhooks/secret.html", context)
+    return render(request, "ops/webhooks/secret.html", context)

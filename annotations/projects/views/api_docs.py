@@ -17,7 +17,7 @@ from annotations.core.api.mount import api
 def docs(request: HttpRequest) -> HttpResponse:
     # Deep links would be links inside buttons, which screen readers don't announce. Schemas are folded.
     settings = {"url": reverse("api_openapi"), "deepLinking": False, "defaultModelsExpandDepth": 0}
-    return render(request, "api/docs.html", {"settings": json.dumps(settings)})
+    return render(request, "projects/api/docs.html", {"settings": json.dumps(settings)})
 
 
 @login_not_required

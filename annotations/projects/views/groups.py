@@ -40,7 +40,7 @@ def groups(request: Request, slug: str) -> HttpResponse:
         "providers": providers,
         "rows": [(row, names.get(row.provider, row.provider)) for row in roles_of_groups(access.project)],
     }
-    return render(request, "providers/groups.html", context, status=422 if form.errors else 200)
+    return render(request, "projects/providers/groups.html", context, status=422 if form.errors else 200)
 
 
 @require_POST

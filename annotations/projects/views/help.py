@@ -14,4 +14,6 @@ def page(request: Request, name: str = FIRST) -> HttpResponse:
     if name not in files():
         raise Http404("The guide has no such page.")
     pages = [(each, page_of(each).title) for each in sorted(files(), key=lambda each: (each != FIRST, each))]
-    return render(request, "help/page.html", {"name": name, "guide": page_of(name), "pages": pages, "first": FIRST})
+    return render(
+        request, "projects/help/page.html", {"name": name, "guide": page_of(name), "pages": pages, "first": FIRST}
+    )

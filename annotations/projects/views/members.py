@@ -58,7 +58,7 @@ def people(request: Request, slug: str) -> HttpResponse:
         "form": form,
         "roles": Role.choices,
     }
-    return render(request, "accounts/people.html", context, status=422 if form.errors else 200)
+    return render(request, "projects/accounts/people.html", context, status=422 if form.errors else 200)
 
 
 def _add(request: Request, access: Access, wanted: dict[str, Any]) -> HttpResponse:
@@ -78,7 +78,7 @@ def _show_link(request: Request, access: Access, user: User, *, made: bool = Fal
     """Page with the one-time link, which is shown only here and not stored. The answer is not cached."""
     path = reset_link_path(project=access.project, user=user, actor=access.user)
     context = {"access": access, "person": user, "made": made, "link": request.build_absolute_uri(path)}
-    return render(request, "accounts/reset_link.html", context)
+    return render(request, "projects/accounts/reset_link.html", context)
 
 
 def _member(access: Access, pk: int) -> Membership:
@@ -142,7 +142,7 @@ def member_remove(request: Request, slug: str, pk: int) -> HttpResponse:
         "heirs": heirs,
         "form": form,
     }
-    return render(request, "accounts/member_remove.html", context, status=422 if form.errors else 200)
+    return render(request, "projects/accounts/member_remove.html", context, status=422 if form.errors else 200)
 
 
 @require_POST

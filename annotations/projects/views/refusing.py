@@ -10,9 +10,9 @@ log = logging.getLogger("deidreview.sign_in")
 
 def refused(request: HttpRequest, provider: str, reason: str) -> HttpResponse:
     log.warning("A sign-in at the provider %s was refused: %s", provider, reason)
-    return render(request, "providers/refused.html", status=403)
+    return render(request, "projects/providers/refused.html", status=403)
 
 
 def unreachable(request: HttpRequest, provider: str, reason: str) -> HttpResponse:
     log.warning("The provider %s gives no usable answer: %s", provider, reason)
-    return render(request, "providers/unreachable.html", status=502)
+    return render(request, "projects/providers/unreachable.html", status=502)

@@ -31,12 +31,12 @@ def tokens(request: Request) -> HttpResponse:
         wanted = {name: value for name, value in form.cleaned_data.items() if name != "password"}
         try:
             row, secret = create_token(user=request.user, actor=request.user, **wanted)
-            return render(request, "api/token_created.html", {"token": row, "secret": secret})
+            return render(request, "projects/api/token_created.html", {"token": row, "secret": secret})
         except ServiceError as error:
             add_error(form, error)
     page = paged(request, tokens_of(request.user), ROWS)
     context = {"page": page, "lines": [line_of(row) for row in page], "form": form}
-    return render(request, "api/tokens.html", context, status=422 if form.errors else 200)
+    return render(request, "projects/api/tokens.html", context, status=422 if form.errors else 200)
 
 
 @require_POST

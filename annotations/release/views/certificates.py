@@ -54,7 +54,7 @@ def certificate_sign(request: Request, slug: str, number: int) -> HttpResponse:
             )
             return redirect(address("release.page", slug, number) or address("project", slug))
     context = _context(access, release, form, accepted)
-    return render(request, "certificates/sign.html", context, status=422 if form.errors else 200)
+    return render(request, "release/certificates/sign.html", context, status=422 if form.errors else 200)
 
 
 def _initial(release: Release) -> dict[str, Any]:

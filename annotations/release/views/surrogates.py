@@ -52,7 +52,7 @@ def surrogates(request: Request, slug: str) -> HttpResponse:
         "kinds": [(one, KIND_NAMES[one], number) for one, number in counts.items()],
         "total": sum(counts.values()),
     }
-    return render(request, "surrogates/surrogates.html", context, status=422 if form.errors else 200)
+    return render(request, "release/surrogates/surrogates.html", context, status=422 if form.errors else 200)
 
 
 @require_POST
@@ -154,4 +154,4 @@ def _page(
         "text": text,
         "most": editing.MOST_TYPED,
     }
-    return render(request, "surrogates/surrogate.html", context, status=status)
+    return render(request, "release/surrogates/surrogate.html", context, status=status)

@@ -25,7 +25,7 @@ def certificate_verify(request: Request) -> HttpResponse:
     verdict = _verdict(form) if request.method == "POST" and form.is_valid() else None
     checks = [(check, STATES[check.state]) for check in verdict.checks] if verdict else []
     context = {"form": form, "verdict": verdict, "checks": checks}
-    return render(request, "certificates/verify.html", context, status=422 if form.errors else 200)
+    return render(request, "release/certificates/verify.html", context, status=422 if form.errors else 200)
 
 
 def _verdict(form: VerifyForm) -> Verdict | None:
@@ -42,7 +42,7 @@ def _verdict(form: VerifyForm) -> Verdict | None:
 @require_safe
 def signing_keys(request: Request) -> HttpResponse:
     """List the public keys with which this instance signs certificates."""
-    return render(request, "certificates/keys.html", {"keys": public_keys()})
+    return render(request, "release/certificates/keys.html", {"keys": public_keys()})
 
 
 @require_safe

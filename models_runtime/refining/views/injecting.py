@@ -100,7 +100,7 @@ def injections(request: Request, slug: str) -> HttpResponse:
         "rows": [(row, status_of(row.job, access) if row.job else None) for row in page],
         "token": form_token(request) or uuid.uuid4(),
     }
-    return render(request, "injecting/injections.html", context, status=422 if sent else 200)
+    return render(request, "refining/injecting/injections.html", context, status=422 if sent else 200)
 
 
 @require_safe
@@ -118,7 +118,9 @@ def injection(request: Request, slug: str, pk: int) -> HttpResponse:
             "rules": [(rule, rule_name(rule), cells) for rule, cells in bench.rules],
             "possible": [(rule_name(rule), count) for rule, count in row.possible_by_rule().items()],
         }
-    response = render(request, "injecting/state.html" if request.htmx else "injecting/injection.html", context)
+    response = render(
+        request, "refining/injecting/state.html" if request.htmx else "refining/injecting/injection.html", context
+    )
     patch_vary_headers(response, ["HX-Request"])
     return response
 
@@ -147,7 +149,7 @@ def injected_errors(request: Request, slug: str, pk: int) -> HttpResponse:
         "page": page,
         "entries": _in_context(access, row, author, list(page.object_list)),
     }
-    return render(request, "injecting/errors.html", context)
+    return render(request, "refining/injecting/errors.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -186,7 +188,7 @@ def systemic(request: Request, slug: str) -> HttpResponse:
         "accepted": [(row, rule_of(row)) for row in systemic_errors(access.project)],
         "clusters": _clusters(access, list(page.object_list), form, seed),
     }
-    return render(request, "injecting/systemic.html", context, status=422 if sent else 200)
+    return render(request, "refining/injecting/systemic.html", context, status=422 if sent else 200)
 
 
 def _clusters(access: Access, found: list[Numbered], form: AcceptForm, seed: int) -> list[dict[str, Any]]:

@@ -49,7 +49,7 @@ def judgings(request: Request, slug: str) -> HttpResponse:
     shown = [(row, status_of(row.job, access) if row.job else None) for row in page]
     ended = [row for row, status in shown if status is None or not status.live]
     context = {"access": access, "page": page, "rows": shown, "discards": _discards(access, ended)}
-    return render(request, "judging/judgings.html", context)
+    return render(request, "refining/judging/judgings.html", context)
 
 
 def _discards(access: Access, rows: list[Judging]) -> dict[str, Any] | None:
@@ -129,7 +129,7 @@ def judge(request: Request, slug: str) -> HttpResponse:
         "prompts": prompts_of(access.project, {PROMPTS[key]: str(name) for key, name in RULE_NAMES.items()}),
         "prompt_version": VERSION,
     }
-    return render(request, "judging/new.html", context, status=422 if sent else 200)
+    return render(request, "refining/judging/new.html", context, status=422 if sent else 200)
 
 
 @require_safe
@@ -148,7 +148,7 @@ def judging(request: Request, slug: str, pk: int) -> HttpResponse:
     }
     if status is None or not status.live:
         context |= _figures(access, result_of(row))
-    template = "judging/state.html" if request.htmx else "judging/judging.html"
+    template = "refining/judging/state.html" if request.htmx else "refining/judging/judging.html"
     response = render(request, template, context)
     patch_vary_headers(response, ["HX-Request"])
     return response
@@ -206,7 +206,7 @@ def judging_entities(request: Request, slug: str, pk: int) -> HttpResponse:
         "kind_names": {kind: str(name) for kind, name in KIND_NAMES.items()},
         "kinds": [(name, KIND_NAMES[name]) for name in KINDS],
     }
-    return render(request, "judging/entities.html", context)
+    return render(request, "refining/judging/entities.html", context)
 
 
 def _in_context(

@@ -19,7 +19,7 @@ from models_runtime.refining.services.skills import set_skill
 @require_safe
 def skills(request: Request, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Can.MANAGE)
-    return render(request, "skills/skills.html", {"access": access, "skills": described(access.project)})
+    return render(request, "refining/skills/skills.html", {"access": access, "skills": described(access.project)})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -62,4 +62,4 @@ def skill(request: Request, slug: str, name: str) -> HttpResponse:
         "seen": version if stale or not form.is_bound else form["seen_version"].value(),
         "versions": versions(project, name),
     }
-    return render(request, "skills/skill.html", context, status=422 if form.errors else 200)
+    return render(request, "refining/skills/skill.html", context, status=422 if form.errors else 200)

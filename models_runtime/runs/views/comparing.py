@@ -83,7 +83,7 @@ def runs_compare(request: Request, slug: str) -> HttpResponse:
             context |= _result(access, _wanted(access, form))
         except ServiceError as error:
             add_error(form, error, REFUSED_AT)
-    return render(request, "comparing/compare.html", context)
+    return render(request, "runs/comparing/compare.html", context)
 
 
 @require_safe
@@ -114,7 +114,7 @@ def strategies(request: Request, slug: str) -> HttpResponse:
         "levels": LEVELS.values(),
         "found": found,
     }
-    return render(request, "comparing/strategies.html", context)
+    return render(request, "runs/comparing/strategies.html", context)
 
 
 def _wanted(access: Access, form: CompareForm) -> ComparisonRequest:
@@ -201,7 +201,7 @@ def compare_spans(request: Request, slug: str) -> HttpResponse:
         "kinds": [(key, name, here + _query(wanted, kind=key)) for key, name in names.items()],
         "back_url": back + _query(wanted),
     }
-    return render(request, "comparing/compare_spans.html", context)
+    return render(request, "runs/comparing/compare_spans.html", context)
 
 
 @require_POST

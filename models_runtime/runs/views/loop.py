@@ -45,7 +45,7 @@ def _loop(request: Request, access: Access, form: HoldOutForm) -> HttpResponse:
         "may": _may(access),
         "token": uuid.uuid4(),
     }
-    return render(request, "loop/loop.html", context, status=422 if form.errors else 200)
+    return render(request, "runs/loop/loop.html", context, status=422 if form.errors else 200)
 
 
 def _may(access: Access) -> dict[str, bool]:

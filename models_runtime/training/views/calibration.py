@@ -35,7 +35,7 @@ def calibration(request: Request, slug: str, pk: int) -> HttpResponse:
         "labels": [line | {"look": _look(looks, line)} for line in row.figures["labels"]],
         "runs": row.runs.select_related("author").order_by("-pk")[:30],
     }
-    return render(request, "calibration/calibration.html", context)
+    return render(request, "training/calibration/calibration.html", context)
 
 
 def _look(looks: dict[str, LabelLook], line: dict[str, Any]) -> LabelLook:

@@ -28,7 +28,7 @@ def audit_leaks(request: Request, slug: str, number: int) -> HttpResponse:
     page = paged(request, leak_marks(plan).order_by("note__position", "start"), SIZE)
     leaks = show_leaks(project=access.project, marks=list(page), actor=access.user)
     return render(
-        request, "audits/leaks.html",
+        request, "release/audits/leaks.html",
         {"access": access, "release": release, "plan": plan, "page": page, "leaks": leaks},
     )  # fmt: skip
 

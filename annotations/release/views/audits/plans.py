@@ -31,7 +31,7 @@ def audits(request: Request, slug: str) -> HttpResponse:
     rows = Release.objects.filter(project=access.project).select_related("policy", "audit").order_by("-number")
     if not access.can(Can.RELEASE):
         rows = rows.filter(audit__isnull=False)
-    return render(request, "audits/audits.html", {"access": access, "page": paged(request, rows, SIZE)})
+    return render(request, "release/audits/audits.html", {"access": access, "page": paged(request, rows, SIZE)})
 
 
 @require_safe
@@ -49,7 +49,7 @@ def release_audit(request: Request, slug: str, number: int) -> HttpResponse:
     elif access.can(Can.RELEASE):
         form = PlanForm(request.GET) if "target" in request.GET else None
         context |= _of_form(release, form)
-    return render(request, "audits/audit.html", context)
+    return render(request, "release/audits/audit.html", context)
 
 
 def _of_plan(access: Access, plan: AuditPlan) -> dict[str, Any]:
@@ -106,7 +106,10 @@ def audit_start(request: Request, slug: str, number: int) -> HttpResponse:
     form = PlanForm(request.POST)
     if not form.is_valid():
         return render(
-            request, "audits/audit.html", {"access": access, "release": release, "plan": None, "form": form}, status=422
+            request,
+            "release/audits/audit.html",
+            {"access": access, "release": release, "plan": None, "form": form},
+            status=422,
         )
     try:
         plan_audit(release=release, choices=form.choices, actor=access.user)

@@ -40,7 +40,7 @@ def audit_read(request: Request, slug: str, number: int) -> HttpResponse:
     found = show_note(plan=plan, user=access.user) if plan else None
     if plan is None or found is None:
         return redirect("release_audit", slug, number)
-    return render(request, "audits/read.html", {"access": access, "plan": plan, **_page(access, plan, *found)})
+    return render(request, "release/audits/read.html", {"access": access, "plan": plan, **_page(access, plan, *found)})
 
 
 def _page(access: Access, plan: AuditPlan, note: AuditNote, shown: Shown) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def _add(request: Request, access: Access) -> HttpResponse:
             return redirect("known", access.project.slug)
         except ServiceError as error:
             add_error(form, error)
-    return render(request, "known/known.html", context_of(request, access, terms=form), status=422)
+    return render(request, "release/known/known.html", context_of(request, access, terms=form), status=422)
 
 
 def _remove(request: Request, access: Access) -> HttpResponse:
@@ -70,7 +70,7 @@ def _import(request: Request, access: Access) -> HttpResponse:
             return redirect("known", access.project.slug)
         except ServiceError as error:
             form.add_error("file", str(error))
-    return render(request, "known/known.html", context_of(request, access, lists_file=form), status=422)
+    return render(request, "release/known/known.html", context_of(request, access, lists_file=form), status=422)
 
 
 def _say(request: Request, added: int, already: int) -> None:

@@ -49,7 +49,10 @@ def known(request: Request, slug: str) -> HttpResponse:
             except ServiceError as error:
                 add_error(form, error)
     return render(
-        request, "known/known.html", context_of(request, access, master=form), status=422 if form.errors else 200
+        request,
+        "release/known/known.html",
+        context_of(request, access, master=form),
+        status=422 if form.errors else 200,
     )
 
 
@@ -99,7 +102,7 @@ def known_upload(request: Request, slug: str, pk: int) -> HttpResponse:
         "columns": [(name, FIELD_NAMES[field]) for name, field in upload.report.get("columns", {}).items()],
         "problems": problem_lines(upload.report.get("problems", [])),
     }
-    return render(request, "known/upload.html", context)
+    return render(request, "release/known/upload.html", context)
 
 
 def _import(request: Request, access: Access, pk: int) -> None:

@@ -26,7 +26,7 @@ def known_people(request: Request, slug: str) -> HttpResponse:
     notes = Document.objects.filter(project=access.project, patient_id__in=[row.patient_id for row in page])
     counts = dict(notes.order_by().values_list("patient_id").annotate(count=Count("id")))
     rows = [(row, counts.get(row.patient_id, 0), [FIELD_NAMES[name] for name in names_of(row.fields)]) for row in page]
-    return render(request, "known/people.html", {"access": access, "page": page, "rows": rows})
+    return render(request, "release/known/people.html", {"access": access, "page": page, "rows": rows})
 
 
 @never_cache
@@ -51,4 +51,4 @@ def known_person(request: Request, slug: str, pk: int) -> HttpResponse:
             case _:
                 messages.error(request, _("Unknown action. Nothing was changed. Reload the page."))
     context = {"access": access, "row": row, "fields": fields, "shown": shown}
-    return render(request, "known/person.html", context)
+    return render(request, "release/known/person.html", context)
