@@ -23,7 +23,7 @@ from annotations.core.api.requests import SHOWN_ONCE, ApiRequest, Scope, enter, 
 from annotations.core.api.tokens import token_of
 from annotations.core.errors import LimitReached
 from annotations.core.requests import UPLOADS
-from annotations.projects.services.accounts.lockout import client_ip
+from annotations.projects.services.accounts import client_ip
 from annotations.text.numbers import MAX_ID, whole
 from deidreview.body_size import REQUEST_BYTES
 from deidreview.boundary import Malformed, check_form, check_head

@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import LimitReached
 from annotations.core.requests import wants_fragment, wants_json
-from annotations.projects.services.accounts.lockout import client_ip
+from annotations.projects.services.accounts import client_ip
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 # Load balancers and Prometheus request these paths, always from the same addresses.

@@ -19,7 +19,7 @@ from prometheus_client.values import MutexValue, ValueClass
 
 from annotations.jobs.services.queues import QueueRow, queue_rows
 from annotations.models import Job
-from annotations.projects.services.accounts.lockout import forwarded
+from annotations.projects.services.accounts import forwarded
 
 # In the process that counts; without a shared folder (in tests), also the registry that answers.
 OWN = CollectorRegistry()

@@ -18,7 +18,7 @@ from django.utils.translation import ngettext
 from annotations.core.access import SecondFactorMissing, lacks_second_factor
 from annotations.core.requests import wants_fragment, wants_json
 from annotations.core.sealing import OtherSecretKey
-from annotations.projects.services.accounts.second_factor import shown
+from annotations.projects.services.accounts import shown
 from annotations.projects.services.providers.sessions import has_ended
 from deidreview.answers import ask_to_sign_in
 from deidreview.views import second_factor_missing

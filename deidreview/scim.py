@@ -16,8 +16,8 @@ from django.urls import resolve
 
 from annotations.core.api.problems import Problem
 from annotations.core.errors import LimitReached
-from annotations.projects.rules.providers import ProvisioningProvider
-from annotations.projects.services.accounts.lockout import client_ip
+from annotations.projects.rules import ProvisioningProvider
+from annotations.projects.services.accounts import client_ip
 from annotations.projects.services.providers.scim import errors
 from annotations.projects.services.providers.scim.tokens import provider_with
 from annotations.text.numbers import whole

@@ -16,8 +16,8 @@ from django.core.exceptions import ImproperlyConfigured
 from redis.connection import parse_url
 
 from annotations.installation import CODE, SHIPPED, data_folder
-from annotations.ops.rules.web_hosts import read_hosts
-from annotations.projects.rules.providers import LdapDirectory, Provider, read
+from annotations.ops.rules import read_hosts
+from annotations.projects.rules import LdapDirectory, Provider, read
 from deidreview import VERSION as VERSION
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.backends.remote.servers import read_remote_models
@@ -324,14 +324,14 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "projects"
 LOGOUT_REDIRECT_URL = "account_login"
-ACCOUNT_ADAPTER = "annotations.projects.services.accounts.adapter.ClosedSignup"
+ACCOUNT_ADAPTER = "annotations.projects.services.accounts.ClosedSignup"
 ACCOUNT_FORMS = {
     "login": "annotations.projects.forms.signing_in.SignIn",
     "reauthenticate": "annotations.projects.forms.signing_in.PasswordAgain",
     "change_password": "annotations.projects.forms.signing_in.ChangePassword",
     "reset_password_from_key": "annotations.projects.forms.signing_in.ChoosePassword",
 }
-ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = "annotations.projects.services.accounts.tokens.LinkTokens"  # noqa: S105 - a class
+ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = "annotations.projects.services.accounts.LinkTokens"  # noqa: S105 - a class
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
@@ -350,15 +350,15 @@ MFA_FORMS = {
     "reauthenticate": "annotations.projects.forms.signing_in.CodeAgain",
     "activate_totp": "annotations.projects.forms.signing_in.FirstCode",
 }
-AXES_HANDLER = "annotations.projects.services.accounts.lockout.Handler"
+AXES_HANDLER = "annotations.projects.services.accounts.Handler"
 AXES_FAILURE_LIMIT = _positive("DEIDREVIEW_LOGIN_ATTEMPTS", 5)
 AXES_COOLOFF_TIME = _positive("DEIDREVIEW_LOCKOUT_MINUTES", 15) / 60
 # Attempts during a lock don't extend the lock, so that the page can say how long it lasts.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
-AXES_LOCKOUT_PARAMETERS = "annotations.projects.services.accounts.lockout.lockout_parameters"
-AXES_LOCKOUT_CALLABLE = "annotations.projects.services.accounts.lockout.locked_out"
-AXES_USERNAME_CALLABLE = "annotations.projects.services.accounts.lockout.counted_name"
-AXES_CLIENT_IP_CALLABLE = "annotations.projects.services.accounts.lockout.client_ip"
+AXES_LOCKOUT_PARAMETERS = "annotations.projects.services.accounts.lockout_parameters"
+AXES_LOCKOUT_CALLABLE = "annotations.projects.services.accounts.locked_out"
+AXES_USERNAME_CALLABLE = "annotations.projects.services.accounts.counted_name"
+AXES_CLIENT_IP_CALLABLE = "annotations.projects.services.accounts.client_ip"
 AXES_RESET_ON_SUCCESS = True
 # Sign-ins and failed sign-ins are recorded (HIPAA, 45 CFR 164.308(a)(5)(ii)(C): log-in monitoring).
 AXES_ENABLE_ACCESS_FAILURE_LOG = True
@@ -386,7 +386,7 @@ SIGN_IN = _providers()
 # The accounts that can sign in with a password of deidreview's own; None: all accounts.
 PASSWORD_ACCOUNTS: list[str] | None = _read("list", "DEIDREVIEW_PASSWORD_ACCOUNTS", [], "a list of user names") or None
 if PASSWORD_ACCOUNTS is not None:
-    AUTHENTICATION_BACKENDS[1] = "annotations.projects.services.accounts.passwords.NamedAccountsOnly"
+    AUTHENTICATION_BACKENDS[1] = "annotations.projects.services.accounts.NamedAccountsOnly"
 if any(isinstance(one, LdapDirectory) for one in SIGN_IN):
     AUTHENTICATION_BACKENDS.append("annotations.projects.services.providers.directory.Directory")
 SOCIALACCOUNT_ADAPTER = "annotations.projects.services.providers.apps.Apps"

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from annotations.core.access import SecondFactorMissing, has_app
-from annotations.core.archived import ProjectArchived
+from annotations.core.locks import ProjectArchived
 from annotations.core.requests import wants_fragment, wants_json
 from annotations.models import User
 from deidreview.health import Health

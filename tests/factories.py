@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from django.db import transaction
 from django.db.models import F
 
-from annotations.core.suggested_notes import add_notes
+from annotations.core.suggestions import add_notes
 from annotations.models import (
     AnnotationSet,
     Assignment,
@@ -29,7 +29,7 @@ from annotations.models import (
     SuggestedString,
     User,
 )
-from annotations.text.strings import string_key
+from annotations.text.hashes import string_key
 from models_runtime.models import Calibration, Run
 from models_runtime.training.jobs.calibration import calibration_of
 from models_runtime.training.rules import Outcomes

@@ -17,7 +17,7 @@ from django.http import Http404
 from django.utils.translation import gettext as _
 
 from annotations.core import hiding
-from annotations.core.archived import ProjectArchived
+from annotations.core.locks import ProjectArchived
 from annotations.models import (
     AnnotationSet,
     Assignment,

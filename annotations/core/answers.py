@@ -12,10 +12,10 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.access import Access, SecondFactorMissing
-from annotations.core.archived import ProjectArchived
 from annotations.core.changes import Refused
 from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
+from annotations.core.locks import ProjectArchived
 from annotations.core.stored_files import read_chunks
 from annotations.models import StoredFile
 

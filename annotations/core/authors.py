@@ -1,12 +1,18 @@
 """Authors of annotation sets."""
 
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from django.db.models import QuerySet
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext
+from django.utils.translation import gettext as _
 
+from annotations.core.access import Access
 from annotations.core.errors import ServiceError
 from annotations.core.names import good_name
-from annotations.models import Author, Membership, Project, User
+from annotations.models import AnnotationSet, Author, Membership, Project, User
 from annotations.text.provenance import Origin
 
 KINDS_WRITTEN_AS = {"annotator": Author.Kind.ANNOTATOR, "run": Author.Kind.RUN}
@@ -73,3 +79,69 @@ def origin_of(author: Author) -> Origin:
         frozenset(f"{one.kind}:{one.name}" for one in authors),
         frozenset(one.name for one in authors if one.kind in Author.MODELS),
     )
+
+
+# The names of a note's annotators as others see them: real names, or Annotator 1, 2, … of this note.
+
+
+def annotator_names(documents: Sequence[int], *, hidden: bool) -> dict[int, dict[str, str]]:
+    """Return for each note its annotators' names by author id, in the order of their numbers.
+
+    With `hidden`, each note has its own shuffled order, which never changes and which only the server's secret key
+    reveals. Annotators who reopen the note keep their number.
+    """
+    sets = AnnotationSet.objects.filter(document_id__in=documents, author__kind=Author.Kind.ANNOTATOR)
+    rows: dict[int, list[tuple[str, str, str]]] = defaultdict(list)
+    for document, author, name in sets.exclude(state=AnnotationSet.State.WITHDRAWN).values_list(
+        "document_id", "author_id", "author__name"
+    ):
+        order = _shuffled(document, author) if hidden else name.casefold()
+        rows[document].append((order, str(author), name))
+    return {
+        document: {
+            author: _("Annotator %(n)d") % {"n": number} if hidden else name
+            for number, (_order, author, name) in enumerate(sorted(found), start=1)
+        }
+        for document, found in rows.items()
+    }
+
+
+def _shuffled(document: int, author: int) -> str:
+    return salted_hmac("annotations.selectors.naming", f"{document}:{author}").hexdigest()
+
+
+def user_namer(access: Access, document: int) -> Callable[[User], str]:
+    """Return a function that names users beside a note: by number where annotators are hidden from this person."""
+    if not access.unnamed:
+        return lambda user: user.get_username()
+    numbered = annotator_names([document], hidden=True).get(document, {})
+    authors = Author.objects.filter(project=access.project, kind=Author.Kind.ANNOTATOR, user__isnull=False)
+    names = {user: numbered.get(str(pk), _("An annotator")) for pk, user in authors.values_list("pk", "user_id")}
+    names.pop(access.user.pk, None)
+    return lambda user: names.get(user.pk) or user.get_username()
+
+
+# The gold annotation sets of a project.
+
+
+SUBMITTED = AnnotationSet.State.SUBMITTED
+
+
+def gold_author_id(project: Project | int) -> int:
+    """The id of the author of gold; 0 before there is one."""
+    return Author.objects.filter(project=project, kind=Author.Kind.GOLD).values_list("pk", flat=True).first() or 0
+
+
+def gold_sets(project: Project) -> QuerySet[AnnotationSet]:
+    """Return the gold annotation set of every note. It filters by author id, with which the index begins."""
+    return AnnotationSet.objects.filter(author_id=gold_author_id(project), state=SUBMITTED)
+
+
+def notes_in_review(project: Project | int, documents: Iterable[int]) -> set[int]:
+    """Return the ids of those of these notes whose gold spans are only in the draft of an open review."""
+    return set(review_drafts(project).filter(document__in=list(documents)).values_list("document_id", flat=True))
+
+
+def review_drafts(project: Project | int) -> QuerySet[AnnotationSet]:
+    """Return the drafts of open reviews. They become gold when the reviews are finished."""
+    return AnnotationSet.objects.filter(author_id=gold_author_id(project), state=AnnotationSet.State.DRAFT)

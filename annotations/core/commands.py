@@ -26,8 +26,8 @@ from annotations.core.access import (
     may_create_projects,
     notes_for,
 )
-from annotations.core.archived import ProjectArchived
 from annotations.core.errors import LimitReached, ServiceError
+from annotations.core.locks import ProjectArchived
 from annotations.formats.files.csv_lines import csv_line
 from annotations.formats.files.csv_rows import Row, RowError, csv_rows
 from annotations.formats.notes import NoteError

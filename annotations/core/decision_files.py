@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Access, Can
 from annotations.core.commands import JourneyCommand, entered, find_project, read_rows, write_rows
 from annotations.core.errors import ServiceError
-from annotations.core.terminal import bar
+from annotations.core.progress import bar
 from annotations.formats.files.csv_rows import RowError
 from annotations.formats.files.decision_rows import DECISION, DecisionRow
 from annotations.models import Document, User

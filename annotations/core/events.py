@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Generic, Never, TypedDict, TypeVar, Unpack, ov
 
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.archived import check_open
 from annotations.core.bulk import insert_objects
+from annotations.core.locks import check_open
 from annotations.models import Event, User
 
 if TYPE_CHECKING:

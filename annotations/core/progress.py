@@ -1,5 +1,8 @@
 """Progress reports of long work, independent of the job queue."""
 
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 
@@ -14,3 +17,42 @@ class Progress(Protocol):
 
 def silent(done: int, total: int) -> None:
     """Ignore progress, for callers that don't need it."""
+
+
+# Progress bars of commands. They are shown on a terminal only, on standard error; elsewhere nothing is printed.
+
+
+@contextmanager
+def bar(title: str, total: int = 0) -> Iterator[Callable[[], None]]:
+    """Show a bar while the block runs. Each call of what the block gets is one step of `total`."""
+    done = 0
+    with progress_bar(title) as show:
+        show(0, total)
+
+        def step() -> None:
+            nonlocal done
+            done += 1
+            show(done, total)
+
+        yield step
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Progress]:
+    """Show a bar while the block runs. The block gets a `Progress`, which may be called as often as one likes."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    # Imported only here: rich takes a tenth of a second, which no web process and no script shall pay for.
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(title, total=None)
+
+        def show(done: int, total: int) -> None:
+            bars.update(task, completed=done, total=total or None)
+
+        yield show

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from annotations.text.characters import WHITE_SPACE
 from annotations.text.spans import Bounds
 from annotations.text.tokens import Token, tokens_at
-from annotations.text.whitespace import WHITE_SPACE
 
 REBUILT: Final = (
     "The file has neither offsets that fit its tokens nor a text beside it. The text was made of the tokens, with a "

@@ -44,13 +44,13 @@ from annotations.formats.spacing import (
     text_missing,
 )
 from annotations.formats.taking import same_quote
+from annotations.text.characters import WHITE_SPACE, trim
 from annotations.text.labels import CODE, LabelSetDef
 from annotations.text.segments import BREAK
 from annotations.text.spans import Span, check_bounds
 from annotations.text.tokens import Tokenizer, tokenize
-from annotations.text.whitespace import WHITE_SPACE, trim
 
-# A span in one piece, whose quote has no white space at its ends (see `annotations.text.whitespace`).
+# A span in one piece, whose quote has no white space at its ends (see `annotations.text.characters`).
 _PLAIN_LINE: Final = re.compile(
     r"^(T\S+)\t(\S+) ([0-9]{1,9}) ([0-9]{1,9})\t([^\s\u200b\ufeff](?:.*[^\s\u200b\ufeff])?)$", re.MULTILINE
 )

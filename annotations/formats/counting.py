@@ -6,10 +6,10 @@ from enum import StrEnum
 from itertools import accumulate
 
 from annotations.formats.taking import same_quote
+from annotations.text.characters import WHITE_SPACE
 from annotations.text.spans import Bounds
 from annotations.text.tokens import Parts
 from annotations.text.utf16 import Utf16
-from annotations.text.whitespace import WHITE_SPACE
 
 
 class Unit(StrEnum):

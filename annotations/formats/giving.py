@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Final
 
 from annotations.formats.base import BAD_CODE, Loss, OutNote, written_code
+from annotations.text.characters import trim
 from annotations.text.names import bad_character
 from annotations.text.spans import Span, check_bounds
-from annotations.text.whitespace import trim
 
 _YES: Final = "true"
 

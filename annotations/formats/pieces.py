@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
+from annotations.text.characters import WHITE_SPACE
 from annotations.text.segments import BREAK
 from annotations.text.spans import Bounds
-from annotations.text.whitespace import WHITE_SPACE
 
 
 def first_gap(text: str, pieces: Sequence[Bounds]) -> Bounds | None:

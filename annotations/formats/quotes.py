@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
 
-from annotations.text.characters import is_digit
+from annotations.text.characters import WHITE_SPACE, is_digit
 from annotations.text.spans import Bounds
 from annotations.text.tokens import Parts
 from annotations.text.utf16 import Utf16
-from annotations.text.whitespace import WHITE_SPACE
 
 NEAR: Final = 100
 """The most characters between the expected start and the place found."""

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 from annotations.formats.base import Files, NoteFiles, OutNote, split_names, written_code
 from annotations.formats.files.strict_json import JsonError, read_object
 from annotations.formats.notes import NoteError, ParsedNote, Problem
-from annotations.text.hashing import text_sha256
+from annotations.text.hashes import text_sha256
 from annotations.text.spans import Span
 from annotations.text.tokens import Token, Tokenizer
 

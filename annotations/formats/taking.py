@@ -10,10 +10,10 @@ from annotations.formats.base import LabelFinder
 from annotations.formats.notes import NoteError, ParsedNote, Problem, check_name
 from annotations.formats.pieces import joined, split_message
 from annotations.formats.quotes import Misplaced, place
+from annotations.text.characters import WHITE_SPACE, trim
 from annotations.text.segments import BREAK
 from annotations.text.spans import Bounds, Span
 from annotations.text.utf16 import Utf16
-from annotations.text.whitespace import WHITE_SPACE, trim
 
 _DIGITS: Final = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _MOST: Final = 2**63 - 1

@@ -3,8 +3,8 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.fields import WholeField
-from annotations.gold.rules.splits import Split
+from annotations.core.forms import WholeField
+from annotations.gold.rules import Split
 from annotations.gold.services.rounds import HOLD_OUT
 from annotations.gold.services.splitting import SEED_LENGTH
 

@@ -6,7 +6,7 @@ from django.utils.translation import ngettext
 
 from annotations.core import overview
 from annotations.core.access import Access, Can
-from annotations.core.gold_sets import gold_sets
+from annotations.core.authors import gold_sets
 from annotations.gold.selectors import version_rows
 from annotations.gold.services.differing import Difference, difference
 from annotations.models import GoldVersion

@@ -7,13 +7,13 @@ from typing import Any
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from annotations.core.access import Access, Can
-from annotations.core.attributes import pairs_of
-from annotations.core.gold_sets import SUBMITTED, gold_sets, review_drafts
+from annotations.core.authors import SUBMITTED, gold_sets, review_drafts
 from annotations.core.hooks import disagreements_shown
+from annotations.core.spans import pairs_of
 from annotations.models import AnnotationSet, Author, Comparison, GoldVersion, GoldVersionNote, Project, Span
 from annotations.models.author import NOT_IN_BULK
 from annotations.text.attributes import Value
-from annotations.text.hashing import gold_hash
+from annotations.text.hashes import gold_hash
 
 PAGE = 50
 BATCH = 500

@@ -1,7 +1,7 @@
 from django.urls import URLPattern, path
 
-from annotations.gold.views import gold as views
-from annotations.gold.views import statistics
+from annotations.gold import views as statistics
+from annotations.gold import views as views
 
 urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/notes/<int:pk>/gold", views.note_gold, name="note_gold"),

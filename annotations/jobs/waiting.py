@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from django.core.management.base import OutputWrapper
 from django.db import connection
 
-from annotations.core.terminal import progress_bar
+from annotations.core.progress import progress_bar
 from annotations.jobs.runner import run as work
 from annotations.jobs.services.doorbell import workers_alive
 from annotations.models import Job

@@ -7,8 +7,8 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.access import Access, Can
+from annotations.core.forms import offer
 from annotations.core.labels import labels_of
-from annotations.core.offering import offer
 from annotations.notes.selectors.searching import Options, Where
 from annotations.notes.services.searching import LONGEST
 

@@ -13,7 +13,7 @@ class ProjectsConfig(AppConfig):
         from annotations.core.api import registry
         from annotations.jobs import hooks
         from annotations.projects import overview as overview
-        from annotations.projects.services.accounts.old_failures import forget_failures
+        from annotations.projects.services.accounts import forget_failures
         from annotations.projects.services.idle import release_idle_notes
         from annotations.projects.services.providers import checking, once, sessions
 
@@ -58,7 +58,7 @@ class ProjectsConfig(AppConfig):
         addresses.register("project.settings", "project_settings")
         overview.register()
         # Its receivers are connected.
-        import annotations.projects.services.accounts.second_factor  # noqa: F401
+        import annotations.projects.services.accounts  # noqa: F401
 
         registry.register("annotations.projects.api.members.router")
         navigation.register(

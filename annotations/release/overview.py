@@ -9,8 +9,7 @@ from annotations.core import overview
 from annotations.core.access import Access, Can
 from annotations.models import AuditNote, AuditPlan, GoldVersion, LeakFinding, Release
 from annotations.release.selectors.about import MORE_STEPS, Step
-from annotations.release.selectors.audits.plans import waiting_for
-from annotations.release.selectors.audits.results import audit_result
+from annotations.release.selectors.audits import audit_result, waiting_for
 from annotations.release.services.certificates.status import state_of
 from annotations.release.templatetags.audits import bound_in_words, whole
 

@@ -1,7 +1,16 @@
 from django.urls import URLPattern, path
 
-from annotations.release.views import certificates, findings, new, notes, policies, releases, surrogates, verifying
-from annotations.release.views.audits import leaks, plans, reading
+from annotations.release.views import (
+    audits,
+    certificates,
+    findings,
+    new,
+    notes,
+    policies,
+    releases,
+    surrogates,
+    verifying,
+)
 from annotations.release.views.known import lists, master, people
 
 _AUDIT = "projects/<slug:slug>/releases/<int:number>/audit/"
@@ -29,18 +38,18 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/surrogates/merge", surrogates.surrogates_merge, name="surrogates_merge"),
     path("projects/<slug:slug>/surrogates/<int:pk>/", surrogates.surrogate, name="surrogate"),
     path("projects/<slug:slug>/surrogates/<int:pk>/change", surrogates.surrogate_change, name="surrogate_change"),
-    path("projects/<slug:slug>/releases/audits/", plans.audits, name="audits"),
-    path(_AUDIT, plans.release_audit, name="release_audit"),
-    path(f"{_AUDIT}start", plans.audit_start, name="audit_start"),
-    path(f"{_AUDIT}discard", plans.audit_discard, name="audit_discard"),
-    path(f"{_AUDIT}next", reading.audit_next, name="audit_next"),
-    path(f"{_AUDIT}read/", reading.audit_read, name="audit_read"),
-    path(f"{_AUDIT}mark", reading.audit_mark, name="audit_mark"),
-    path(f"{_AUDIT}unmark", reading.audit_unmark, name="audit_unmark"),
-    path(f"{_AUDIT}finish", reading.audit_finish, name="audit_finish"),
-    path(f"{_AUDIT}reopen", reading.audit_reopen, name="audit_reopen"),
-    path(f"{_AUDIT}leaks/", leaks.audit_leaks, name="audit_leaks"),
-    path(f"{_AUDIT}decide", leaks.audit_decide, name="audit_decide"),
+    path("projects/<slug:slug>/releases/audits/", audits.audits, name="audits"),
+    path(_AUDIT, audits.release_audit, name="release_audit"),
+    path(f"{_AUDIT}start", audits.audit_start, name="audit_start"),
+    path(f"{_AUDIT}discard", audits.audit_discard, name="audit_discard"),
+    path(f"{_AUDIT}next", audits.audit_next, name="audit_next"),
+    path(f"{_AUDIT}read/", audits.audit_read, name="audit_read"),
+    path(f"{_AUDIT}mark", audits.audit_mark, name="audit_mark"),
+    path(f"{_AUDIT}unmark", audits.audit_unmark, name="audit_unmark"),
+    path(f"{_AUDIT}finish", audits.audit_finish, name="audit_finish"),
+    path(f"{_AUDIT}reopen", audits.audit_reopen, name="audit_reopen"),
+    path(f"{_AUDIT}leaks/", audits.audit_leaks, name="audit_leaks"),
+    path(f"{_AUDIT}decide", audits.audit_decide, name="audit_decide"),
     path(
         "projects/<slug:slug>/releases/<int:number>/certificate/sign",
         certificates.certificate_sign,

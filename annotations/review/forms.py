@@ -8,9 +8,8 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.access import Access
-from annotations.core.fields import WholeField
+from annotations.core.forms import WholeField, offer
 from annotations.core.labels import labels_of
-from annotations.core.offering import offer
 from annotations.models import Author, BulkAct
 from annotations.review.selectors.bulk_rules import Kind, Rule
 

@@ -8,10 +8,9 @@ from typing import Any
 from django.db.models import Count, F, Max, QuerySet, Sum
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.attributes import definitions, pairs_of
-from annotations.core.authors import origin_of
-from annotations.core.gold_sets import gold_sets
+from annotations.core.authors import gold_sets, origin_of
 from annotations.core.hooks import notes_learned_from, notes_without_answer, thresholds_of
+from annotations.core.spans import definitions, pairs_of
 from annotations.models import (
     AnnotationSet,
     Author,
@@ -24,8 +23,8 @@ from annotations.models import (
     Span,
 )
 from annotations.scores.rules.tally import Criterion
-from annotations.text.hashing import text_sha256
-from annotations.text.passes import pass_of
+from annotations.text.hashes import text_sha256
+from annotations.text.provenance import pass_of
 from annotations.text.spans import Span as DomainSpan
 
 BATCH = 250

@@ -8,6 +8,7 @@ Each table is a list of half-open ranges, as pairs of base-36 numbers: the gap a
 """
 
 from bisect import bisect_right
+from typing import Final
 
 _WORD = (
     "1t q 6 q 1b 1 a 1 4 1 5 n 1 v 1 cq 4 c e 5 7 1 1 1 h 39 1 2 2 4 1 1 6 1 1 3 1 1 1 k 1 2b 1 3v 1 4t 1 12 2 1 "
@@ -81,3 +82,27 @@ def word_ranges() -> list[tuple[int, int]]:
 def digit_ranges() -> list[tuple[int, int]]:
     """The half-open ranges of code points for which `is_digit` is true."""
     return list(zip(_DIGIT_BOUNDS[::2], _DIGIT_BOUNDS[1::2], strict=True))
+
+
+# White space for spans and tokens; `static/js/text/characters.js` has the same list.
+
+
+WHITE_SPACE: Final[frozenset[str]] = frozenset(
+    "\t\n\x0b\x0c\r \x85\xa0\u1680"
+    "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+    "\u200b\ufeff"
+)
+"""Unicode `White_Space` plus U+200B (zero-width space) and U+FEFF (byte order mark). `str.isspace` differs from it."""
+
+
+def trim(text: str, start: int, end: int) -> tuple[int, int]:
+    """Move both ends of `text[start:end]` inwards over white space. The result may have `start == end`.
+
+    Offsets are code points, end-exclusive, and must lie inside the text (`0 <= start <= end <= len(text)`).
+    """
+    while start < end and text[start] in WHITE_SPACE:
+        start += 1
+    while end > start and text[end - 1] in WHITE_SPACE:
+        end -= 1
+    return start, end

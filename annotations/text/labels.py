@@ -3,11 +3,12 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from annotations.text.attributes import AttributeDef, AttributeDefError, definitions_of
 from annotations.text.names import bad_character
+from annotations.text.spans import Span
 
 RESERVED_HOTKEYS: Final = frozenset("aefgjkmnpuvwx?/*")
 """Keys that the screens for annotation, review and adjudication reserve for themselves.
@@ -224,3 +225,38 @@ def _list(data: Mapping[str, Any], key: str, where: str) -> list[Any]:
     if not isinstance(value, list | tuple):
         raise LabelSetError(f"{where}: “{key}” must be a list, not {type(value).__name__}.")
     return list(value)
+
+
+# Mappings from one label set to another, for scoring annotations with different label sets.
+
+
+class MappingError(ValueError):
+    """A label is missing in the mapping. Its spans must not be dropped silently."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelMapping:
+    """The target label of each label; None if the other set has no such label, so that its spans don't count.
+
+    `to_category` is True if the targets are categories of the other set, so that there is no finer level.
+    """
+
+    source: str
+    target: str
+    labels: Mapping[str, str | None]
+    to_category: bool = False
+
+    def check(self, used: Iterable[str]) -> None:
+        """Raise MappingError unless the mapping contains every label in `used`."""
+        missing = sorted(set(used) - set(self.labels))
+        if missing:
+            raise MappingError(
+                f"The mapping from {self.source} to {self.target} lacks these labels: {', '.join(missing)}. "
+                f"It must contain every label in use."
+            )
+
+    def __call__(self, spans: Iterable[Span]) -> list[Span]:
+        """The spans with the other set's labels, without spans that have none. Raises MappingError."""
+        given = list(spans)
+        self.check(span.label for span in given)
+        return [replace(span, label=label) for span in given if (label := self.labels[span.label]) is not None]

@@ -3,6 +3,8 @@
 import unicodedata
 from typing import Final
 
+from annotations.text.characters import WHITE_SPACE
+
 # Characters that change the direction of the text around them, so that a name can look like another one.
 _TURNING: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 # General categories of control characters, surrogates, line separators and paragraph separators.
@@ -41,3 +43,30 @@ def shown(name: str) -> str:
 
 def _is_bad(character: str) -> bool:
     return character in _TURNING or unicodedata.category(character) in _FORBIDDEN_KINDS
+
+
+# Checks of texts that people enter, such as comments, reasons and search texts, before they are stored.
+
+
+class WordingError(ValueError):
+    """A text that can't be stored: empty, too long or with forbidden characters. The message never quotes the text."""
+
+
+def worded(value: object, longest: int, *, what: str = "text", blank: bool = False) -> str:
+    """Return the text with LF line breaks and without white space around it, if it can be stored.
+
+    It may have at most `longest` code points, and may be empty only if `blank`. `what` names the text in messages.
+    Raises WordingError.
+    """
+    if not isinstance(value, str):
+        raise WordingError(f"The {what} must be a string.")
+    text = value.replace("\r\n", "\n").replace("\r", "\n").strip("".join(WHITE_SPACE))
+    if "\0" in text:
+        raise WordingError(f"The {what} contains the character NUL (U+0000), which can't be stored. Remove it.")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise WordingError(f"The {what} contains an unpaired surrogate, which can't be stored. Remove it.")
+    if not text and not blank:
+        raise WordingError(f"The {what} is empty.")
+    if len(text) > longest:
+        raise WordingError(f"The {what} has {len(text):,} characters; at most {longest:,} are allowed.")
+    return text

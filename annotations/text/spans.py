@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from annotations.text.whitespace import trim
+from annotations.text.characters import trim
 
 Bounds = tuple[int, int]
 """Start and end, in code points, end-exclusive."""

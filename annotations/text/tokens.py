@@ -12,8 +12,7 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import Final, NamedTuple, Protocol
 
-from annotations.text.characters import digit_ranges, is_digit, is_word, word_ranges
-from annotations.text.whitespace import WHITE_SPACE
+from annotations.text.characters import WHITE_SPACE, digit_ranges, is_digit, is_word, word_ranges
 
 
 class Token(NamedTuple):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from annotations.text.bio import split_tag
+from annotations.text.characters import trim
 from annotations.text.spans import Span
 from annotations.text.tokens import Token, covered
-from annotations.text.whitespace import trim
 from models_runtime.backends.base import Backend, Budget, Device, budget_of
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import Final
 
 import spacy
 
+from annotations.text.characters import trim
 from annotations.text.tokens import Token, Tokenizer, TokenizerError
-from annotations.text.whitespace import trim
 
 ANY_LANGUAGE: Final = "xx"
 # spaCy's tokenizer is very slow for long runs without white space, so they are cut.

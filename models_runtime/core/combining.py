@@ -12,14 +12,13 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from annotations.core.attributes import pairs_of
 from annotations.core.errors import ServiceError
+from annotations.core.spans import pairs_of
 from annotations.models import AnnotationSet, Author, Document, Project, Span
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.review.selectors.doubtful import is_doubtful
-from annotations.text.combining.merging import merge
-from annotations.text.combining.voting import Member, Method
-from annotations.text.doubtful import doubtful
+from annotations.text.combining import Member, Method, merge
+from annotations.text.provenance import doubtful
 from annotations.text.spans import Span as DomainSpan
 from annotations.text.spans import renamed
 from models_runtime.backends.base import Backend, Budget, OfPatients, budget_of

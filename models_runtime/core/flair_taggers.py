@@ -1,7 +1,7 @@
 """Find the folders of converted Flair taggers in DATA_DIR/weights. No library is imported."""
 
+from annotations.text.bio import labels_in, without_special
 from annotations.text.names import bad_character
-from annotations.text.tag_names import labels_in, without_special
 from models_runtime.core import weights
 from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.registry import FLAIR

@@ -7,7 +7,7 @@ from typing import Final
 
 from django.db.models import Count, QuerySet
 
-from annotations.gold.rules.splits import Patient, Split, split_patients
+from annotations.gold.rules import Patient, Split, split_patients
 from annotations.gold.services.splitting import patient_key
 from annotations.models import Document, GoldVersion, GoldVersionNote
 from annotations.scores.selectors import codes_of, label_words

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
-from annotations.gold.rules.splits import Split
+from annotations.gold.rules import Split
 from annotations.models import Deletion, Document, GoldVersion, GoldVersionNote, Project, User
 from annotations.projects.selectors.label_maps import mappings
 from annotations.projects.selectors.labels import accepted_labels

@@ -6,10 +6,7 @@ from annotations.core.errors import ServiceError
 from annotations.jobs.registry import load
 from annotations.models import Project
 from annotations.projects.selectors.labels import accepted_labels
-from annotations.release.selectors.known.finding import Finder
-from annotations.release.selectors.known.identifiers import denied_terms
-from annotations.release.selectors.known.labels import labels_by_kind
-from annotations.release.selectors.known.state import anything_known, content_digest
+from annotations.release.selectors.known import Finder, anything_known, content_digest, denied_terms, labels_by_kind
 from models_runtime.backends.base import Backend
 from models_runtime.core.registry import KNOWN, backend_kind
 

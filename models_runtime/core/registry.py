@@ -252,7 +252,7 @@ RULES = Setting(
 )
 
 
-# What the training notes are changed to: see models_runtime.backends.augmenting.augmented, which knows these keys.
+# What the training notes are changed to: see models_runtime.backends.augmenting, which knows these keys.
 HEADER_DROPOUT = Setting(
     "header_dropout",
     _("Header dropout"),

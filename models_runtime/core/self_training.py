@@ -12,7 +12,7 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.gold.rules.splits import Split
+from annotations.gold.rules import Split
 from annotations.models import AnnotationSet, Author, Document, GoldVersion, GoldVersionNote, Job, Project
 from annotations.models import Span as SpanRow
 from annotations.review.selectors.doubtful import is_doubtful

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.gold.rules.splits import Split
+from annotations.gold.rules import Split
 from annotations.models import GoldVersion, GoldVersionNote, Project
 from annotations.scores.selectors import codes_of
 from models_runtime.core.gold_notes import languages_of, training_notes

@@ -6,8 +6,7 @@ from datetime import datetime
 from annotations.core import hiding
 from annotations.core.bulk import SpanRow, insert_objects, insert_spans
 from annotations.core.labels import labels_of_today
-from annotations.core.suggested_notes import add_notes
-from annotations.core.suggested_strings import add_strings, tally_of
+from annotations.core.suggestions import add_notes, add_strings, tally_of
 from annotations.models import AnnotationSet, Author, Span
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from django.conf import settings
 
+from annotations.text.bio import labels_in, scheme_of
 from annotations.text.names import bad_character
-from annotations.text.tag_names import labels_in, scheme_of
 from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.registry import TAGGER
 

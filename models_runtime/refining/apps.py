@@ -23,7 +23,7 @@ class RefiningConfig(AppConfig):
     label = "models_refining"
 
     def ready(self) -> None:
-        from annotations.core import navigation, offers, proposed_removals
+        from annotations.core import navigation, offers, suggestions
         from annotations.core.access import Can
         from annotations.core.api import registry
         from annotations.core.hooks import notes_learned_from, patient_erased
@@ -46,7 +46,7 @@ class RefiningConfig(AppConfig):
                 ),
             }
         )
-        proposed_removals.register(removed)
+        suggestions.register(removed)
         notes_learned_from.add(notes_learned)
         patient_erased.add(forget_reasons)
         navigation.register(navigation.Entry("models", 60, _("Refinements"), "refinements", Can.MANAGE))

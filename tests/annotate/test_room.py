@@ -7,7 +7,7 @@ import pytest
 
 from annotations.core.changes import Refused
 from annotations.models import AnnotationSet, Event, Span
-from annotations.text import crowding
+from annotations.text import span_limits
 from tests.annotate.conftest import alter, at, create, do, made, many, step
 
 pytestmark = pytest.mark.django_db
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A set of four spans, two over one character, is full."""
-    for module in ("annotations.text.crowding", "annotations.core.room"):
+    for module in ("annotations.text.span_limits", "annotations.core.span_limits"):
         monkeypatch.setattr(f"{module}.MOST_SPANS", 4)
         monkeypatch.setattr(f"{module}.DEEPEST", 2)
 
@@ -78,13 +78,13 @@ def test_a_set_that_was_too_large_before_can_be_mended(world: SimpleNamespace, f
 
 def test_what_a_note_usually_holds_is_far_from_the_limits() -> None:
     usual = [(at, at + 12) for at in range(0, 100_000, 50)] + [(at, at + 30) for at in range(0, 100_000, 500)]
-    assert crowding.crowd_in(usual) is None
-    full = [(at, at + 1) for at in range(crowding.MOST_SPANS)]
-    assert crowding.crowd_in(full) is None
-    assert crowding.crowd_in([*full, (0, 2)]) == crowding.Crowd(crowding.MOST_SPANS + 1)
-    deep = [(0, end) for end in range(2, 2 + crowding.DEEPEST)]
-    assert crowding.crowd_in(deep) is None
-    assert crowding.crowd_in([*deep, (1, 2)]) == crowding.Crowd(crowding.DEEPEST + 1, 1)
-    assert crowding.crowd_in([*deep, (100, 101)]) is None
-    assert not crowding.has_room(deep, (0, 1))
-    assert crowding.has_room(deep, (100, 101))
+    assert span_limits.crowd_in(usual) is None
+    full = [(at, at + 1) for at in range(span_limits.MOST_SPANS)]
+    assert span_limits.crowd_in(full) is None
+    assert span_limits.crowd_in([*full, (0, 2)]) == span_limits.Crowd(span_limits.MOST_SPANS + 1)
+    deep = [(0, end) for end in range(2, 2 + span_limits.DEEPEST)]
+    assert span_limits.crowd_in(deep) is None
+    assert span_limits.crowd_in([*deep, (1, 2)]) == span_limits.Crowd(span_limits.DEEPEST + 1, 1)
+    assert span_limits.crowd_in([*deep, (100, 101)]) is None
+    assert not span_limits.has_room(deep, (0, 1))
+    assert span_limits.has_room(deep, (100, 101))

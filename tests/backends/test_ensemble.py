@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from annotations.text.combining.voting import Member, Method
+from annotations.text.combining import Member, Method
 from annotations.text.spans import Span
 from models_runtime.backends import Backend
 from models_runtime.backends.ensemble import EnsembleBackend

@@ -13,17 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models_runtime.backends import BackendError
-from models_runtime.backends.crf import (
-    probabilities,
-    sums,
-)
+from models_runtime.backends.crf import emissions
+from models_runtime.backends.crf import paths as probabilities
 from models_runtime.backends.crf.backend import CrfBackend
 from models_runtime.backends.crf.emissions import Emissions
 from models_runtime.backends.crf.features import Features, earlier_tags, families
 from models_runtime.backends.crf.model import load_model
 from models_runtime.backends.crf.paths import best_paths
-from models_runtime.backends.crf.rows import Rows
-from models_runtime.backends.crf.training import train
+from models_runtime.backends.crf.training import Rows, train
 from models_runtime.backends.crf.weights import Floats
 from models_runtime.backends.notes.note import Note, read
 from models_runtime.backends.notes.rule_tags import rule_tags, rules_for
@@ -63,8 +60,8 @@ def test_scores_of_the_crf_are_the_sums_of_the_weights_of_all_features(
     crf: Path, monkeypatch: pytest.MonkeyPatch, most: int | None
 ) -> None:
     if most:
-        monkeypatch.setattr(sums, "MOST_SUMS", most)
-        monkeypatch.setattr(sums, "MOST_KEYS", most)
+        monkeypatch.setattr(emissions, "MOST_SUMS", most)
+        monkeypatch.setattr(emissions, "MOST_KEYS", most)
     model, rules = load_model(crf), rules_for("meddocan")
     earlier = CrfBackend(str(crf.with_name("first.zip"))) if model.earlier else None
     rows = Rows(families(model.lexicon, staged=earlier is not None))
@@ -94,8 +91,8 @@ ONES = SimpleNamespace(
 
 def test_tables_of_sums_are_limited_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A new sequence doesn't double a table that is nearly full; a very long one gets what it needs, for itself."""
-    monkeypatch.setattr(sums, "MOST_BYTES", 8 << 20)
-    table = sums.Sums(ONES, range(-1, 2), lambda key: [["x"]] * 3)
+    monkeypatch.setattr(emissions, "MOST_BYTES", 8 << 20)
+    table = emissions.Sums(ONES, range(-1, 2), lambda key: [["x"]] * 3)
     cleared = 0
     for number in range(6):
         assert len(table.rows(range(1500 * number, 1500 * (number + 1)))) == 1500

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 pytest.importorskip("torch")
 
-from annotations.text.combining.voting import Member, Method
+from annotations.text.characters import trim
+from annotations.text.combining import Member, Method
 from annotations.text.spans import Span
 from annotations.text.tokens import covered, tokenize
-from annotations.text.whitespace import trim
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.bilstm_crf import training as bilstm
 from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc, Span, SpanGroup
 
+from annotations.text.characters import WHITE_SPACE
 from annotations.text.tokens import TokenizerError
-from annotations.text.whitespace import WHITE_SPACE
 from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.spacy_pipeline.backend import MOST, PipelineBackend, _entities, _parts
 from models_runtime.backends.spacy_tokens import tokenizer_of

@@ -9,10 +9,7 @@ import pytest
 
 from annotations.text.spans import Span
 from models_runtime.backends import BackendError, children, files
-from models_runtime.backends.augmenting.augmented import augmented
-from models_runtime.backends.augmenting.edits import Edit, edited
-from models_runtime.backends.augmenting.headers import header_end
-from models_runtime.backends.augmenting.surrogates import with_surrogates
+from models_runtime.backends.augmenting import Edit, augmented, edited, header_end, with_surrogates
 from models_runtime.backends.crf.backend import CrfBackend
 from models_runtime.backends.crf.child import LEARNER as CRF
 from models_runtime.backends.crf.training import train

@@ -21,14 +21,12 @@ from models_runtime.backends.characters.child import check as check_characters
 from models_runtime.backends.characters.training import learn as learn_characters
 from models_runtime.backends.learner import Step, TrainingTask
 from models_runtime.backends.stacked import word_files
-from models_runtime.backends.stacked.annealing import Annealing, rate_after
 from models_runtime.backends.stacked.backend import StackedBackend
 from models_runtime.backends.stacked.child import check
 from models_runtime.backends.stacked.embeddings import words_of as from_file
-from models_runtime.backends.stacked.fasttext import _fnv
 from models_runtime.backends.stacked.model import WEIGHTS, load_model
-from models_runtime.backends.stacked.training import learn
-from models_runtime.backends.stacked.word_files import open_words
+from models_runtime.backends.stacked.training import Annealing, learn, rate_after
+from models_runtime.backends.stacked.word_files import _fnv, open_words
 from tests.backends.contract import BackendContract
 from tests.backends.made import Killed, damaged, dies_at, made_notes, moved_notes
 from tests.backends.made_vectors import (

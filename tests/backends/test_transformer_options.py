@@ -24,9 +24,9 @@ from models_runtime.backends.neural.learning import IGNORED  # noqa: E402
 from models_runtime.backends.neural.tags import Tags  # noqa: E402
 from models_runtime.backends.neural.windows import Window, batches_of, chunks  # noqa: E402
 from models_runtime.backends.token_classification import TokenClassificationBackend, network  # noqa: E402
+from models_runtime.backends.token_classification.backend import LITTLE, Columns  # noqa: E402
 from models_runtime.backends.token_classification.batching import Batching, Orders  # noqa: E402
 from models_runtime.backends.token_classification.encoding import Encoded, Pieces  # noqa: E402
-from models_runtime.backends.token_classification.foreign import LITTLE, Columns  # noqa: E402
 from models_runtime.backends.token_classification.held_out import HeldOut  # noqa: E402
 from models_runtime.backends.token_classification.model import load_model  # noqa: E402
 from models_runtime.backends.token_classification.reading import Reading, parts_of  # noqa: E402

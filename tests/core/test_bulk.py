@@ -2,8 +2,7 @@
 
 import pytest
 
-from annotations.core.among import among
-from annotations.core.bulk import AT_ONCE, SpanRow, insert_spans
+from annotations.core.bulk import AT_ONCE, SpanRow, among, insert_spans
 from annotations.models import Project, Span
 from tests import factories as make
 

@@ -2,7 +2,7 @@ import gc
 
 import pytest
 
-from annotations.core.collecting import collector_paused
+from annotations.core.bulk import collector_paused
 
 
 def test_the_collector_is_paused_until_the_end_of_the_outer_block():

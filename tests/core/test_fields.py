@@ -4,8 +4,7 @@ import pytest
 from django import forms
 from django.http import QueryDict
 
-from annotations.core.fields import Agreed, WholeField, WholesField
-from annotations.core.form_errors import reasons
+from annotations.core.forms import Agreed, WholeField, WholesField, reasons
 
 
 class _Form(forms.Form):

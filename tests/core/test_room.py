@@ -15,7 +15,7 @@ from annotations.review.selectors.bulk_rules import Rule
 from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run_bulk
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
-from annotations.text.crowding import crowd_in
+from annotations.text.span_limits import crowd_in
 from tests.exchange.brat_files import brat, codes, stage, zipped
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
 from tests.worlds.adjudicated import DOCTOR, NAME, act, make_world, own
@@ -29,7 +29,7 @@ ROSSI, AGE, PLACE = (0, 11, "PATIENT"), (13, 15, "AGE"), (44, 50, "HOSPITAL")
 @pytest.fixture
 def at_most(monkeypatch):
     def limit(spans, deep=10):
-        for module in ("domain.crowding", "core.room", "transfer.services.reading"):
+        for module in ("text.span_limits", "core.span_limits", "exchange.services.reading"):
             monkeypatch.setattr(f"annotations.{module}.MOST_SPANS", spans)
             monkeypatch.setattr(f"annotations.{module}.DEEPEST", deep)
 

@@ -13,7 +13,7 @@ from tests.worlds.product import ROOT
 
 CODE = """
 import sys
-from annotations.core.terminal import bar
+from annotations.core.progress import bar
 with bar("Deciding", 3) as step:
     for _ in range(3):
         step()

@@ -20,9 +20,9 @@ from django.urls import reverse
 from annotations.core import hiding
 from annotations.core.progress import silent
 from annotations.core.stored_files import store_file
-from annotations.core.suggested_strings import add_strings, tally_of
+from annotations.core.suggestions import add_strings, tally_of
 from annotations.exchange.services.exporting import run_export
-from annotations.gold.rules.splits import Split
+from annotations.gold.rules import Split
 from annotations.gold.services.making import freeze, make_gold
 from annotations.gold.services.sets import set_specs
 from annotations.models import (
@@ -58,7 +58,7 @@ from annotations.release.services.known.master import store_people
 from annotations.release.services.surrogates.editing import replace
 from annotations.release.services.surrogates.making import NoteMentions, surrogates_for
 from annotations.review.selectors.planted import aliases
-from annotations.text.strings import string_key
+from annotations.text.hashes import string_key
 from models_runtime.models import Judging
 from tests.deidreview.access_world import ROUTES, World, build_world, kind_of, url_of
 from tests.factories import make_author, make_member, make_note

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from annotations.formats.base import NoteFiles, OutNote
 from annotations.formats.docbin import DocBinFormat
 from annotations.formats.docbin.strings import SYMBOLS, number
+from annotations.text.characters import trim
 from annotations.text.spans import Span, overlaps
-from annotations.text.whitespace import trim
 from tests.formats.helpers import NAMES, OnDisk, outcomes, parsed, read_one, refused, said, write_one
 from tests.text.strategies import texts, texts_with_spans
 

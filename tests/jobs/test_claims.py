@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotations.core.progress import Canceled
 from annotations.jobs.runner import HandBack, LostLease, claims, stopping, take
-from annotations.jobs.runner.heartbeat import Heartbeat
+from annotations.jobs.runner.execute import Heartbeat
 from annotations.models import Job
 from tests.waiting import crowding, wait_for
 

@@ -10,8 +10,7 @@ from annotations.core.errors import ServiceError
 from annotations.jobs.runner import take
 from annotations.jobs.services.doorbell import waiting
 from annotations.jobs.services.queue import cancel, enqueue, pause, push, resume, retry
-from annotations.jobs.services.relay import Relay
-from annotations.jobs.services.sweep import sweep
+from annotations.jobs.services.relay import Relay, sweep
 from annotations.models import Job
 from tests.factories import make_project
 

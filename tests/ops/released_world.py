@@ -9,8 +9,7 @@ from django.utils import timezone
 from annotations import models
 from annotations.core.sealing import project_key
 from annotations.jobs.runner import run as work
-from annotations.release.selectors.audits.plans import Choices
-from annotations.release.selectors.audits.shown import shown_of
+from annotations.release.selectors.audits import Choices, shown_of
 from annotations.release.services.audits.planning import discard_plan, plan_audit
 from annotations.release.services.audits.reading import finish, mark, next_note, reading_note
 from annotations.release.services.certificates.drafting import Terms

@@ -5,12 +5,12 @@ import zipfile
 
 import pytest
 
-from annotations.core.archived import ProjectArchived
+from annotations.core.locks import ProjectArchived
 from annotations.jobs.runner import run as work
 from annotations.models import AuditPlan, Certificate, LeakFinding, Release, SurrogateEntity
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.archiving import archive_project
-from annotations.release.selectors.audits.plans import Choices
+from annotations.release.selectors.audits import Choices
 from annotations.release.services.audits.planning import plan_audit
 from annotations.release.services.certificates.signing import sign
 from annotations.release.services.certificates.verifying import verify_certificate

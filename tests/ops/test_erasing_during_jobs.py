@@ -17,10 +17,10 @@ from annotations.agreement.services import comparing
 from annotations.agreement.services import figures as agreeing
 from annotations.agreement.services.figures import figures_of
 from annotations.annotate.services import seeding
-from annotations.core import erasures
-from annotations.core.erasures import ErasedMeanwhile
+from annotations.core import locks
 from annotations.core.errors import ServiceError
 from annotations.core.events import PATIENT_ERASED
+from annotations.core.locks import ErasedMeanwhile
 from annotations.core.progress import silent
 from annotations.exchange.services import exporting, importing
 from annotations.exchange.services.exporting import export_to_path, run_export
@@ -272,7 +272,7 @@ def test_the_undo_of_a_bulk_act(world, bulk, monkeypatch):
 
 def test_the_lock_belongs_inside_a_transaction(world):
     with pytest.raises(RuntimeError):
-        erasures.hold(world.project.pk)
+        locks.hold(world.project.pk)
 
 
 def gold_of_all(world, monkeypatch):

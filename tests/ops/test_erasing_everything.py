@@ -40,13 +40,13 @@ from annotations.ops.services.backup import write_backup
 from annotations.ops.services.backup_list import backups_before_erasing
 from annotations.ops.services.erasing import erase_patient
 from annotations.release.rules.certificates.verifying import State
-from annotations.release.selectors.surrogates.index import form_number, identity_digest, private_scope
+from annotations.release.selectors.surrogates import form_number, identity_digest, private_scope
 from annotations.release.services.certificates.signing import content_of
 from annotations.release.services.certificates.verifying import verify_certificate
 from annotations.scores.services.scoring import score_request
 from annotations.scores.services.side_by_side import comparison_request
 from annotations.scores.services.starting import start_score
-from annotations.text.strings import string_key
+from annotations.text.hashes import string_key
 from models_runtime.core import registry
 from models_runtime.models import Judge, JudgedNote, Judging, Judgment, LlmAnswer, TrainedModel
 from models_runtime.runs.jobs.comparing import start_comparison

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotations.core.events import PATIENT_ERASED
-from annotations.core.suggested_strings import add_strings, tally_of
+from annotations.core.suggestions import add_strings, tally_of
 from annotations.models import BulkAct, Document, Event, GoldVersion, Import, Span, SuggestedString
 from annotations.ops.events import METADATA_SET, PATIENTS_SET
 from annotations.ops.services.erasing import erase_patient

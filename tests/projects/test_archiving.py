@@ -14,9 +14,9 @@ from django.utils import timezone
 from annotations.annotate.services import spans as span_services
 from annotations.annotate.services.spans import apply_change
 from annotations.core.access import enter
-from annotations.core.archived import ProjectArchived
 from annotations.core.changes import read_change
 from annotations.core.hiding import _RULES
+from annotations.core.locks import ProjectArchived
 from annotations.jobs.services.queue import enqueue, retry
 from annotations.models import Assignment, Event, Import, Job, Membership, Project, Role, Span
 from annotations.projects.events import PROJECT_ARCHIVED, PROJECT_RESTORED

@@ -11,7 +11,7 @@ from annotations.models import AnnotationSet, Author, Event, Job, Span
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.core.registry import OFFLINE_AGENT
 from models_runtime.models import RefinedItem, Refinement
-from models_runtime.refining.jobs import learning
+from models_runtime.refining.jobs import offline
 from models_runtime.refining.services.starting import start_refinement
 from tests import factories as make
 from tests.refining.conftest import command, note_of, spans_of
@@ -91,15 +91,15 @@ def learned(monkeypatch):
                 todo = todo.keep(item.number, "kept")
             return todo
 
-    loaded = learning.load
-    monkeypatch.setattr(learning, "load", lambda path: Agent if path == OFFLINE_AGENT else loaded(path))
+    loaded = offline.load
+    monkeypatch.setattr(offline, "load", lambda path: Agent if path == OFFLINE_AGENT else loaded(path))
     return found
 
 
 def test_gold_of_the_patient_has_no_part_in_the_decision(ward, learned):
     """The model of a note never learned from a note of the same patient."""
     assert command("refine", "ward", "wide", "--wait")["kept"] == 360
-    assert len(learned) == learning.FOLDS and set.union(*learned) == {note.text for note in ward.notes}
+    assert len(learned) == offline.FOLDS and set.union(*learned) == {note.text for note in ward.notes}
 
 
 @pytest.mark.parametrize(("patients", "few"), [(0, True), (3, True), (8, True), (9, False)])
@@ -120,7 +120,7 @@ def test_few_patients_need_one_model(ward, learned, patients, few):
     if few:
         assert learned == [{note.text for note in ward.notes[patients:]}]
     else:
-        groups = {learning.fold_of(patient_id, "") for patient_id in owned}
+        groups = {offline.fold_of(patient_id, "") for patient_id in owned}
         assert len(learned) == len(groups) + 1
 
 
@@ -129,7 +129,7 @@ def test_a_worker_that_takes_over_continues(ward, monkeypatch):
     again = start_refinement(project=ward.project, source="wide", method="offline", actor=ward.mia, key="k")
     assert again.pk == row.pk and Job.objects.count() == 1
     monkeypatch.setattr("models_runtime.refining.jobs.offline.BATCH", 15)
-    refine, asked = learning.FoldModels.refine, []
+    refine, asked = offline.FoldModels.refine, []
 
     def counted(self, todo, patient_id, name):
         asked.append(name)
@@ -137,7 +137,7 @@ def test_a_worker_that_takes_over_continues(ward, monkeypatch):
             raise KeyboardInterrupt
         return refine(self, todo, patient_id, name)
 
-    monkeypatch.setattr(learning.FoldModels, "refine", counted)
+    monkeypatch.setattr(offline.FoldModels, "refine", counted)
     with pytest.raises(KeyboardInterrupt):
         work(row.job_id)
     assert AnnotationSet.objects.filter(author=row.author).count() == 15

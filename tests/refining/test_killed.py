@@ -12,7 +12,7 @@ import pytest
 from django.db.models.functions import Now
 
 from annotations.jobs.runner import run as work
-from annotations.jobs.services.sweep import sweep
+from annotations.jobs.services.relay import sweep
 from annotations.models import Job, Span
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.models import LlmAnswer, RefinedItem, ServerCapacity

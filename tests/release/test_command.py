@@ -16,7 +16,7 @@ from annotations.release.services.policies import policies_of
 from annotations.release.services.previewing import preview
 from annotations.release.services.sources import source_of, specs_of, union_of
 from annotations.text.folding import words
-from annotations.text.hashing import gold_hash, text_sha256
+from annotations.text.hashes import gold_hash, text_sha256
 from tests import factories as make
 from tests.release.conftest import NOTES, add_note, marked, release_command, texts_in
 

@@ -18,7 +18,7 @@ from annotations.release.services.batches import next_batch
 from annotations.release.services.policies import policy_named
 from annotations.release.services.preparing import Preparer
 from annotations.release.services.starting import start_release
-from annotations.text.hashing import text_sha256
+from annotations.text.hashes import text_sha256
 from tests.factories import make_member
 from tests.release.conftest import add_note, new_project
 

@@ -11,8 +11,7 @@ from annotations.review.selectors.occurrences import occurrences
 from annotations.review.selectors.ordering import Queue
 from annotations.review.selectors.state import review_state
 from annotations.review.selectors.suggested_strings import spans_of, strings
-from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run_bulk
-from annotations.review.services.bulk_batches import decide_batch
+from annotations.review.services.bulk import at_once, begin_bulk, decide_batch, plan_bulk, run_bulk
 from annotations.review.services.log import Act
 from annotations.review.services.queue import next_in_queue
 from tests.review.planting import CITY, DOCTOR, NAME, first_drawn, made, planted, world

@@ -5,6 +5,7 @@ import random
 import pytest
 from django.urls import reverse
 
+from annotations.core.suggestions import bits, expected_bits
 from annotations.models import Document, Review, Role, SuggestedNote
 from annotations.review.rules.precision import by_notes
 from annotations.review.selectors.drawn import drawn_of
@@ -12,7 +13,6 @@ from annotations.review.selectors.ordering import Queue
 from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
 from annotations.review.services.offering import ONE_IN, next_offered
-from annotations.text.information import bits, expected_bits
 from tests.factories import list_for_review, make_author, make_member, make_note, make_project, make_set
 from tests.held import made_once
 from tests.worlds.checks import check_page

@@ -2,8 +2,8 @@
 
 import pytest
 
+from annotations.core.authors import gold_sets
 from annotations.core.errors import ServiceError
-from annotations.core.gold_sets import gold_sets
 from annotations.gold.services.making import make_gold
 from annotations.models import BulkAct, Decision, Event, PlantedLeak, Review, Span
 from annotations.models.project import SecondReview

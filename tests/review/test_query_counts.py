@@ -11,7 +11,7 @@ from annotations.review.events import REVIEW_DECIDED
 from annotations.review.selectors.bulk_rules import Rule
 from annotations.review.selectors.decision_log import as_csv, overruled
 from annotations.review.selectors.state import review_state
-from annotations.review.services.bulk_batches import decide_batch, undo_batch
+from annotations.review.services.bulk import decide_batch, undo_batch
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from tests.factories import make_author, make_member, make_note, make_project, make_set

@@ -2,8 +2,8 @@
 
 import pytest
 
+from annotations.core.authors import gold_sets
 from annotations.core.errors import ServiceError
-from annotations.core.gold_sets import gold_sets
 from annotations.gold.services.making import freeze, make_gold
 from annotations.models import BulkAct, Decision, Event, Handover, Role, Span
 from annotations.models.project import SecondReview

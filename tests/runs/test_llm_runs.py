@@ -16,7 +16,7 @@ from annotations.ops.services.erasing import erase_patient
 from annotations.review.selectors.state import review_state
 from models_runtime.backends.llm import driver, remote
 from models_runtime.backends.llm.servers import read_servers
-from models_runtime.core import server_capacity
+from models_runtime.core import llm as server_capacity
 from models_runtime.core.llm import KeptAnswers
 from models_runtime.models import LlmAnswer, LlmUsage, Run, RunItem, ServerCapacity
 from models_runtime.runs.services.llm import start_llm_run

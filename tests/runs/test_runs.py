@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from annotations.core.errors import ServiceError
 from annotations.jobs.runner import LostLease, take
 from annotations.jobs.runner import run as work
-from annotations.jobs.services.sweep import sweep
+from annotations.jobs.services.relay import sweep
 from annotations.models import AnnotationSet, Author, Document, Job, PlantedLeak, Review, Span, SuggestedString
 from annotations.projects.services.labels import merge_labels
 from models_runtime.backends.base import Budget, budget_of
@@ -112,7 +112,7 @@ def test_an_unknown_backend_and_an_empty_project():
     ],
 )
 def test_one_note_s_error_fails_only_this_note_which_can_be_retried(project, monkeypatch, text, reason):
-    monkeypatch.setattr("annotations.text.crowding.MOST_SPANS", 5)
+    monkeypatch.setattr("annotations.text.span_limits.MOST_SPANS", 5)
     monkeypatch.setattr(running, "MOST_SPANS", 5)
     bad = make_note(project, f"{text} LUIGI", name="bad")
     run = started(project)

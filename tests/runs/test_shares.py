@@ -13,7 +13,7 @@ from annotations.jobs.runner import HandBack, LostLease, execute, helping, take,
 from annotations.jobs.runner import run as work
 from annotations.jobs.services import queue
 from annotations.jobs.services.doorbell import waiting
-from annotations.jobs.services.sweep import sweep
+from annotations.jobs.services.relay import sweep
 from annotations.models import AnnotationSet, Job, Share
 from models_runtime.models import Run, RunItem
 from models_runtime.runs.jobs import running

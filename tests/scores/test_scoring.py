@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotations.core import kept as keeping
+from annotations.core import stored_figures as keeping
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import freeze
 from annotations.models import AnnotationSet, Author, Figures, GoldVersion, Label, Span

@@ -4,7 +4,7 @@ import pytest
 from django.core.management import CommandError
 from django.urls import reverse
 
-from annotations.core.kept import forget
+from annotations.core.stored_figures import forget
 from annotations.core.tokenizers import KINDS, TokenizerKind
 from annotations.jobs.runner import run as work
 from annotations.models import Document, Job

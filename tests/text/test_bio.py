@@ -2,9 +2,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.text.bio import Cause, Scheme, as_bio, decode, encode, in_scheme
+from annotations.text.bio import (
+    Cause,
+    Scheme,
+    as_bio,
+    decode,
+    encode,
+    in_scheme,
+    labels_in,
+    marks_and_labels,
+    scheme_of,
+    without_special,
+)
 from annotations.text.spans import Span, SpanError
-from annotations.text.tag_names import labels_in, marks_and_labels, scheme_of, without_special
 from annotations.text.tokens import Token, tokenize
 from tests.text.strategies import LABELS, texts_with_apart_spans, texts_with_spans
 

@@ -14,11 +14,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from annotations.text.lanes import lanes
-from annotations.text.segments import lines
+from annotations.text.characters import WHITE_SPACE, trim
+from annotations.text.segments import lanes, lines
 from annotations.text.spans import Span
 from annotations.text.tokens import split_at, tokenize
-from annotations.text.whitespace import WHITE_SPACE, trim
 from tests.text.strategies import texts
 from tests.text.twins import segment_lines, snap
 from tests.waiting import ended

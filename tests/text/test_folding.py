@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.text.finding import Covered, Sought, around, find, finder
 from annotations.text.folding import WORD, Folded, all_words, folded, plain_words, words
+from annotations.text.search import Covered, Sought, around, find, finder
 from tests.text.strategies import texts
 
 FOLDED = [

@@ -3,7 +3,7 @@ from random import Random
 
 import pytest
 
-from annotations.text.hashing import gold_hash, text_sha256
+from annotations.text.hashes import gold_hash, text_sha256
 
 NOTES = [
     ("a", text_sha256("Anna"), [(0, 4, "NAME"), (0, 2, "ID")]),

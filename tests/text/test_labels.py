@@ -13,7 +13,7 @@ from annotations.formats.brat_config import annotation_conf
 from annotations.release.rules.redaction.kinds import kinds_of
 from annotations.text import attributes
 from annotations.text.attributes import AttributeDef, AttributeDefError
-from annotations.text.hashing import gold_hash
+from annotations.text.hashes import gold_hash
 from annotations.text.labels import (
     CODE,
     CategoryDef,

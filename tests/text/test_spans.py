@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotations.text.characters import WHITE_SPACE, trim
 from annotations.text.matching import match
 from annotations.text.spans import Span, SpanError, checked, overlap_length, overlaps
-from annotations.text.whitespace import WHITE_SPACE, trim
 from tests.text.strategies import cases, texts, texts_with_spans
 from tests.timing import takes_at_most
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import freeze
 from annotations.jobs.runner import run as work
-from annotations.jobs.services.sweep import sweep
+from annotations.jobs.services.relay import sweep
 from annotations.models import Job
 from models_runtime.backends import children
 from models_runtime.core import weights

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 
 from annotations.core.errors import ServiceError
-from annotations.gold.rules.splits import Split
+from annotations.gold.rules import Split
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
 from annotations.models import Document, GoldVersionNote, Job

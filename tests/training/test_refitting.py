@@ -14,7 +14,7 @@ from django.core.management import call_command
 
 from annotations.core.errors import ServiceError
 from annotations.core.hooks import models_of
-from annotations.gold.rules.splits import Split
+from annotations.gold.rules import Split
 from annotations.gold.services.splitting import split_by_lines, split_version
 from annotations.jobs.runner import run as work
 from annotations.jobs.services import queue

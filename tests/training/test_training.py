@@ -314,7 +314,7 @@ def test_a_retired_model_has_no_weights_and_keeps_its_runs(world, model, trained
 
 @pytest.mark.processes
 def test_a_killed_training_of_epochs_continues_and_gives_the_same_model(world, redis_server, processes):
-    """It continues from its checkpoint: models_runtime.backends.spacy_ner.checkpoint."""
+    """It continues from its checkpoint: models_runtime.backends.spacy_ner.training."""
     whole = started(world, "whole", iterations=3)
     work(whole.job_id)
     processes("relay")

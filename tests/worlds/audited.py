@@ -13,11 +13,10 @@ from annotations.models import (
     ReleasePolicy,
     User,
 )
-from annotations.release.selectors.audits.plans import Choices
-from annotations.release.selectors.audits.shown import shown_of
+from annotations.release.selectors.audits import Choices, shown_of
 from annotations.release.services.audits.planning import plan_audit
 from annotations.release.services.audits.reading import finish, mark, next_note, reading_note
-from annotations.text.hashing import text_sha256
+from annotations.text.hashes import text_sha256
 from tests import factories as make
 
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.x509.oid import NameOID
 from lxml import etree
 
-from annotations.projects.rules.providers import SamlProvider
+from annotations.projects.rules import SamlProvider
 
 SAML, SAMLP = "urn:oasis:names:tc:SAML:2.0:assertion", "urn:oasis:names:tc:SAML:2.0:protocol"
 ENTITY, SP = "https://idp.example/saml", "http://testserver/accounts/saml/idp"

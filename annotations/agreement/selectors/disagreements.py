@@ -10,8 +10,8 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from annotations.agreement.rules import Unit
 from annotations.agreement.rules.disagreement import Kind, Rows, bio_rows
-from annotations.core.attributes import attribute_words, pairs_of
-from annotations.core.naming import annotator_names
+from annotations.core.authors import annotator_names
+from annotations.core.spans import attribute_words, pairs_of
 from annotations.models import (
     Amendment,
     AnnotationSet,

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotations.agreement.rules.disagreement import Rows, bio_rows
 from annotations.agreement.selectors.disagreements import Filters, annotation_sets_in, differences, following, windows
-from annotations.core.naming import annotator_names
+from annotations.core.authors import annotator_names
 from annotations.formats.files.csv_lines import csv_line
 from annotations.models import AnnotationSet, Author, Document, Label, Project
 from annotations.text.sentences import around

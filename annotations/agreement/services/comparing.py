@@ -19,8 +19,8 @@ from annotations.agreement.rules.disagreement import (
     marked_agreement,
     tokens_differ,
 )
-from annotations.core.attributes import pairs_of
-from annotations.core.erasures import hold
+from annotations.core.locks import hold
+from annotations.core.spans import pairs_of
 from annotations.models import (
     Adjudication,
     AnnotationSet,

@@ -24,8 +24,8 @@ from annotations.agreement.selectors.figures import (
     shared_notes,
     size_of,
 )
-from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
+from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
 from annotations.models import Figures, Project
 

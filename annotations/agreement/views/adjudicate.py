@@ -17,12 +17,12 @@ from annotations.agreement.services.adjudication.plan import Request as Adjudica
 from annotations.agreement.services.causes import change_cause
 from annotations.core.access import Access, Can, enter, note_for
 from annotations.core.answers import json_answers
-from annotations.core.attributes import Stored
 from annotations.core.changes import change_id_of, malformed, name_of, not_one_of, value_of
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request, body_of, bounds_of, is_json, whole_of
+from annotations.core.spans import Stored
 from annotations.models import AnnotationSet, Author, Cause, Document
 from annotations.text.numbers import MAX_OFFSET
 

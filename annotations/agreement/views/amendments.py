@@ -14,7 +14,7 @@ from annotations.agreement.selectors.disagreements import rounds
 from annotations.agreement.services.amending import amend, amended, next_number
 from annotations.core.access import Access, Can, enter, note_for
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.requests import Request, number, paged
 from annotations.models import Amendment, Document
 

@@ -14,10 +14,9 @@ from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from annotations.core.attributes import Stored
 from annotations.core.authors import author_of
 from annotations.core.changes import Change, Kind, LabeledBounds, Refused
-from annotations.core.spans import own_sets
+from annotations.core.spans import Stored, own_sets
 from annotations.models import AnnotationSet, Document, Label, Span, User
 from annotations.models.prepared import PreparedRead, PreparedUpdate
 from annotations.text import spans as domain

@@ -9,15 +9,13 @@ from django.db import transaction
 
 from annotations.annotate.selectors.seeding import seed_of
 from annotations.core.access import Access
-from annotations.core.attributes import as_json
 from annotations.core.authors import author_of
 from annotations.core.bulk import SpanRow, insert_spans
 from annotations.core.changes import Refused
-from annotations.core.erasures import hold
 from annotations.core.events import SET_SEEDED
-from annotations.core.label_lock import keep_labels
-from annotations.core.room import check_room
-from annotations.core.spans import own_set
+from annotations.core.locks import hold, keep_labels
+from annotations.core.span_limits import check_room
+from annotations.core.spans import as_json, own_set
 from annotations.models import AnnotationSet, Document, Span
 
 

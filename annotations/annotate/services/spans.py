@@ -23,15 +23,14 @@ from annotations.annotate.events import (
 )
 from annotations.annotate.services import history
 from annotations.annotate.services.locking import Locked, count_change, hold, target
-from annotations.core.attributes import fitting_label, with_attribute
 from annotations.core.bulk import insert_returning
 from annotations.core.changes import Change, Kind, LabeledBounds, Refused, Wanted
 from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
-from annotations.core.label_lock import keep_labels
 from annotations.core.labels import labels_of_today
-from annotations.core.room import check_room
-from annotations.core.spans import SpanItem, own_set, spans_of
+from annotations.core.locks import keep_labels
+from annotations.core.span_limits import check_room
+from annotations.core.spans import SpanItem, fitting_label, own_set, spans_of, with_attribute
 from annotations.models import AnnotationSet, Document, Event, Span, User
 from annotations.text import spans as domain
 

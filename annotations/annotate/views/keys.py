@@ -12,7 +12,7 @@ from annotations.annotate.selectors.personal import key_lines, program_keys
 from annotations.annotate.services.personal import reset_keys, set_keys
 from annotations.core.access import Access, Can, enter, notes_for
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.requests import Request, number
 
 

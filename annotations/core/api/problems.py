@@ -20,9 +20,9 @@ from django.utils.translation import gettext_lazy as lazy
 from ninja.errors import HttpError, ValidationError
 
 from annotations.core.access import SecondFactorMissing
-from annotations.core.archived import ProjectArchived
 from annotations.core.changes import Refused
 from annotations.core.errors import LimitReached, ServiceError
+from annotations.core.locks import ProjectArchived
 from annotations.core.sealing import OtherSecretKey
 
 MEDIA_TYPE: Final = "application/problem+json"

@@ -24,11 +24,9 @@ from django import template
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
-from annotations.core.attributes import attribute_words
 from annotations.core.labels import LabelItem
-from annotations.core.spans import SpanItem
-from annotations.text.lanes import lanes
-from annotations.text.segments import Line, Segment, lines, segment_stretches
+from annotations.core.spans import SpanItem, attribute_words
+from annotations.text.segments import Line, Segment, lanes, lines, segment_stretches
 from annotations.text.spans import Span, check_bounds
 
 register = template.Library()

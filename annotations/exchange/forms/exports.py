@@ -7,7 +7,7 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from annotations.core.offering import offer
+from annotations.core.forms import offer
 from annotations.core.templatetags.moments import day_text
 from annotations.core.tokenizers import KINDS
 from annotations.exchange.forms.formats import ABOUT, grouped

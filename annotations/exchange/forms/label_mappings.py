@@ -7,7 +7,7 @@ from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.offering import offer
+from annotations.core.forms import offer
 from annotations.exchange.selectors.label_mappings import MappingRow
 from annotations.exchange.services.label_mappings import LONGEST_CODE
 from annotations.text.labels import LabelSetDef

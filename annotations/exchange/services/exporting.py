@@ -13,10 +13,10 @@ from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext
 
-from annotations.core.attributes import definitions, pairs_of
-from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
+from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
+from annotations.core.spans import definitions, pairs_of
 from annotations.core.stored_files import store_file
 from annotations.exchange.events import NOTES_EXPORTED, NotesExported
 from annotations.exchange.rules.written_labels import rewritten, written_set

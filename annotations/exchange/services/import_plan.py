@@ -10,11 +10,11 @@ from typing import Any, TypedDict
 
 from django.utils.translation import gettext as _
 
-from annotations.core.attributes import definitions_by_label, pairs_of
 from annotations.core.authors import author_for_import, parse_written_as
 from annotations.core.errors import ServiceError
-from annotations.core.label_lock import keep_labels
 from annotations.core.labels import labels_of_today
+from annotations.core.locks import keep_labels
+from annotations.core.spans import definitions_by_label, pairs_of
 from annotations.exchange.services.input_formats import INPUT_FORMATS, holds_spans
 from annotations.exchange.services.label_choices import Choices, complete_choices, unknown_of
 from annotations.exchange.services.sources import Source, read_names, read_patients
@@ -25,7 +25,7 @@ from annotations.models import AnnotationSet, Author, Category, Document, Import
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.projects.services.labels import add_label
 from annotations.text.attributes import AttributeDef, fitting
-from annotations.text.hashing import text_sha256
+from annotations.text.hashes import text_sha256
 from annotations.text.labels import ascii_code
 
 LISTED = 2000

@@ -17,17 +17,13 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from annotations.core import hiding
-from annotations.core.archived import check_open
-from annotations.core.attributes import as_json, stored
-from annotations.core.bulk import SpanRow, insert_returning, insert_spans
-from annotations.core.collecting import collector_paused
-from annotations.core.erasures import hold
+from annotations.core.bulk import SpanRow, collector_paused, insert_returning, insert_spans
 from annotations.core.errors import ServiceError
-from annotations.core.label_lock import keep_labels
+from annotations.core.locks import check_open, hold, keep_labels
 from annotations.core.progress import Progress, silent
-from annotations.core.stored_files import open_stored
-from annotations.core.suggested_notes import add_notes, forget_notes
-from annotations.core.suggested_strings import add_strings, remove_strings, tally_of
+from annotations.core.spans import as_json, stored
+from annotations.core.stored_files import open_stored, store_file
+from annotations.core.suggestions import add_notes, add_strings, forget_notes, remove_strings, tally_of
 from annotations.exchange.events import NOTES_IMPORTED
 from annotations.exchange.services.import_plan import (
     ImportContext,
@@ -41,15 +37,68 @@ from annotations.exchange.services.import_plan import (
 )
 from annotations.exchange.services.input_formats import check_reading, input_format
 from annotations.exchange.services.label_choices import choices_by_name, complete_choices, find_labels
-from annotations.exchange.services.originals import delete_unused_originals, store_originals
 from annotations.exchange.services.reading import batches, grouped, note_names, total_of
 from annotations.exchange.services.sources import MemorySource, Source, ZipSource, patients_at, source_at
 from annotations.formats import QUOTING
 from annotations.formats.notes import ParsedNote, Problem
-from annotations.models import AnnotationSet, Assignment, Author, Document, Import, Label, Project, Span, User
+from annotations.models import (
+    AnnotationSet,
+    Assignment,
+    Author,
+    Document,
+    DocumentSource,
+    Import,
+    Label,
+    Project,
+    Span,
+    StoredFile,
+    User,
+)
 from annotations.projects.services.assigning import assign_new_notes
 from annotations.projects.services.labels import delete_label
-from annotations.text.strings import string_key
+from annotations.text.hashes import string_key
+
+# The documents from which imported notes were extracted: kept as stored files, with a source map for each note.
+
+
+def store_originals(context: ImportContext, plan: Plan, ids: dict[str, int]) -> None:
+    """Store the sources of new notes, and each of their documents once. `ids` are the ids of the notes by name."""
+    sources = [(ids[note.name], note.source) for note in plan.new if note.source is not None]
+    if not sources:
+        return
+    files = {source.file for _pk, source in sources}
+    earlier = DocumentSource.objects.filter(
+        document__imported_by=context.row, name__in=files, original__isnull=False
+    ).values_list("name", "original")
+    originals = dict(earlier)
+    for file in sorted(files - originals.keys()):
+        with context.source.open(file) as content:
+            stored = store_file(
+                project=context.project,
+                kind=StoredFile.Kind.ORIGINAL,
+                name=file.rpartition("/")[2],
+                content=content,
+                actor=context.actor,
+            )
+        originals[file] = stored.pk
+    DocumentSource.objects.bulk_create(
+        DocumentSource(
+            document_id=pk,
+            original_id=originals[source.file],
+            name=source.file,
+            kind=source.kind,
+            encoding=source.encoding,
+            cleaned=source.cleaned,
+            places=source.places,
+            ocr_confidence=source.ocr,
+        )
+        for pk, source in sources
+    )
+
+
+def delete_unused_originals(project_id: int) -> None:
+    """Delete the documents of which no note is left."""
+    StoredFile.objects.filter(project=project_id, kind=StoredFile.Kind.ORIGINAL, sources=None).delete()
 
 
 class LabelWords(TypedDict):

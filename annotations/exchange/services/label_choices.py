@@ -273,7 +273,7 @@ def labels_changed() -> ServiceError:
 def complete_choices(row: Import) -> Choices:
     """What happens to every label of the files. Raises ServiceError naming the unknown labels without a choice.
 
-    Call it while merges of labels are excluded (annotations.core.label_lock).
+    Call it while merges of labels are excluded (annotations.core.locks).
     """
     found: Found = row.labels_found or {}
     accepted, ids = accepted_labels(row.project)

@@ -6,8 +6,8 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.core.label_lock import keep_labels
 from annotations.core.labels import label_rows
+from annotations.core.locks import keep_labels
 from annotations.core.names import good_name
 from annotations.exchange.events import LABEL_MAPPING_ADDED, LABEL_MAPPING_CHANGED, LABEL_MAPPING_DELETED
 from annotations.exchange.selectors.label_mappings import codes_of, seen_of, target_of

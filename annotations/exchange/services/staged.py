@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext
 
-from annotations.core.collecting import collector_paused
+from annotations.core.bulk import collector_paused
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import store_file
 from annotations.exchange.services.import_plan import (

@@ -6,7 +6,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.core.label_lock import keep_labels
+from annotations.core.locks import keep_labels
 from annotations.exchange.selectors.imports import JOB_KEY
 from annotations.exchange.services.export_labels import ExportLabels
 from annotations.exchange.services.label_choices import complete_choices, labels_changed, unknown_of

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotations.core.access import Access, Can, enter, require
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.requests import Request
 from annotations.exchange.events import LABEL_MAPPING_DELETED
 from annotations.exchange.forms.label_mappings import MappingForm, NewMappingForm

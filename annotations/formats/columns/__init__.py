@@ -39,9 +39,9 @@ from annotations.formats.conll import HEADER
 from annotations.formats.notes import NoteError, ParsedNote, Problem, check_name, decode_utf8
 from annotations.formats.tags import TagReader, blocks, count_labels, is_tag, lost, words_of, written_tags
 from annotations.text.bio import OUTSIDE, Scheme, as_bio, decode, encode, in_scheme, split_any_tag
+from annotations.text.characters import WHITE_SPACE
 from annotations.text.labels import LabelSetDef
 from annotations.text.tokens import Token, Tokenizer, tokenize
-from annotations.text.whitespace import WHITE_SPACE
 
 ENDINGS: Final = (
     *("conll", "conll03", "conll2003", "iob", "iob1", "iob2", "bio", "bioes", "bilou", "tsv"),

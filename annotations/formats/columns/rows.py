@@ -17,7 +17,7 @@ from typing import IO, Final
 from annotations.formats.aligning import shown
 from annotations.formats.notes import Problem
 from annotations.formats.tags import is_tag
-from annotations.text.whitespace import WHITE_SPACE
+from annotations.text.characters import WHITE_SPACE
 
 MARK: Final = "-DOCSTART-"
 LONGEST: Final = 1 << 20

@@ -4,9 +4,11 @@ Only this module and `pdf` load pdfminer.six.
 """
 
 import math
+import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any, Final, NamedTuple
 
@@ -17,8 +19,166 @@ from pdfminer.pdftypes import resolve1
 from pdfminer.psparser import PSLiteral
 from pdfminer.utils import decode_text
 
-from annotations.formats.documents.directions import has_right_to_left, logical, runs_left
-from annotations.formats.documents.reading_order import Line, page_text
+# The reading order of lines with right-to-left letters, from the order in which they stand on the page.
+#
+# It is the Unicode bidirectional algorithm (UAX 9) the other way round: a line is read from the right where most
+# letters run to the left, and numbers and words in other scripts within it from the left.
+
+
+_LETTER: Final = re.compile(
+    "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
+)  # Hebrew, Arabic and the other blocks that run to the left
+_FORMS: Final = re.compile("[\ufb1d-\ufdff\ufe70-\ufefc]")
+_MIRRORED: Final = str.maketrans("()[]{}<>«»‹›", ")(][}{><»«›‹")
+
+
+def has_right_to_left(text: str) -> bool:
+    """Whether a text has a letter that runs to the left."""
+    return _LETTER.search(text) is not None
+
+
+def runs_left(text: str) -> bool:
+    """Whether more letters of a text run to the left than to the right."""
+    found = [unicodedata.bidirectional(each) for each in text]
+    return found.count("R") + found.count("AL") > found.count("L")
+
+
+def logical(shown: Sequence[str], *, from_right: bool) -> str:
+    """The text of a line whose letters, each with its marks, stand side by side, the first one at the left.
+
+    Letters in the forms that they have beside their neighbors become plain ones.
+    """
+    from fpdf.bidi import BidiParagraph
+    from fpdf.enums import TextDirection
+
+    pieces = [unicodedata.normalize("NFKC", each) if _FORMS.search(each) else each for each in shown]
+    if from_right:
+        pieces.reverse()
+    direction = TextDirection.RTL if from_right else TextDirection.LTR
+    line = BidiParagraph("".join(each[0] for each in pieces), direction, preserve_bn_chars=True)
+    ordered = [
+        pieces[each.character_index].translate(_MIRRORED) if each.embedding_level % 2 else pieces[each.character_index]
+        for each in line.get_reordered_characters()
+    ]
+    return "".join(reversed(ordered) if from_right else ordered)
+
+
+# The reading order of the lines of a page: columns of prose one after another, tables row by row.
+#
+# pdfminer.six groups lines into boxes by distance, and tears rows of tables and forms apart. Here a page is divided
+# into bands (lines that overlap in height). Bands that have a gap in common at the same place are columns: of prose if
+# their lines are long and fill them, else of a table.
+
+
+# Lines overlap in height if they share at least this part of the lower one.
+_SHARED: Final = 0.35
+# The least gap between columns (points). Words of one line are put together before.
+_GAP: Final = 3.0
+# What tells columns of prose from those of a table: several lines are long and fill the column.
+_CHARACTERS: Final = 20
+_FILLED: Final = 0.8
+_FULL_LINES: Final = 2
+_FULL_SHARE: Final = 0.4
+# A gap between lines above this part of their height begins a new block: with double spacing it is smaller.
+_BLOCK: Final = 1.1
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of text and its box. `bottom` and `top` grow upwards (points)."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+    text: str
+
+    @property
+    def height(self) -> float:
+        return self.top - self.bottom
+
+
+def page_text(lines: Sequence[Line]) -> str:
+    """The text of a page: an empty line between blocks, tabs between the cells of a row."""
+    pieces: list[str] = []
+    before: Line | None = None
+    for line in _ordered(lines):
+        if before is not None:
+            gap = before.bottom - line.top
+            # The next column begins above the end of the one before.
+            apart = gap > _BLOCK * min(before.height, line.height) or line.bottom > before.top
+            pieces.append("\n\n" if apart else "\n")
+        pieces.append(line.text)
+        before = line
+    return "".join(pieces)
+
+
+def _ordered(lines: Sequence[Line]) -> Iterator[Line]:
+    bands = _bands(lines)
+    at = 0
+    while at < len(bands):
+        run = list(bands[at])
+        end = at + 1
+        columns = _columns(run)
+        while len(columns) > 1 and end < len(bands):
+            wider = _columns(run + bands[end])
+            if len(wider) < 2:
+                break
+            run, columns, end = run + bands[end], wider, end + 1
+        if len(columns) > 1 and all(map(_is_prose, columns)):
+            for column in columns:
+                yield from _ordered(column)
+        else:
+            for band in bands[at:end]:
+                yield _row(band)
+        at = end
+
+
+def _bands(lines: Sequence[Line]) -> list[list[Line]]:
+    """Lines that overlap in height, from top to bottom."""
+    bands: list[list[Line]] = []
+    bottom = 0.0
+    for line in sorted(lines, key=lambda each: (-each.top, each.left)):
+        if bands and line.top - bottom > _SHARED * min(line.height, bands[-1][-1].height):
+            bands[-1].append(line)
+            bottom = min(bottom, line.bottom)
+        else:
+            bands.append([line])
+            bottom = line.bottom
+    return bands
+
+
+def _columns(lines: Sequence[Line]) -> list[list[Line]]:
+    """Lines that overlap in width, from left to right."""
+    columns: list[list[Line]] = []
+    right = 0.0
+    for line in sorted(lines, key=lambda each: each.left):
+        if columns and line.left - right < _GAP:
+            columns[-1].append(line)
+            right = max(right, line.right)
+        else:
+            columns.append([line])
+            right = line.right
+    return columns
+
+
+def _is_prose(column: Sequence[Line]) -> bool:
+    width = max(line.right for line in column) - min(line.left for line in column)
+    full = sum(len(line.text) >= _CHARACTERS and line.right - line.left >= _FILLED * width for line in column)
+    return full >= max(_FULL_LINES, _FULL_SHARE * len(column))
+
+
+def _row(band: Sequence[Line]) -> Line:
+    """One line with the cells of a row; a cell of several lines becomes one."""
+    cells = [sorted(cell, key=lambda each: (-each.top, each.left)) for cell in _columns(band)]
+    return Line(
+        min(line.left for line in band),
+        min(line.bottom for line in band),
+        max(line.right for line in band),
+        max(line.top for line in band),
+        "\t".join(" ".join(line.text for line in cell) for cell in cells),
+    )
+
 
 _WIDGET: Final = "Widget"
 # Kinds of annotations whose text pages don't show, or show beside the page.

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from annotations.core.attributes import pairs_of
-from annotations.core.erasures import ErasedMeanwhile, erasures_of, unerased
-from annotations.core.gold_sets import gold_sets
-from annotations.core.kept import Kind, keep, kept, key_of
-from annotations.gold.rules.gold_diff import ChangeKind, diff
+from annotations.core.authors import gold_sets
+from annotations.core.locks import ErasedMeanwhile, erasures_of, unerased
+from annotations.core.spans import pairs_of
+from annotations.core.stored_figures import Kind, keep, kept, key_of
+from annotations.gold.rules import ChangeKind, diff
 from annotations.models import GoldVersion, GoldVersionNote, Span
 from annotations.text.spans import Span as DomainSpan
 

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TypedDict
 
-from annotations.core.attributes import Stored, pairs_of, stored
-from annotations.core.kept import Kind, keep, kept, key_of
-from annotations.gold.rules.gold_diff import ChangeKind, diff
+from annotations.core.spans import Stored, pairs_of, stored
+from annotations.core.stored_figures import Kind, keep, kept, key_of
+from annotations.gold.rules import ChangeKind, diff
 from annotations.models import GoldVersion, GoldVersionNote
 from annotations.text.spans import Span
 

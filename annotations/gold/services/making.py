@@ -9,14 +9,13 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
-from annotations.core.attributes import as_json
 from annotations.core.authors import gold_author
 from annotations.core.bulk import SpanRow, insert_spans
-from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
-from annotations.core.label_lock import keep_labels
+from annotations.core.locks import hold, keep_labels
 from annotations.core.progress import Progress
-from annotations.core.room import check_room
+from annotations.core.span_limits import check_room
+from annotations.core.spans import as_json
 from annotations.gold.events import GOLD_FROZEN, GOLD_MADE, GOLD_WITHDRAWN
 from annotations.gold.selectors import content_hash_of, gold_notes
 from annotations.gold.services.provenance import decided

@@ -6,7 +6,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.gold.rules.splits import Split
+from annotations.gold.rules import Split
 from annotations.gold.services.making import freeze
 from annotations.gold.services.splitting import SplitResult, split_version
 from annotations.models import GoldVersion, GoldVersionNote, Project, User

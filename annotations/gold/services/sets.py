@@ -7,7 +7,7 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
-from annotations.gold.rules.splits import Split
+from annotations.gold.rules import Split
 from annotations.gold.services.splitting import patients_in_two_splits
 from annotations.models import (
     AnnotationSet,

@@ -10,11 +10,20 @@ from django.db.models import Count
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.core.kept import Kind, keep, kept, key_of
 from annotations.core.names import good_name
+from annotations.core.stored_figures import Kind, keep, kept, key_of
 from annotations.gold.events import GOLD_SPLIT
-from annotations.gold.rules.ready_made import assigned, read_assignments, whole_shares
-from annotations.gold.rules.splits import Patient, Split, SplitError, check_shares, split_patients, strictest
+from annotations.gold.rules import (
+    Patient,
+    Split,
+    SplitError,
+    assigned,
+    check_shares,
+    read_assignments,
+    split_patients,
+    strictest,
+    whole_shares,
+)
 from annotations.models import GoldVersion, GoldVersionNote, Project, User
 
 SEED_LENGTH = 40

@@ -3,12 +3,11 @@
 from django.db import transaction
 from django.db.models import Sum
 
-from annotations.core.erasures import erasures_of, unerased
-from annotations.core.kept import Kind, keep, kept, key_of
+from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
+from annotations.core.stored_figures import Kind, keep, kept, key_of
 from annotations.core.tokenizers import Tokenizers
-from annotations.gold.rules.corpus import Part, PartData, part_of
-from annotations.gold.rules.splits import Split
+from annotations.gold.rules import Part, PartData, Split, part_of
 from annotations.models import Document, GoldVersion, GoldVersionNote
 from annotations.text.spans import Span
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from annotations.gold.rules.corpus import Count, Part, together
+from annotations.gold.rules import Count, Part, together
 from annotations.gold.services.statistics import Parts
 from annotations.models import GoldVersion, Label, Project
 

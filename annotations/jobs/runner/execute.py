@@ -1,9 +1,11 @@
 """One attempt at a job, from the claim to its last state. Every error of a handler is caught here."""
 
 import logging
+import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import TracebackType
 from typing import Any
 
 from django.conf import settings
@@ -14,12 +16,51 @@ from annotations.core.progress import Canceled
 from annotations.formats.notes import NoteError
 from annotations.jobs.registry import JobKind, kind_of, load
 from annotations.jobs.runner.claims import MAX_ATTEMPTS, Claim, HandBack, LostLease, take
-from annotations.jobs.runner.heartbeat import Heartbeat
 from annotations.jobs.runner.helping import Helper, join, send_away
 from annotations.jobs.runner.shares import drop_share
 from annotations.models import Job
 
+# Extending a lease while the handler works, from a thread with its own database connection.
+
+
 logger = logging.getLogger("deidreview.jobs")
+
+
+class Heartbeat:
+    """Extends the lease inside `with`. A lost lease sets `claim.lost`, and the next progress call raises LostLease."""
+
+    def __init__(self, claim: Claim, every: float | None = None) -> None:
+        self._claim = claim
+        self._every = every or settings.JOB_LEASE_SECONDS / 3
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"heartbeat-{claim.job_id}", daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join(timeout=5)
+
+    def _run(self) -> None:
+        wait = self._every
+        try:
+            while not self._stop.wait(wait):
+                try:
+                    if not self._claim.beat():
+                        return
+                    wait = self._every
+                except (DatabaseError, InterfaceError) as error:
+                    # The database is unavailable or busy: try again soon, until the lease expires.
+                    logger.warning("Job %s: heartbeat missed (%s)", self._claim.job_id, type(error).__name__)
+                    connection.close()
+                    wait = min(1.0, self._every)
+        finally:
+            connection.close()
+
+
 ERROR_LENGTH = 1000
 # Errors of the database that may pass: no connection, a lock, a deadlock, a transaction that was idle for too long.
 TRANSIENT = (OperationalError, InterfaceError, InternalError)

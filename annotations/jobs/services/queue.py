@@ -14,8 +14,8 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from annotations.core.access import WHEN_ARCHIVED
-from annotations.core.archived import keep_open
 from annotations.core.errors import ServiceError
+from annotations.core.locks import keep_open
 from annotations.jobs.registry import kind_of, load
 from annotations.jobs.runner.claims import release
 from annotations.jobs.services.allowance import check_allowance, one_at_a_time

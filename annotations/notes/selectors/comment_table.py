@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 
 from annotations.core.access import Access
-from annotations.core.naming import user_namer
+from annotations.core.authors import user_namer
 from annotations.formats.files.csv_lines import csv_line
 from annotations.models import Comment, Project, User
 from annotations.notes.selectors.comments import current_bounds

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from django.utils.text import Truncator
 
 from annotations.core.access import Access, Can
-from annotations.core.naming import user_namer
+from annotations.core.authors import user_namer
 from annotations.models import AnnotationSet, Author, Comment, Document, Span, User
 from annotations.notes.selectors.annotation_sets import line_at
 

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.utils.translation import ngettext
 
 from annotations.core.access import Access, Can, notes_for
-from annotations.core.naming import user_namer
+from annotations.core.authors import user_namer
 from annotations.core.navigation import MOST
 from annotations.models import Document, Flag
 from annotations.text.numbers import MAX_ID

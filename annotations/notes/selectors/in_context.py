@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from annotations.core.attributes import attribute_words
 from annotations.core.labels import UNDERLINES
+from annotations.core.spans import attribute_words
 from annotations.models import Document, Label, Project
 from annotations.notes.selectors.annotation_sets import line_at
 from annotations.projects.selectors.label_maps import shipped_set

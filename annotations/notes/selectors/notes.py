@@ -11,8 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from annotations.core.access import Access, Can, notes_for
-from annotations.core.authors import IMPORTED
-from annotations.core.gold_sets import gold_sets, review_drafts
+from annotations.core.authors import IMPORTED, gold_sets, review_drafts
 from annotations.models import AnnotationSet, Assignment, Author, Document
 from annotations.models.prepared import PreparedRead
 from annotations.notes.selectors.flags import flag_labels, open_flag_rows, open_flags

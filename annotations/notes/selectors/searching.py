@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from annotations.core.access import Access, Can, notes_for
 from annotations.models import AnnotationSet, Assignment, Author, Document, Search, Span
-from annotations.text.finding import Covered, Sought, around, find, finder
+from annotations.text.search import Covered, Sought, around, find, finder
 from annotations.text.spans import Bounds
 
 # Searches are deleted after this time.

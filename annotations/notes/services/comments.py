@@ -15,7 +15,7 @@ from annotations.models import AnnotationSet, Author, Comment, Document, Span
 from annotations.notes.events import COMMENT_ADDED, COMMENT_CHANGED, COMMENT_DELETED, COMMENT_RESOLVED, CommentDone
 from annotations.notes.selectors.comments import ThreadItem, may_comment, visible
 from annotations.notes.selectors.outcome import has_seen_outcome
-from annotations.text.wording import WordingError, worded
+from annotations.text.names import WordingError, worded
 
 LONGEST = 4000
 # Limits: comments and answers of one person on one note, and answers in one thread.

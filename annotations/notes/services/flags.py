@@ -10,7 +10,7 @@ from annotations.core.events import Verb
 from annotations.models import Document, Flag
 from annotations.notes.events import NOTE_FLAGGED, NOTE_UNFLAGGED, NoteFlagged
 from annotations.notes.selectors.flags import may_clear
-from annotations.text.wording import WordingError, worded
+from annotations.text.names import WordingError, worded
 
 LONGEST = 500
 

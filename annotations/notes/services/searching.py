@@ -12,8 +12,8 @@ from annotations.core.events import record_reads
 from annotations.models import Project, Search
 from annotations.notes.events import NOTES_SEARCHED, NotesSearched
 from annotations.notes.selectors.searching import KEPT, Options, Results, results
-from annotations.text.finding import Sought, finder
-from annotations.text.wording import WordingError, worded
+from annotations.text.names import WordingError, worded
+from annotations.text.search import Sought, finder
 
 LONGEST = 200
 # Searches by name that are stored for one user in one project.

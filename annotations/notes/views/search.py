@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.core.access import enter
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.requests import Request, number
 from annotations.notes.forms import SearchForm, initial_of
 from annotations.notes.selectors.searching import Options, recent_searches, results, search_of

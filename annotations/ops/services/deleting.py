@@ -12,9 +12,9 @@ from typing import Any
 from django.db import models, transaction
 from django.utils.translation import gettext as _
 
-from annotations.core.erasures import begin_erasure
 from annotations.core.errors import ServiceError
 from annotations.core.hooks import project_deleted
+from annotations.core.locks import begin_erasure
 from annotations.models import (
     AnnotationSet,
     Deletion,

@@ -7,12 +7,11 @@ from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
-from annotations.core.archived import check_open
-from annotations.core.erasures import begin_erasure
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_DELETED, PATIENT_ERASED, Erasure
 from annotations.core.hooks import patient_erased, patient_erasure_committed
-from annotations.core.suggested_strings import remove_strings, tally_of
+from annotations.core.locks import begin_erasure, check_open
+from annotations.core.suggestions import remove_strings, tally_of
 from annotations.models import (
     AnnotationSet,
     BulkAct,
@@ -29,11 +28,11 @@ from annotations.models import (
     User,
 )
 from annotations.ops.selectors.kept_weights import weights_elsewhere
-from annotations.release.selectors.known.state import is_known
+from annotations.release.selectors.known import is_known
 
 # An erasure starts again if somebody saves on one of the notes at the same moment.
 TRIES = 5
-# Replaces the number of a forgotten string; real numbers are never negative (annotations.text.strings).
+# Replaces the number of a forgotten string; real numbers are never negative (annotations.text.hashes).
 NO_STRING = -1
 
 
@@ -51,7 +50,7 @@ def erase_patient(*, project: Project, patient_id: str, actor: User | None) -> E
     """Delete the notes and everything derived from them. Return the counts.
 
     Frozen versions record how many notes they lost. Long work that has read the notes stores no results from them
-    afterwards (annotations.core.erasures). The remaining events contain ids, offsets and labels, never text. Free
+    afterwards (annotations.core.locks). The remaining events contain ids, offsets and labels, never text. Free
     texts (selectors.free_texts) and earlier backups (services.backup_list) stay; a person must check them.
     """
 

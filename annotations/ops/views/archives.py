@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotations.core.access import Can, enter, may_create_projects
 from annotations.core.answers import attachment
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.requests import Request, takes_uploads
 from annotations.jobs.tokens import form_token
 from annotations.models import StoredFile

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 from annotations.core.access import Access, Can, enter, note_for
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_DELETED
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.requests import Request
 from annotations.models import Event, Project
 from annotations.ops.forms.erasing import DeleteProjectForm

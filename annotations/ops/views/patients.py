@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.requests import Request, takes_uploads
 from annotations.models import Document
 from annotations.ops.forms.erasing import EraseForm, PatientForm, PatientsFileForm

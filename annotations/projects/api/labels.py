@@ -16,8 +16,8 @@ from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
-from annotations.core.attributes import definitions
 from annotations.core.errors import ServiceError
+from annotations.core.spans import definitions
 from annotations.models import Category, Label, LabelSet, Span
 from annotations.projects.events import LabelMerged
 from annotations.projects.forms.labels import AddLabelForm, EditLabelForm, MergeForm, MoveLabelForm

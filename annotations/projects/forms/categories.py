@@ -7,9 +7,8 @@ from django import forms
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.fields import WholeField
+from annotations.core.forms import WholeField, offer
 from annotations.core.labels import COLORS
-from annotations.core.offering import offer
 from annotations.models import Category
 from annotations.projects.services.categories import LONGEST_NAME, MOST_CATEGORIES
 

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.models import Role
 from annotations.projects.forms.members import ROLES
-from annotations.projects.rules.providers import Provider
+from annotations.projects.rules import Provider
 
 
 class GroupForm(forms.Form):

@@ -1,7 +1,7 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.fields import WholeField
+from annotations.core.forms import WholeField
 
 LENGTH = 200_000
 

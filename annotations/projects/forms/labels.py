@@ -8,8 +8,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.errors import ServiceError
-from annotations.core.fields import WholeField
-from annotations.core.offering import offer_rows
+from annotations.core.forms import WholeField, offer_rows
 from annotations.models import Category, Label, LabelSet
 from annotations.projects.services.labels import check_attributes, check_hotkey
 from annotations.text.labels import RESERVED_HOTKEYS, ascii_code

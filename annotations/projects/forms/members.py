@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.offering import offer_rows
+from annotations.core.forms import offer_rows
 from annotations.models import Role, User
 
 ROLES = [

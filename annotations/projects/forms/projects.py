@@ -4,7 +4,7 @@ from django import forms
 from django.core.validators import RegexValidator
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.offering import offer
+from annotations.core.forms import offer
 from annotations.text.labels import LabelSetDef
 
 LANGUAGE = RegexValidator(

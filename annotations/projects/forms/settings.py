@@ -8,8 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.fields import WholeField
-from annotations.core.offering import offer_rows
+from annotations.core.forms import WholeField, offer_rows
 from annotations.models import Author, Project, User
 from annotations.models.project import PlantedShare, SecondReview
 from annotations.projects.forms.projects import LANGUAGE

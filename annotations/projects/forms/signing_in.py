@@ -18,9 +18,9 @@ from django.db import transaction
 from django.forms import Field
 from django.utils.translation import gettext as _
 
-from annotations.projects.rules.providers import DIRECTORY_AWAY
-from annotations.projects.services.accounts import used_codes
-from annotations.projects.services.accounts.lockout import counted_name
+from annotations.projects.rules import DIRECTORY_AWAY
+from annotations.projects.services import accounts
+from annotations.projects.services.accounts import counted_name
 
 
 class _Plain:
@@ -100,7 +100,7 @@ class _CountedCode(_Plain):
         with transaction.atomic():
             list(Authenticator.objects.select_for_update().filter(user=self.user))
             code: str = super().clean_code()  # type: ignore[misc]  # its class has no types
-            if not used_codes.use_up(self.authenticator, code):
+            if not accounts.use_up(self.authenticator, code):
                 raise get_mfa_adapter().validation_error("incorrect_code")
             return code
 

@@ -7,8 +7,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.api.tokens import MOST_DAYS
-from annotations.core.fields import WholeField
-from annotations.core.offering import offer_rows
+from annotations.core.forms import WholeField, offer_rows
 from annotations.models import ApiToken, Project, User
 
 SCOPES = [

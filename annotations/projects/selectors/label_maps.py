@@ -6,8 +6,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from annotations.text.label_mapping import LabelMapping
-from annotations.text.labels import LabelSetDef, parse_label_set
+from annotations.text.labels import LabelMapping, LabelSetDef, parse_label_set
 
 
 @cache

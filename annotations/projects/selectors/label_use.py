@@ -6,8 +6,8 @@ from hashlib import sha256
 
 from django.db.models import OuterRef
 
-from annotations.core.attributes import definitions
 from annotations.core.labels import UNDERLINES
+from annotations.core.spans import definitions
 from annotations.models import Category, GoldVersion, Label, Project, Span
 from annotations.projects.selectors.projects import Amount, CappedCount
 from annotations.text.attributes import as_lines

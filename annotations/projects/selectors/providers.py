@@ -9,7 +9,7 @@ from django.http import Http404
 from django.urls import reverse
 
 from annotations.models import GroupRole, Project
-from annotations.projects.rules.providers import LdapDirectory, OidcProvider, Provider, ProvisioningProvider
+from annotations.projects.rules import LdapDirectory, OidcProvider, Provider, ProvisioningProvider
 
 Kind = TypeVar("Kind", bound=Provider)
 

@@ -4,9 +4,8 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.archived import begin_archiving
 from annotations.core.errors import ServiceError
-from annotations.core.label_lock import change_labels
+from annotations.core.locks import begin_archiving, change_labels
 from annotations.models import Import, Project, User
 from annotations.projects.events import PROJECT_ARCHIVED, PROJECT_RESTORED
 from annotations.projects.selectors.live_jobs import live_jobs

@@ -7,8 +7,8 @@ from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.core.label_lock import change_labels
 from annotations.core.labels import UNDERLINES
+from annotations.core.locks import change_labels
 from annotations.core.names import good_name
 from annotations.jobs.services.allowance import LIVE
 from annotations.models import Category, Job, Label, LabelSet, Project, User

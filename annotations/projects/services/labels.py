@@ -3,19 +3,20 @@
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
-from annotations.core.attributes import definitions
 from annotations.core.errors import ServiceError
-from annotations.core.label_lock import change_labels
+from annotations.core.locks import change_labels
 from annotations.core.names import good_name
-from annotations.core.suggested_notes import relabel_notes
-from annotations.core.suggested_strings import relabel_strings, remove_strings, tally_of
+from annotations.core.spans import definitions
+from annotations.core.suggestions import relabel_notes, relabel_strings, remove_strings, tally_of
 from annotations.jobs.services.allowance import LIVE
 from annotations.models import (
+    Adjudication,
     AnnotationSet,
     Category,
+    Comparison,
     Decision,
     Job,
     Label,
@@ -24,6 +25,7 @@ from annotations.models import (
     PersonalKey,
     Project,
     Span,
+    Stale,
     User,
 )
 from annotations.projects.events import (
@@ -37,7 +39,6 @@ from annotations.projects.events import (
 from annotations.projects.selectors.label_use import seen_of
 from annotations.projects.selectors.label_uses import label_uses
 from annotations.projects.services.categories import changed_meanwhile, lock_categories, no_category
-from annotations.projects.services.relabeling import expect_relabeling
 from annotations.text.attributes import (
     AttributeDef,
     AttributeDefError,
@@ -49,6 +50,23 @@ from annotations.text.attributes import (
     joined,
 )
 from annotations.text.labels import RESERVED_HOTKEYS, ascii_code
+
+# Effect of merging labels on finished adjudications.
+
+
+def expect_relabeling(label: Label) -> None:
+    """Keep finished adjudications valid although the merge of a label changes spans of their notes.
+
+    Call this before the merge. It empties `heard`, which the next comparison then fills in. Adjudications that are
+    already outdated stay so.
+    """
+    renamed = AnnotationSet.objects.filter(document=OuterRef("document"), spans__label=label)
+    stale = Stale.objects.filter(document_id=OuterRef("document_id"))
+    known = Comparison.objects.filter(document=OuterRef("document"))
+    Adjudication.objects.filter(Exists(renamed), ~Exists(stale), heard=Subquery(known.values("heard")[:1])).update(
+        heard=""
+    )
+
 
 EDITABLE = ("name", "hotkey", "description", "placeholder", "attributes")
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.labels import COLORS, UNDERLINES
 from annotations.core.requests import Request
 from annotations.models import Category, Event, Label, LabelSet

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.requests import Request
 from annotations.projects.forms.groups import GroupForm
 from annotations.projects.selectors.providers import configured, pushes_groups, roles_of_groups

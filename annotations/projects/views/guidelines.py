@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.requests import Request
 from annotations.projects.forms.guidelines import GuidelinesForm
 from annotations.projects.selectors.guidelines import guide_of

@@ -11,10 +11,10 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotations.core.access import Access, Can, enter
-from annotations.core.attributes import definitions
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.requests import Request, number
+from annotations.core.spans import definitions
 from annotations.models import Event, Label, LabelSet
 from annotations.projects.events import LABEL_DELETED
 from annotations.projects.forms.labels import AddLabelForm, EditLabelForm, MergeForm, MoveLabelForm

@@ -9,7 +9,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from annotations.models import ProviderSession
-from annotations.projects.rules.providers import OidcProvider
+from annotations.projects.rules import OidcProvider
 from annotations.projects.selectors.providers import provider_at
 from annotations.projects.services.providers.identity import SignInRefused
 from annotations.projects.services.providers.sessions import end_sessions

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotations.core import overview
 from annotations.core.access import Access, Can, enter, may_create_projects, require
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.requests import Request
 from annotations.models import Project
 from annotations.projects.forms.projects import ProjectForm

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotations.core.api.problems import Problem
 from annotations.formats.files.strict_json import JsonError, read_object
-from annotations.projects.rules.providers import ProvisioningProvider
+from annotations.projects.rules import ProvisioningProvider
 from annotations.projects.services.providers.scim.errors import MEDIA_TYPE
 
 if TYPE_CHECKING:

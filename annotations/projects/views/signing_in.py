@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from annotations.core.access import has_app
 from annotations.core.requests import Request
-from annotations.projects.services.accounts.second_factor import shown
+from annotations.projects.services.accounts import shown
 
 
 @login_not_required

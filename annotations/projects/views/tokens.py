@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotations.core.access import SecondFactorMissing, has_app
 from annotations.core.api.tokens import create_token, revoke_token
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.requests import Request, paged
 from annotations.projects.forms.tokens import TokenForm
 from annotations.projects.selectors.tokens import line_of, projects_of, tokens_of

@@ -21,9 +21,7 @@ from annotations.core.errors import ServiceError
 from annotations.models import AuditMark, AuditNote, AuditPlan, Release
 from annotations.release.rules.audits.looks import MOST_LEAKS
 from annotations.release.rules.audits.shown import Kind, Shown
-from annotations.release.selectors.audits.leaks import Leak, leak_marks
-from annotations.release.selectors.audits.plans import Choices, preview_of
-from annotations.release.selectors.audits.shown import shown_of
+from annotations.release.selectors.audits import Choices, Leak, leak_marks, preview_of, shown_of
 from annotations.release.selectors.releases import release_for
 from annotations.release.services.audits import reading
 from annotations.release.services.audits.deciding import DECISIONS

@@ -18,8 +18,7 @@ from annotations.models import Certificate
 from annotations.release.forms.certificates import SignForm, VerifyForm
 from annotations.release.rules.certificates.risks import LONGEST
 from annotations.release.rules.certificates.verifying import PAGE
-from annotations.release.selectors.certificates.certificates import certificates_of
-from annotations.release.selectors.certificates.keys import public_keys
+from annotations.release.selectors.certificates import certificates_of, public_keys
 from annotations.release.selectors.releases import release_for
 from annotations.release.services.certificates.downloading import certificate_file
 from annotations.release.services.certificates.drafting import Terms

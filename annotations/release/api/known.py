@@ -22,8 +22,7 @@ from annotations.jobs.api import JobItem
 from annotations.models import KnownPerson, KnownUpload, ListedTerm
 from annotations.projects.selectors.labels import labels_of
 from annotations.release.forms.known import ListsFileForm, MasterForm, TermsForm
-from annotations.release.selectors.known.identifiers import terms_of
-from annotations.release.selectors.known.state import master_state, names_of, people_listed, uploads_of
+from annotations.release.selectors.known import master_state, names_of, people_listed, terms_of, uploads_of
 from annotations.release.services.known.lists import LONGEST, add_terms, export_lists, import_lists, remove_term
 from annotations.release.services.known.master import (
     clear_master,

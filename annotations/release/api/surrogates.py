@@ -15,7 +15,7 @@ from annotations.core.api.schemas import Body
 from annotations.core.errors import ServiceError
 from annotations.models import SurrogateEntity, SurrogateMention
 from annotations.release.rules.redaction.kinds import Kind
-from annotations.release.selectors.surrogates.entities import (
+from annotations.release.selectors.surrogates import (
     MOST_FOUND,
     Shown,
     entities_of,

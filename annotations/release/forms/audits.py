@@ -3,9 +3,9 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.fields import WholeField
+from annotations.core.forms import WholeField
 from annotations.models import AuditPlan
-from annotations.release.selectors.audits.plans import Choices
+from annotations.release.selectors.audits import Choices
 from annotations.text.numbers import MAX_OFFSET
 
 

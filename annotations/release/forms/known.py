@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.fields import WholeField
+from annotations.core.forms import WholeField
 from annotations.models import Label
 from annotations.release.services.known.master import MOST_BYTES
 

@@ -9,7 +9,7 @@ from django.forms import BoundField
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from annotations.core.offering import offer
+from annotations.core.forms import offer
 from annotations.models import Label, Project, ReleasePolicy
 from annotations.notes.selectors.in_context import label_looks
 from annotations.release.rules.redaction.kinds import Kind

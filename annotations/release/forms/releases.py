@@ -9,8 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotations.core.fields import Agreed
-from annotations.core.offering import offer
+from annotations.core.forms import Agreed, offer
 from annotations.exchange.forms.exports import SetChoice
 from annotations.exchange.forms.formats import ABOUT, About, grouped
 from annotations.models import Label, LabelMapping

@@ -3,7 +3,7 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.fields import WholeField
+from annotations.core.forms import WholeField
 from annotations.release.services.surrogates.editing import MOST_TYPED
 
 ACTS = ("lock", "unlock", "replace", "draw", "restore", "split")

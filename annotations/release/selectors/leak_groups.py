@@ -8,7 +8,7 @@ from django.db.models import Count, Min, Q, QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.attributes import pairs_of
+from annotations.core.spans import pairs_of
 from annotations.models import Document, LeakFinding, Release, User
 from annotations.notes.selectors.annotation_sets import line_at
 from annotations.notes.selectors.in_context import LabelLook, label_looks

@@ -7,9 +7,9 @@ from typing import Final
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from annotations.core.collecting import collector_paused
-from annotations.core.erasures import ErasedMeanwhile, erasures_of, unerased
+from annotations.core.bulk import collector_paused
 from annotations.core.errors import ServiceError
+from annotations.core.locks import ErasedMeanwhile, erasures_of, unerased
 from annotations.models import Release, ReleasedNote
 from annotations.release.services.policies import read_policy
 from annotations.release.services.preparing import Preparer, source_of_release

@@ -9,8 +9,8 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
+from annotations.core.locks import erasures_of, unerased
 from annotations.jobs.services.starting import key_of
 from annotations.models import LeakFinding, Project, Release, ReleasedNote, User
 from annotations.release.events import RELEASE_DECIDED

@@ -8,8 +8,8 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
+from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import store_file
 from annotations.exchange.rules.written_labels import written_set

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import IO, Any, Final
 
-from annotations.core.attributes import pairs_of
+from annotations.core.spans import pairs_of
 from annotations.exchange.services.archives import Content
 from annotations.exchange.services.note_files import NoteFilesWriter
 from annotations.formats import FORMATS

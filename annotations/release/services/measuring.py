@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from annotations.core.collecting import collector_paused
+from annotations.core.bulk import collector_paused
 from annotations.core.sealing import Key, project_key
 from annotations.models import Release, ReleasedNote, SurrogateEntity, SurrogateMention
 from annotations.release.rules.redaction.kinds import Kind
@@ -11,7 +11,7 @@ from annotations.release.rules.redaction.policy import Action
 from annotations.release.rules.redaction.released import Mention
 from annotations.release.rules.surrogates.measures import Replaced, measure
 from annotations.release.rules.surrogates.pipeline import Surrogate
-from annotations.release.selectors.surrogates.index import unsealed
+from annotations.release.selectors.surrogates import unsealed
 from annotations.release.services.policies import read_policy
 from annotations.release.services.surrogates.patients import mentioned
 

@@ -11,7 +11,7 @@ from annotations.jobs.services.starting import key_of
 from annotations.models import Project, Release, ReleasedNote, User
 from annotations.release.events import RELEASE_PREPARED_AGAIN
 from annotations.release.rules.redaction.policy import Action
-from annotations.release.selectors.surrogates.entities import edited_since
+from annotations.release.selectors.surrogates import edited_since
 from annotations.release.services.policies import read_policy
 from annotations.release.services.starting import KIND, enqueue_job
 

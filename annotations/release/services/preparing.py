@@ -25,8 +25,7 @@ from annotations.release.rules.redaction.planning import Planned, planned
 from annotations.release.rules.redaction.policy import Action, Policy, PolicyError
 from annotations.release.rules.redaction.released import Mention, Piece, Released
 from annotations.release.rules.redaction.releasing import release_text, writes_label
-from annotations.release.selectors.known.finding import Finder
-from annotations.release.selectors.known.identifiers import allowed_terms, denied_terms, identifiers_of
+from annotations.release.selectors.known import Finder, allowed_terms, denied_terms, identifiers_of
 from annotations.release.services.date_order import DAY_FIRST, DateOrder
 from annotations.release.services.leftovers import (
     age_leaks,
@@ -57,7 +56,7 @@ from annotations.release.services.surrogates.making import NoteMentions, surroga
 from annotations.release.services.surrogates.originals import Originals
 from annotations.text.attributes import Attributes, as_text, definitions_of, fitting
 from annotations.text.folding import words
-from annotations.text.hashing import text_sha256
+from annotations.text.hashes import text_sha256
 from annotations.text.spans import Bounds, Span
 
 Origin, Where = LeakFinding.Origin, LeakFinding.Where

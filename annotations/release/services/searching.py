@@ -14,7 +14,7 @@ from annotations.release.rules.redaction.dates import names_day
 from annotations.release.rules.redaction.kinds import Kind
 from annotations.release.rules.redaction.policy import Policy
 from annotations.release.services.sources import Source, source_of
-from annotations.text.finding import Covered
+from annotations.text.search import Covered
 from annotations.text.spans import Bounds, Span
 
 Origin = LeakFinding.Origin

@@ -7,11 +7,11 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 
-from annotations.core.erasures import erasures_of, unerased
+from annotations.core.locks import erasures_of, unerased
 from annotations.models import Release, ReleasedNote
 from annotations.release.selectors.releases import leak_counts
 from annotations.release.services.measuring import surrogate_measures
-from annotations.text.hashing import gold_hash
+from annotations.text.hashes import gold_hash
 
 BATCH = 500
 State = ReleasedNote.State

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from annotations.core.attributes import Stored, pairs_of
 from annotations.core.errors import ServiceError
+from annotations.core.spans import Stored, pairs_of
 from annotations.formats.files import csv_reading
 from annotations.gold.services.sets import Wanted, wanted_set
 from annotations.models import AnnotationSet, Author, Document, GoldVersion, GoldVersionNote, Project

@@ -9,7 +9,7 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.core.label_lock import keep_labels
+from annotations.core.locks import keep_labels
 from annotations.core.names import good_name
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
@@ -44,7 +44,7 @@ def start_release(
     keep the names of the notes; by default they get neutral ones.
 
     `surrogate_maker`: the parameters of a language model that makes surrogates, from
-    `surrogates.services.makers.checked_maker`; without, rules make them. Raises ServiceError: `set` or `version` for
+    `services.surrogates.makers.checked_maker`; without, rules make them. Raises ServiceError: `set` or `version` for
     unknown annotations, `empty` if no note has them, `unmapped` with the labels for which the policy has no rule,
     `policy` for a policy of another project, `long` for a long text.
     """

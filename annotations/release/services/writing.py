@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
-from annotations.core.attributes import stored
 from annotations.core.bulk import update_rows
 from annotations.core.sealing import project_key
+from annotations.core.spans import stored
 from annotations.models import Document, LeakFinding, Release, ReleasedNote
 from annotations.release.rules.redaction.offsets import span_to_original, span_to_released
 from annotations.release.rules.redaction.released import Released

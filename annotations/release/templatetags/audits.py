@@ -5,7 +5,7 @@ import math
 from django import template
 from django.utils.translation import gettext as _
 
-from annotations.release.selectors.audits.results import AuditResult
+from annotations.release.selectors.audits import AuditResult
 
 register = template.Library()
 

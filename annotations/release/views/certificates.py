@@ -12,7 +12,7 @@ from annotations.core.access import Access, Can, enter
 from annotations.core.addresses import address
 from annotations.core.answers import file_answer
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.requests import Request
 from annotations.models import Release
 from annotations.release.forms.certificates import SignForm

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.requests import Request, number
 from annotations.exchange.forms.exports import SetChoice, set_choices
 from annotations.jobs.tokens import form_token

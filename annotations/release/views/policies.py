@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.labels import label_rows
 from annotations.core.requests import Request
 from annotations.models import Label, ReleasePolicy

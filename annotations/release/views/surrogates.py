@@ -13,7 +13,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, numbers, one_of, paged
 from annotations.models import SurrogateEntity
 from annotations.release.forms.surrogates import ChangeForm, SearchForm
-from annotations.release.selectors.surrogates.entities import (
+from annotations.release.selectors.surrogates import (
     KIND_NAMES,
     MOST_FOUND,
     STATES,

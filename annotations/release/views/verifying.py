@@ -7,11 +7,11 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.requests import Request, takes_uploads
 from annotations.release.forms.certificates import VerifyForm
 from annotations.release.rules.certificates.verifying import PAGE, State, Verdict
-from annotations.release.selectors.certificates.keys import public_keys
+from annotations.release.selectors.certificates import public_keys
 from annotations.release.services.certificates.verifying import upload_limit, verify_certificate, zip_files
 
 STATES = {State.PASSED: _("Passed"), State.FAILED: _("Failed"), State.NOT_CHECKED: _("Not checked")}

@@ -45,5 +45,5 @@ def _left_open(one: Candidate | None, other: Candidate | None) -> set[int]:
 
 
 def _in_merged_list(one: Candidate, other: Candidate) -> bool:
-    """Whether two overlapping suggestions conflict in one merged list, by the rule of `domain.combining.merging`."""
+    """Whether two overlapping suggestions conflict in one merged list, by the rule of `text.combining`."""
     return bool(one.runs and other.runs) and one.annotation_set == other.annotation_set and not one.runs & other.runs

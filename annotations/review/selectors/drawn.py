@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from annotations.core.gold_sets import gold_sets
+from annotations.core.authors import gold_sets
 from annotations.models import AnnotationSet, Author, Review, Span
 from annotations.review.rules.precision import Estimate, by_notes
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 
 from annotations.review.rules.conflicts import Candidate, LabeledBounds
-from annotations.text.combining.merging import conflicting_spans
+from annotations.text.combining import conflicting_spans
 from annotations.text.provenance import Backed
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from annotations.core.gold_sets import notes_in_review
+from annotations.core.authors import notes_in_review
 from annotations.models import Author, Decision, Document, Review, Span, User
 from annotations.review.selectors.doubtful import is_doubtful
 from annotations.review.selectors.finished_gold import with_finished_gold
 from annotations.review.selectors.handovers import handed_over_pairs
 from annotations.review.selectors.planted import aliases, left_for_one
-from annotations.text.finding import around
+from annotations.text.search import around
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, TypedDict
 
-from annotations.core.proposed_removals import ProposedRemoval, removals_of
+from annotations.core.suggestions import ProposedRemoval, removals_of
 from annotations.models import AnnotationSet, Author, Decision, Document, PlantedLeak, RemovalDecision, Review
 from annotations.review.rules.conflicts import LabeledBounds
 from annotations.review.selectors.planted import hidden_in

@@ -13,9 +13,9 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from annotations.core.attributes import with_attribute
 from annotations.core.errors import ServiceError
-from annotations.core.label_lock import keep_labels
+from annotations.core.locks import keep_labels
+from annotations.core.spans import with_attribute
 from annotations.gold.services.provenance import decided
 from annotations.models import AnnotationSet, Author, Document, Event, Label, Review, User
 from annotations.review.events import REVIEW_UNDONE, GoldRow, ReviewDecided

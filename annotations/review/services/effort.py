@@ -12,7 +12,7 @@ from typing import Any
 
 from annotations.annotate.selectors.pace import IDLE
 from annotations.core.events import NOTE_READ
-from annotations.core.kept import Kind, keep, kept, key_of
+from annotations.core.stored_figures import Kind, keep, kept, key_of
 from annotations.models import Event, Project
 from annotations.notes.events import NOTES_SEARCHED
 from annotations.review.events import (

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotations.core.errors import ServiceError
-from annotations.core.label_lock import keep_labels
+from annotations.core.locks import keep_labels
 from annotations.models import AnnotationSet, Author, Document, Handover, Review, User
 from annotations.models.project import SecondReview
 from annotations.review.events import REVIEW_FINISHED, REVIEW_REOPENED, ReviewDecided, ReviewFinished

@@ -11,9 +11,9 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from annotations.core.attributes import fitting_label
 from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
+from annotations.core.spans import fitting_label
 from annotations.gold.services.provenance import decided
 from annotations.models import AnnotationSet, Decision, Event, Project, Review, User
 from annotations.models.project import SecondReview
@@ -25,8 +25,8 @@ from annotations.review.selectors.removals import verdicts
 from annotations.review.selectors.suggestions import Suggestion, conflicting_suggestions, excluded_by
 from annotations.review.services.locked_rows import LockedRows, bounds_of
 from annotations.review.services.log import Act, Effect, accepted_bounds, pass_of
-from annotations.text.crowding import crowd_in, has_room
 from annotations.text.provenance import Provenance
+from annotations.text.span_limits import crowd_in, has_room
 
 
 class LockedNotes(LockedRows):

@@ -15,11 +15,11 @@ from uuid import UUID
 from django.db.models import Case, IntegerField, QuerySet, Value, When
 from django.utils import timezone
 
-from annotations.core.archived import check_open
-from annotations.core.attributes import as_json
 from annotations.core.bulk import SpanRow, insert_objects, insert_spans
-from annotations.core.room import check_room
-from annotations.core.suggested_strings import Key, count_open
+from annotations.core.locks import check_open
+from annotations.core.span_limits import check_room
+from annotations.core.spans import as_json
+from annotations.core.suggestions import Key, count_open
 from annotations.models import AnnotationSet, Decision, Event, Project, RemovalDecision, Review, Span, User
 from annotations.review.events import DecisionState, GoldRow
 from annotations.review.rules.conflicts import LabeledBounds

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
-from annotations.core.undoing import backwards, to_revert
+from annotations.core.undo import backwards, to_revert
 from annotations.models import AnnotationSet, Author, Decision, Event, Span, User
 from annotations.review.events import (
     REVIEW_DECIDED,

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from annotations.core.gold_sets import gold_sets
+from annotations.core.authors import gold_sets
+from annotations.core.suggestions import String, expected_bits
 from annotations.models import (
     AnnotationSet,
     Author,
@@ -25,7 +26,6 @@ from annotations.review.selectors.bulk_rules import only_open
 from annotations.review.selectors.handovers import notes_handed_over_by
 from annotations.review.selectors.ordering import Queue
 from annotations.review.selectors.reviewing import next_to_review
-from annotations.text.information import String, expected_bits
 
 # One note in this many is drawn at random.
 ONE_IN = 5

@@ -12,7 +12,7 @@ from uuid import uuid4
 from django.utils import timezone
 
 from annotations.core.bulk import insert_objects
-from annotations.core.suggested_strings import Key, Tally, add_strings, tally_of, uncount_strings
+from annotations.core.suggestions import Key, Tally, add_strings, tally_of, uncount_strings
 from annotations.models import (
     AnnotationSet,
     Author,

@@ -10,8 +10,8 @@ from uuid import UUID, uuid4
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotations.core.attributes import fitting_label
 from annotations.core.errors import ServiceError
+from annotations.core.spans import fitting_label
 from annotations.gold.services.provenance import decided
 from annotations.models import Author, Document, Review, User
 from annotations.review.events import GoldRow, ReviewDecided

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.events import record_reads
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request, number, numbers
 from annotations.models import Author, BulkAct, Label, SuggestedString

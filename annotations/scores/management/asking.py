@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 from annotations.core.commands import JourneyCommand, authors_shown, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.tokenizers import KINDS, TOKENIZER_HELP
-from annotations.gold.rules.splits import Split
+from annotations.gold.rules import Split
 from annotations.models import User
 from annotations.scores.rules.similarity import THRESHOLD
 from annotations.scores.services.scoring import ScoreRequest, score_request

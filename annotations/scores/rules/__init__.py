@@ -7,6 +7,6 @@ Offsets are code points, end-exclusive.
 from annotations.scores.rules.rates import Rates
 from annotations.scores.rules.scorer import Scorer
 from annotations.scores.rules.table import ScoreTable
-from annotations.text.label_mapping import LabelMapping, MappingError
+from annotations.text.labels import LabelMapping, MappingError
 
 __all__ = ["LabelMapping", "MappingError", "Rates", "ScoreTable", "Scorer"]

@@ -9,12 +9,12 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
-from annotations.core.kept import Kind, forget, keep, kept, key_of
+from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
+from annotations.core.stored_figures import Kind, forget, keep, kept, key_of
 from annotations.core.tokenizers import Tokenizers, check_tokenizer
-from annotations.gold.rules.splits import Split
+from annotations.gold.rules import Split
 from annotations.models import Author, GoldVersion, Project
 from annotations.projects.selectors.label_maps import mappings, shipped_set
 from annotations.scores.rules import LabelMapping, MappingError, Scorer
@@ -38,7 +38,7 @@ from annotations.scores.selectors import (
 )
 from annotations.scores.services.choices import chosen_types, labels_of, threshold_of
 from annotations.text.masking import masked
-from annotations.text.passes import pass_of
+from annotations.text.provenance import pass_of
 from annotations.text.spans import Span, renamed
 
 # Increase this number when a figure is computed in another way or its key changes, so that stored figures are no

@@ -12,10 +12,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from annotations.core.erasures import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.errors import ServiceError
-from annotations.core.kept import Kind, forget, keep, kept, key_of
+from annotations.core.locks import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.progress import Progress, silent
+from annotations.core.stored_figures import Kind, forget, keep, kept, key_of
 from annotations.models import Author, Project
 from annotations.scores.rules.side_by_side import AuthorTable, SideBySide
 from annotations.scores.selectors import Compared, LabelWords, Reference, compared, label_words, note_pairs

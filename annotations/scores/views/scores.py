@@ -2,7 +2,7 @@
 
 import uuid
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
@@ -11,14 +11,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
+from annotations.agreement.templatetags.coefficients import percent
 from annotations.core import tokenizers
 from annotations.core.access import Can, authors_for, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, number, one_of
-from annotations.gold.rules.splits import Split
+from annotations.gold.rules import Split
 from annotations.gold.selectors import versions
 from annotations.jobs.tokens import form_token
-from annotations.models import GoldVersion
+from annotations.models import Cause, GoldVersion
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.projects.selectors.label_maps import mapped_sets
 from annotations.projects.selectors.projects import is_large
@@ -26,6 +27,7 @@ from annotations.scores.rules.counts import Counting
 from annotations.scores.rules.errors import Kind
 from annotations.scores.rules.published import Headline, headlines
 from annotations.scores.rules.rates import AverageData
+from annotations.scores.rules.shares import UnitShares
 from annotations.scores.rules.similarity import THRESHOLD
 from annotations.scores.rules.table import ConfusionData, LevelData
 from annotations.scores.selectors import (
@@ -37,8 +39,18 @@ from annotations.scores.selectors import (
     masking_threshold,
     note_languages,
 )
-from annotations.scores.services.asking import too_long
-from annotations.scores.services.scoring import ScoredTable, ScoreRequest, kept_score, notes_of, score, score_request
+from annotations.scores.services.asking import category_names, too_long
+from annotations.scores.services.error_list import UNTAGGED
+from annotations.scores.services.error_table import CategoryErrors, ErrorCounts, error_table
+from annotations.scores.services.scoring import (
+    Score,
+    ScoredTable,
+    ScoreRequest,
+    kept_score,
+    notes_of,
+    score,
+    score_request,
+)
 from annotations.scores.services.shown import (
     chosen_names,
     found_notes,
@@ -48,8 +60,71 @@ from annotations.scores.services.shown import (
     rewritten_text,
 )
 from annotations.scores.services.starting import start_score
-from annotations.scores.views.error_shares import error_shares
 from annotations.scores.views.wanted import KINDS, choices_of, errors_url, query_of, wanted_of
+
+# The errors of a score by category, as the charts and the table of its page.
+
+
+class Bar(TypedDict):
+    """A bar of a chart: the name of its row, what it stands for, its value and its number as text."""
+
+    name: str
+    values: list[float | None]
+    texts: list[str]
+
+
+class CauseRow(TypedDict):
+    """A row of the table: the count and address of all errors, and of those with each cause or without any."""
+
+    name: str
+    all: tuple[int, str]
+    cells: list[tuple[int, str]]
+
+
+class ErrorShares(TypedDict):
+    span_shares: list[Bar]
+    token_shares: list[Bar]
+    ratios: list[Bar]
+    cause_names: list[object]
+    cause_rows: list[CauseRow]
+    cause_total: CauseRow
+
+
+def error_shares(wanted: ScoreRequest, score: Score) -> ErrorShares:
+    found = error_table(wanted, score)
+    names = category_names(wanted)
+    rows = [(names.get(row["category"], row["category"]), row) for row in found["categories"]]
+    return {
+        "span_shares": [_shares(name, row["entity"]) for name, row in rows],
+        "token_shares": [_shares(name, row["token"]) for name, row in rows],
+        "ratios": [_ratio(name, row) for name, row in rows if row["tokens_per_span"] is not None],
+        "cause_names": [kind.label for kind in Cause.Kind],
+        "cause_rows": [_causes(wanted, name, row, category=row["category"]) for name, row in rows],
+        "cause_total": _causes(wanted, "", found["all"]),
+    }
+
+
+def _shares(name: str, unit: UnitShares) -> Bar:
+    counts = [(unit["spurious"], unit["spurious_share"]), (unit["missed"], unit["missed_share"])]
+    return {
+        "name": name,
+        "values": [share for _n, share in counts],
+        "texts": ["–" if share is None else f"{percent(share)} ({n:,})" for n, share in counts],
+    }
+
+
+def _ratio(name: str, row: CategoryErrors) -> Bar:
+    return {"name": name, "values": [row["tokens_per_span"]], "texts": [f"{row['tokens_per_span']:.2f}"]}
+
+
+def _causes(wanted: ScoreRequest, name: str, row: ErrorCounts, **filters: str) -> CauseRow:
+    cells = [*row["causes"].items(), (UNTAGGED, row["without_cause"])]
+    return {
+        "name": name,
+        "all": (row["errors"], errors_url(wanted, **filters)),
+        "cells": [(n, errors_url(wanted, **filters, cause=cause)) for cause, n in cells],
+    }
+
 
 # The list computes scores of this much text itself, which takes some tenths of a second.
 LIST_CHARACTERS = 1_000_000

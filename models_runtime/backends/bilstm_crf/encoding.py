@@ -7,9 +7,9 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from annotations.text.bio import decode
+from annotations.text.characters import trim
 from annotations.text.spans import Bounds, Span
 from annotations.text.tokens import Token, covered
-from annotations.text.whitespace import trim
 from models_runtime.backends.bilstm_crf.vocabulary import Forms, Rows, Vocabulary, rows
 from models_runtime.backends.neural.tags import Tags
 from models_runtime.backends.notes.grouping import groups

@@ -15,7 +15,7 @@ import torch
 
 from annotations.text.bio import encode_tokens
 from annotations.text.spans import Bounds, Span
-from models_runtime.backends.augmenting.augmented import augmented
+from models_runtime.backends.augmenting import augmented
 from models_runtime.backends.best import span_figures
 from models_runtime.backends.bilstm_crf.characters import LANGUAGE_HYPERPARAMETERS, Characters, learn_characters
 from models_runtime.backends.bilstm_crf.encoding import Item, NoteEncoder, no_context, spans_of

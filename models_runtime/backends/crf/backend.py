@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotations.text.bio import OUTSIDE, decode
+from annotations.text.characters import trim
 from annotations.text.spans import Span, overlaps
 from annotations.text.tokens import Token, covered, tokens_at
-from annotations.text.whitespace import trim
 from models_runtime.backends.crf.emissions import Emissions
 from models_runtime.backends.crf.features import earlier_tags
 from models_runtime.backends.crf.model import Model, load_model

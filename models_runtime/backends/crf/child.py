@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from models_runtime.backends import files
-from models_runtime.backends.augmenting.augmented import augmented
+from models_runtime.backends.augmenting import augmented
 from models_runtime.backends.crf.backend import CrfBackend
 from models_runtime.backends.crf.model import load_model
 from models_runtime.backends.crf.training import train

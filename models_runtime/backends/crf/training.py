@@ -7,10 +7,10 @@ model.
 
 import ctypes
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import repeat
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import pycrfsuite
 
@@ -19,9 +19,8 @@ from annotations.text.spans import Bounds, Span
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.best import rounded
 from models_runtime.backends.crf.backend import CrfBackend
-from models_runtime.backends.crf.features import Features, families
+from models_runtime.backends.crf.features import Column, Family, Features, families
 from models_runtime.backends.crf.model import MOST_STAGES, WEIGHTS, Card, load_model, save
-from models_runtime.backends.crf.rows import Rows
 from models_runtime.backends.crf.weights import scaled
 from models_runtime.backends.learner import Report, Step, labels_of
 from models_runtime.backends.notes.lexicon import learn
@@ -29,6 +28,58 @@ from models_runtime.backends.notes.note import read
 from models_runtime.backends.notes.pieces import pieces, sure_pieces
 from models_runtime.backends.notes.rule_tags import FeatureRules, rules_for
 from models_runtime.backends.self_labels import WEIGHT, SelfLabeled
+
+# A bounded cache of computed values: notes have many repeated words.
+
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+# A table with this many entries is cleared. This bounds memory.
+MOST: Final = 1 << 14
+
+
+class Table(dict[Key, Value], Generic[Key, Value]):
+    """The value of each key, computed by `make` at its first use."""
+
+    def __init__(self, make: Callable[[Key], Value]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, key: Key) -> Value:
+        value = self._make(key)
+        if len(self) >= MOST:
+            self.clear()
+        self[key] = value
+        return value
+
+
+# Features in the form that crfsuite needs for training: UTF-8 strings for each token.
+
+
+Spelled = list[list[bytes]]
+
+
+class Rows:
+    """Makes the feature strings of tokens. Strings are cached."""
+
+    def __init__(self, families: Iterable[Family]) -> None:
+        self._tables = [(family, Table[Hashable, Spelled](_speller(family))) for family in families]
+
+    def of(self, columns: Sequence[Column], size: int) -> list[list[bytes]]:
+        """The features of each of `size` tokens, family by family."""
+        by_shift: list[list[list[bytes]]] = []
+        for (family, table), column in zip(self._tables, columns, strict=True):
+            found = [table[key] for key in family.reach(column, size)]
+            for index, shift in enumerate(family.shifts):
+                first = shift - family.shifts[0]
+                by_shift.append([spelled[index] for spelled in found[first : first + size]])
+        return [[feature for some in each for feature in some] for each in zip(*by_shift, strict=True)]
+
+
+def _speller(family: Family) -> Callable[[Hashable], Spelled]:
+    return lambda key: [[feature.encode() for feature in some] for some in family.spell(key)]
+
 
 ALGORITHMS: Final[dict[str, dict[str, Any]]] = {
     # c1 and c2 were chosen on MEDDOCAN train by cross-validation.

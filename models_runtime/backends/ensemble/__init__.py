@@ -1,4 +1,4 @@
-"""An ensemble of backends: each predicts, then they vote (annotations.text.combining.voting)."""
+"""An ensemble of backends: each predicts, then they vote (annotations.text.combining)."""
 
 from models_runtime.backends.ensemble.backend import EnsembleBackend, Votes
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from annotations.text.combining.voting import Member, Method, vote
+from annotations.text.combining import Member, Method, vote
 from annotations.text.spans import Span, renamed
 from annotations.text.tokens import tokenize
 from models_runtime.backends.base import Backend, BackendError, budget_of

@@ -10,12 +10,11 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from annotations.text.bio import OUTSIDE, as_bio, decode
+from annotations.text.bio import OUTSIDE, as_bio, decode, marks_and_labels, without_special
+from annotations.text.characters import trim
 from annotations.text.sentences import sentences
 from annotations.text.spans import Span
-from annotations.text.tag_names import marks_and_labels, without_special
 from annotations.text.tokens import Token, covered, tokenize
-from annotations.text.whitespace import trim
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.flair.folder import load_tagger
 from models_runtime.backends.marginals import Marginals, Marked

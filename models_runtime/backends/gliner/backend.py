@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 import torch
 
+from annotations.text.characters import trim
 from annotations.text.spans import Span
-from annotations.text.whitespace import trim
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.gliner.folder import CONFIG, GlinerFolder
 from models_runtime.backends.neural.device import Device, Placement, choose_device

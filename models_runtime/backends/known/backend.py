@@ -5,8 +5,8 @@ from typing import Final
 
 from annotations.release.rules.known.mention import CONFIDENCE, How, Mention
 from annotations.release.rules.redaction.kinds import Kind
+from annotations.text.characters import trim
 from annotations.text.spans import Span
-from annotations.text.whitespace import trim
 
 VERSION: Final = "1"
 Find = Callable[[Sequence[tuple[str, str]]], list[list[Mention]]]

@@ -6,22 +6,58 @@ Each piece is a conversation (models_runtime.backends.llm.driver), whose results
 question.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from annotations.text.doubtful import Doubtful, shifted
-from annotations.text.passes import in_pass
+from annotations.text.characters import trim
+from annotations.text.masking import stretches
+from annotations.text.provenance import Doubtful, in_pass, shifted
 from annotations.text.spans import Bounds, Span
-from annotations.text.whitespace import trim
 from models_runtime.backends.llm.answers import Mention, lines_of, listed, schema_of
 from models_runtime.backends.llm.asking import Answer, Asking, Meter
 from models_runtime.backends.llm.cache import AnswerCache, Found, FoundSpan, cached_or_asked
 from models_runtime.backends.llm.driver import Conversation
 from models_runtime.backends.llm.locating import locate
-from models_runtime.backends.llm.masking import Masked, mask
 from models_runtime.backends.llm.prompts import digest, fenced
+
+# Replace spans by `[TYPE]`, and convert offsets of the masked text back to the original text.
+
+
+@dataclass(frozen=True)
+class Masked:
+    """A masked text. `holes`: start and end of each placeholder, and the offset of the original text after it.
+
+    All offsets are code points, end-exclusive.
+    """
+
+    text: str
+    holes: tuple[tuple[int, int, int], ...]
+
+    def back(self, start: int, end: int) -> tuple[int, int] | None:
+        """The same part of the original text; None if it is empty or overlaps a placeholder."""
+        at = bisect_right(self.holes, start, key=lambda hole: hole[0])
+        if start >= end or (at and start < self.holes[at - 1][1]) or (at < len(self.holes) and end > self.holes[at][0]):
+            return None
+        shift = self.holes[at - 1][2] if at else 0
+        return start + shift, end + shift
+
+
+def mask(text: str, spans: Iterable[Span]) -> Masked:
+    """Replace overlapping spans by one placeholder, with the label of the longest span, then the earliest."""
+    parts: list[str] = []
+    holes: list[tuple[int, int, int]] = []
+    done = length = 0
+    for start, end, label in stretches(spans):
+        placeholder = f"[{label}]"
+        parts += [text[done:start], placeholder]
+        length += start - done
+        holes.append((length, length + len(placeholder), end - length - len(placeholder)))
+        length += len(placeholder)
+        done = end
+    return Masked("".join([*parts, text[done:]]), tuple(holes))
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from annotations.text.characters import WHITE_SPACE
 from annotations.text.tokens import tokenize
-from annotations.text.whitespace import WHITE_SPACE
 from models_runtime.backends.llm.answers import Mention
 from models_runtime.backends.llm.cache import FoundSpan
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from annotations.text.doubtful import Doubtful, shifted
+from annotations.text.provenance import Doubtful, shifted
 from annotations.text.sentences import sentences
 from annotations.text.spans import Bounds, Span
 from annotations.text.tokens import tokenize

@@ -4,23 +4,352 @@ It keeps what nothing clearly tells, because a missed identifier is worse than a
 strings have the label that the rules find at any of them, and those with the same label are decided together.
 """
 
+import tempfile
+from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, sqrt
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Self
+
+import numpy
+import pycrfsuite
 
 from annotations.release.rules.redaction.kinds import Kind, kind_of
 from annotations.text.folding import folded
 from annotations.text.spans import Span
+from annotations.text.tokens import covered
 from models_runtime.backends.notes.note import Note
 from models_runtime.backends.notes.rule_tags import rules_for
-from models_runtime.backends.refining.candidates import read_note
-from models_runtime.backends.refining.ends import EndsModel
+from models_runtime.backends.refining.candidates import EDGE, MOST_EXAMPLES, Read, features, not_gold, read_note
 from models_runtime.backends.refining.finishing import settled
-from models_runtime.backends.refining.learned import NOTHING, Learned, Taught, Vocabularies, examples, learn
 from models_runtime.backends.refining.todo import Refused, Todo
 from models_runtime.backends.refining.validators import NO_IDENTIFIER, validate
 from models_runtime.backends.rules.gazetteers import places
 from models_runtime.backends.rules.labels import table
+
+# A logistic model with two classes and many sparse binary features, fitted by L-BFGS with numpy.
+#
+# The objective is that of a maximum entropy model with a weight for each feature and class that occur together: the sum
+# of the examples' negative log-likelihoods, plus C2 times the squared weights.
+
+
+Vector = numpy.ndarray[Any, numpy.dtype[numpy.float64]]
+C2: Final = 0.6
+"""The weight of the penalty."""
+_MOST_STEPS: Final = 100
+_MEMORY: Final = 8
+_PRECISE: Final = 2e-4
+"""A step that improves the objective by a smaller share is the last one."""
+_ENOUGH: Final = 1e-4
+_SHORTEST: Final = 1e-10
+
+
+class Vocabulary(dict[str, int]):
+    """Numbers of features. A new feature gets the next number when it is first looked up by `add`."""
+
+    def __missing__(self, feature: str) -> int:
+        number = self[feature] = len(self)
+        return number
+
+    def add(self, features: Iterable[str]) -> "array[int]":
+        """The numbers of features."""
+        return array("i", map(self.__getitem__, features))
+
+
+class Example(NamedTuple):
+    """The numbers of an example's features, at least one, and whether it belongs to the class."""
+
+    features: "array[int]"
+    right: bool
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """The probability of the class by features."""
+
+    vocabulary: Vocabulary
+    weights: list[float]
+
+    def probability(self, features: Iterable[str]) -> float:
+        known = map(self.vocabulary.get, features)
+        # Features without a weight were first seen in examples that had no part in learning.
+        score = sum(self.weights[number] for number in known if number is not None and number < len(self.weights))
+        return 1 / (1 + exp(-score)) if score > 0 else exp(score) / (1 + exp(score))
+
+
+def fit(vocabulary: Vocabulary, examples: Sequence[Example]) -> Logistic:
+    """Learn from examples, of which there is at least one. Deterministic."""
+    return Logistic(vocabulary, _minimum(_Problem(len(vocabulary), examples)).tolist())
+
+
+class _Problem:
+    """The objective, and its gradient. A weight is that of the class, less that of the other one."""
+
+    def __init__(self, size: int, examples: Sequence[Example]) -> None:
+        lengths = numpy.array([len(one.features) for one in examples], numpy.int64)
+        self.size = size
+        self._starts = numpy.cumsum(lengths) - lengths
+        self._lengths = lengths
+        self._features = numpy.concatenate([numpy.frombuffer(one.features, numpy.intc) for one in examples])
+        self._signs = numpy.array([1.0 if one.right else -1.0 for one in examples])
+        counts = numpy.bincount(self._features, minlength=size)
+        right = numpy.bincount(self._features, numpy.repeat(self._signs > 0, lengths), minlength=size)
+        # Two weights of opposite signs, each half as large, cost half as much as one.
+        self._costs = numpy.where((right > 0) & (right < counts), C2 / 2, C2)
+
+    def at(self, weights: Vector) -> tuple[float, Vector]:
+        """The objective and its gradient."""
+        margins = self._signs * numpy.add.reduceat(weights[self._features], self._starts)
+        value = numpy.logaddexp(0, -margins).sum() + (self._costs * weights * weights).sum()
+        pulls = -self._signs / (1 + numpy.exp(numpy.minimum(margins, 700)))
+        gradient = numpy.bincount(self._features, numpy.repeat(pulls, self._lengths), minlength=self.size)
+        return float(value), gradient + 2 * self._costs * weights
+
+
+def _minimum(problem: _Problem) -> Vector:
+    """The weights at the minimum (Nocedal and Wright 2006, algorithm 7.5)."""
+    weights = numpy.zeros(problem.size)
+    value, gradient = problem.at(weights)
+    memory: list[_Step] = []
+    for _ in range(_MOST_STEPS):
+        direction = _direction(gradient, memory)
+        slope, length = _dot(gradient, direction), 1.0
+        while True:
+            new = weights + length * direction
+            new_value, new_gradient = problem.at(new)
+            if new_value <= value + _ENOUGH * length * slope:
+                break
+            length /= 2
+            if length < _SHORTEST:
+                return weights
+        moved, bent = new - weights, new_gradient - gradient
+        curved = _dot(moved, bent)
+        if curved > 0:
+            memory = [*memory, _Step(moved, bent, curved)][-_MEMORY:]
+        gained, weights, value, gradient = value - new_value, new, new_value, new_gradient
+        if gained <= _PRECISE * value:
+            break
+    return weights
+
+
+class _Step(NamedTuple):
+    """A step of the weights, the change of the gradient with it, and the product of the two."""
+
+    moved: Vector
+    bent: Vector
+    curved: float
+
+
+def _direction(gradient: Vector, memory: Sequence[_Step]) -> Vector:
+    """The direction of the next step: the two loops of L-BFGS. The first step has the length 1."""
+    found = -gradient
+    if not memory:
+        return found / max(1.0, sqrt(_dot(gradient, gradient)))
+    shares = []
+    for step in reversed(memory):
+        share = _dot(step.moved, found) / step.curved
+        shares.append(share)
+        found = found - share * step.bent
+    found = found * (memory[-1].curved / _dot(memory[-1].bent, memory[-1].bent))
+    for step, share in zip(memory, reversed(shares), strict=True):
+        found = found + (share - _dot(step.bent, found) / step.curved) * step.moved
+    return found
+
+
+def _dot(one: Vector, other: Vector) -> float:
+    """The dot product on one core: BLAS would start threads, which cost more than they save here."""
+    return float(numpy.einsum("i,i", one, other))
+
+
+# A logistic model that tells where an identifier begins and ends: an annotation may have a token too many or too few.
+#
+# It learns from gold: the ends that gold has are right, and those a token or two away are wrong.
+
+
+NEAR: Final = 2
+"""Ends at most so many tokens away are compared with the annotation's own."""
+
+
+class Ends(NamedTuple):
+    """The tokens of a stretch: the first one and the one after the last."""
+
+    first: int
+    past: int
+
+
+def end_examples(note: Note, gold: Sequence[Span], vocabulary: Vocabulary) -> list[Example]:
+    """What gold teaches about begins and ends, for `learn_ends`."""
+    found = []
+    for span in gold:
+        own = Ends(*covered(note.tokens, span.start, span.end))
+        if own.first < own.past:
+            found += [
+                Example(vocabulary.add(_features(note, ends, span.label, last)), ends == own)
+                for last in (False, True)
+                for ends in _moved(note, own, last)
+            ]
+    return found
+
+
+def _moved(note: Note, own: Ends, last: bool) -> Iterator[Ends]:
+    """The stretch itself, and those whose first or last token is at most NEAR tokens away, in the same line."""
+    edge = own.past - 1 if last else own.first
+    for by in range(-NEAR, NEAR + 1):
+        ends = Ends(own.first, own.past + by) if last else Ends(own.first + by, own.past)
+        at = ends.past - 1 if last else ends.first
+        if 0 <= ends.first < ends.past <= len(note.tokens) and note.positions[at].line == note.positions[edge].line:
+            yield ends
+
+
+def _features(note: Note, ends: Ends, label: str, last: bool) -> list[str]:
+    """The features of a begin, or with `last` of an end: two tokens on each side, in the line of the inner one."""
+    inner, outer, step = (ends.past - 1, ends.past, 1) if last else (ends.first, ends.first - 1, -1)
+    words, positions = note.words, note.positions
+    line = positions[inner].line
+    near = [
+        words[at] if 0 <= at < len(words) and positions[at].line == line else None
+        for at in (inner - step, inner, outer, outer + step)
+    ]
+    ii, i, o, oo = [EDGE if one is None else one.norm for one in near]
+    iis, is_, os, oos = [EDGE if one is None else one.short for one in near]
+    letter = "e" if last else "b"
+    side = f"{letter}|{label}"
+    found = [
+        side,
+        f"{side} n={min(ends.past - ends.first, 5)}",
+        f"{side} i={i}",
+        f"{side} o={o}",
+        f"{side} is={is_}",
+        f"{side} os={os}",
+        f"{side} i={ii} {i}",
+        f"{side} o={o} {oo}",
+        f"{side} io={i} {o}",
+        f"{side} ios={is_} {os}",
+        f"{side} iios={iis} {is_} {os}",
+        f"{side} ioos={is_} {os} {oos}",
+        f"{side} iio={ii} {i} {o}",
+        f"{letter} io={i} {o}",
+    ]
+    if near[2] is not None:
+        a, b = sorted((inner, outer))
+        found.append(f"{side} gap={note.tokens[a].end == note.tokens[b].start}")
+    return found
+
+
+class EndsModel:
+    """Probabilities of begins and ends."""
+
+    def __init__(self, model: Logistic) -> None:
+        self._model = model
+
+    def chances(self, note: Note, span: Span, last: bool) -> dict[tuple[int, int], float]:
+        """The probability that the begin (or with `last` the end) is right, for the span's bounds and those near it."""
+        own = Ends(*covered(note.tokens, span.start, span.end))
+        if own.first >= own.past:
+            return {}
+        found = {}
+        for ends in _moved(note, own, last):
+            if last:
+                bounds = span.start, span.end if ends == own else note.tokens[ends.past - 1].end
+            else:
+                bounds = span.start if ends == own else note.tokens[ends.first].start, span.end
+            found[bounds] = self._model.probability(_features(note, ends, span.label, last))
+        return found
+
+
+def learn_ends(vocabulary: Vocabulary, notes: Iterable[Sequence[Example]]) -> EndsModel:
+    """Learn from the examples of notes, of which there is at least one. Deterministic."""
+    return EndsModel(fit(vocabulary, [one for note in notes for one in note]))
+
+
+# Two logistic models that tell what a stretch of a note is: an identifier or not, and if so, with which label.
+#
+# They learn from gold. Whether it is an identifier is learned from all examples, and the label from the gold spans
+# alone. crfsuite fits the model of labels: a sequence of one item is a multinomial logistic regression.
+
+
+NOTHING: Final = "-"
+"""The class of stretches that are no identifier; no label code is a single hyphen."""
+_PARAMS: Final[dict[str, Any]] = {"c1": 0.0, "c2": 0.3, "max_iterations": 40}
+FEWEST: Final = 50
+"""Gold spans without which nothing is learned."""
+
+
+class SpanModel:
+    """Probabilities of all classes for a stretch of a note."""
+
+    def __init__(self, identifier: Logistic, labels: Path) -> None:
+        self._identifier = identifier
+        self._labels = pycrfsuite.Tagger()
+        self._labels.open(str(labels))
+        self._classes = self._labels.labels()
+
+    def probabilities(self, own: Read, start: int, end: int) -> dict[str, float]:
+        """The probability of each class, which sum to 1."""
+        found = features(own, start, end)
+        identifier = self._identifier.probability(found)
+        self._labels.set([found])
+        labels = {one: identifier * self._labels.marginal(one, 0) for one in self._classes}
+        return {NOTHING: 1 - identifier, **labels}
+
+
+class Vocabularies(NamedTuple):
+    """The features of examples: of stretches, and of begins and ends."""
+
+    spans: Vocabulary
+    ends: Vocabulary
+
+    @classmethod
+    def empty(cls) -> Self:
+        return cls(Vocabulary(), Vocabulary())
+
+
+@dataclass(frozen=True)
+class Taught:
+    """What a note with gold teaches: about identifiers, the labels of gold spans, and begins and ends."""
+
+    identifiers: list[Example]
+    labels: list[tuple[pycrfsuite.ItemSequence, str]]
+    ends: list[Example]
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What was learned from gold: what a stretch is, and where it begins and ends."""
+
+    labels: SpanModel
+    ends: EndsModel
+
+
+def examples(own: Read, gold: Sequence[Span], vocabularies: Vocabularies) -> Taught:
+    """What a note with gold teaches: its gold spans, stretches that are no identifier, and right and wrong ends."""
+    identifiers, labels = [], []
+    for span in gold:
+        found = features(own, span.start, span.end)
+        identifiers.append(Example(vocabularies.spans.add(found), True))
+        labels.append((pycrfsuite.ItemSequence([found]), span.label))
+    for bounds in not_gold(own, gold, MOST_EXAMPLES * max(len(gold), 5)):
+        identifiers.append(Example(vocabularies.spans.add(features(own, *bounds)), False))
+    return Taught(identifiers, labels, end_examples(own.note, gold, vocabularies.ends))
+
+
+def learn(notes: Iterable[Taught], vocabularies: Vocabularies) -> Learned | None:
+    """Learn from the examples of notes. None for fewer than FEWEST gold spans. Deterministic."""
+    known = list(notes)
+    if sum(len(note.labels) for note in known) < FEWEST:
+        return None
+    trainer = pycrfsuite.Trainer(algorithm="lbfgs", params=_PARAMS, verbose=False)
+    for note in known:
+        for items, one in note.labels:
+            trainer.append(items, [one])
+    identifier = fit(vocabularies.spans, [one for note in known for one in note.identifiers])
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "model")
+        trainer.train(str(file))
+        return Learned(SpanModel(identifier, file), learn_ends(vocabularies.ends, (note.ends for note in known)))
+
 
 # Chosen on MEDDOCAN train (docs/refinement.md). Higher ones catch less and change less gold.
 REMOVE_ABOVE: Final = 0.999

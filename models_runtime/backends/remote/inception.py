@@ -19,12 +19,12 @@ from annotations.formats.type_system import ANNOTATION, BOOLEAN, STRING, TypeSys
 from annotations.formats.uima import LABEL, NAMED_ENTITY, SENTENCE, TOKEN
 from annotations.formats.xmi import read_cas, xmi_document
 from annotations.formats.xml_writing import REPLACEMENT, UNWRITABLE
-from annotations.text.hashing import text_sha256
+from annotations.text.characters import trim
+from annotations.text.hashes import text_sha256
 from annotations.text.sentences import sentences
 from annotations.text.spans import Span
 from annotations.text.tokens import tokenize
 from annotations.text.utf16 import Utf16
-from annotations.text.whitespace import trim
 from models_runtime.backends.remote.protocol import Malformed
 
 PREDICTED: Final = "inception_internal_predicted"

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from annotations.text.characters import trim
 from annotations.text.spans import Span
-from annotations.text.whitespace import trim
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.rules import (
     abroad,

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from annotations.text.finding import Covered
+from annotations.text.search import Covered
 from models_runtime.backends.rules.kinds import NAMES, Kind
 from models_runtime.backends.rules.phrases import before, words_of
 from models_runtime.backends.rules.rule import Hit

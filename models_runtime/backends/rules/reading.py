@@ -1,18 +1,180 @@
 """What rules find in one text, with offsets in the text as it is written."""
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from models_runtime.backends.rules import abroad as other_languages
 from models_runtime.backends.rules import codes, contacts, numerals
-from models_runtime.backends.rules.broken import mended
 from models_runtime.backends.rules.engine import Table, resolve_overlaps, scan, table
-from models_runtime.backends.rules.foreign import is_foreign
+from models_runtime.backends.rules.gazetteers import either, is_month, listed
 from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.lower_words import PARTICLES, prose
 from models_runtime.backends.rules.memory import remember
+from models_runtime.backends.rules.phrases import LETTER, SMALL_LETTER, UP
 from models_runtime.backends.rules.recasing import recased
 from models_runtime.backends.rules.rule import Hit, Rule
+from models_runtime.backends.rules.states import ALL_GIVEN
+
+# Whether a text is written in a language that the rules don't know, by its most frequent short words.
+
+
+_READ: Final = 1000
+"""Characters that are read."""
+_LEAST: Final = 3
+"""Words of other languages that a text needs at least."""
+_SHARE: Final = 12
+"""At least one of so many words is such a word."""
+_OTHER: Final = frozenset(listed("foreign_words"))
+_OWN: Final = frozenset(listed("known_words"))
+
+
+def is_foreign(text: str) -> bool:
+    """Whether short words of other languages are more frequent than those of Italian, Spanish and English."""
+    found = text[:_READ].lower().split()
+    other = sum(map(_OTHER.__contains__, found))
+    return other >= _LEAST and _SHARE * other >= len(found) and other > sum(map(_OWN.__contains__, found))
+
+
+# Identifiers that a line end, a tab or a soft hyphen divides, put together for the rules: `Petrie-⏎Lund`.
+
+
+_TAB: Final = re.compile(r"(?<=\S)\t(?=\S)")
+_REACH: Final = 48
+"""Characters before and after a line end that decide whether it divides an identifier."""
+
+_OF: Final = ("de", "del", "of")
+_LONGEST_SHORT: Final = 11
+"""Characters of a title or a month with its period or comma."""
+_HYPHEN: Final = re.compile(r"\w[\-‐‑@]\Z|[0-9]/\Z")
+_FIELD: Final = re.compile(r"\w+[ ]?:")
+_HOST_DOT: Final = re.compile(r"[^@]+@[\w\-]+\.\Z")
+_TOP: Final = re.compile(r"[a-z]{2,10}(?![\w.@])")
+_MONTH: Final = rf"(?:{either('months', 'months_short')})"
+_DAY: Final = re.compile(r"(?<![0-9.,/\-])[0-9]{1,2}(?:st|nd|rd|th|[ºª°])?(?:[ ](?:de|of))?\Z", re.IGNORECASE)
+_MONTH_NEXT: Final = re.compile(rf"(?:(?:de|of)[ ])?{_MONTH}(?!{LETTER})", re.IGNORECASE)
+_MONTH_LAST: Final = re.compile(rf"(?<!{LETTER}){_MONTH}\.?,?(?:[ ](?:de|del|of))?\Z", re.IGNORECASE)
+_DAY_OR_YEAR: Final = re.compile(r"(?:[0-9]{1,2}(?:st|nd|rd|th)?,?|(?:19|20)[0-9]{2})(?![0-9A-Za-z/%]|[.):]|[ ]?[mµ]g)")
+_CALLED: Final = re.compile(
+    r"(?:tel|tlf|tfno|phone|fono|cell|mobile|m[oó]vil|fax)[a-zé]{0,5}[^\n]{0,20}[0-9)]\Z|\+[0-9][0-9 ]*\Z"
+)
+_AREA: Final = re.compile(r"(?<![0-9.,/\-])\(?[0-9]{3}\)?\Z")
+_AREA_NEXT: Final = re.compile(r"[0-9]{3}[\-. ][0-9]{4}(?![0-9])")
+_EXCHANGE: Final = re.compile(r"(?<![0-9.,/\-])\(?[0-9]{3}\)?[\-. ][0-9]{3}\Z")
+_REST: Final = re.compile(r"[0-9]{4}(?![0-9.,/\-])")
+_TITLES: Final = frozenset(listed("name_titles"))
+_NAME_BEFORE: Final = re.compile(rf"(?<!\w)[{UP}](?:\.|{SMALL_LETTER}+)[ ](?:{LETTER}+[ ])?\Z")
+_NAME_NEXT: Final = re.compile(
+    rf"(?:(?:van|von|den|der|de|la|del|di)[ ]){{0,2}}(?P<word>(?:[{UP}]\.[ ]?)?[{UP}]{SMALL_LETTER}+)"
+    rf"(?=[ ]{SMALL_LETTER}|['’]s|[,.;)]|\Z)"
+)
+
+
+@dataclass(slots=True)
+class Mended:
+    """A text without divisions, and where characters were left out of it, for offsets in the text as written."""
+
+    text: str
+    at: list[int] = field(default_factory=list)
+    left_out: list[int] = field(default_factory=list)
+    """For each position in `at`, the characters left out up to there."""
+
+    def bounds(self, start: int, end: int) -> tuple[int, int]:
+        """Start and end in the text as written."""
+        return (self._written(start), self._written(end - 1) + 1) if self.at else (start, end)
+
+    def _written(self, position: int) -> int:
+        index = bisect_right(self.at, position)
+        return position + (self.left_out[index - 1] if index else 0)
+
+
+def mended(text: str) -> Mended:
+    """The text with divided identifiers put together."""
+    if "\t" in text:
+        text = _TAB.sub(" ", text)
+    pieces: list[str] = []
+    at: list[int] = []
+    left_out: list[int] = []
+    length = written = 0
+    line_end = -1
+    while (line_end := text.find("\n", line_end + 1)) >= 0:
+        if _ends_apart(text, line_end):
+            continue
+        behind, ahead = text[max(written, line_end - _REACH) : line_end], text[line_end + 1 : line_end + _REACH]
+        left, right = behind.rstrip(" \t\r"), ahead.lstrip(" \t")
+        link = _link(left.rpartition("\n")[2], right) if right else None
+        if link is not None:
+            stop = line_end - len(behind) + len(left)
+            pieces += [text[written:stop], link]
+            length += stop - written + len(link)
+            written = line_end + 1 + len(ahead) - len(right)
+            if written > length:
+                at.append(length)
+                left_out.append(written - length)
+    return Mended("".join((*pieces, text[written:])) if pieces else text, at, left_out)
+
+
+def _ends_apart(text: str, line_end: int) -> bool:
+    """Whether a line ends like a sentence or a field, as most lines do, or before an empty line."""
+    last = text[line_end - 1 : line_end]
+    if last in ":;\n" or text[line_end + 1 : line_end + 2] in "\n":
+        return True
+    low = line_end - _LONGEST_SHORT - 1
+    return (
+        last == "."
+        and low > 0
+        and text.rfind(" ", low, line_end) < 0
+        and text.rfind("@", max(0, low - 24), line_end) < 0
+    )
+
+
+def _link(left: str, right: str) -> str | None:
+    """What stands between two parts of one identifier, a blank or nothing; None if they are none."""
+    if not left:
+        return None
+    last, first = left[-1], right[0]
+    if last in "-‐‑@/":
+        goes_on = first.isdigit() if last == "/" else first.isalnum()
+        return "" if goes_on and _HYPHEN.search(left[-2:]) and not _FIELD.match(right) else None
+    token = left.rpartition(" ")[2]
+    if "@" in token and (first == "." or (last == "." and _HOST_DOT.search(token) and _TOP.match(right))):
+        return ""
+    if last in ":;!?" or (last in ".," and len(token) > _LONGEST_SHORT) or not (first.isalnum() or first == "("):
+        return None
+    return " " if _is_date(left, right, token) or _is_phone(left, right) or _is_name(left, right, token) else None
+
+
+def _is_date(left: str, right: str, token: str) -> bool:
+    if right[0].isdigit():
+        month = is_month(token.strip(".,")) or token in _OF
+        return month and _MONTH_LAST.search(left) is not None and _DAY_OR_YEAR.match(right) is not None
+    return (token[0].isdigit() or token in _OF) and _MONTH_NEXT.match(right) is not None and bool(_DAY.search(left))
+
+
+def _is_phone(left: str, right: str) -> bool:
+    if left[-1] not in "0123456789)" or not (right[0].isdigit() or right[0] == "("):
+        return False
+    if (_AREA.search(left) and _AREA_NEXT.match(right)) or (_EXCHANGE.search(left) and _REST.match(right)):
+        return True
+    return right[:3].isdigit() and _CALLED.search(left.lower()) is not None
+
+
+def _is_name(left: str, right: str, token: str) -> bool:
+    """Whether a name goes on in the next line: after a title, an initial, a particle or a given name."""
+    word = token.rstrip(".")
+    if word.lower() in _TITLES:
+        return right[0].isupper()
+    follows = len(word) == 1 and word.isupper() and token != word
+    given = word[:1].isupper() and word == token and word.lower() in ALL_GIVEN and word.lower() not in prose()
+    if not (given or follows or token in PARTICLES):
+        return False
+    following = _NAME_NEXT.match(right)
+    if following is None or following["word"].lower() in prose():
+        return False
+    return given or _NAME_BEFORE.search(left[: -len(token)]) is not None
+
 
 _ABROAD: Final = frozenset(rule.id for rule in other_languages.RULES)
 # Contacts, numbers with check digits, dates in figures and long numbers look alike in all languages.

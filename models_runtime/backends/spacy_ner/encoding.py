@@ -10,9 +10,9 @@ from spacy.tokens import Span as DocSpan
 from spacy.training import Example
 
 from annotations.text.bio import OUTSIDE, decode, encode_tokens
+from annotations.text.characters import trim
 from annotations.text.spans import Span
 from annotations.text.tokens import Token
-from annotations.text.whitespace import trim
 from models_runtime.backends.notes.note import Note, read
 from models_runtime.backends.notes.pieces import pieces
 from models_runtime.backends.notes.rule_tags import FeatureRules

@@ -8,8 +8,8 @@ from typing import Final
 import spacy
 from spacy.tokens import Doc
 
+from annotations.text.characters import trim
 from annotations.text.spans import Span
-from annotations.text.whitespace import trim
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.spacy_tokens import RUN
 

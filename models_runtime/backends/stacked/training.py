@@ -1,7 +1,7 @@
 """Train a BiLSTM-CRF with stacked embeddings: SGD with annealing on a plateau and early stopping (Catelli 2021)."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -20,11 +20,10 @@ from models_runtime.backends.learner import Step, StepFigures, TrainingTask, lab
 from models_runtime.backends.neural.continuing import copy_network, copy_steps, shared_rows
 from models_runtime.backends.neural.device import Device, Placement, choose_device
 from models_runtime.backends.neural.epochs import hyperparameters_of, run_epochs
-from models_runtime.backends.neural.learning import seeded
+from models_runtime.backends.neural.learning import Loop, Loss, Plan, seeded
 from models_runtime.backends.neural.tags import Tags
 from models_runtime.backends.notes.grouping import groups
 from models_runtime.backends.notes.note import Note, read
-from models_runtime.backends.stacked.annealing import Annealing, SgdLoop, rate_after
 from models_runtime.backends.stacked.embeddings import (
     Contexts,
     Embedding,
@@ -38,6 +37,48 @@ from models_runtime.backends.stacked.embeddings import (
 )
 from models_runtime.backends.stacked.model import Card, Loaded, load_model, save_model
 from models_runtime.backends.stacked.network import Shape, StackedNetwork, batch
+
+# Stochastic gradient descent whose learning rate falls when the loss no longer does (Catelli 2021, section 3.3.1).
+
+
+@dataclass(frozen=True, slots=True)
+class Annealing:
+    """After `patience` successive epochs without a lower loss, `rate` is multiplied by `factor`.
+
+    Training ends when the rate is smaller than `least`.
+    """
+
+    rate: float = 0.1
+    least: float = 0.0001
+    factor: float = 0.5
+    patience: int = 3
+
+
+def rate_after(losses: Iterable[float], plan: Annealing) -> float:
+    """The learning rate after epochs with these losses."""
+    rate, best, without = plan.rate, float("inf"), 0
+    for loss in losses:
+        best, without = (loss, 0) if loss < best else (best, without + 1)
+        if without >= plan.patience:
+            rate, without = rate * plan.factor, 0
+    return rate
+
+
+class SgdLoop(Loop):
+    """Trains with plain SGD at a rate that is set before each epoch. Checkpoints are those of `Loop`."""
+
+    def __init__(self, network: Any, loss: Loss, device: Device, *, rate: float, clip: float) -> None:
+        super().__init__(network, loss, Plan(rate, warm_up=1, clip=clip), device, steps=1)
+        self._share = 1.0
+        self._rate = rate
+        self._optimizer = torch.optim.SGD(network.parameters(), lr=rate)
+        self._schedule = torch.optim.lr_scheduler.LambdaLR(self._optimizer, lambda step: self._share)
+
+    def set_rate(self, rate: float) -> None:
+        self._share = rate / self._rate
+        for group in self._optimizer.param_groups:
+            group["lr"] = self._rate * self._share
+
 
 # Items that are predicted together on the hold-out.
 PREDICTED: Final = 8

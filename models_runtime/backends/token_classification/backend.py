@@ -3,14 +3,18 @@
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
+
+from annotations.text.bio import marks_and_labels
 from annotations.text.spans import Span
+from models_runtime.backends.base import BackendError
 from models_runtime.backends.marginals import Marked
 from models_runtime.backends.neural.device import Device, Placement, choose_device
 from models_runtime.backends.neural.stored import name_of
+from models_runtime.backends.neural.tags import Tags
 from models_runtime.backends.token_classification.encoding import FILE
-from models_runtime.backends.token_classification.foreign import Columns
 from models_runtime.backends.token_classification.network import (
     CONFIG,
     check_folder,
@@ -22,6 +26,75 @@ from models_runtime.backends.token_classification.network import (
 )
 from models_runtime.backends.token_classification.scoring import Scorer
 from models_runtime.backends.token_classification.tagger import Tagger
+
+# Map the tags of a model trained elsewhere (BIO, IO, BIOES, BILOU) to BIO tags of a label set.
+
+
+_PREFIXES: Final = {"B": "B", "U": "B", "S": "B", "I": "I", "L": "I", "E": "I", "M": "I"}
+_STARTS: Final = frozenset("BUS")
+# Without a tag for the start of a span, a run of one label is one span, so I- gets a slightly better score than B-.
+LITTLE: Final = 1e-3
+# What is added to the score of a path at each I- that follows O or another label. In IOB1, all spans begin so; in the
+# other schemes, this is a mistake, so the same span with a B- wins unless B- is less than a twentieth as likely as I-.
+UNMARKED_START: Final = float(np.log(1 / 20))
+
+
+class Columns:
+    """Maps the model's score columns to those of `tags`. `labels` maps the model's labels to ours.
+
+    The probability of a label that is mapped to None goes to `O`. A label without a tag for the start of a span (IO)
+    may start anywhere. Raises BackendError (permanent) unless the map has exactly the model's labels.
+    """
+
+    def __init__(self, names: Sequence[str], labels: Mapping[str, str | None]) -> None:
+        read = _read(names)
+        theirs = {label for _, label in read if label}
+        if missing := sorted(theirs - set(labels)):
+            names = ", ".join(missing)
+            raise BackendError(f"The label map lacks labels of the model: {names}.", permanent=True)
+        if unknown := sorted(set(labels) - theirs):
+            raise BackendError(
+                f"The model has no labels {', '.join(unknown)}. Remove them from the map.", permanent=True
+            )
+        self.tags = Tags.of(sorted({label for label in labels.values() if label}))
+        self._from: list[list[tuple[int, float]]] = [[] for _ in self.tags.names]
+        # The same, but each column of the model is in one of our columns only, so that probabilities add up to 1.
+        self._once: list[list[tuple[int, float]]] = [[] for _ in self.tags.names]
+        marked = {label for prefix, label in read if prefix in _STARTS}
+        for column, (prefix, label) in enumerate(read):
+            ours = labels[label] if label else None
+            to = 0 if ours is None else self.tags.number(f"{_PREFIXES[prefix] if prefix else 'I'}-{ours}")
+            for each in (self._from, self._once):
+                each[to].append((column, 0.0))
+            if ours is not None and label not in marked:
+                self._from[self.tags.number(f"B-{ours}")].append((column, -LITTLE))
+
+    @property
+    def barred(self) -> tuple[Any, Any]:
+        """Scores to add for the first tag [tags] and for transitions [from, to]."""
+        return self.tags.barred(UNMARKED_START)
+
+    def __call__(self, scores: Any) -> Any:
+        """Convert log probabilities [pieces, model's tags] to scores of paths [pieces, our tags]."""
+        return np.stack([_sum(scores, columns) for columns in self._from], axis=1)
+
+    def probabilities(self, scores: Any) -> Any:
+        """Convert log probabilities [pieces, model's tags] to probabilities [pieces, our tags], which add up to 1."""
+        return np.exp(np.stack([_sum(scores, columns) for columns in self._once], axis=1))
+
+
+def _read(names: Sequence[str]) -> list[tuple[str, str]]:
+    try:
+        return marks_and_labels(names)
+    except ValueError as error:
+        raise BackendError(str(error), permanent=True) from None
+
+
+def _sum(scores: Any, columns: Sequence[tuple[int, float]]) -> Any:
+    if not columns:
+        return np.full(len(scores), -np.inf, dtype=np.float32)
+    return np.logaddexp.reduce([scores[:, column] + shift for column, shift in columns], axis=0)
+
 
 VERSION: Final = "2"
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from annotations.text.bio import decode
+from annotations.text.characters import trim
 from annotations.text.spans import Span
 from annotations.text.tokens import covered
-from annotations.text.whitespace import trim
 from models_runtime.backends.marginals import Marginals, Marked
 from models_runtime.backends.neural.device import Placement
 from models_runtime.backends.neural.tags import Tags, best_path

@@ -8,8 +8,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.errors import ServiceError
-from annotations.core.fields import WholeField
-from annotations.core.offering import offer, suggest
+from annotations.core.forms import WholeField, offer, suggest
 from annotations.models import GoldVersion, Project
 from models_runtime.refining.rules.drawing import LEAST_RATE, MOST_RATE
 from models_runtime.refining.rules.rules import Rule, missing

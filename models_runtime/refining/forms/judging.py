@@ -7,9 +7,8 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.fields import WholeField
-from annotations.core.offering import offer, suggest
-from annotations.gold.rules.splits import Split
+from annotations.core.forms import WholeField, offer, suggest
+from annotations.gold.rules import Split
 from annotations.models import Author, GoldVersion, Project
 from annotations.scores.rules.judging import THRESHOLD
 from annotations.scores.rules.judging_rules import STANDARD

@@ -6,8 +6,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.fields import WholeField
-from annotations.core.offering import offer, suggest
+from annotations.core.forms import WholeField, offer, suggest
 from annotations.models import Author, GoldVersion
 from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
 from models_runtime.backends.llm.servers import Server

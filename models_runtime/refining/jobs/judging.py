@@ -16,10 +16,10 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
-from annotations.core.kept import key_of
+from annotations.core.locks import hold
 from annotations.core.progress import Canceled
+from annotations.core.stored_figures import key_of
 from annotations.jobs.registry import load
 from annotations.jobs.runner import Claim, HandBack
 from annotations.models import Document, RewrittenNote
@@ -28,7 +28,7 @@ from annotations.scores.rules.judging_rules import Unit
 from annotations.scores.rules.rewritten import counts_of
 from annotations.scores.selectors import Compared, NotePair, Reference, compared, label_words, note_pairs
 from annotations.scores.services.scoring import LabelMapper, ScoreRequest
-from annotations.text.hashing import text_sha256
+from annotations.text.hashes import text_sha256
 from annotations.text.masking import masked
 from annotations.text.spans import Span as DomainSpan
 from models_runtime.backends.base import BackendError

@@ -12,12 +12,11 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotations.core.bulk import SpanRow, insert_objects
-from annotations.core.erasures import hold
-from annotations.core.label_lock import keep_labels
+from annotations.core.locks import hold, keep_labels
 from annotations.models import AnnotationSet, Document, Span
 from annotations.projects.selectors.labels import accepted_labels
+from annotations.text.hashes import string_key
 from annotations.text.spans import Span as DomainSpan
-from annotations.text.strings import string_key
 from models_runtime.backends.refining.todo import Action, Decision, Item, Todo
 from models_runtime.core.suggestions import store_suggestions
 from models_runtime.models import RefinedItem, Refinement

@@ -1,20 +1,106 @@
 """The method *offline*: a model learned from gold decides. Lists and sets of a batch are written in one transaction."""
 
-from collections.abc import Sequence
-from typing import Final
+import zlib
+from collections.abc import Iterable, Iterator, Sequence, Set
+from typing import Any, Final
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.core.label_lock import keep_labels
+from annotations.core.locks import keep_labels
+from annotations.gold.services.splitting import patient_key
+from annotations.jobs.registry import load
 from annotations.jobs.runner import Claim
-from annotations.models import Document
+from annotations.models import Document, GoldVersion, GoldVersionNote, Project
 from annotations.projects.selectors.labels import accepted_labels
+from annotations.scores.selectors import label_words
+from annotations.text.spans import Span
 from models_runtime.backends.refining.todo import Todo
+from models_runtime.core.registry import OFFLINE_AGENT
 from models_runtime.models import Refinement
 from models_runtime.refining.jobs.keeping import count_of_source, patients_of_source, source_spans, waiting, write
-from models_runtime.refining.jobs.learning import FoldModels
+
+# What the offline agent of a refinement learns from: gold of other patients than those of the note.
+#
+# The patients are dealt into FOLDS groups. A note is refined by the model that learned from the other groups, so that
+# no gold of its patient has any part in its decisions. A note without gold in the version gets the model of all groups.
+# If the patients to refine are no more than a group, one model that learned from none of them decides about all notes.
+
+
+FOLDS: Final = 5
+MOST_NOTES: Final = 2000
+"""Notes from which a model learns, at most; the first ones by a hash of their text."""
+LEFT_OUT: Final = FOLDS
+"""The group of the patients whose notes are refined, if they are few."""
+_BATCH: Final = 200
+
+
+class FoldModels:
+    """The models of a refinement, each learned when a note first needs it.
+
+    `refined`: patient id and name of every note that is refined, also of those that are finished, so that a worker that
+    takes over learns the same.
+    """
+
+    def __init__(self, project: Project, version: GoldVersion | None, refined: Iterable[tuple[str, str]]) -> None:
+        self._version = version
+        self._merged = label_words(project).merged
+        self._agent = load(OFFLINE_AGENT)(project.label_set.key)
+        self._models: dict[int | None, Any] = {}
+        self._examples: dict[int, Any] = {}
+        rows = GoldVersionNote.objects.filter(version=version).order_by("document__sha256", "document_id")
+        names = rows.values_list("document_id", "document__patient_id", "document__name")
+        self._patients = {patient_key(patient_id, name) for _, patient_id, name in names}
+        self._few = _few(self._patients, refined)
+        self._folds = {pk: self._fold_of(patient_id, name) for pk, patient_id, name in names}
+
+    def refine(self, todo: Todo, patient_id: str, name: str) -> Todo:
+        """Decide about a note of this patient, with a model that learned nothing from the patient.
+
+        Without a gold version, or with too little gold to learn from, validators and rules decide alone.
+        """
+        fold = LEFT_OUT if self._few else self._fold_of(patient_id, name)
+        if fold not in self._models:
+            self._models[fold] = self._agent.learn(self._notes(fold))
+        decided: Todo = self._agent.refine(todo, self._models[fold])
+        return decided
+
+    def _fold_of(self, patient_id: str, name: str) -> int | None:
+        """The group of a patient of the version; None for a patient who has no part in it, or in a group of few."""
+        key = patient_key(patient_id, name)
+        if self._few:
+            return LEFT_OUT if key in self._few else None
+        return fold_of(patient_id, name) if key in self._patients else None
+
+    def _notes(self, left_out: int | None) -> Iterator[Any]:
+        chosen = [pk for pk, fold in self._folds.items() if fold != left_out][:MOST_NOTES]
+        unread = [pk for pk in chosen if pk not in self._examples]
+        for at in range(0, len(unread), _BATCH):
+            rows = GoldVersionNote.objects.filter(version=self._version, document__in=unread[at : at + _BATCH])
+            for pk, text, spans in rows.values_list("document_id", "document__text", "spans"):
+                gold = [Span(start, end, self._merged.get(code, code)) for start, end, code, *_ in spans]
+                self._examples[pk] = self._agent.examples(text, gold)
+        # A note that was erased meanwhile has no examples.
+        return (self._examples[pk] for pk in chosen if pk in self._examples)
+
+
+def _few(patients: Set[str], refined: Iterable[tuple[str, str]]) -> set[str]:
+    """The patients whose notes are refined, among `patients`; empty if they are more than a group, or none."""
+    found: set[str] = set()
+    for patient_id, name in refined:
+        key = patient_key(patient_id, name)
+        if key in patients:
+            found.add(key)
+            if len(found) * FOLDS > len(patients):
+                return set()
+    return found
+
+
+def fold_of(patient_id: str, name: str) -> int:
+    """The group of a patient, from 0 to FOLDS - 1: the same in every version and database."""
+    return zlib.crc32(patient_key(patient_id, name).encode("utf-8", "surrogatepass")) % FOLDS
+
 
 BATCH: Final = 50
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
+from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
 from annotations.jobs.runner import Claim
 from annotations.models import Project, Release, ReleasedNote, User

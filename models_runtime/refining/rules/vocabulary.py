@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from annotations.formats.files.csv_rows import RowError, csv_rows
+from annotations.text.names import WordingError, worded
 from annotations.text.tokens import tokenize
-from annotations.text.wording import WordingError, worded
 from models_runtime.refining.rules.injection import Place, Strategy
 
 LOG: Final = "log"

@@ -11,8 +11,8 @@ from annotations.models import Author, Decision, Document, GoldVersion, GoldVers
 from annotations.models import Span as StoredSpan
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.release.rules.redaction.kinds import Kind
-from annotations.release.selectors.known.labels import kinds_of_labels
-from annotations.release.selectors.surrogates.index import in_parts
+from annotations.release.selectors.known import kinds_of_labels
+from annotations.release.selectors.surrogates import in_parts
 from annotations.scores.selectors import label_words
 from annotations.text.spans import Span
 from models_runtime.models import InjectedError, InjectedRun, SystemicError

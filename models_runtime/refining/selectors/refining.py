@@ -1,6 +1,6 @@
 """What a refinement removed, for review."""
 
-from annotations.core.proposed_removals import ProposedRemoval
+from annotations.core.suggestions import ProposedRemoval
 from annotations.models import Author, Document
 from annotations.projects.selectors.labels import accepted_labels
 from models_runtime.backends.refining.todo import Action

@@ -20,11 +20,9 @@ from django.utils.translation import gettext as _
 from annotations.core import access
 from annotations.core.access import Access, Can
 from annotations.core.api.requests import Scope
-from annotations.core.archived import ProjectArchived
-from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
-from annotations.core.label_lock import keep_labels
+from annotations.core.locks import ProjectArchived, hold, keep_labels
 from annotations.jobs.registry import load
 from annotations.models import AnnotationSet, ApiToken, Document
 from annotations.text.numbers import MAX_ID

@@ -9,7 +9,7 @@ from django.db.models.functions import Substr
 
 from annotations.core.bulk import update_rows
 from annotations.models import Author, Project, Span
-from annotations.release.selectors.surrogates.index import in_parts
+from annotations.release.selectors.surrogates import in_parts
 from models_runtime.models import RefinedItem
 
 _WORD: Final = re.compile(r"[^\W_]{3,}")

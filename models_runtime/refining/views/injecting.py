@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.core.access import Access, Can, authors_for, enter
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.requests import Request, number, one_of, paged, takes_uploads
 from annotations.gold.selectors import versions
 from annotations.jobs.services.status import status_of

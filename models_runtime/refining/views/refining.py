@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.requests import Request, number, paged
 from annotations.gold.selectors import versions
 from annotations.jobs.services.status import status_of

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.requests import Request
 from models_runtime.backends.refining.skills import NAME, title_of
 from models_runtime.refining.forms.skills import SkillForm

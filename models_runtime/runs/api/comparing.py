@@ -13,7 +13,7 @@ from annotations.core.api.paging import Page, Paging, paged
 from annotations.core.api.problems import Problem, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
-from annotations.gold.rules.splits import Split
+from annotations.gold.rules import Split
 from annotations.gold.selectors import versions
 from annotations.jobs.api import JobItem, started
 from annotations.notes.selectors.in_context import Entry

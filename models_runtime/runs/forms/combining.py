@@ -7,8 +7,8 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.offering import offer
-from annotations.text.combining.voting import Method
+from annotations.core.forms import offer
+from annotations.text.combining import Method
 from models_runtime.runs.forms.names import name_field, threshold_field
 from models_runtime.runs.services.ensembles import HEAVIEST, MemberChoice, Option
 

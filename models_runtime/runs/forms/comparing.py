@@ -3,7 +3,7 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.fields import WholeField, WholesField
+from annotations.core.forms import WholeField, WholesField
 
 # The field beside which an error of the service is shown, by its code.
 REFUSED_AT = {"number": "a", "author": "a", "notes": "a", "version": "gold", "language": "language"}

@@ -6,8 +6,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.fields import Agreed, WholeField
-from annotations.core.offering import offer
+from annotations.core.forms import Agreed, WholeField, offer
 from models_runtime.backends.llm.params import (
     LEAST_OMEGA,
     MOST_OMEGA,

@@ -3,7 +3,7 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.fields import WholesField
+from annotations.core.forms import WholesField
 from models_runtime.runs.forms.names import name_field, threshold_field
 from models_runtime.runs.services.thresholds import LEAST, MOST, Wanted
 

@@ -13,22 +13,20 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.attributes import as_json, stored
 from annotations.core.bulk import SpanRow, insert_objects
-from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
-from annotations.core.label_lock import keep_labels
+from annotations.core.locks import hold, keep_labels
 from annotations.core.progress import Canceled
+from annotations.core.spans import as_json, stored
 from annotations.jobs.runner import Claim, writing_share
 from annotations.models import Document, RewrittenNote
 from annotations.projects.selectors.labels import accepted_labels
-from annotations.text.combining.merging import Merged
-from annotations.text.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_in
-from annotations.text.doubtful import Doubtful
-from annotations.text.hashing import text_sha256
+from annotations.text.combining import Merged
+from annotations.text.hashes import string_key, text_sha256
+from annotations.text.provenance import Doubtful
+from annotations.text.span_limits import DEEPEST, MOST_SPANS, Crowd, crowd_in
 from annotations.text.spans import Span as DomainSpan
 from annotations.text.spans import SpanError, checked
-from annotations.text.strings import string_key
 from models_runtime.backends.base import Backend, BackendError, OnDevice, PredictsEach, Rewritten, budget_of
 from models_runtime.backends.marginals import GivesMarginals, ThresholdBackend, is_added
 from models_runtime.core.combining import Combined, combined, spans_of

@@ -10,8 +10,8 @@ from django.utils.translation import gettext
 from annotations.core.errors import ServiceError
 from annotations.jobs.services.starting import started_with
 from annotations.models import AnnotationSet, Author, Document, Job, Project, User
-from annotations.release.selectors.known.state import anything_known
-from annotations.text.combining.voting import LEAST, Method
+from annotations.release.selectors.known import anything_known
+from annotations.text.combining import LEAST, Method
 from models_runtime.core.registry import BACKENDS, ENSEMBLE, KNOWN, RULES_BACKEND, has_rule_features
 from models_runtime.core.stages import stages
 from models_runtime.models import OF_MODEL, Refinement, Run, TrainedModel

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from annotations.core.gold_sets import gold_sets
+from annotations.core.authors import gold_sets
 from annotations.gold.selectors import has_changed
 from annotations.gold.services.rounds import held_out
 from annotations.jobs.services.allowance import LIVE

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.models import Job, Project, User
-from annotations.text.combining.voting import LEAST
+from annotations.text.combining import LEAST
 from models_runtime.core.registry import ENSEMBLE, MERGED
 from models_runtime.models import Run, RunItem
 from models_runtime.runs.services.backends import Chosen

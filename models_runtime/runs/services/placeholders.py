@@ -10,16 +10,14 @@ from django.db.models import F
 from django.utils.translation import gettext as _
 
 from annotations.core.bulk import SpanRow, insert_spans
-from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
-from annotations.core.label_lock import keep_labels
-from annotations.core.suggested_notes import renew_notes
-from annotations.core.suggested_strings import add_strings, tally_of
+from annotations.core.locks import hold, keep_labels
+from annotations.core.suggestions import add_strings, renew_notes, tally_of
 from annotations.exchange.rules.likely_labels import likely_labels
 from annotations.models import AnnotationSet, Document, Job, Project, RewrittenNote, Span, User
 from annotations.projects.selectors.labels import accepted_labels
-from annotations.text.crowding import crowd_in
-from annotations.text.strings import string_key
+from annotations.text.hashes import string_key
+from annotations.text.span_limits import crowd_in
 from models_runtime.core.registry import LLM
 from models_runtime.models import Run
 from models_runtime.runs.events import PLACEHOLDERS_MAPPED

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from annotations.core.kept import key_of
+from annotations.core.stored_figures import key_of
 from annotations.gold.events import GOLD_FROZEN
 from annotations.models import Event, GoldVersion, GoldVersionNote, Project
 from annotations.review.services.effort import Effort, effort_between

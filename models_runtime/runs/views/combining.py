@@ -8,7 +8,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.requests import Request
 from annotations.jobs.tokens import form_key, form_token
 from models_runtime.runs.forms.combining import METHODS, CombineForm

@@ -13,9 +13,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, authors_for, enter
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error, reasons
+from annotations.core.forms import add_error, reasons
 from annotations.core.requests import Request, one_of, paged
-from annotations.gold.rules.splits import Split
+from annotations.gold.rules import Split
 from annotations.gold.selectors import versions
 from annotations.jobs.tokens import form_token
 from annotations.notes.selectors.in_context import LabelLook, label_looks

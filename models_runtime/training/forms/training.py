@@ -12,8 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
 from annotations.core.errors import ServiceError
-from annotations.core.fields import WholeField
-from annotations.core.offering import suggest
+from annotations.core.forms import WholeField, suggest
 from annotations.exchange.services.sources import megabytes
 from annotations.models import GoldVersion
 from models_runtime.core import embeddings

@@ -9,10 +9,10 @@ from django.db import transaction
 from django.utils.translation import gettext
 
 from annotations.core.authors import origin_of
-from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
+from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
-from annotations.gold.rules.splits import Split
+from annotations.gold.rules import Split
 from annotations.gold.services.splitting import patient_key
 from annotations.jobs.runner import Claim
 from annotations.models import AnnotationSet, Document, GoldVersion, GoldVersionNote, Project, Span, User

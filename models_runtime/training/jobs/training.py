@@ -7,6 +7,7 @@ with the same notes in the same order, which gives the same model, byte for byte
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext
 
-from annotations.core.erasures import erasures_of
 from annotations.core.errors import ServiceError
+from annotations.core.locks import erasures_of
 from annotations.core.stored_files import store_file
 from annotations.jobs.runner import Claim
 from annotations.models import GoldVersion, StoredFile, User
@@ -25,20 +26,173 @@ from annotations.text.spans import Span
 from models_runtime.backends import children, files
 from models_runtime.backends.base import Backend, BackendError
 from models_runtime.backends.learner import TrainingResult
-from models_runtime.core.gold_notes import Note
+from models_runtime.backends.marginals import GivesMarginals
+from models_runtime.backends.self_labels import WEIGHT, SelfLabeled, labeled_by
+from models_runtime.core.combining import models_behind
+from models_runtime.core.gold_notes import Note, languages_of
 from models_runtime.core.gold_sources import GoldSource, gold_sources, manages, versions_of
 from models_runtime.core.registry import trainable_kind
+from models_runtime.core.self_training import SELF_TRAINING, check_unseen, labels_of, notes_without_gold
 from models_runtime.core.stages import check_hold_out
-from models_runtime.models import OF_MODEL, Calibration, TrainedModel
-from models_runtime.models.cards import ModelCard, Refit
+from models_runtime.models import OF_MODEL, Calibration, Run, TrainedModel
+from models_runtime.models.cards import ModelCard, OtherVersion, Refit, SelfTraining
 from models_runtime.training.jobs.calibration import HeldOut, calibration_of, keep
-from models_runtime.training.jobs.cards import card_of, spans_of
 from models_runtime.training.jobs.checkpoints import checkpoint_of, forget, forget_stale
 from models_runtime.training.jobs.holding_out import hold_out_scores, rules_f1
 from models_runtime.training.jobs.kept_models import Kept, kept_models, store_kept
 from models_runtime.training.jobs.options import loaded, options_of, unlabeled_texts, without_spans
-from models_runtime.training.jobs.self_training import SelfLabels, self_labels
 from models_runtime.training.jobs.watching import Watch, check_unerased
+
+# The card of a model that was just trained: what it learned from.
+
+
+def card_of(row: TrainedModel, sources: Sequence[GoldSource], watch: Watch) -> ModelCard:
+    version, notes = sources[0].version, sources[0].notes
+    held_out = [pk for source in sources for pk in source.notes.hold_out]
+    predicts = trainable_kind(row.backend).predicts
+    spans = [spans_of(source, source.notes.train) if predicts else 0 for source in sources]
+    card: ModelCard = {
+        **watch.so_far(),
+        "gold": version.number,
+        "gold_hash": version.content_hash,
+        "seed": notes.seed,
+        "split_of_version": notes.of_version,
+        "split": version.split_seed,
+        "label_set": row.project.label_set.key,
+        "algorithm": row.params["algorithm"],
+        "iterations": len(watch.losses),
+        "notes": sum(len(source.notes.train) for source in sources),
+        "held_out": len(held_out),
+        "held_out_notes": held_out,
+        "spans": sum(spans),
+        "languages": sorted({code for source in sources for code in languages_of(source.version)}),
+        "erased": version.erased_count,
+    }
+    if len(sources) > 1:
+        card["also"] = [_other_version(source, own) for source, own in zip(sources[1:], spans[1:], strict=True)]
+    if watch.unlabeled or not predicts:
+        card["unlabeled"] = watch.unlabeled
+    if "base" in row.params:
+        card["base"] = row.params["base"]
+    if "random_split" in row.params:
+        card["random_split"] = row.params["random_split"]
+    if "language" in row.params:
+        card["language"] = row.params["language"]
+    return card
+
+
+def _other_version(source: GoldSource, spans: int) -> OtherVersion:
+    return {
+        "project": source.version.project_id,
+        "gold": source.version.number,
+        "gold_hash": source.version.content_hash,
+        "notes": len(source.notes.train),
+        "spans": spans,
+        "held_out": len(source.notes.hold_out),
+        "left_out": source.left_out,
+        "no_label": source.without_label(),
+        "erased": source.version.erased_count,
+    }
+
+
+def spans_of(source: GoldSource, documents: Sequence[int]) -> int:
+    """Count the gold spans of these notes, in labels of the training project."""
+    return sum(len(spans) for _, spans in source.read(documents))
+
+
+# Label notes without gold for a training, in two rounds.
+#
+# First the labels are those of a run. A model learns from them and from the gold, and its labels are those of the
+# second round, from which the training's model learns.
+
+
+@dataclass(frozen=True)
+class SelfLabels:
+    """The notes with the labels of the last round, and what the card says of them; None without self-training."""
+
+    notes: Sequence[SelfLabeled] = ()
+    card: SelfTraining | None = field(default=None)
+
+
+def self_labels(
+    row: TrainedModel, sources: Sequence[GoldSource], folder: Path, newest: int, watch: Watch
+) -> SelfLabels:
+    """Label the notes of the run that the training names. Empty if it names none.
+
+    Deterministic, so that a repeated or continued training learns from the same labels. Raises ServiceError
+    `self_training` if the run no longer exists or is sure of no span, and BackendError.
+    """
+    wanted = row.params.get(SELF_TRAINING)
+    if wanted is None:
+        return SelfLabels()
+    run = Run.objects.select_related("author", "project", "model").filter(pk=wanted["run"], project=row.project_id)
+    if (teacher := run.first()) is None:
+        raise ServiceError(
+            gettext("The run “%(name)s” no longer exists. Start a new training with another run.")
+            % {"name": wanted["name"]},
+            code=SELF_TRAINING,
+        )
+    versions = [source.version for source in sources]
+    check_unseen(teacher, versions, row.params)
+    notes = notes_without_gold(teacher, versions, row.params, newest)
+    texts: dict[int, str] = {}
+    first: dict[int, SelfLabeled] = {}
+    for pk, text, found in labels_of(teacher, notes):
+        texts[pk] = text
+        if found is not None:
+            first[pk] = found
+        watch.first_round(None)
+    if not any(each.spans for each in first.values()):
+        raise ServiceError(
+            gettext("The run “%(name)s” is sure of no span in a note without gold. Start a training without it.")
+            % {"name": wanted["name"]},
+            code=SELF_TRAINING,
+        )
+    model = _first_model(row, sources, folder / "round-1.zip", newest, watch, list(first.values()))
+    second: dict[int, SelfLabeled] = {}
+    for pk, text in texts.items():
+        if (found := labeled_by(model, text)) is not None:
+            second[pk] = found
+        watch.first_round(None)
+    last = list((second or first).values())
+    return SelfLabels(
+        last,
+        {
+            "run": wanted["name"],
+            "models": [each.name for each in models_behind(teacher)],
+            "read": len(texts),
+            "notes": [len(first), len(second)],
+            "spans": sum(len(each.spans) for each in last),
+            "weight": WEIGHT,
+            "documents": sorted({*first, *second}),
+        },
+    )
+
+
+def _first_model(
+    row: TrainedModel,
+    sources: Sequence[GoldSource],
+    path: Path,
+    newest: int,
+    watch: Watch,
+    labeled: Sequence[SelfLabeled],
+) -> GivesMarginals:
+    """Train the model of the first round, without language pre-training. It is not kept."""
+    kind, options = trainable_kind(row.backend), options_of(row, sources[0].version)
+    checkpoint = options["checkpoint"] and str(Path(options["checkpoint"]).with_name("round-1"))
+    children.train(
+        kind.child,
+        (note for source in sources for note in source.read(source.notes.train)),
+        path,
+        options=options | {"adapt": 0, "checkpoint": checkpoint},
+        unlabeled=unlabeled_texts(row, sources[0].version, newest, None),
+        on_step=watch.first_round,
+        self_labeled=labeled,
+    )
+    backend = loaded(row, path)
+    assert isinstance(backend, GivesMarginals)  # Kinds that learn from labels of models do.
+    return backend
+
 
 State = TrainedModel.State
 # Settings that keep models besides the training's own. A refit makes only its own.

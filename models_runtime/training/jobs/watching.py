@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
-from annotations.core.erasures import unerased
+from annotations.core.locks import unerased
 from annotations.jobs.runner import Claim
 from models_runtime.backends.best import chosen
 from models_runtime.backends.learner import Step

@@ -13,7 +13,7 @@ from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
 from annotations.models import Document, GoldVersion, Job, Membership, Project, Role, User
 from annotations.text.numbers import whole
-from models_runtime.backends.augmenting.surrogates import replaceable
+from models_runtime.backends.augmenting import replaceable
 from models_runtime.core import weights
 from models_runtime.core.gold_notes import languages_of
 from models_runtime.core.gold_sources import gold_sources, lending_project, unseen_by

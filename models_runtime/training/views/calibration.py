@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotations.core.access import Access, Can, enter
 from annotations.core.addresses import address
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error, reasons
+from annotations.core.forms import add_error, reasons
 from annotations.core.requests import Request
 from annotations.jobs.tokens import form_token
 from annotations.models import Author

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotations.core.access import Access, Can, enter
 from annotations.core.answers import attachment
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.requests import Request, paged, takes_uploads
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key, form_token

@@ -1,6 +1,6 @@
 /**
  * The lane (height of the underline) of each span, so that overlapping spans don't share one; the same as
- * `annotations/text/lanes.py`.
+ * `annotations/text/segments.py`.
  */
 
 /** The number of lanes for which there is room between two lines of text. */

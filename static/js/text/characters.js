@@ -69,7 +69,7 @@ export const DIGIT_RANGES = ranges(DIGIT);
 
 /**
  * White space as spans and tokens see it: Unicode White_Space plus U+FEFF and U+200B, as half-open ranges. The same list as
- * `annotations/text/whitespace.py`.
+ * `annotations/text/characters.py`.
  */
 export const WHITE_RANGES = [
   [0x09, 0x0e],

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from annotations.agreement.events import ADJUDICATION_DECIDED
-from annotations.agreement.rules.majority import majority
+from annotations.agreement.rules.disagreement import majority
 from annotations.agreement.services.adjudication.deciding import decide
 from annotations.agreement.services.adjudication.plan import Act, Request
 from annotations.core.errors import ServiceError

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.agreement.rules.majority import OpenLocation, majority
+from annotations.agreement.rules.disagreement import OpenLocation, majority
 from annotations.text.spans import Span, SpanError
 from annotations.text.tokens import Token, split_at, tokenize
 from tests.text.strategies import LABELS, apart, spans_of, texts

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.agreement.rules import Granularity, NoteAnnotationSets, Unit, agreement, coarser, patterns, unmarked
-from annotations.agreement.rules.spans import PairwiseF1, Shared, share
+from annotations.agreement.rules.figures import PairwiseF1, Shared, share
 from annotations.text.bio import encode
 from annotations.text.matching import match
 from annotations.text.spans import Span

@@ -10,7 +10,7 @@ from annotations.text.tokens import covered, tokenize
 from models_runtime.backends.llm.aligning import Changed, align
 from models_runtime.backends.llm.bounding import Bounder
 from models_runtime.backends.llm.evidence import FAMILIES, families_of
-from models_runtime.backends.llm.masking import mask
+from models_runtime.backends.llm.extracting import mask
 from models_runtime.backends.llm.prompts import LabelWord
 from models_runtime.backends.rules.clinical import is_clinical_word
 from models_runtime.backends.rules.gazetteers import word_set

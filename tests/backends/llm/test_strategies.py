@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from annotations.text.doubtful import Doubtful
+from annotations.text.provenance import Doubtful
 from models_runtime.backends.base import BackendError, Rewritten
 from models_runtime.backends.llm import backend
 from models_runtime.backends.llm.backend import LlmBackend

@@ -11,8 +11,7 @@ from typing import Any
 from models_runtime.backends import Backend
 from models_runtime.backends.remote.backend import RemoteBackend
 from models_runtime.backends.remote.servers import RemoteModel
-from models_runtime.runs.services.serving.answering import Answering
-from models_runtime.runs.services.serving.server import server_for
+from models_runtime.runs.services.serving import Answering, server_for
 
 KEY = "only-for-tests-0123456789"
 

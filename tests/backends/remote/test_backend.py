@@ -10,8 +10,9 @@ import pytest
 
 from annotations.text.spans import Span
 from models_runtime.backends import BackendError
-from models_runtime.backends.remote import exchange, inception
-from models_runtime.backends.remote.exchange import GIVE_UP, TRIES
+from models_runtime.backends.remote import backend as exchange
+from models_runtime.backends.remote import inception
+from models_runtime.backends.remote.backend import GIVE_UP, TRIES
 from models_runtime.backends.remote.servers import read_remote_models
 from tests.backends.remote.scripted import Asked, remote, scripted
 from tests.waiting import HANGS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from models_runtime.backends.rules.foreign import is_foreign
+from models_runtime.backends.rules.reading import is_foreign
 from tests.backends.rules.helpers import marked
 
 DIVIDED = [

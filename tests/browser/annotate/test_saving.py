@@ -146,7 +146,7 @@ def test_limits(walk_over: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     expect(page.locator("#notice")).to_contain_text("All changes are saved.")
     # A full note refuses a span in a sentence and undo goes on.
     walk.go_on()
-    monkeypatch.setattr("annotations.core.room.MOST_SPANS", 2)
+    monkeypatch.setattr("annotations.core.span_limits.MOST_SPANS", 2)
     press(page, "ArrowRight", "ArrowRight", "1", "ArrowRight", "2")
     saved(page)
     before = painted(page)

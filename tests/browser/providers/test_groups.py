@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from annotations.projects.rules.providers import OidcProvider
+from annotations.projects.rules import OidcProvider
 from tests import factories as make
 from tests.browser.widths import PHONE, fits
 

@@ -9,7 +9,7 @@ from annotations.core.api.mount import api
 from annotations.core.api.requests import SHOWN_ONCE
 from annotations.core.sealing import project_key
 from annotations.models import ApiAnswer, Membership, User, Webhook
-from annotations.ops.rules.web_hosts import read_hosts
+from annotations.ops.rules import read_hosts
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db

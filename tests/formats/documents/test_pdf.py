@@ -5,7 +5,7 @@ import zlib
 import pytest
 from fpdf import FPDF
 
-from annotations.formats.documents.directions import logical
+from annotations.formats.documents.pdf_pages import logical
 from tests.formats.documents.helpers import mapped, read, refusal
 
 

@@ -4,9 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.gold.rules.corpus import Count, Part, part_of, together
-from annotations.gold.rules.gold_diff import ChangeKind, diff
-from annotations.gold.rules.splits import Patient, Split, SplitError, check_shares, split_patients, strictest
+from annotations.gold.rules import (
+    ChangeKind,
+    Count,
+    Part,
+    Patient,
+    Split,
+    SplitError,
+    check_shares,
+    diff,
+    part_of,
+    split_patients,
+    strictest,
+    together,
+)
 from annotations.text.spans import Span
 from annotations.text.tokens import Token, covered, split_at, tokenize
 from tests.text.strategies import spans_of

@@ -11,7 +11,7 @@ from annotations import models
 from annotations.agreement.rules.units import Unit
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.agreement.services.figures import figures_of
-from annotations.core.attributes import definitions
+from annotations.core.spans import definitions
 from annotations.gold.services.making import freeze
 from annotations.ops.services.archives import tables
 from annotations.ops.services.archives.reading import import_archive

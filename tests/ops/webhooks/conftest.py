@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from annotations.ops.rules.web_hosts import read_hosts
+from annotations.ops.rules import read_hosts
 from annotations.ops.selectors.webhooks.kinds import KINDS
-from annotations.ops.services.webhooks import posting
+from annotations.ops.services.webhooks import sending
 from annotations.ops.services.webhooks.webhooks import add_webhook
 from tests.worlds.pages import made_world, sign_in, world
 
@@ -100,7 +100,7 @@ def tls_receiver(tmp_path: Path, settings, monkeypatch) -> Iterator[Receiver]:
     made = Receiver(scheme="https")
     server = serve(made, context)
     trusting = ssl.create_default_context(cafile=str(certificate))
-    monkeypatch.setattr(posting, "_tls", lambda: trusting)
+    monkeypatch.setattr(sending, "_tls", lambda: trusting)
     settings.WEBHOOK_HOSTS = read_hosts([f"hooks.test:{made.port}", f"other.test:{made.port}", "127.0.0.1/32"])
     yield made
     server.shutdown()

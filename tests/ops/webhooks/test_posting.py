@@ -6,8 +6,8 @@ import time
 import pytest
 from django.conf import settings as django_settings
 
-from annotations.ops.rules.web_hosts import read_hosts
-from annotations.ops.services.webhooks.posting import NotSent, Posting, post
+from annotations.ops.rules import read_hosts
+from annotations.ops.services.webhooks.sending import NotSent, Posting, post
 from tests.waiting import crowding
 
 

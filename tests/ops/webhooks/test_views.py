@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotations.models import Delivery, Event, Webhook
-from annotations.ops.rules.web_hosts import read_hosts
+from annotations.ops.rules import read_hosts
 from annotations.ops.services.webhooks import webhooks as services
 from annotations.ops.services.webhooks.sending import send_now
 from tests.worlds.checks import check_page

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotations.ops.rules.web_hosts import HostError, HostList, address_of, is_public, read_hosts, read_target
+from annotations.ops.rules import HostError, HostList, address_of, is_public, read_hosts, read_target
 
 PUBLIC = ["93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946", "::ffff:93.184.216.34", "64:ff9b::5db8:d822"]
 NOT_PUBLIC = [

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from annotations.projects.rules.providers import LdapDirectory
+from annotations.projects.rules import LdapDirectory
 from annotations.projects.services.providers import checking, oidc, sessions
 from tests.slapd import ADMIN, GROUPS, PASSWORD, PEOPLE, Slapd, private_slapd
 from tests.worlds.oidc_provider import Scripted, Server

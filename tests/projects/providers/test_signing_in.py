@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotations.projects.rules.providers import LdapDirectory, OidcProvider, SamlProvider, read
+from annotations.projects.rules import LdapDirectory, OidcProvider, SamlProvider, read
 
 OIDC = '[[provider]]\nid = "a"\nkind = "oidc"\nname = "A"\nissuer = "https://x"\nclient_id = "c"\nclient_secret = "s"\n'
 LDAP = '[[provider]]\nid = "l"\nkind = "ldap"\nname = "L"\nurl = "ldaps://x"\npeople = "ou=p"\n'

@@ -7,7 +7,7 @@ from django.db import connection
 from django.urls import reverse
 
 from annotations.models import Author, Document, RewrittenNote
-from annotations.text.hashing import text_sha256
+from annotations.text.hashes import text_sha256
 from models_runtime.backends.llm.judging import part_of
 from models_runtime.models import JudgedNote, Judging, LlmUsage, Run, RunItem
 from models_runtime.refining.services.judging.results import result_of

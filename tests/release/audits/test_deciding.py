@@ -4,7 +4,7 @@ import pytest
 
 from annotations.models import AuditMark, AuditPlan, Event, LeakFinding, ReleasedNote
 from annotations.release.events import AUDIT_LEAK_DISMISSED, AUDIT_LEAK_RESTORED
-from annotations.release.selectors.audits.results import audit_result
+from annotations.release.selectors.audits import audit_result
 from annotations.release.services.audits.deciding import accept_leak, dismiss_leak, replace_leak, undo_decision
 from annotations.release.services.deciding import decide
 from tests.worlds.audited import planned, read_one

@@ -7,8 +7,7 @@ import pytest
 from annotations.core.errors import ServiceError
 from annotations.models import AuditNote, AuditPlan, Document, Event, Release, ReleasedNote
 from annotations.release.events import AUDIT_DISCARDED, AUDIT_PLANNED
-from annotations.release.selectors.audits.plans import Choices
-from annotations.release.selectors.audits.shown import shown_of
+from annotations.release.selectors.audits import Choices, shown_of
 from annotations.release.services.audits.planning import discard_plan, plan_audit
 from annotations.release.services.audits.reading import next_note
 from tests.worlds.audited import make_release, planned

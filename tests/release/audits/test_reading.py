@@ -8,8 +8,7 @@ from django.utils import timezone
 from annotations.core.errors import ServiceError
 from annotations.models import AuditMark, AuditNote, AuditPlan, Event, LeakFinding, Release, ReleasedNote
 from annotations.release.events import AUDIT_NOTE_FINISHED
-from annotations.release.selectors.audits.results import audit_result
-from annotations.release.selectors.audits.shown import shown_of
+from annotations.release.selectors.audits import audit_result, shown_of
 from annotations.release.services.audits.reading import (
     LEASE,
     finish,

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from annotations.core.events import NOTE_READ
 from annotations.models import AuditMark, AuditNote, AuditPlan, Event, LeakFinding
-from annotations.release.selectors.audits.shown import shown_of
+from annotations.release.selectors.audits import shown_of
 from annotations.release.services.audits.reading import reading_note
 from tests.worlds.audited import RELEASED, planned, read_one
 from tests.worlds.checks import check_page

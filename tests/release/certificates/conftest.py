@@ -5,7 +5,7 @@ import pytest
 from annotations.gold.services.making import freeze, make_gold
 from annotations.models import GoldVersionNote, Release, ReleasedNote, ReleasePolicy
 from annotations.release.services.settling import settle
-from annotations.text.hashing import text_sha256
+from annotations.text.hashes import text_sha256
 from tests import factories as make
 from tests.held import fresh
 from tests.worlds.pages import make_world, sign_in

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from annotations.core.errors import ServiceError
 from annotations.models import AuditMark, AuditNote, AuditPlan, Event
-from annotations.release.selectors.audits.shown import shown_of
+from annotations.release.selectors.audits import shown_of
 from annotations.release.services.audits.deciding import accept_leak
 from annotations.release.services.audits.reading import finish, mark, next_note, reading_note
 from annotations.release.services.certificates.people import readers_of

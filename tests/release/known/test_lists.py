@@ -9,8 +9,7 @@ from annotations.ops.selectors.free_texts import free_texts
 from annotations.projects.selectors.label_maps import shipped_set
 from annotations.projects.services.labels import merge_labels
 from annotations.release.rules.redaction.kinds import Kind
-from annotations.release.selectors.known.identifiers import DeniedTerm, allowed_terms, denied_terms
-from annotations.release.selectors.known.labels import USED, labels_by_kind
+from annotations.release.selectors.known import USED, DeniedTerm, allowed_terms, denied_terms, labels_by_kind
 from annotations.release.services.known.lists import LONGEST, add_terms
 from tests import factories as make
 from tests.worlds.checks import check_page

@@ -16,8 +16,7 @@ from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.events import MASTER_IMPORTED, PERSON_DELETED, PERSON_SHOWN
 from annotations.release.rules.known.person import Person
 from annotations.release.rules.redaction.kinds import Kind
-from annotations.release.selectors.known.identifiers import identifiers_of
-from annotations.release.selectors.known.state import content_digest, master_state
+from annotations.release.selectors.known import content_digest, identifiers_of, master_state
 from annotations.release.services.known.master import delete_expired_uploads, import_upload, stage_master, store_people
 from tests import factories as make
 from tests.release.known.files import CSV, FHIR, SECRETS

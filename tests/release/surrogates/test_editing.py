@@ -9,11 +9,10 @@ from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
 from annotations.models import Event, SurrogateEntity, SurrogateMention
 from annotations.release.rules.surrogates.identifiers import birth_in
-from annotations.release.selectors.surrogates.entities import edited_since
-from annotations.release.selectors.surrogates.index import opened
+from annotations.release.selectors.surrogates import edited_since, opened
 from annotations.release.services.surrogates import editing
 from annotations.release.services.surrogates.date_offsets import date_offset
-from annotations.release.services.surrogates.drawing import draw
+from annotations.release.services.surrogates.editing import draw
 from annotations.release.services.surrogates.making import surrogates_for
 from tests import factories as make
 from tests.release.surrogates.conftest import said, with_mentions

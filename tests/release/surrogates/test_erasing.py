@@ -5,7 +5,7 @@ import pytest
 from annotations.core.sealing import project_key
 from annotations.models import SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.ops.services.erasing import delete_note, erase_patient
-from annotations.release.selectors.surrogates.index import opened
+from annotations.release.selectors.surrogates import opened
 from annotations.release.services.surrogates.making import surrogates_for
 from tests import factories as make
 from tests.release.surrogates.conftest import said, with_mentions

@@ -8,7 +8,7 @@ from annotations.core.sealing import project_key
 from annotations.models import Document, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.release.rules.surrogates.pipeline import Surrogate
 from annotations.release.rules.surrogates.typed import parts_of
-from annotations.release.selectors.surrogates.index import opened
+from annotations.release.selectors.surrogates import opened
 from annotations.release.services.surrogates import makers
 from annotations.release.services.surrogates.making import surrogates_for
 from annotations.release.services.surrogates.originals import Originals

@@ -11,7 +11,8 @@ import pytest
 from annotations.text.spans import Span
 from models_runtime.backends import BackendError
 from models_runtime.backends.remote import inception
-from models_runtime.runs.services.serving import answering, server
+from models_runtime.runs.services import serving as answering
+from models_runtime.runs.services import serving as server
 from tests.backends.remote.scripted import KEY, serving
 from tests.waiting import HANGS
 

@@ -14,8 +14,7 @@ from annotations.models import ApiToken, Event, Membership
 from models_runtime.backends import BackendError
 from models_runtime.backends.rules import RulesBackend
 from models_runtime.runs.management.commands import serve_model
-from models_runtime.runs.services.serving.keys import tokens_for
-from models_runtime.runs.services.serving.serving import served
+from models_runtime.runs.services.serving import served, tokens_for
 from tests import factories as make
 from tests.backends.remote.scripted import remote
 from tests.waiting import HANGS, wait_for

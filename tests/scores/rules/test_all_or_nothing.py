@@ -10,8 +10,8 @@ from annotations.scores.rules.all_or_nothing import CategoryScore, pooled
 from annotations.scores.rules.binomial import exact
 from annotations.scores.rules.table import TableData
 from annotations.scores.rules.tally import Criterion
+from annotations.text.characters import WHITE_SPACE, trim
 from annotations.text.spans import Span
-from annotations.text.whitespace import WHITE_SPACE, trim
 
 CATEGORY = {"PATIENT": "NAME", "DOCTOR": "NAME", "CITY": "LOCATION", "DATE": "DATE"}
 #       0         1         2         3         4

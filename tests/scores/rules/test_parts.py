@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from annotations.agreement.rules import bootstrap
 from annotations.scores.rules import LabelMapping, MappingError, Rates, Scorer, intervals
 from annotations.scores.rules.intervals import FEW_NOTES, few_notes, wilson
-from annotations.scores.rules.meddocan import merged, merged_rates
 from annotations.scores.rules.operating import OperatingCurve, for_precision, for_recall, nearest
 from annotations.scores.rules.rates import macro, weighted
+from annotations.scores.rules.scorer import merged, merged_rates
 from annotations.scores.rules.similarity import close
 from annotations.text.spans import Span
 

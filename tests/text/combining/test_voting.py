@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.text.combining.merging import conflicting_spans, merge
-from annotations.text.combining.voting import SOURCE, Member, Method, source_of, vote
-from annotations.text.doubtful import Doubtful, doubtful
+from annotations.text.combining import SOURCE, Member, Method, conflicting_spans, merge, source_of, vote
+from annotations.text.provenance import Doubtful, doubtful
 from annotations.text.spans import Span, overlaps
 
 ALL = list(Method)

@@ -12,7 +12,7 @@ from annotations.agreement.services.figures import KeptFigures, figures_of, note
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, Needs, entered, find_project
 from annotations.core.errors import ServiceError
-from annotations.core.terminal import progress_bar
+from annotations.core.progress import progress_bar
 from annotations.core.tokenizers import KINDS, TOKENIZER_HELP
 from annotations.models import Document, Project, User
 

@@ -9,8 +9,8 @@ from typing import NamedTuple, NotRequired, TypedDict
 from annotations.agreement.rules.adjudication import Decision, Item, LocationState, items
 from annotations.agreement.rules.disagreement import Consensus, Version, consensus, majority_version
 from annotations.agreement.selectors.disagreements import kinds_at
-from annotations.core.attributes import pairs_of
-from annotations.core.naming import annotator_names
+from annotations.core.authors import annotator_names
+from annotations.core.spans import pairs_of
 from annotations.models import (
     AnnotationSet,
     Author,

@@ -8,7 +8,7 @@ from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Sum, Va
 from django.db.models.enums import TextChoices
 
 from annotations.agreement.selectors.adjudication.desk import LEAST_ANNOTATORS
-from annotations.core.gold_sets import gold_sets, review_drafts
+from annotations.core.authors import gold_sets, review_drafts
 from annotations.models import AnnotationSet, Assignment, Author, Comparison, Project
 
 

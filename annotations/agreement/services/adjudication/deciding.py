@@ -27,7 +27,7 @@ from annotations.agreement.services.adjudication.plan import Act, Request, plan,
 from annotations.agreement.services.comparing import annotation_sets_hash
 from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
-from annotations.core.label_lock import keep_labels
+from annotations.core.locks import keep_labels
 from annotations.models import (
     Adjudication,
     AnnotationSet,

@@ -20,8 +20,8 @@ from annotations.agreement.events import (
     AdjudicationDecided,
 )
 from annotations.core.errors import ServiceError
-from annotations.core.room import check_room
-from annotations.core.undoing import backwards, to_revert
+from annotations.core.span_limits import check_room
+from annotations.core.undo import backwards, to_revert
 from annotations.models import AnnotationSet, Event, Label, Resolution, Span, User
 
 Row = Adjudicated

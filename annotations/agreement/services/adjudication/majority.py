@@ -20,9 +20,8 @@ from annotations.agreement.events import MAJORITY_APPLIED, MAJORITY_UNDONE, Majo
 from annotations.agreement.selectors.adjudication.majority import preview, to_decide
 from annotations.agreement.services.adjudication.majority_batches import decide_batch, undo_batch
 from annotations.agreement.services.comparing import bring_up_to_date
-from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
-from annotations.core.label_lock import keep_labels
+from annotations.core.locks import hold, keep_labels
 from annotations.core.progress import Progress, silent
 from annotations.models import MajorityAct, Project, User
 

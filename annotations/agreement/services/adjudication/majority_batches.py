@@ -35,7 +35,7 @@ from annotations.models import (
     Span,
     User,
 )
-from annotations.text.crowding import crowd_in
+from annotations.text.span_limits import crowd_in
 from annotations.text.spans import Span as DomainSpan
 
 Choice = Resolution.Choice

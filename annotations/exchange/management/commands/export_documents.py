@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, Needs, check_shown, find_project
 from annotations.core.errors import ServiceError
-from annotations.core.terminal import progress_bar
+from annotations.core.progress import progress_bar
 from annotations.core.tokenizers import KINDS
 from annotations.exchange.selectors.losses import named_losses
 from annotations.exchange.services.export_labels import labels_in_words

@@ -7,8 +7,7 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, Needs, Standing, find_project
 from annotations.core.errors import ServiceError
-from annotations.core.progress import Progress
-from annotations.core.terminal import progress_bar
+from annotations.core.progress import Progress, progress_bar
 from annotations.exchange.services.importing import import_path
 from annotations.exchange.services.input_formats import INPUT_FORMATS
 from annotations.exchange.services.whole_projects import WHOLE, check_alone, is_whole, whole_projects

@@ -3,9 +3,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.attributes import attribute_words
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
+from annotations.core.spans import attribute_words
 from annotations.gold.services.diffing import version_diff
 from annotations.models import Document, GoldVersion, Project, User
 

@@ -5,7 +5,7 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, check_shown, entered, find_project
 from annotations.core.errors import ServiceError
-from annotations.core.terminal import progress_bar
+from annotations.core.progress import progress_bar
 from annotations.gold.services.making import make_gold, make_gold_bulk
 from annotations.gold.services.sets import wanted_set
 from annotations.models import AnnotationSet, Author, Document, Project, User

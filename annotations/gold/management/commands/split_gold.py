@@ -8,7 +8,7 @@ from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.gold.forms import READY_MADE
 from annotations.gold.management.commands.diff_gold import find_version
-from annotations.gold.rules.splits import Split
+from annotations.gold.rules import Split
 from annotations.gold.services.splitting import split_by_lines, split_version
 from annotations.models import User
 

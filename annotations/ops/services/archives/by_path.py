@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from annotations.core.errors import ServiceError
-from annotations.core.terminal import progress_bar
+from annotations.core.progress import progress_bar
 from annotations.models import Project, User
 from annotations.ops.services.archives.reading import import_archive
 from annotations.ops.services.archives.writing import archive_to_path

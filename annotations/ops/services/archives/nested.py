@@ -5,8 +5,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from annotations.core.attributes import stored
 from annotations.core.authors import IMPORTED
+from annotations.core.spans import stored
 from annotations.ops.services.archives.keys import Bad, Keys
 from annotations.ops.services.archives.names import Names
 from annotations.review.services.log import whole_row

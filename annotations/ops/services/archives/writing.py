@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 
 from django.conf import settings
-from django.db import transaction
+from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.agreement.services.comparing import bring_up_to_date
-from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
 from annotations.core.events import ARCHIVE_WRITTEN
+from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import store_file
 from annotations.exchange.services.archives import check_out
@@ -26,8 +26,36 @@ from annotations.ops.services.archives import tables
 from annotations.ops.services.archives.columns import Column
 from annotations.ops.services.archives.names import Names
 from annotations.ops.services.archives.nested import sets_in, suggestions_in
-from annotations.ops.services.archives.snapshot import snapshot
 from annotations.ops.services.archives.tables import Table
+
+# Reading the database as it was at one moment, while others go on writing.
+#
+# A transaction of its own on a connection of its own: progress is written on the default connection meanwhile, and no
+# lock is held. On SQLite a transaction that only reads sees one moment of the write-ahead log.
+
+
+ALIAS: Final = "snapshot"
+
+
+@contextmanager
+def snapshot() -> Iterator[str]:
+    """Yield the alias of a connection on which everything is as it was at the beginning of the block."""
+    own = connections.create_connection(DEFAULT_DB_ALIAS)
+    own.alias = ALIAS
+    own.ensure_connection()
+    # SQLite: a transaction that begins as a writing one would keep all others from writing.
+    setattr(own, "transaction_mode", None)  # noqa: B010 - an attribute of the SQLite engine only
+    connections[ALIAS] = own
+    try:
+        with transaction.atomic(using=ALIAS):
+            if own.vendor == "postgresql":
+                with own.cursor() as cursor:
+                    cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield ALIAS
+    finally:
+        own.close()
+        del connections[ALIAS]
+
 
 BATCH: Final = 200
 Row = dict[str, Any]

@@ -11,8 +11,8 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.archived import check_open
 from annotations.core.errors import ServiceError
+from annotations.core.locks import check_open
 from annotations.core.sealing import project_key
 from annotations.models import Delivery, Project, User, Webhook
 from annotations.ops.events import (
@@ -25,7 +25,7 @@ from annotations.ops.events import (
     WEBHOOK_SECRET,
     WEBHOOK_TESTED,
 )
-from annotations.ops.rules.web_hosts import HostError, read_target
+from annotations.ops.rules import HostError, read_target
 from annotations.ops.selectors.webhooks.kinds import KINDS, TEST, Tested, link_to
 from annotations.ops.services.webhooks.recording import put_in_line
 from annotations.ops.services.webhooks.sending import SECRET

@@ -7,7 +7,7 @@ from django.db import transaction
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, Needs, find_project
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import valid
+from annotations.core.forms import valid
 from annotations.models import Category, LabelSet, User
 from annotations.projects.forms.categories import CategoryForm, rarest_hue
 from annotations.projects.services.categories import add_category, delete_category, move_category, update_category

@@ -6,10 +6,10 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from annotations.core.access import Can
-from annotations.core.attributes import definitions
 from annotations.core.commands import JourneyCommand, Needs, find_label, find_project, read_rows, write_rows
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import valid
+from annotations.core.forms import valid
+from annotations.core.spans import definitions
 from annotations.formats.files.csv_rows import Row
 from annotations.models import Category, Label, LabelSet, Project, Span, User
 from annotations.projects.forms.labels import AddLabelForm, EditLabelForm

@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, Needs, find_project
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import valid
+from annotations.core.forms import valid
 from annotations.models import Author, Project, User
 from annotations.projects.forms.settings import SettingsForm
 from annotations.projects.selectors.seeds import runs_with_notes

@@ -5,7 +5,7 @@ from typing import Any
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from django.http import HttpRequest
 
-from annotations.projects.rules.providers import OidcProvider, Provider
+from annotations.projects.rules import OidcProvider, Provider
 from annotations.projects.selectors.providers import configured
 
 

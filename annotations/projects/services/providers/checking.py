@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from annotations.core.sealing import OtherSecretKey
 from annotations.models import ProviderAccount, User
-from annotations.projects.rules.providers import LdapDirectory, OidcProvider, Provider
+from annotations.projects.rules import LdapDirectory, OidcProvider, Provider
 from annotations.projects.selectors.providers import configured
 from annotations.projects.services.providers.identity import SignInRefused
 from annotations.projects.services.providers.leaving import leave

@@ -18,7 +18,7 @@ from django_auth_ldap.config import LDAPSearch, LDAPSettings
 from ldap.filter import escape_filter_chars
 
 from annotations.models import User
-from annotations.projects.rules.providers import DIRECTORY_AWAY, LdapDirectory
+from annotations.projects.rules import DIRECTORY_AWAY, LdapDirectory
 from annotations.projects.selectors.providers import directory
 from annotations.projects.services.providers.identity import Identity, SignInRefused
 from annotations.projects.services.providers.sessions import begin

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.models import GroupRole, Project, Role, User
 from annotations.projects.events import GROUP_MAPPED, GROUP_UNMAPPED
-from annotations.projects.rules.providers import LdapDirectory
+from annotations.projects.rules import LdapDirectory
 from annotations.projects.selectors.providers import configured
 from annotations.projects.services.providers.provisioned import follow_members
 

@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from django.db import transaction
 
-from annotations.core.archived import ProjectArchived
+from annotations.core.locks import ProjectArchived
 from annotations.models import GroupRole, Membership, Project, Role, User
 from annotations.projects.services.members import add_member, remove_member
 

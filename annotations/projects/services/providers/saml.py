@@ -20,7 +20,7 @@ from onelogin.saml2.logout_request import OneLogin_Saml2_Logout_Request
 from onelogin.saml2.settings import OneLogin_Saml2_Settings
 from onelogin.saml2.xml_utils import OneLogin_Saml2_XML
 
-from annotations.projects.rules.providers import SamlProvider
+from annotations.projects.rules import SamlProvider
 from annotations.projects.services.providers.identity import Identity, SignInRefused
 from annotations.projects.services.providers.once import use_up
 

@@ -12,9 +12,9 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from annotations.models import ProviderAccount, ProviderSession, User
-from annotations.projects.rules.providers import SamlProvider
+from annotations.projects.rules import SamlProvider
 from annotations.projects.selectors.providers import configured
-from annotations.projects.services.accounts.second_factor import show
+from annotations.projects.services.accounts import show
 from annotations.projects.services.providers.identity import Identity
 
 # A web process asks the database at most this often whether a session goes on (seconds).

@@ -7,8 +7,7 @@ from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import User
 from annotations.release.management.commands.leak_findings import wait_until_prepared
-from annotations.release.selectors.audits.leaks import Leak, leak_marks
-from annotations.release.selectors.audits.plans import audit_numbered
+from annotations.release.selectors.audits import Leak, audit_numbered, leak_marks
 from annotations.release.services.audits.deciding import DECISIONS
 from annotations.release.services.audits.showing import show_leaks
 from annotations.text.numbers import MAX_ID

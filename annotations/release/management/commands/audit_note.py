@@ -8,7 +8,7 @@ from annotations.core.commands import JourneyCommand, entered, find_label, find_
 from annotations.core.errors import ServiceError
 from annotations.models import AuditNote, AuditPlan, User
 from annotations.release.rules.audits.shown import Kind, Shown
-from annotations.release.selectors.audits.plans import audit_numbered
+from annotations.release.selectors.audits import audit_numbered
 from annotations.release.services.audits import reading
 from annotations.release.services.audits.showing import progress_of, show_note
 from annotations.text.numbers import MAX_OFFSET

@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project, read_rows, write_rows
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import valid
+from annotations.core.forms import valid
 from annotations.core.labels import label_rows
 from annotations.formats.files.csv_rows import Row
 from annotations.models import Project, ReleasePolicy, User

@@ -6,7 +6,7 @@ from annotations.core.access import Access, Can
 from annotations.core.commands import JourneyCommand, entered, find_project, words_or_input
 from annotations.core.errors import ServiceError
 from annotations.models import SurrogateEntity, User
-from annotations.release.selectors.surrogates.entities import (
+from annotations.release.selectors.surrogates import (
     KIND_NAMES,
     MOST_FOUND,
     STATES,

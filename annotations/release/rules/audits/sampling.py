@@ -5,7 +5,7 @@ and the sample takes at most one note of a cluster. Clusters are drawn with a ch
 notes, by the pivotal method in random order (Deville and Tillé 1998), and then one note of the cluster at random, so
 that every note has the same chance. A cluster that would be drawn for certain is cut into smaller ones at random. The
 pivotal method is strongly Rayleigh (Brändén and Jonasson 2012), as are the choice of one note and the random prefix of
-the sample; annotations.release.rules.audits.bounds says what follows. If all clusters are single notes, the sample is a
+the sample; annotations.release.rules.audits.looks says what follows. If all clusters are single notes, the sample is a
 simple random one.
 """
 

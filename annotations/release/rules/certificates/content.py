@@ -215,7 +215,7 @@ class AcceptedLeakRow(TypedDict):
 
 
 class AuditPart(TypedDict):
-    """What an audit of a random sample shows; see annotations.release.selectors.audits.results."""
+    """What an audit of a random sample shows; see annotations.release.selectors.audits."""
 
     plan: int
     complete: bool

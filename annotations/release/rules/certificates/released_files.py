@@ -12,7 +12,7 @@ from annotations.formats.files import csv_reading
 from annotations.formats.files.csv_lines import unquoted
 from annotations.formats.notes import NoteError
 from annotations.release.rules.certificates.signatures import CertificateError, open_certificate
-from annotations.text.hashing import gold_hash, text_sha256
+from annotations.text.hashes import gold_hash, text_sha256
 
 MANIFEST: Final = "release.json"
 SIGNATURE: Final = "release.json.sig"

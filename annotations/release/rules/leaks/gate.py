@@ -22,7 +22,8 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 from typing import Final, TypeVar
 
 from annotations.release.rules.known.reading import Reading, lone_capital
@@ -30,7 +31,6 @@ from annotations.release.rules.known.words import ALWAYS_CAPITAL, CUES
 from annotations.release.rules.leaks.dated import Dates
 from annotations.release.rules.leaks.digits import Number, Numbers, Place, numbers_of
 from annotations.release.rules.leaks.encoded import Decoded, is_encoded
-from annotations.release.rules.leaks.generic import generic_words
 from annotations.release.rules.leaks.needles import (
     PART_LETTERS,
     Needle,
@@ -48,6 +48,32 @@ from annotations.release.rules.redaction.policy import Action
 from annotations.release.rules.redaction.released import Piece
 from annotations.text.folding import WORD, Folded, all_words, plain_words, words
 from annotations.text.spans import Bounds
+
+# Generic words, which may stay in a released text although a labeled string contains them: hospital, calle, marzo.
+#
+# The lists are our own: words of institutions, streets, departments, months, weekdays, units and the like, one language
+# in each file. A comment starts with "#".
+
+
+LANGUAGES: Final = ("en", "es", "it")
+
+
+def generic_words(languages: Iterable[str]) -> frozenset[str]:
+    """The folded generic words of these languages; of all three if none of them is known."""
+    known = [language for language in LANGUAGES if language in set(languages)]
+    return _of(tuple(known or LANGUAGES))
+
+
+@cache
+def _of(languages: tuple[str, ...]) -> frozenset[str]:
+    return frozenset().union(*(_listed(language) for language in languages))
+
+
+def _listed(language: str) -> frozenset[str]:
+    text = (Path(__file__).parent / "data" / f"generic_{language}.txt").read_text(encoding="utf-8")
+    lines = (line for line in text.splitlines() if not line.startswith("#"))
+    return frozenset(word for line in lines for word in words(line))
+
 
 ALLOWED: Final = "allowed"
 SHORT: Final = "short"

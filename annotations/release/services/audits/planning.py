@@ -6,16 +6,15 @@ from collections.abc import Iterable, Sequence
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
+from annotations.core.locks import hold
 from annotations.core.sealing import Key, project_key
 from annotations.models import AuditNote, AuditPlan, Release, ReleasedNote, User
 from annotations.release.events import AUDIT_DISCARDED, AUDIT_PLANNED
 from annotations.release.rules.audits.looks import MOST_LEAKS, Design
 from annotations.release.rules.audits.sampling import Drawn, draw
 from annotations.release.rules.audits.shown import can_plant
-from annotations.release.selectors.audits.plans import Choices, designed, units_of, waiting_for
-from annotations.release.selectors.audits.shown import pieces_of
+from annotations.release.selectors.audits import Choices, designed, pieces_of, units_of, waiting_for
 
 BATCH = 200
 

@@ -11,9 +11,9 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.events import Whose
+from annotations.core.locks import hold
 from annotations.core.sealing import project_key
 from annotations.jobs.services.allowance import one_at_a_time
 from annotations.models import (
@@ -39,10 +39,9 @@ from annotations.release.events import (
 )
 from annotations.release.rules.audits.looks import State
 from annotations.release.rules.redaction.offsets import span_to_released
-from annotations.release.selectors.audits.readings import counted_until, verdict_of
-from annotations.release.selectors.audits.shown import pieces_of, shown_of
+from annotations.release.selectors.audits import counted_until, pieces_of, shown_of, verdict_of
+from annotations.text.characters import trim
 from annotations.text.folding import folded
-from annotations.text.whitespace import trim
 
 LEASE = timedelta(minutes=30)
 LOOKED_AT = 20

@@ -9,9 +9,7 @@ from annotations.core.events import NOTE_READ, record_reads
 from annotations.models import AuditMark, AuditNote, AuditPlan, Project, Release, User
 from annotations.release.events import AUDIT_READ
 from annotations.release.rules.audits.shown import Shown
-from annotations.release.selectors.audits.leaks import Leak, listed_leaks
-from annotations.release.selectors.audits.results import audit_figures, result_of
-from annotations.release.selectors.audits.shown import shown_of
+from annotations.release.selectors.audits import Leak, audit_figures, listed_leaks, result_of, shown_of
 from annotations.release.services.audits.reading import last_finished, reading_note
 
 

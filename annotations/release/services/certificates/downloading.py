@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from annotations.models import Release, User
 from annotations.release.events import CERTIFICATE_DOWNLOADED
-from annotations.release.selectors.certificates.certificates import certificate_for
+from annotations.release.selectors.certificates import certificate_for
 
 TYPES = {"json": "application/json", "pdf": "application/pdf"}
 

@@ -33,8 +33,8 @@ from annotations.release.rules.certificates.signatures import FORMAT
 from annotations.release.rules.certificates.statements import identifier_rows, statements
 from annotations.release.rules.redaction.kinds import Kind
 from annotations.release.rules.redaction.policy import Action, Policy
-from annotations.release.selectors.audits.results import AuditResult, audit_result
-from annotations.release.selectors.certificates.rows import Rows, kept_share, rows_of
+from annotations.release.selectors.audits import AuditResult, audit_result
+from annotations.release.selectors.certificates import Rows, kept_share, rows_of
 from annotations.release.selectors.releases import leak_counts
 from annotations.release.services.certificates.measures import Measured, audit_part
 from annotations.release.services.certificates.people import allowed_by, imported_notes, readers_of

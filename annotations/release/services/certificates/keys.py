@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from annotations.core.label_lock import advisory_lock
+from annotations.core.locks import advisory_lock
 from annotations.core.sealing import instance_fernet, opened_by_instance
 from annotations.models import SigningKey
 from annotations.release.rules.certificates.signatures import new_private_key, public_of, signed_files

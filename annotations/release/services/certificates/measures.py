@@ -21,7 +21,7 @@ from annotations.release.rules.certificates.content import (
     RunScore,
     Training,
 )
-from annotations.release.selectors.audits.results import AuditResult, Rate
+from annotations.release.selectors.audits import AuditResult, Rate
 from annotations.release.services.certificates.people import name_of
 from annotations.scores.rules import Scorer
 from annotations.scores.rules.table import TableData

@@ -11,16 +11,16 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
+from annotations.core.locks import hold
 from annotations.core.names import good_name
 from annotations.models import Certificate, Project, Release, User
 from annotations.release.events import RELEASE_SIGNED
 from annotations.release.rules.certificates.content import Content, Risk
 from annotations.release.rules.certificates.risks import LONGEST, key_of, open_risks
 from annotations.release.rules.certificates.signatures import fingerprint_of, open_certificate, signed_json, signed_pdf
-from annotations.release.selectors.audits.results import audit_result
-from annotations.release.selectors.certificates.rows import Rows, rows_of
+from annotations.release.selectors.audits import audit_result
+from annotations.release.selectors.certificates import Rows, rows_of
 from annotations.release.selectors.releases import open_findings
 from annotations.release.services.batches import MEANWHILE, again
 from annotations.release.services.certificates.drafting import Signing, Terms, draft

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from annotations.core.access import Access, Can
 from annotations.core.errors import ServiceError
 from annotations.models import Certificate, Release
-from annotations.release.selectors.certificates.certificates import certificates_of
+from annotations.release.selectors.certificates import certificates_of
 from annotations.release.services.certificates.signing import UNDECIDED, check_signable
 
 

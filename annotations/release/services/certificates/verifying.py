@@ -22,7 +22,7 @@ from annotations.models import Certificate, Release
 from annotations.release.rules.certificates.released_files import MANIFEST, Load
 from annotations.release.rules.certificates.signatures import CertificateError, open_certificate
 from annotations.release.rules.certificates.verifying import COMMAND, Known, Verdict, Words, verify
-from annotations.release.selectors.certificates.keys import public_keys
+from annotations.release.selectors.certificates import public_keys
 from annotations.text.names import shown
 
 Files = tuple[Collection[str], Load]

@@ -8,9 +8,9 @@ from typing import Final, TypedDict
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotations.core.archived import check_open
 from annotations.core.bulk import insert_objects
 from annotations.core.errors import ServiceError
+from annotations.core.locks import check_open
 from annotations.core.sealing import project_key
 from annotations.formats.files import csv_reading
 from annotations.formats.files.csv_lines import csv_line
@@ -18,7 +18,7 @@ from annotations.models import ListedTerm, Project, User
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.release.events import TERMS_ADDED, TERMS_EXPORTED, TERMS_REMOVED
 from annotations.release.rules.known.folding import folded
-from annotations.release.selectors.known.identifiers import terms_of
+from annotations.release.selectors.known import terms_of
 from annotations.text.names import unkeepable
 
 # The longest term in code points, and the most terms of a list.

@@ -11,10 +11,9 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.archived import check_open
 from annotations.core.bulk import insert_objects
-from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
+from annotations.core.locks import check_open, hold
 from annotations.core.sealing import project_key
 from annotations.jobs.services.starting import once
 from annotations.models import Document, Job, KnownPerson, KnownUpload, Project, User
@@ -27,8 +26,7 @@ from annotations.release.events import (
 )
 from annotations.release.rules.known.master import Master
 from annotations.release.rules.known.person import Person
-from annotations.release.selectors.known.identifiers import people_of
-from annotations.release.selectors.known.state import mask_of, without_notes
+from annotations.release.selectors.known import mask_of, people_of, without_notes
 
 FORMATS: Final = ("csv", "fhir")
 MOST_BYTES: Final = 20 * 1024 * 1024

@@ -23,7 +23,7 @@ from annotations.release.rules.redaction.released import Mention
 from annotations.release.rules.redaction.shipped import rules_for
 from annotations.release.rules.surrogates.measures import Replaced, measure
 from annotations.release.rules.surrogates.pipeline import Surrogate
-from annotations.release.selectors.surrogates.index import in_parts, opened, surrogate_of
+from annotations.release.selectors.surrogates import in_parts, opened, surrogate_of
 from annotations.release.services.surrogates.makers import Params
 from annotations.release.services.surrogates.making import NoteMentions, Place, surrogates_for
 from annotations.release.services.surrogates.originals import Originals

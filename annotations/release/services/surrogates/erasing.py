@@ -5,8 +5,7 @@ from collections.abc import Collection, Sequence
 from annotations.core.sealing import Key, project_key
 from annotations.models import Project, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.release.rules.redaction.kinds import Kind
-from annotations.release.selectors.surrogates.index import form_number, in_parts, opened, private_scope
-from annotations.release.selectors.surrogates.names import keys_of
+from annotations.release.selectors.surrogates import form_number, in_parts, keys_of, opened, private_scope
 
 
 def forget_notes(*, project: Project, notes: Sequence[int], patient: str) -> None:

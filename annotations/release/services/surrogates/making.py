@@ -12,14 +12,13 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.bulk import insert_returning, insert_rows
-from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
-from annotations.core.label_lock import advisory_lock
+from annotations.core.locks import advisory_lock, hold
 from annotations.core.sealing import Key, project_key
 from annotations.models import Document, Project, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.release.rules.surrogates.clustering import PEOPLE
 from annotations.release.rules.surrogates.pipeline import Cluster
-from annotations.release.selectors.surrogates.index import form_number, in_parts, kinds_with, named, opened, taken
+from annotations.release.selectors.surrogates import form_number, in_parts, kinds_with, named, opened, taken
 from annotations.release.services.surrogates.erasing import keep_only_said
 from annotations.release.services.surrogates.makers import MAKERS, Maker, Params, RulesMaker, maker_of
 from annotations.release.services.surrogates.patients import (
@@ -34,7 +33,7 @@ from annotations.release.services.surrogates.planning import Entity, Plan, Store
 
 __all__ = ["MAKERS", "NoteMentions", "Place", "surrogates_for"]
 
-# The number of the lock between workers that change a project's index (annotations.core.label_lock).
+# The number of the lock between workers that change a project's index (annotations.core.locks).
 _INDEX: Final = 0x6E02
 Known = Mapping[str, Mapping[tuple[str, str], int]]
 """Entities of the index by digest, then by kind and scope (selectors.index.named)."""

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from annotations.core.sealing import Key
 from annotations.release.rules.redaction.released import Mention
 from annotations.release.rules.surrogates.pipeline import Mentioned
-from annotations.release.selectors.surrogates.index import (
+from annotations.release.selectors.surrogates import (
     private_scope,
 )
 from annotations.release.services.surrogates.date_offsets import date_offset

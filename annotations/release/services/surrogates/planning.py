@@ -12,7 +12,7 @@ from annotations.release.rules.surrogates.folding import folded
 from annotations.release.rules.surrogates.generating.rules import order
 from annotations.release.rules.surrogates.pipeline import REPEATABLE, SHARED, Cluster, Indexed, Mentioned, Surrogate
 from annotations.release.rules.surrogates.writing import Writer
-from annotations.release.selectors.surrogates.index import (
+from annotations.release.selectors.surrogates import (
     Sealed,
     cluster_of,
     cue_of,
@@ -20,12 +20,13 @@ from annotations.release.selectors.surrogates.index import (
     in_order,
     in_parts,
     kinds_with,
+    known_by,
     named,
+    named_as,
     surrogate_digest,
     taken,
     unsealed,
 )
-from annotations.release.selectors.surrogates.names import known_by, named_as
 from annotations.release.services.surrogates.makers import Draft, Maker, PatientDrafts
 from annotations.release.services.surrogates.patients import Patient, Place, Where
 

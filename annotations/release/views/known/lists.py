@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.requests import Request, takes_uploads
 from annotations.projects.selectors.labels import labels_of
 from annotations.release.forms.known import ListsFileForm, TermForm, TermsForm

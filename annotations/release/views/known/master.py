@@ -11,13 +11,12 @@ from django.views.decorators.http import require_http_methods
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import add_error
+from annotations.core.forms import add_error
 from annotations.core.requests import Request, paged, takes_uploads
 from annotations.models import KnownUpload, ListedTerm
 from annotations.projects.selectors.labels import labels_of
 from annotations.release.forms.known import ListsFileForm, MasterForm, TermsForm
-from annotations.release.selectors.known.identifiers import terms_of
-from annotations.release.selectors.known.state import master_state, uploads_of
+from annotations.release.selectors.known import master_state, terms_of, uploads_of
 from annotations.release.services.known.master import clear_master, discard_upload, import_upload, stage_master
 from annotations.release.views.known.words import FIELD_NAMES, problem_lines
 

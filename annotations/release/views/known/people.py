@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotations.core.access import Can, enter
 from annotations.core.requests import Request, paged
 from annotations.models import Document
-from annotations.release.selectors.known.state import names_of, people_listed
+from annotations.release.selectors.known import names_of, people_listed
 from annotations.release.services.known.master import delete_person, show_person
 from annotations.release.views.known.words import FIELD_NAMES
 

@@ -10,7 +10,7 @@ from django.db import transaction
 from annotations.core.access import Access, Can
 from annotations.core.commands import JourneyCommand, entered, find_label, find_project
 from annotations.core.errors import ServiceError
-from annotations.core.form_errors import valid
+from annotations.core.forms import valid
 from annotations.gold.services.sets import wanted_set
 from annotations.jobs.waiting import wait_for
 from annotations.models import BulkAct, Job, Label, SuggestedString, User

@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser, OutputWrapper
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
-from annotations.gold.rules.splits import Split
+from annotations.gold.rules import Split
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, User
 from annotations.scores.rules.intervals import in_text

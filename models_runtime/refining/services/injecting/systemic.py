@@ -9,10 +9,10 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.bulk import insert_objects
-from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
+from annotations.core.locks import erasures_of, unerased
 from annotations.models import Document, Project, User
-from annotations.release.selectors.surrogates.index import in_parts
+from annotations.release.selectors.surrogates import in_parts
 from models_runtime.models import InjectedRun, SystemicError, SystemicExample
 from models_runtime.refining.events import SYSTEMIC_ACCEPTED, SYSTEMIC_REMOVED
 from models_runtime.refining.rules.systemic import PREFIX, Cluster, Example, clusters

@@ -9,8 +9,8 @@ from typing import Final, TypedDict
 from django.db import transaction
 from django.db.models import Count, Max
 
-from annotations.core.erasures import ErasedMeanwhile, erasures_of, unerased
-from annotations.core.kept import Kind, keep, kept_of, key_of
+from annotations.core.locks import ErasedMeanwhile, erasures_of, unerased
+from annotations.core.stored_figures import Kind, keep, kept_of, key_of
 from annotations.models import Project
 from annotations.scores.rules.judging import JudgingTally
 from models_runtime.models import JudgedNote, Judging, Judgment

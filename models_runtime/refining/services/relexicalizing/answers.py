@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from django.db import transaction
 
-from annotations.core.erasures import hold
+from annotations.core.locks import hold
 from annotations.core.sealing import Key
 from annotations.models import Document, Project
-from annotations.release.selectors.surrogates.index import in_parts
+from annotations.release.selectors.surrogates import in_parts
 from models_runtime.core.usage import Bill
 from models_runtime.models import LlmAnswer
 

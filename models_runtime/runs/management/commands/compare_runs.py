@@ -4,7 +4,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, authors_shown, find_project
-from annotations.gold.rules.splits import Split
+from annotations.gold.rules import Split
 from annotations.models import User
 from annotations.scores.rules.intervals import in_text
 from annotations.scores.selectors import copied_in_text

@@ -5,7 +5,7 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, authors_shown, find_project
 from annotations.core.errors import ServiceError
-from annotations.gold.rules.splits import Split
+from annotations.gold.rules import Split
 from annotations.models import User
 from annotations.scores.selectors import LEVELS, note_languages
 from models_runtime.runs.services.comparing import compared_strategies

@@ -13,8 +13,7 @@ from annotations.jobs.waiting import wait_for
 from annotations.models import Job, ListedTerm, Project, Span, User
 from annotations.release.jobs.known.reading import read_master
 from annotations.release.rules.redaction.kinds import Kind
-from annotations.release.selectors.known.labels import labels_by_kind
-from annotations.release.selectors.known.state import master_state
+from annotations.release.selectors.known import labels_by_kind, master_state
 from annotations.release.services.known.lists import add_labeled_terms
 from annotations.release.services.known.master import FORMATS, report_of, store_people
 from models_runtime.core.registry import KNOWN

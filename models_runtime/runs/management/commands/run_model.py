@@ -10,7 +10,7 @@ from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, Project, User
-from annotations.text.combining.voting import Method
+from annotations.text.combining import Method
 from models_runtime.backends.llm.params import OMEGA, PASSES, STRATEGIES
 from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
 from models_runtime.core.model_files import NAMED_BY

@@ -9,8 +9,7 @@ from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import User
 from models_runtime.backends.remote.servers import PROTOCOLS
-from models_runtime.runs.services.serving.server import server_for
-from models_runtime.runs.services.serving.serving import served
+from models_runtime.runs.services.serving import served, server_for
 
 
 class Command(JourneyCommand):

@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
-from annotations.gold.rules.splits import Split
+from annotations.gold.rules import Split
 from annotations.models import GoldVersion, GoldVersionNote, User
 from models_runtime.backends.notes.grouping import groups
 from models_runtime.backends.notes.note import read

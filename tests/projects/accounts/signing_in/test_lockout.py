@@ -12,8 +12,8 @@ from django.db.models import F
 from django.test import Client
 
 from annotations.jobs.services.relay import Relay
-from annotations.projects.services.accounts import old_failures
-from annotations.projects.services.accounts.lockout import client_ip
+from annotations.projects.services import accounts
+from annotations.projects.services.accounts import client_ip
 from tests.factories import PASSWORD, make_user
 from tests.projects.accounts.signing_in.test_sign_in import reset_path
 
@@ -244,7 +244,7 @@ def test_a_new_password_by_any_way_ends_every_lock(person, sign_in, way):
 
 def test_the_relay_deletes_old_failures_and_keeps_those_that_locks_need(monkeypatch):
     """Failed sign-ins don't fill the database."""
-    monkeypatch.setattr(old_failures, "AT_ONCE", 2)
+    monkeypatch.setattr(accounts, "AT_ONCE", 2)
     for days, number in ((30, 3), (7.01, 2), (6.99, 2), (0, 1)):
         strike(f"{days} days", times=number)
         rows = AccessFailureLog.objects.filter(username=f"{days} days")

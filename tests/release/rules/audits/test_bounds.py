@@ -6,7 +6,7 @@ from math import comb
 
 import pytest
 
-from annotations.release.rules.audits.bounds import Sample, hypergeometric_tail, leak_share, leaky_notes
+from annotations.release.rules.audits.looks import Sample, hypergeometric_tail, leak_share, leaky_notes
 from annotations.release.rules.audits.sampling import LEAST, Unit, allocation, draw, is_simple
 from annotations.scores.rules.binomial import binomial_tail, clopper_pearson_lower, clopper_pearson_upper
 

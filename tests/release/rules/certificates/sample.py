@@ -8,7 +8,7 @@ from annotations.release.rules.certificates.released_files import texts_hash
 from annotations.release.rules.certificates.signatures import FORMAT, fingerprint_of, public_of
 from annotations.release.rules.certificates.statements import identifier_rows, statements
 from annotations.release.rules.redaction.kinds import Kind
-from annotations.text.hashing import gold_hash, text_sha256
+from annotations.text.hashes import gold_hash, text_sha256
 
 PRIVATE = bytes(range(32))
 OTHER = bytes(range(1, 33))

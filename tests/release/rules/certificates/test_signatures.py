@@ -12,9 +12,8 @@ from pypdf import PdfReader
 from annotations.formats import FORMATS
 from annotations.formats.base import OutNote
 from annotations.release.rules.certificates.canonical import canonical
-from annotations.release.rules.certificates.pdf import render
+from annotations.release.rules.certificates.pdf import joined, render
 from annotations.release.rules.certificates.released_files import read_released
-from annotations.release.rules.certificates.scripts import joined
 from annotations.release.rules.certificates.signatures import (
     CertificateError,
     fingerprint_of,

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.release.rules.leaks.gate import Gate, Leak
-from annotations.release.rules.leaks.generic import LANGUAGES, generic_words
+from annotations.release.rules.leaks.gate import LANGUAGES, Gate, Leak, generic_words
 from annotations.release.rules.leaks.needles import Needle, needles_of
 from annotations.release.rules.leaks.shapes import device_addresses, full_dates, telephones
 from annotations.release.rules.redaction.dates import years

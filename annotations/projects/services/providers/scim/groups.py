@@ -10,7 +10,7 @@ from django.utils import timezone
 from scim2_models import Context, InvalidValueException, NotFoundException, UniquenessException
 
 from annotations.models import GroupRole, ProviderAccount, ProvisionedGroup, ProvisionedUser
-from annotations.projects.rules.providers import ProvisioningProvider
+from annotations.projects.rules import ProvisioningProvider
 from annotations.projects.services.providers.provisioned import follow_pushed
 from annotations.projects.services.providers.scim.queries import id_of
 from annotations.projects.services.providers.scim.resources import (

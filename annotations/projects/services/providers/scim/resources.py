@@ -35,7 +35,7 @@ from scim2_models import (
 
 from annotations.formats.files.strict_json import texts_in
 from annotations.models import ProvisionedGroup, ProvisionedUser
-from annotations.projects.rules.providers import ProvisioningProvider
+from annotations.projects.rules import ProvisioningProvider
 
 # As Entra ID needs it: it sends attributes that we don't keep, and changes that RFC 7644 does not know.
 POLICY: Final = ScimPolicy(

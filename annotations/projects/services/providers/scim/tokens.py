@@ -6,7 +6,7 @@ from typing import Final
 
 from django.utils.crypto import constant_time_compare
 
-from annotations.projects.rules.providers import ProvisioningProvider
+from annotations.projects.rules import ProvisioningProvider
 from annotations.projects.selectors.providers import provisioning
 
 MARK: Final = "scim_"

@@ -19,7 +19,7 @@ from scim2_models import (
 
 from annotations.models import ProviderAccount, ProvisionedUser, User
 from annotations.projects.events import ACCOUNT_RESTORED
-from annotations.projects.rules.providers import ProvisioningProvider
+from annotations.projects.rules import ProvisioningProvider
 from annotations.projects.services.providers.identity import Identity, SignInRefused
 from annotations.projects.services.providers.leaving import leave, reactivate
 from annotations.projects.services.providers.provisioned import follow_pushed

@@ -1,0 +1,272 @@
+"""Rows that order the notes of a run for review.
+
+Each note has one row with the information expected from its review and a random number, and one row for each label with
+the lowest confidence and the confidence nearest to 0.5. They are written with the suggestions, so that the next note is
+found without reading all suggestions.
+"""
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from math import log2
+from typing import Any, NamedTuple
+
+from django.db import connection
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
+
+from annotations.core.hiding import shown
+from annotations.models import (
+    AnnotationSet,
+    Author,
+    Document,
+    Review,
+    Span,
+    SuggestedLabel,
+    SuggestedNote,
+    SuggestedString,
+)
+
+# Expected information, in bits, of reviewing a note, from the confidences of its suggestions.
+#
+# A suggestion that is right with probability p gives H(p) = -p log2 p - (1-p) log2 (1-p). A string counts once per
+# note, and counts less the more decisions on it there are already, because little new is learned from it.
+
+
+String = tuple[int, int]
+"""String key and label id."""
+
+
+def bits(confidence: float | None) -> float:
+    """H of a confidence; 1 without a confidence, since nothing is known then."""
+    if confidence is None:
+        return 1.0
+    if confidence <= 0.0 or confidence >= 1.0:
+        return 0.0
+    return -confidence * log2(confidence) - (1 - confidence) * log2(1 - confidence)
+
+
+def expected_bits(
+    suggestions: Iterable[tuple[String, float | None]], decided: Mapping[String, int] | None = None
+) -> float:
+    """The expected bits of a note's suggestions; `decided` counts earlier decisions on each string."""
+    best: dict[String, float] = {}
+    for string, confidence in suggestions:
+        best[string] = max(best.get(string, 0.0), bits(confidence))
+    known = decided or {}
+    return sum(most / (1 + known.get(string, 0)) for string, most in best.items())
+
+
+BATCH = 500
+_CHANCE = random.SystemRandom()
+
+
+def add_notes(author: int, sets: Mapping[int, int]) -> None:
+    """Add the rows of these annotation sets (id to the note's id), in the transaction that has stored their spans."""
+    pks = list(sets)
+    for at in range(0, len(pks), BATCH):
+        batch = pks[at : at + BATCH]
+        found: dict[int, list[tuple[String, float | None]]] = {pk: [] for pk in batch}
+        spans = Span.objects.filter(annotation_set__in=batch).order_by()
+        for pk, key, label, confidence in spans.values_list(
+            "annotation_set_id", "string_key", "label_id", "confidence"
+        ):
+            found[pk].append(((key or 0, label), confidence))
+        SuggestedNote.objects.bulk_create(
+            (
+                SuggestedNote(
+                    author_id=author,
+                    document_id=sets[pk],
+                    information=expected_bits(suggestions),
+                    random_order=_CHANCE.random(),
+                )
+                for pk, suggestions in found.items()
+            ),
+            ignore_conflicts=True,
+        )
+        _add_labels(author, [sets[pk] for pk in batch])
+
+
+def renew_notes(author: int, sets: Mapping[int, int]) -> None:
+    """Write the rows of these annotation sets again, in the transaction that has added suggestions to them."""
+    for model in (SuggestedNote, SuggestedLabel):
+        model.objects.filter(author=author, document__in=sets.values()).delete()
+    add_notes(author, sets)
+
+
+_SPANS, _SETS = Span._meta.db_table, AnnotationSet._meta.db_table
+_CONFIDENCE = "COALESCE(span.confidence, 0.5)"
+_ADD_LABELS = f"""
+    INSERT INTO {SuggestedLabel._meta.db_table} (author_id, document_id, label_id, source, lowest, nearest)
+    SELECT sets.author_id, sets.document_id, span.label_id, span.source,
+        MIN({_CONFIDENCE}), MIN(ABS({_CONFIDENCE} - 0.5))
+    FROM {_SETS} sets JOIN {_SPANS} span ON span.annotation_set_id = sets.id
+    WHERE sets.author_id = %s AND sets.document_id IN ({{documents}})
+    GROUP BY sets.author_id, sets.document_id, span.label_id, span.source
+"""  # noqa: S608 - names of ours
+
+
+def _add_labels(author: int, documents: list[int]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_ADD_LABELS.format(documents=", ".join(["%s"] * len(documents))), [author, *documents])
+
+
+def relabel_notes(source: int, target: int) -> None:
+    """Move the rows of a label that was merged into another."""
+    SuggestedLabel.objects.filter(label_id=source).update(label_id=target)
+
+
+def forget_notes(sets: "QuerySet[AnnotationSet]") -> None:
+    """Delete the rows of annotation sets that are about to be deleted."""
+    here = sets.filter(author=OuterRef("author"), document=OuterRef("document"), author__kind__in=Author.MODELS)
+    for model in (SuggestedNote, SuggestedLabel):
+        model.objects.filter(Exists(here)).delete()
+    Review.objects.filter(Exists(here), ahead=True).delete()
+
+
+# Stored counts for review by string, updated in the transaction that changes suggestions.
+#
+# A string is identified by a run, a label and a hash (domain.strings). Where many suggestions are added, removed or
+# decided, their strings are counted first, so that each row is changed once.
+
+
+Key = tuple[int, int, int]
+"""Author id, string key, label id."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts to add to a string's row; `sample` is the id of one of its spans."""
+
+    count: int = 0
+    open: int = 0
+    scored: int = 0
+    confidence_sum: float = 0.0
+    sample: int = 0
+
+    def add(self, confidence: float | None, sample: int, *, decided: bool = False) -> None:
+        self.count += 1
+        self.open += not decided
+        self.scored += confidence is not None
+        self.confidence_sum += confidence or 0.0
+        self.sample = sample
+
+
+_TABLE = SuggestedString._meta.db_table
+# One statement for both databases. The `excluded` row holds the counts to add; uncertainty follows from the new mean.
+_SUM = f"({_TABLE}.confidence_sum + excluded.confidence_sum)"
+_MEAN = f"{_SUM} / ({_TABLE}.scored + excluded.scored)"
+_ADD = f"""
+    INSERT INTO {_TABLE}
+        (author_id, string_key, label_id, count, open, scored, confidence_sum, uncertainty, sample)
+    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)
+    ON CONFLICT (author_id, string_key, label_id) DO UPDATE SET
+        count = {_TABLE}.count + excluded.count,
+        open = {_TABLE}.open + excluded.open,
+        scored = {_TABLE}.scored + excluded.scored,
+        confidence_sum = {_SUM},
+        uncertainty = CASE WHEN {_TABLE}.scored + excluded.scored > 0 THEN 1 - 2 * ABS({_MEAN} - 0.5) ELSE 1 END
+"""  # noqa: S608 - names of ours
+
+
+def add_strings(tallies: dict[Key, Tally]) -> None:
+    """Add counts inside the caller's transaction, in a fixed order, so that transactions don't deadlock."""
+    rows = [
+        (*key, each.count, each.open, each.scored, each.confidence_sum, _uncertainty(each), each.sample)
+        for key, each in sorted(tallies.items())
+    ]
+    with connection.cursor() as cursor:
+        cursor.executemany(_ADD, rows)
+
+
+def _uncertainty(tally: Tally) -> float:
+    return 1 - 2 * abs(tally.confidence_sum / tally.scored - 0.5) if tally.scored else 1.0
+
+
+def tally_of(spans: "QuerySet[Span]") -> dict[Key, Tally]:
+    """Count the strings of those spans that are suggestions. Hidden planted leaks don't count until they are shown."""
+    found: dict[Key, Tally] = defaultdict(Tally)
+    rows = shown(spans).filter(string_key__isnull=False, annotation_set__author__kind__in=Author.MODELS).order_by()
+    columns = ("annotation_set__author_id", "string_key", "label_id", "confidence", "pk", "decision__pk")
+    for author, key, label, confidence, pk, decision in rows.values_list(*columns).iterator(chunk_size=5_000):
+        found[author, key, label].add(confidence, pk, decided=decision is not None)
+    return found
+
+
+def uncount_strings(hidden: dict[Key, Tally]) -> None:
+    """Subtract suggestions that are hidden for now. Rows with a count of 0 stay."""
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            f"UPDATE {_TABLE} SET count = count - %s, open = open - %s, scored = scored - %s, "  # noqa: S608
+            "confidence_sum = confidence_sum - %s WHERE author_id = %s AND string_key = %s AND label_id = %s",
+            [(t.count, t.open, t.scored, t.confidence_sum, *key) for key, t in sorted(hidden.items())],
+        )
+
+
+def remove_strings(gone: dict[Key, Tally]) -> None:
+    """Subtract deleted suggestions, counted by `tally_of` before the deletion. Rows with a count of 0 are deleted.
+
+    Call it after the deletion: a decision locks the note's gold first and the string's row last, and the same order
+    here avoids a deadlock.
+    """
+    uncount_strings(gone)
+    rows = SuggestedString.objects.filter(author_id__in={author for author, _, _ in gone})
+    rows.filter(count__lte=0).delete()
+    same = Span.objects.filter(
+        annotation_set__author=OuterRef("author_id"), string_key=OuterRef("string_key"), label_id=OuterRef("label_id")
+    ).order_by("start", "end", "pk")
+    unshown = rows.exclude(Exists(Span.objects.filter(pk=OuterRef("sample"))))
+    unshown.update(sample=Subquery(same.values("pk")[:1]))
+
+
+def count_open(changes: dict[Key, int]) -> None:
+    """Add to the number of open suggestions of each string; negative numbers subtract."""
+    with connection.cursor() as cursor:
+        cursor.executemany(_OPEN, [(by, *key) for key, by in sorted(changes.items()) if by])
+
+
+_OPEN = f"UPDATE {_TABLE} SET open = open + %s WHERE author_id = %s AND string_key = %s AND label_id = %s"  # noqa: S608
+
+
+def relabel_strings(source: int, target: int) -> None:
+    """Move the counts of a label that was merged into another."""
+    rows = SuggestedString.objects.filter(label_id=source)
+    moved: dict[Key, Tally] = {}
+    values: Any = rows.values_list("author_id", "string_key", "count", "open", "scored", "confidence_sum", "sample")
+    for author, key, *counts in values:
+        moved[author, key, target] = Tally(*counts)
+    rows.delete()
+    add_strings(moved)
+
+
+# Annotations that a refiner proposes to remove. The feature that refines registers how to read them.
+
+
+class ProposedRemoval(NamedTuple):
+    """An annotation that a refiner removed. `number` is unique in the note. Offsets in code points, end-exclusive.
+
+    `origin` is the author who annotated it, as “kind:name”. `reason` is the refiner's.
+    """
+
+    number: int
+    start: int
+    end: int
+    label_id: int
+    reason: str
+    origin: str
+
+
+Reader = Callable[[Author, Document], list[ProposedRemoval]]
+_READERS: list[Reader] = []
+
+
+def register(reader: Reader) -> None:
+    """Register a function that returns what a refiner removed from a note, in the order of the text."""
+    _READERS.append(reader)
+
+
+def removals_of(author: Author, document: Document) -> list[ProposedRemoval]:
+    """Return the annotations that this author proposes to remove from the note. Only refiners propose any."""
+    if author.kind != Author.Kind.REFINED:
+        return []
+    return [one for read in _READERS for one in read(author, document)]

@@ -1,1 +1,0 @@
-"""Gold versions: statistics, differences, splits by patient."""

@@ -1,0 +1,323 @@
+"""Pages of the gold standard: making gold, frozen versions, their splits, and changes between versions."""
+
+import uuid
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST, require_safe
+
+from annotations.core.access import Access, Can, closed_to, enter, sets_for
+from annotations.core.errors import ServiceError
+from annotations.core.forms import add_error
+from annotations.core.requests import Request, number, paged
+from annotations.core.templatetags.clusters import Cluster
+from annotations.gold.forms import REFUSED_AT, FreezeForm, ReadyMadeForm, SplitForm
+from annotations.gold.rules import ChangeKind
+from annotations.gold.selectors import state_for, version_page, version_rows, versions
+from annotations.gold.services.diffing import version_diff
+from annotations.gold.services.making import freeze, make_gold, withdraw_gold
+from annotations.gold.services.splitting import (
+    SplitResult,
+    patients_in_two_splits,
+    split_by_lines,
+    split_table,
+    split_version,
+)
+from annotations.gold.services.starting import start_gold, start_statistics
+from annotations.gold.services.statistics import Parts, kept_statistics, statistics_of, takes_long
+from annotations.gold.services.statistics_rows import Table, table_of
+from annotations.jobs.tokens import form_token
+from annotations.models import GoldVersion, Project
+from annotations.notes.selectors.in_context import label_looks, note_names
+from annotations.notes.views.in_context import shown_in_context
+from annotations.notes.views.notes import _after_gold, _for_gold, _gold_version, _note_url
+from annotations.projects.selectors.projects import is_large
+
+VERSIONS = 30
+CHANGES = 25
+LISTED = 200
+READY_IDS = "ready-%s"
+CHANGE_KINDS = {
+    ChangeKind.ADDED: gettext_lazy("Added"),
+    ChangeKind.REMOVED: gettext_lazy("Removed"),
+    ChangeKind.RELABELED: gettext_lazy("Different label"),
+    ChangeKind.MOVED: gettext_lazy("Different bounds"),
+    ChangeKind.REPLACED: gettext_lazy("Different label and bounds"),
+    ChangeKind.ATTRIBUTES: gettext_lazy("Different attributes"),
+}
+
+
+@require_safe
+def gold(request: Request, slug: str) -> HttpResponse:
+    """Show the gold standard. The counts of a large project are loaded after the page, as a fragment."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    rows = version_rows(access.project)
+    last = rows.first()
+    late = not request.htmx and is_large(access.project)
+    context = {
+        "access": access,
+        "page": paged(request, rows, VERSIONS),
+        "last": last,
+        "late": late,
+        "state": None if late else state_for(access, last),
+        "form": FreezeForm(),
+        "token": uuid.uuid4(),
+    }
+    return render(request, "gold/counts.html" if request.htmx else "gold/gold.html", context)
+
+
+@require_POST
+def gold_freeze(request: Request, slug: str) -> HttpResponse:
+    """Freeze the gold standard in its current state. A repeated request makes no second version."""
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    form = FreezeForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("The reason can have at most 300 characters. Nothing was frozen."))
+        return redirect("gold", slug)
+    try:
+        version, made = freeze(project=access.project, actor=access.user, reason=form.cleaned_data["reason"])
+    except ServiceError as error:
+        messages.error(request, str(error))
+        return redirect("gold", slug)
+    if made:
+        messages.success(request, _("Version %(number)s is frozen.") % {"number": version.number})
+    else:
+        messages.info(
+            request,
+            _("Nothing has changed since version %(number)s, so no new version was frozen.")
+            % {"number": version.number},
+        )
+    return redirect("gold_version", slug, version.number)
+
+
+@require_safe
+def gold_version(request: Request, slug: str, version: int) -> HttpResponse:
+    """Show one frozen version and its notes."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    found = get_object_or_404(GoldVersion.objects.select_related("created_by"), project=access.project, number=version)
+    context = _version_context(request, access, found)
+    if request.htmx:
+        return render(request, "gold/version_notes.html", context)
+    return render(request, "gold/version.html", context | _split_context(access, found))
+
+
+def _version_context(request: Request, access: Access, version: GoldVersion) -> dict[str, Any]:
+    page = version_page(version, after=number(request.GET, "after"), before=number(request.GET, "before"))
+    return {"access": access, "version": version, "page": page}
+
+
+def _split_context(access: Access, version: GoldVersion) -> dict[str, Any]:
+    """Return a version's split and the form for a new split."""
+    table = split_table(version) if version.split_seed else []
+    looks = label_looks(access.project)
+    used = [look for code, look in looks.items() if any(code in row["labels"] for row in table)]
+    others = versions(access.project)
+    last = next((one for one in others if one.split_seed), None)
+    model = version if version.split_seed else last
+    initial = {"seed": model.split_seed, **(model.split_shares or {})} if model else None
+    return {
+        "split": table,
+        "split_labels": [(look, [row["labels"].get(look.code, 0) for row in table]) for look in used],
+        "in_two_splits": patients_in_two_splits(version) if version.split_seed else 0,
+        "split_form": SplitForm(initial=initial),
+        "ready_form": ReadyMadeForm(auto_id=READY_IDS),
+        "has_earlier": any(one.number < version.number for one in others),
+    }
+
+
+@require_POST
+def gold_split(request: Request, slug: str, version: int) -> HttpResponse:
+    """Split a version by patient, or with `lines` as these say. A repeated request changes nothing.
+
+    After an error, the form keeps its values.
+    """
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    found = get_object_or_404(GoldVersion.objects.select_related("created_by"), project=access.project, number=version)
+    listed = "lines" in request.POST
+    form = ReadyMadeForm(request.POST, auto_id=READY_IDS) if listed else SplitForm(request.POST)
+    split = None
+    if form.is_valid():
+        try:
+            split = _split(form, found, access)
+        except ServiceError as error:
+            add_error(form, error, REFUSED_AT)
+    if split is None:
+        forms = {"ready_form" if listed else "split_form": form}
+        context = _version_context(request, access, found) | _split_context(access, found) | forms
+        return render(request, "gold/version.html", context, status=422)
+    if not split.made:
+        messages.info(request, _("The version was already split this way. Nothing was changed."))
+    elif split.kept:
+        messages.success(
+            request, _("The version was split. Patients who kept their earlier split: %(n)s.") % {"n": split.kept}
+        )
+    else:
+        messages.success(request, _("The version was split. No patient is in two splits."))
+    return redirect("gold_version", slug, version)
+
+
+def _split(form: ReadyMadeForm | SplitForm, version: GoldVersion, access: Access) -> SplitResult:
+    seed = form.cleaned_data["seed"]
+    if isinstance(form, SplitForm):
+        return split_version(version=version, seed=seed, shares=form.shares, actor=access.user)
+    return split_by_lines(version=version, lines=form.cleaned_data["lines"], seed=seed, actor=access.user)
+
+
+@require_safe
+def gold_changes(request: Request, slug: str, version: int) -> HttpResponse:
+    """Show the changes since another version (?since=, by default the previous one), optionally of one ?kind=."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    frozen = versions(access.project)
+    found = next((one for one in frozen if one.number == version), None)
+    others = [one for one in frozen if one.number != version]
+    wanted = number(request.GET, "since")
+    since = next((one for one in others if one.number == (version - 1 if wanted is None else wanted)), None)
+    if found is None or (wanted is not None and since is None):
+        raise Http404("This version does not exist.")
+    context: dict[str, Any] = {"access": access, "version": found, "since": since, "others": others}
+    if since is not None:
+        context |= _changes(request, access, since, found)
+    return render(request, "gold/changes.html", context)
+
+
+def _changes(request: Request, access: Access, since: GoldVersion, version: GoldVersion) -> dict[str, Any]:
+    found = version_diff(since, version)
+    asked = request.GET.get("kind", "")
+    kind = asked if asked in list(ChangeKind) else ""
+    rows = [row for row in found["changes"] if kind in ("", row[1])]
+    page = paged(request, rows, CHANGES)
+    shown = shown_in_context(access, list(page.object_list), "gold changes")
+    names = note_names([note for note, _spans in [*found["added"][:LISTED], *found["removed"][:LISTED]]])
+    return {
+        "diff": found,
+        "kinds": [(str(one), name, found["spans"][one]) for one, name in CHANGE_KINDS.items()],
+        "kind_names": {str(one): name for one, name in CHANGE_KINDS.items()},
+        "kind": kind,
+        "page": page,
+        "entries": shown,
+        "sets": {},
+        "all_changes": sum(found["spans"].values()),
+        "kept_changes": len(found["changes"]),
+        "added": _named(found["added"], names),
+        "removed": _named(found["removed"], names),
+    }
+
+
+def _named(notes: list[list[int]], names: dict[int, str]) -> list[tuple[int, str, int]]:
+    return [(note, names[note], spans) for note, spans in notes[:LISTED] if note in names]
+
+
+@require_POST
+def job_start_gold(request: Request, slug: str) -> HttpResponse:
+    """Start the job that makes gold of the annotation sets of `author`, an id."""
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    author = number(request.POST, "author") or 0
+    if closed_to(access, authors=[author]):
+        raise PermissionDenied("This person may not use these annotation sets.")
+    try:
+        job = start_gold(
+            project=access.project,
+            author_id=author,
+            actor=access.user,
+            token=form_token(request),
+        )
+    except ServiceError as error:
+        messages.error(request, str(error))
+        return redirect("gold", slug)
+    return redirect("job", slug, job.number)
+
+
+@require_POST
+def note_gold(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Make an annotation set gold, unless the set, or the gold to replace, changed after the page was opened."""
+    access, document = _for_gold(request, slug, pk)
+    sets = sets_for(access).filter(document_id=document.pk).select_related("author")
+    annotation_set = get_object_or_404(sets, pk=number(request.POST, "set"))
+    replace = request.POST.get("replace") == "1"
+    if number(request.POST, "version") != annotation_set.version:
+        messages.warning(
+            request, _("These annotations changed after you opened the page. Nothing was done. Check them again.")
+        )
+    elif replace and number(request.POST, "gold_version") != _gold_version(document):
+        messages.warning(request, _("The gold changed after you opened the page. Nothing was done. Check both again."))
+    else:
+        try:
+            gold = make_gold(document=document, annotation_set=annotation_set, actor=access.user, replace=replace)
+        except ServiceError as error:
+            messages.error(request, _("Nothing was changed. %(error)s") % {"error": str(error)})
+        else:
+            success = _("The annotations of %(author)s are now gold.") % {"author": annotation_set.author.name}
+            messages.success(request, success)
+            return redirect(_after_gold(request, access, pk, gold.pk))
+    return redirect(_note_url(slug, pk, set=annotation_set.pk, state=request.POST.get("state")))
+
+
+@require_POST
+def note_gold_withdraw(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Remove the gold of a note, unless the gold changed after the page was opened."""
+    access, document = _for_gold(request, slug, pk)
+    state = request.POST.get("state")
+    if (version := _gold_version(document)) is not None and number(request.POST, "gold_version") != version:
+        messages.warning(request, _("The gold changed after you opened the page. Nothing was done. Check it again."))
+        return redirect(_note_url(slug, pk, state=state))
+    try:
+        withdraw_gold(document=document, actor=access.user)
+    except ServiceError as error:
+        messages.info(request, _("Nothing was changed. %(error)s") % {"error": error})
+    else:
+        messages.success(request, _("The gold of this note was removed. Frozen versions keep their copy."))
+    return redirect(_note_url(slug, pk, state=state))
+
+
+# The page of corpus statistics of a gold version.
+
+
+@require_safe
+def gold_statistics(request: Request, slug: str) -> HttpResponse:
+    """Show the statistics of the version ?version=, by default the newest. A worker counts large versions."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    frozen = versions(access.project)
+    wanted = number(request.GET, "version")
+    chosen = next((one for one in frozen if wanted in (None, one.number)), None)
+    if "version" in request.GET and None in (chosen, wanted):
+        raise Http404("This version does not exist.")
+    context: dict[str, object] = {"access": access, "versions": frozen, "version": chosen, "token": uuid.uuid4()}
+    if chosen is not None:
+        context |= _figures(access.project, chosen)
+    return render(request, "gold/statistics.html", context)
+
+
+def _figures(project: Project, version: GoldVersion) -> dict[str, object]:
+    parts: Parts | None = kept_statistics(version)
+    if parts is None and takes_long(version):
+        return {"late": True}
+    try:
+        table = table_of(project, statistics_of(version) if parts is None else parts)
+    except ServiceError as error:
+        return {"error": str(error)}
+    return {"table": table, "clusters": _clusters(table), "series": [_name(one.name) for one in table.columns[:-1]]}
+
+
+def _clusters(table: Table) -> list[Cluster]:
+    """The labels that the version has, with a bar for each split; without a split, with one bar."""
+    last = len(table.columns) - 1 or 1
+    return [Cluster(row.name, [cell.spans for cell in row.cells[:last]]) for row in table.labels if row.total]
+
+
+def _name(split: str) -> str:
+    return {"train": _("Train"), "dev": _("Dev"), "test": _("Test")}.get(split, split)
+
+
+@require_POST
+def statistics_start(request: Request, slug: str) -> HttpResponse:
+    """Start the job that counts the version `version`, a number."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    wanted = number(request.POST, "version")
+    version = get_object_or_404(GoldVersion, project=access.project, number=-1 if wanted is None else wanted)
+    job = start_statistics(version=version, actor=access.user, token=form_token(request))
+    return redirect("job", slug, job.number)

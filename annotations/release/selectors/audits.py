@@ -1,0 +1,517 @@
+"""The result of a release's audit, for its page and its certificate."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
+from annotations.models import (
+    AuditMark,
+    AuditNote,
+    AuditPlan,
+    LeakFinding,
+    NoteMetadata,
+    Project,
+    Release,
+    ReleasedNote,
+    User,
+)
+from annotations.notes.selectors.annotation_sets import line_at
+from annotations.notes.selectors.in_context import LabelLook, label_looks
+from annotations.release.rules.audits.looks import Design, Found, Verdict, judge, reached
+from annotations.release.rules.audits.sampling import Unit, is_simple
+from annotations.release.rules.audits.shown import Bounds, Shown
+from annotations.release.rules.redaction.policy import Action
+from annotations.release.rules.redaction.released import Piece
+from annotations.release.selectors.releases import release_numbered
+from annotations.text.sentences import around
+
+# What an audit of a release could be like: its strata, its design, and the notes of its sample.
+
+
+# A stratum is a share of the release; with more, each would be too small to say anything about.
+MOST_STRATA = 30
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a manager chooses. Shares are from 0 to 1."""
+
+    by: str = ""
+    confidence: float = 0.95
+    target: float = 0.01
+    planted: float = 0.1
+    leaks: int = 0
+
+
+def design_of(plan: AuditPlan) -> Design:
+    """The design of an existing plan."""
+    return Design(
+        {name: stratum["notes"] for name, stratum in plan.strata.items()},
+        {name: stratum["simple"] for name, stratum in plan.strata.items()},
+        plan.confidence,
+        plan.target,
+        plan.planted_share,
+        plan.leaks_allowed,
+    )
+
+
+def units_of(release: Release, by: str) -> list[Unit]:
+    """The released notes with stratum and patient, in the order of their ids. A stratum without a value is empty."""
+    rows = list(
+        ReleasedNote.objects.filter(release=release, state=ReleasedNote.State.DONE)
+        .order_by("pk")
+        .values_list("pk", "document_id", "document__language", "document__patient_id")
+    )
+    stratum = _strata(release, by, {document: language for _pk, document, language, _patient in rows})
+    return [Unit(pk, stratum[document], patient) for pk, document, _language, patient in rows]
+
+
+def _strata(release: Release, by: str, languages: Mapping[int, str]) -> Mapping[int, str]:
+    if by == AuditPlan.By.LANGUAGE:
+        return {note: language or release.project.language for note, language in languages.items()}
+    known: dict[int, str] = {}
+    if by in (AuditPlan.By.TYPE, AuditPlan.By.SITE):
+        column = "note_type" if by == AuditPlan.By.TYPE else "site"
+        rows = NoteMetadata.objects.filter(document__project=release.project_id).order_by()
+        known = dict(rows.values_list("document_id", column))
+    return {note: known.get(note, "") for note in languages}
+
+
+def designed(units: Sequence[Unit], choices: Choices) -> Design:
+    """The design for these notes. Raises ServiceError `by` where there are too many strata, `notes` without notes."""
+    members: dict[str, list[Unit]] = {}
+    for unit in units:
+        members.setdefault(unit.stratum, []).append(unit)
+    if not members:
+        raise ServiceError(_("The release has no notes to audit."), code="notes")
+    if len(members) > MOST_STRATA:
+        raise ServiceError(
+            _("There are %(n)d values. A sample can have at most %(most)d strata. Stratify by something else.")
+            % {"n": len(members), "most": MOST_STRATA},
+            code="by",
+        )
+    sizes = {name: len(members[name]) for name in sorted(members)}
+    rest = (choices.confidence, choices.target, choices.planted, choices.leaks)
+    # Whether a sample is a simple one depends on its size. A simple one is smaller, so it may stop being simple.
+    largest = Design(sizes, dict.fromkeys(sizes, False), *rest).looks[-1]
+    simple = {name: is_simple(members[name], largest[name]) for name in sizes}
+    drawn = Design(sizes, simple, *rest).looks[-1]
+    simple = {name: is_simple(members[name], drawn[name]) for name in sizes}
+    return Design(sizes, simple, *rest)
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The sample that the choices give: notes to the end of each look, and strata with notes and drawn notes.
+
+    Not `reachable`: the release is so small that even reading all notes can't meet the target.
+    """
+
+    notes: int
+    looks: list[tuple[int, int]]
+    strata: list[tuple[str, int, int]]
+    planted: int
+    reachable: bool
+
+    @property
+    def first(self) -> int:
+        return self.looks[0][1]
+
+    @property
+    def most(self) -> int:
+        return self.looks[-1][1]
+
+
+def preview_of(release: Release, choices: Choices) -> Preview:
+    """The sample that choices would give. Raises ServiceError as `designed`."""
+    design = designed(units_of(release, choices.by), choices)
+    last = design.looks[-1]
+    return Preview(
+        notes=design.notes,
+        looks=[(leaks, sum(look.values())) for leaks, look in enumerate(design.looks)],
+        strata=[(name, notes, last[name]) for name, notes in design.strata.items()] if choices.by else [],
+        planted=design.planted_in(sum(last.values())),
+        reachable=design.reachable,
+    )
+
+
+def waiting_for(release: Release) -> str:
+    """Why no audit can be planned now, as a sentence; empty if it can."""
+    if release.state != Release.State.PREPARED:
+        return _("An audit can be planned while a release is prepared and not yet signed. This one is: %(state)s.") % {
+            "state": release.get_state_display()
+        }
+    states = ReleasedNote.objects.filter(release=release).exclude(state=ReleasedNote.State.DONE)
+    if held := states.count():
+        return _("Decide the findings of the leak gate first. Notes held back: %(n)d.") % {"n": held}
+    return ""
+
+
+def audit_numbered(project: Project, release: int) -> AuditPlan:
+    """Find the audit of a release by its number. Raises ServiceError `release`, or `audit` where none is planned."""
+    found = release_numbered(project, release)
+    plan = AuditPlan.objects.select_related("release__project", "release__policy").filter(release=found).first()
+    if plan is None:
+        raise ServiceError(
+            _("Release %(number)s has no audit yet. Plan one first.") % {"number": release}, code="audit"
+        )
+    return plan
+
+
+# What was read in an audit, and what follows from it.
+
+
+@dataclass(frozen=True, slots=True)
+class ReadNote:
+    """A finished note: whether it has a leak, and whether its planted leak was found (None without one)."""
+
+    stratum: str
+    leak: bool
+    planted_found: bool | None
+
+
+def leaks_of(plan: AuditPlan) -> "QuerySet[AuditMark]":
+    """The marks of finished notes that count as leaks."""
+    return AuditMark.objects.filter(note__plan=plan, leak=True, dismissed_at__isnull=True)
+
+
+class Readings:
+    """The finished notes in the order of the sample, before the first that is not finished.
+
+    Implements annotations.release.rules.audits.looks.Reading. Notes keep their positions when others are erased, so an
+    erased note counts as drawn, and as nothing else.
+    """
+
+    def __init__(self, plan: AuditPlan) -> None:
+        leak = AuditMark.objects.filter(note=OuterRef("pk"), leak=True, dismissed_at__isnull=True)
+        rows = AuditNote.objects.filter(plan=plan).annotate(leak=Exists(leak)).order_by("position")
+        self.notes: dict[int, ReadNote] = {}
+        self.read = plan.drawn
+        columns = ("position", "state", "stratum", "leak", "planted_found")
+        for position, state, stratum, has_leak, found in rows.values_list(*columns):
+            if state != AuditNote.State.DONE:
+                self.read = position - 1
+                break
+            self.notes[position] = ReadNote(stratum, has_leak, found)
+
+    def found(self, read: int) -> Found:
+        some = [one for position, one in self.notes.items() if position <= read]
+        planted = [one.planted_found for one in some if one.planted_found is not None]
+        return Found(
+            Counter(one.stratum for one in some),
+            Counter(one.stratum for one in some if one.leak),
+            len(planted),
+            sum(planted),
+        )
+
+    def leak_at(self, number: int) -> int | None:
+        return self._leaks[number - 1] if len(self._leaks) >= number else None
+
+    @cached_property
+    def _leaks(self) -> list[int]:
+        return [position for position, one in self.notes.items() if one.leak]
+
+
+def looks_of(plan: AuditPlan) -> list[Mapping[str, int]]:
+    return list(plan.looks)
+
+
+def verdict_of(plan: AuditPlan, readings: Readings | None = None) -> Verdict:
+    """The state of the audit and its bounds, from what was read."""
+    return judge(design_of(plan), looks_of(plan), readings or Readings(plan))
+
+
+def counted_until(plan: AuditPlan) -> int:
+    """The position up to which a look has counted notes: they can't be reopened."""
+    return reached(looks_of(plan), Readings(plan).read)
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Notes with a leak among the notes read, and the upper bound of their share at the audit's confidence (0 to 1)."""
+
+    read: int
+    leaks: int
+    bound: float
+
+
+@dataclass(frozen=True, slots=True)
+class Auditor:
+    """A person who read notes of the sample: how many, with how many planted leaks, of which they found some."""
+
+    user: User
+    read: int
+    planted: int
+    found: int
+
+    @property
+    def recall(self) -> float | None:
+        """The share of planted leaks that they found; None without any. It is no bound: the numbers are small."""
+        return self.found / self.planted if self.planted else None
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedLeak:
+    """A leak that somebody left in the release. `label` is the code that the auditor chose."""
+
+    label: str
+    user: User | None
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditResult:
+    """What an audit shows about a release. Shares are from 0 to 1.
+
+    `notes`: released notes; `drawn`: notes of the sample; `read`: those that were read completely; `leaks`: notes with
+    a leak. `bound`: the upper bound of the share of notes with a leak, corrected by `recall`, the lower bound of the
+    share of planted leaks that the auditors find (None without planted leaks); it is 1 before the first look. It is
+    based on the first `counted` notes of the sample. `strata`: rates by stratum; `labels`: rates of notes with a leak
+    of each label, by its code. Each of these bounds holds by itself. `auditors`: who read notes, by user name.
+    `accepted`: the leaks that managers left in the release. `undecided`: leaks that nobody has decided about.
+    """
+
+    plan: int
+    confidence: float
+    method: str
+    notes: int
+    drawn: int
+    read: int
+    leaks: int
+    bound: float
+    planted: int
+    planted_found: int
+    recall: float | None
+    strata: Mapping[str, Rate]
+    labels: Mapping[str, Rate]
+    auditors: Sequence[Auditor]
+    complete: bool
+    target: float = 0.0
+    met: bool = False
+    counted: int = 0
+    by: str = ""
+    seed: str = ""
+    erased: int = 0
+    undecided: int = 0
+    accepted: Sequence[AcceptedLeak] = ()
+
+
+def audit_result(release: Release) -> AuditResult | None:
+    """What the audit of a release shows so far; None without an audit."""
+    plan = AuditPlan.objects.filter(release=release).select_related("release__policy").first()
+    return None if plan is None else result_of(plan)
+
+
+def result_of(plan: AuditPlan) -> AuditResult:
+    design, readings = design_of(plan), Readings(plan)
+    verdict = verdict_of(plan, readings)
+    done = AuditNote.objects.filter(plan=plan, state=AuditNote.State.DONE).order_by()
+    auditors = _auditors(plan)
+    leaky = set(leaks_of(plan).order_by().values_list("note", "note__stratum"))
+    leaky_by_stratum = Counter(stratum for _note, stratum in leaky)
+    read_by_stratum = dict(done.values_list("stratum").annotate(n=Count("pk")))
+    bounds = verdict.bounds
+    return AuditResult(
+        plan=plan.pk,
+        confidence=plan.confidence,
+        method=_method(plan),
+        notes=design.notes,
+        drawn=plan.drawn,
+        read=done.count(),
+        leaks=len(leaky),
+        bound=bounds.overall if bounds else 1.0,
+        planted=sum(one.planted for one in auditors),
+        planted_found=sum(one.found for one in auditors),
+        recall=bounds.recall if bounds else 0.0 if plan.planted_share else None,
+        strata={
+            name: Rate(read_by_stratum.get(name, 0), leaky_by_stratum[name], bounds.strata[name] if bounds else 1.0)
+            for name in design.strata
+        },
+        labels=_labels(plan, readings, verdict),
+        auditors=auditors,
+        complete=plan.state != AuditPlan.State.OPEN,
+        target=plan.target,
+        met=plan.state == AuditPlan.State.MET,
+        counted=verdict.read,
+        by=plan.by,
+        seed=plan.seed,
+        erased=plan.erased_count,
+        undecided=undecided(plan),
+        accepted=_accepted(plan),
+    )
+
+
+def undecided(plan: AuditPlan) -> int:
+    """The number of leaks about which nobody has decided."""
+    return leaks_of(plan).filter(finding__decision="").count()
+
+
+def _auditors(plan: AuditPlan) -> list[Auditor]:
+    """The people who finished notes, by user name. A note counts for the person who finished it."""
+    rows = AuditNote.objects.filter(plan=plan, state=AuditNote.State.DONE, reader__isnull=False).order_by()
+    counted = rows.values_list("reader").annotate(
+        read=Count("pk"),
+        planted=Count("pk", filter=Q(planted_found__isnull=False)),
+        found=Count("pk", filter=Q(planted_found=True)),
+    )
+    counts = {pk: numbers for pk, *numbers in counted}
+    users = User.objects.filter(pk__in=list(counts)).order_by("username")
+    return [Auditor(user, *counts[user.pk]) for user in users]
+
+
+def _accepted(plan: AuditPlan) -> list[AcceptedLeak]:
+    """The leaks that were accepted, in the order of acceptance."""
+    marks = leaks_of(plan).filter(finding__decision=LeakFinding.Answer.ALLOW).select_related("finding__decided_by")
+    return [
+        AcceptedLeak(mark.label, mark.finding.decided_by, mark.finding.decided_at)
+        for mark in marks.order_by("finding__decided_at", "pk")
+        if mark.finding is not None
+    ]
+
+
+def _labels(plan: AuditPlan, readings: Readings, verdict: Verdict) -> dict[str, Rate]:
+    """A rate for each label that the policy doesn't keep, and for every label with a leak, at the look of the bound."""
+    read = verdict.read
+    marks = leaks_of(plan).filter(note__position__lte=read).order_by()
+    leaky = Counter(label for _note, label in set(marks.values_list("note", "label")))
+    rules = plan.release.policy.rules
+    codes = sorted({code for code, rule in rules.items() if rule.get("action") != Action.KEEP} | set(leaky))
+    if verdict.bounds is None or verdict.look is None:
+        return {code: Rate(0, 0, 1.0) for code in codes}
+    found = readings.found(read)
+    # Where a leak ended the audit, the bound of all labels together holds for each of them.
+    bounds = (
+        dict.fromkeys(codes, verdict.bounds.overall)
+        if verdict.by_leak
+        else design_of(plan).labels(found, verdict.look, {code: leaky[code] for code in codes})
+    )
+    return {code: Rate(sum(found.read.values()), leaky[code], bounds[code]) for code in codes}
+
+
+def _method(plan: AuditPlan) -> str:
+    """The bound, by the names under which docs/audits.md describes it."""
+    simple = all(stratum["simple"] for stratum in plan.strata.values())
+    if len(plan.strata) == 1 and simple:
+        name = "exact hypergeometric bound, simple random sample"
+    elif len(plan.strata) == 1:
+        name = "Clopper-Pearson bound, patients as clusters"
+    else:
+        name = "Clopper-Pearson bound, stratified sample" + ("" if simple else ", patients as clusters")
+    looks = f"; {len(plan.looks)} planned looks" if len(plan.looks) > 1 else ""
+    return name + ("; corrected by the auditors' recall" if plan.planted_share else "") + looks
+
+
+def audit_figures(plan: AuditPlan, result: AuditResult) -> dict[str, Any]:
+    """The plan and the result as JSON. The planted leaks stay hidden until the audit has ended."""
+    bound = result.bound if result.counted else None
+    return {
+        "state": plan.state,
+        "notes": result.notes,
+        "drawn": result.drawn,
+        "looks": [sum(look.values()) for look in plan.looks],
+        "target": result.target,
+        "confidence": result.confidence,
+        "strata_by": result.by,
+        "planted_share": plan.planted_share,
+        "seed": result.seed,
+        "read": result.read,
+        "leaks": result.leaks,
+        "undecided": result.undecided,
+        "erased": result.erased,
+        "complete": result.complete,
+        "bound": bound,
+        "method": result.method,
+        "recall": result.recall if result.complete else None,
+        "planted": result.planted if result.complete else None,
+        "planted_found": result.planted_found if result.complete else None,
+        "strata": {name: _rate_of(rate, result) for name, rate in result.strata.items()} if result.by else {},
+        "labels": {name: _rate_of(rate, result) for name, rate in result.labels.items()},
+        "readers": {one.user.username: one.read for one in result.auditors},
+    }
+
+
+def _rate_of(rate: Rate, result: AuditResult) -> dict[str, Any]:
+    return {"read": rate.read, "leaks": rate.leaks, "bound": rate.bound if result.counted else None}
+
+
+# Leaks that auditors found, in their sentences.
+
+
+@dataclass(frozen=True)
+class Leak:
+    """A leak in its sentence of the original. `note` is the id of the note, `decision` empty while it is open."""
+
+    mark: AuditMark
+    note: int
+    name: str
+    language: str
+    line: int
+    look: LabelLook
+    before: str
+    marked: str
+    after: str
+    decision: str
+    decided_by: str
+
+
+def leak_marks(plan: AuditPlan) -> QuerySet[AuditMark]:
+    """The leaks that auditors found, with what `listed_leaks` needs; dismissed ones too."""
+    marks = AuditMark.objects.filter(note__plan=plan, leak=True)
+    return marks.select_related("note__note__document", "finding__decided_by", "dismissed_by", "note__reader")
+
+
+def listed_leaks(project: Project, marks: Sequence[AuditMark]) -> list[Leak]:
+    """The marks with their sentences. Their notes, findings and people must be loaded."""
+    looks = label_looks(project)
+    return [_leak(mark, looks.get(mark.label) or LabelLook(mark.label, mark.label)) for mark in marks]
+
+
+def _leak(mark: AuditMark, look: LabelLook) -> Leak:
+    document = mark.note.note.document
+    text = document.text
+    low, high = around(text, mark.start, mark.end)
+    decision, person = "", None
+    if mark.dismissed_at is not None:
+        decision, person = "dismissed", mark.dismissed_by
+    elif mark.finding is not None and mark.finding.decision:
+        decision, person = mark.finding.decision, mark.finding.decided_by
+    return Leak(
+        mark=mark,
+        note=document.pk,
+        name=document.name,
+        language=document.language,
+        line=line_at(text, mark.start),
+        look=look,
+        before=text[low : mark.start],
+        marked=text[mark.start : mark.end],
+        after=text[mark.end : high],
+        decision=decision,
+        decided_by=person.username if person else "",
+    )
+
+
+# What an auditor sees of a note.
+
+
+def pieces_of(note: ReleasedNote) -> list[Piece]:
+    """The replaced and kept stretches of a released note."""
+    return [
+        Piece(start, end, new_start, new_end, label, Action(action))
+        for start, end, new_start, new_end, label, action in note.pieces
+    ]
+
+
+def shown_of(row: AuditNote) -> Shown:
+    """The text that an auditor reads, with its planted leak. A release that was prepared again may have lost that."""
+    planted, numbered = None, []
+    if row.planted_start is not None and row.planted_end is not None:
+        planted = Bounds(row.planted_start, row.planted_end)
+        numbered = [code for code, rule in row.plan.release.policy.rules.items() if rule.get("numbered")]
+    return Shown(row.note.document.text, row.note.text, pieces_of(row.note), planted, numbered)

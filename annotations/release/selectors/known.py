@@ -1,0 +1,303 @@
+"""The label of each kind of identifier in a project."""
+
+import hashlib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.db.models import Count, Q, QuerySet
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
+from annotations.core.sealing import Key, project_key
+from annotations.models import Document, KnownPerson, KnownUpload, ListedTerm, Project
+from annotations.projects.selectors.labels import accepted_labels, labels_of
+from annotations.release.rules.known.folding import folded
+from annotations.release.rules.known.matcher import VERSION, Denied, Profile, find
+from annotations.release.rules.known.mention import Mention
+from annotations.release.rules.known.person import FIELDS, Identifier, Person, identifiers
+from annotations.release.rules.redaction.kinds import Kind, kinds_of
+
+# The kinds that mentions have.
+USED: Final = (
+    Kind.NAME, Kind.DATE, Kind.PHONE, Kind.EMAIL, Kind.STREET, Kind.ZIP, Kind.CITY, Kind.NATIONAL_ID, Kind.RECORD,
+    Kind.HEALTH_PLAN, Kind.ID,
+)  # fmt: skip
+_NUMBERS: Final = (Kind.ID, Kind.NATIONAL_ID, Kind.RECORD, Kind.HEALTH_PLAN, Kind.ACCOUNT, Kind.LICENSE)
+_PLACES: Final = (Kind.LOCATION, Kind.STREET, Kind.CITY, Kind.ZIP, Kind.REGION)
+# The nearest kinds, in the order in which they are tried.
+_NEAREST: Final = {
+    Kind.NAME: (Kind.STAFF,),
+    Kind.PHONE: (Kind.FAX, Kind.EMAIL, *_NUMBERS),
+    Kind.EMAIL: (Kind.URL, Kind.PHONE, *_NUMBERS),
+    Kind.DATE: (Kind.AGE,),
+    **dict.fromkeys((Kind.STREET, Kind.ZIP, Kind.CITY), _PLACES),
+    **dict.fromkeys((Kind.NATIONAL_ID, Kind.RECORD, Kind.HEALTH_PLAN, Kind.ID), _NUMBERS),
+}
+# Words in the codes of labels that a project made itself.
+_WORDS: Final = {
+    Kind.STAFF: ("DOCTOR", "STAFF", "PHYSICIAN", "CLINICIAN", "SANITARIO", "MEDICO", "ARZT"),
+    Kind.NAME: ("PATIENT", "NAME", "NOMBRE", "NOME", "PERSON", "PER"),
+    Kind.AGE: ("AGE", "EDAD", "ETA", "ALTER"),
+    Kind.HOSPITAL: ("HOSPITAL", "OSPEDALE", "CLINIC", "KLINIK"),
+    Kind.ORGANIZATION: ("ORGANIZATION", "ORGANISATION", "ORG", "INSTITUCION", "COMPANY"),
+    Kind.REGION: ("STATE", "REGION", "REGIONE", "PROVINCE", "PROVINCIA"),
+    Kind.DATE: ("DATE", "FECHA", "DATA", "BIRTH"),
+    Kind.PHONE: ("PHONE", "TEL", "CONTACT"),
+    Kind.EMAIL: ("MAIL", "CORREO"),
+    Kind.STREET: ("STREET", "ADDRESS", "CALLE", "INDIRIZZO", "DIRECCION", "VIA"),
+    Kind.ZIP: ("ZIP", "POSTAL", "CAP"),
+    Kind.CITY: ("CITY", "CIUDAD", "CITTA", "LOCATION", "LOC", "LUOGO", "PLACE", "TERRITORIO"),
+    Kind.NATIONAL_ID: ("SSN", "DNI", "NATIONAL", "FISCAL"),
+    Kind.RECORD: ("RECORD", "MRN", "NHC"),
+    Kind.HEALTH_PLAN: ("HEALTH", "PLAN", "INSURANCE", "ASEGURAMIENTO"),
+    Kind.ID: ("ID", "IDENTIFIER", "NUMBER", "CODE"),
+    Kind.OTHER: ("OTHER", "OMISSIS", "MISC", "PHI", "PII", "OTROS"),
+}
+
+
+def labels_by_kind(project: Project) -> dict[Kind, str]:
+    """The code of a label of the project for each kind of USED: the kind's own, else the nearest.
+
+    Where no label is near, it is a label for anything, else that of names: a mention is never left out. Raises
+    ServiceError `labels` for a project without any of these.
+    """
+    own = _own(project)
+    last = own.get(Kind.OTHER) or own.get(Kind.NAME)
+    found = {}
+    for kind in USED:
+        near = next((own[each] for each in (kind, *_NEAREST[kind]) if each in own), None)
+        label = near or last
+        if label is None:
+            raise ServiceError(
+                _(
+                    "No label of this project fits known identifiers of the kind “%(kind)s”. Add a label for names, "
+                    "such as NAME, or one for all others, such as OTHER."
+                )
+                % {"kind": kind},
+                code="labels",
+            )
+        found[kind] = label
+    return found
+
+
+def kinds_of_labels(project: Project) -> dict[str, Kind]:
+    """The kind of each live label: by the shipped label set, and for the project's own labels by words in their codes.
+
+    A label that no word fits is missing. A shipped label that was merged stands for the label that it was merged into.
+    """
+    accepted, _ids = accepted_labels(project)
+    shipped = kinds_of(project.label_set.key)
+    codes = [label.code for label in labels_of(project)]
+    found = {code: shipped[code] for code in codes if code in shipped}
+    for code in shipped:
+        if code in accepted and code not in codes:
+            found.setdefault(accepted[code], shipped[code])
+    for code in codes:
+        if code not in found:
+            parts = set(code.upper().replace("-", "_").split("_"))
+            kind = next((kind for kind, words in _WORDS.items() if not parts.isdisjoint(words)), None)
+            if kind is not None:
+                found[code] = kind
+    return found
+
+
+def _own(project: Project) -> dict[Kind, str]:
+    """The first label of each kind; labels whose kind only their words tell come last."""
+    found: dict[Kind, str] = {}
+    for code, kind in kinds_of_labels(project).items():
+        found.setdefault(kind, code)
+    return found
+
+
+# What a project has of known identifiers, for pages and commands: counts, never a value.
+
+
+@dataclass(frozen=True, slots=True)
+class MasterState:
+    """Counts of a project's patient master and lists.
+
+    `fields`: patients with a value, by field of Person. `covered`: notes whose patient has a row; `uncovered`: notes
+    whose patient has none; `nameless`: notes without a patient id. `without_notes`: patients without a note.
+    """
+
+    patients: int
+    fields: dict[str, int]
+    notes: int
+    covered: int
+    uncovered: int
+    nameless: int
+    without_notes: int
+    allowed: int
+    denied: int
+
+
+def master_state(project: Project) -> MasterState:
+    """Count what the project has."""
+    people = KnownPerson.objects.filter(project=project)
+    notes = Document.objects.filter(project=project)
+    with_row = notes.filter(patient_id__in=people.order_by().values("patient_id"))
+    masks = people.order_by().values_list("fields").annotate(count=Count("id"))
+    fields = dict.fromkeys(FIELDS, 0)
+    for mask, count in masks:
+        for name in names_of(mask):
+            fields[name] += count
+    total, nameless, covered = notes.count(), notes.filter(patient_id="").count(), with_row.count()
+    terms = dict(ListedTerm.objects.filter(project=project).order_by().values_list("kind").annotate(count=Count("id")))
+    return MasterState(
+        patients=people.count(),
+        fields=fields,
+        notes=total,
+        covered=covered,
+        uncovered=total - nameless - covered,
+        nameless=nameless,
+        without_notes=without_notes(project).count(),
+        allowed=terms.get(ListedTerm.Kind.ALLOW, 0),
+        denied=terms.get(ListedTerm.Kind.DENY, 0),
+    )
+
+
+def without_notes(project: Project) -> "QuerySet[KnownPerson]":
+    """The rows of patients without a note."""
+    notes = Document.objects.filter(project=project).exclude(patient_id="").order_by()
+    return KnownPerson.objects.filter(project=project).exclude(patient_id__in=notes.values("patient_id"))
+
+
+def people_listed(project: Project) -> "QuerySet[KnownPerson]":
+    """The rows of the master by patient id, without their values."""
+    return KnownPerson.objects.filter(project=project).defer("sealed").order_by("patient_id")
+
+
+def uploads_of(project: Project) -> "QuerySet[KnownUpload]":
+    """Uploads that wait for confirmation, newest first, without their values."""
+    return KnownUpload.objects.filter(project=project).defer("sealed")
+
+
+def is_known(project: Project, patient_id: str) -> bool:
+    """Whether the master has a row of this patient."""
+    return KnownPerson.objects.filter(project=project, patient_id=patient_id).exists()
+
+
+def anything_known(project: Project) -> bool:
+    """Whether the project has a patient master or a deny list."""
+    denied = Q(project=project, kind=ListedTerm.Kind.DENY)
+    return KnownPerson.objects.filter(project=project).exists() or ListedTerm.objects.filter(denied).exists()
+
+
+def content_digest(project: Project) -> str:
+    """A digest of the master and the lists, which says nothing about them, but changes with them."""
+    digest = hashlib.sha256(f"{VERSION}".encode())
+    people = KnownPerson.objects.filter(project=project).order_by("patient_id").values_list("digest", flat=True)
+    for each in people.iterator(chunk_size=5000):
+        digest.update(each.encode())
+    terms = ListedTerm.objects.filter(project=project).order_by("kind", "digest").values_list("kind", "digest", "label")
+    for term in terms:
+        digest.update(repr(term).encode())
+    return digest.hexdigest()[:16]
+
+
+def mask_of(names: "set[str] | frozenset[str]") -> int:
+    """One bit for each field of Person that is among the names."""
+    return sum(1 << at for at, name in enumerate(FIELDS) if name in names)
+
+
+def names_of(mask: int) -> list[str]:
+    """The inverse of `mask_of`, in the order of FIELDS."""
+    return [name for at, name in enumerate(FIELDS) if mask & (1 << at)]
+
+
+# What a project knows about its patients: their identifiers, and the terms of its lists.
+
+
+# How many patients one query looks up.
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class DeniedTerm:
+    """A term that must not stand in a released text, and the code of its label."""
+
+    text: str
+    label: str
+
+
+def people_of(project: Project, patients: Collection[str]) -> dict[str, Person]:
+    """The people of the patient master with these patient ids. Patients without a row are missing.
+
+    Raises ServiceError `sealed` under another secret key.
+    """
+    return dict(_people(project, patients))
+
+
+def _people(project: Project, patients: Collection[str]) -> Iterator[tuple[str, Person]]:
+    key: Key | None = None
+    wanted = sorted({patient for patient in patients if patient})
+    for at in range(0, len(wanted), BATCH):
+        some = wanted[at : at + BATCH]
+        rows = KnownPerson.objects.filter(project=project, patient_id__in=some).order_by()
+        for patient, sealed in rows.values_list("patient_id", "sealed"):
+            key = key or project_key(project)
+            yield patient, Person.read(key.open(bytes(sealed)))
+
+
+def identifiers_of(project: Project, patients: Collection[str]) -> dict[str, list[Identifier]]:
+    """The known identifiers of these patients, each as it is usually written. Patients without a row are missing."""
+    return {patient: identifiers(person) for patient, person in _people(project, patients)}
+
+
+def terms_of(project: Project, kind: str) -> list[tuple[ListedTerm, str]]:
+    """The terms of a list (ListedTerm.Kind) with their text, in the order in which they were added."""
+    rows = list(ListedTerm.objects.filter(project=project, kind=kind).order_by("id"))
+    key = project_key(project) if rows else None
+    return [(row, str(key.open(bytes(row.sealed)))) for row in rows if key is not None]
+
+
+def allowed_terms(project: Project) -> frozenset[str]:
+    """The terms of the allow list, folded (domain.knowing.folding)."""
+    return frozenset(folded(text) for _row, text in terms_of(project, ListedTerm.Kind.ALLOW))
+
+
+def denied_terms(project: Project) -> list[DeniedTerm]:
+    """The terms of the deny list, as they were added."""
+    return [DeniedTerm(text, row.label) for row, text in terms_of(project, ListedTerm.Kind.DENY)]
+
+
+# Find the known identifiers of patients in texts, with the lists of the project.
+
+
+# How many prepared people are kept. A person takes about 20 kB.
+KEPT: Final = 1000
+NONE_DENIED: Final = Denied(())
+
+
+class Finder:
+    """Finds known identifiers. Keep it no longer than one piece of work: it holds values of the master in memory."""
+
+    def __init__(self, project: Project, *, denied: bool = True) -> None:
+        """`denied`: whether to find denied terms, too."""
+        self._project = project
+        self._allowed = allowed_terms(project)
+        terms = denied_terms(project) if denied else []
+        self._denied = Denied((term.text, term.label) for term in terms) if terms else None
+        self._profiles: dict[str, Profile | None] = {}
+
+    def find(self, notes: Sequence[tuple[str, str]]) -> list[list[Mention]]:
+        """The mentions in each of the notes, which are given as patient id and text.
+
+        A note without a patient id, or whose patient has no row, can only mention denied terms.
+        """
+        self._prepare({patient for patient, _text in notes})
+        return [self._in_note(self._profiles.get(patient), text) for patient, text in notes]
+
+    def _in_note(self, profile: Profile | None, text: str) -> list[Mention]:
+        if profile is None and self._denied is None:
+            return []
+        return find(text, profile, self._denied or NONE_DENIED, self._allowed)
+
+    def _prepare(self, patients: set[str]) -> None:
+        if len(self._profiles) + len(patients) > KEPT:
+            self._profiles = {patient: self._profiles[patient] for patient in patients & self._profiles.keys()}
+        missing = {patient for patient in patients if patient and patient not in self._profiles}
+        found = people_of(self._project, missing)
+        for patient in missing:
+            self._profiles[patient] = Profile(found[patient]) if patient in found else None

@@ -1,0 +1,338 @@
+"""The page on which auditors read the released text of one note at a time."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from annotations.core.access import Access, Can, enter
+from annotations.core.errors import ServiceError
+from annotations.core.forms import add_error
+from annotations.core.labels import UNDERLINES, LabelItem, label_rows
+from annotations.core.requests import Request, paged
+from annotations.core.spans import SpanItem
+from annotations.models import AuditMark, AuditNote, AuditPlan, Release
+from annotations.notes.selectors.in_context import label_looks
+from annotations.release.forms.audits import DecisionForm, MarkForm, NoteForm, PlanForm
+from annotations.release.rules.audits.shown import Kind, Shown
+from annotations.release.selectors.audits import Choices, Rate, leak_marks, preview_of, result_of, shown_of, waiting_for
+from annotations.release.selectors.releases import release_for
+from annotations.release.services.audits import reading
+from annotations.release.services.audits.deciding import DECISIONS
+from annotations.release.services.audits.planning import discard_plan, plan_audit
+from annotations.release.services.audits.reading import last_finished, reading_note
+from annotations.release.services.audits.showing import show_leaks, show_note
+from annotations.text.segments import lines
+
+
+@require_POST
+def audit_next(request: Request, slug: str, number: int) -> HttpResponse:
+    """Take the next note, or go on with the one that was begun."""
+    access, plan = _audit(request, slug, number)
+    return _next(request, access, plan, number)
+
+
+@require_safe
+def audit_read(request: Request, slug: str, number: int) -> HttpResponse:
+    """Show the note that the person reads. Redirects to the audit's page if they read none."""
+    access, plan = _audit(request, slug, number)
+    found = show_note(plan=plan, user=access.user) if plan else None
+    if plan is None or found is None:
+        return redirect("release_audit", slug, number)
+    return render(request, "release/audits/read.html", {"access": access, "plan": plan, **_page(access, plan, *found)})
+
+
+def _page(access: Access, plan: AuditPlan, note: AuditNote, shown: Shown) -> dict[str, Any]:
+    labels = list(label_rows(access.project.pk).select_related("category"))
+    marks = list(note.marks.all())
+    spans, looks = _spans(shown, marks, labels)
+    names = {label.code: label for label in labels}
+    listed = []
+    for mark in marks:
+        start, end = shown.to_shown(mark.start, mark.end)
+        listed.append((mark, names.get(mark.label), shown.text[start:end]))
+    return {
+        "release": plan.release,
+        "note": note,
+        "text": shown.text,
+        "spans": spans,
+        "looks": looks,
+        "labels": labels,
+        "marks": listed,
+        "mine": AuditNote.objects.filter(plan=plan, reader=access.user, state=AuditNote.State.DONE).count(),
+        "reopens": reading.last_finished(plan, access.user),
+        "language": note.note.document.language or access.project.language,
+    }
+
+
+def _spans(shown: Shown, marks: list[AuditMark], labels: list[Any]) -> tuple[list[SpanItem], list[LabelItem]]:
+    """Spans of the shown text: what was replaced, what was kept by the policy, and what the auditor marked."""
+    looks: dict[tuple[str, str], LabelItem] = {}
+    known = {label.code: label for label in labels}
+
+    def look(kind: str, code: str, name: str) -> int:
+        if (kind, code) not in looks:
+            label = known.get(code)
+            hue, underline = (label.category.hue, label.category.position % UNDERLINES) if label else (0, 0)
+            looks[kind, code] = LabelItem(
+                id=len(looks) + 1, name=name % {"label": label.name if label else code}, key="", description="",
+                category="", hue=hue, underline=underline,
+            )  # fmt: skip
+        return looks[kind, code]["id"]
+
+    words = {Kind.REPLACED: _("%(label)s, replaced"), Kind.KEPT: _("%(label)s, kept by the policy")}
+    spans = [
+        SpanItem(id=0, start=part.start, end=part.end, label=look(part.kind, part.label, words[part.kind]))
+        for part in shown.parts
+        if part.kind != Kind.SAME and part.start < part.end
+    ]
+    for mark in marks:
+        start, end = shown.to_shown(mark.start, mark.end)
+        spans.append(SpanItem(id=mark.pk, start=start, end=end, label=look("mark", mark.label, _("Leak: %(label)s"))))
+    return spans, list(looks.values())
+
+
+@require_POST
+def audit_mark(request: Request, slug: str, number: int) -> HttpResponse:
+    """Mark a stretch of the shown text as a leak."""
+    access, plan = _audit(request, slug, number)
+    form = MarkForm(request.POST)
+    line = ""
+
+    def act(note: AuditNote) -> None:
+        nonlocal line
+        data = form.cleaned_data
+        reading.mark(note=note, start=data["start"], end=data["end"], label=data["label"], user=access.user)
+        text = shown_of(note).text
+        line = f"#L{max(one.number for one in lines(text) if one.start <= data['start'])}"
+
+    _act(request, access, plan, form, act)
+    return HttpResponseRedirect(reverse("audit_read", args=[slug, number]) + line)
+
+
+@require_POST
+def audit_unmark(request: Request, slug: str, number: int) -> HttpResponse:
+    access, plan = _audit(request, slug, number)
+    form = NoteForm(request.POST)
+    _act(
+        request, access, plan, form,
+        lambda note: reading.unmark(note=note, mark=form.cleaned_data["mark"] or 0, user=access.user),
+    )  # fmt: skip
+    return redirect("audit_read", slug, number)
+
+
+@require_POST
+def audit_finish(request: Request, slug: str, number: int) -> HttpResponse:
+    """Finish the note and take the next one."""
+    access, plan = _audit(request, slug, number)
+    form = NoteForm(request.POST)
+    if not _act(request, access, plan, form, lambda note: reading.finish(note=note, user=access.user)):
+        return redirect("audit_read", slug, number)
+    return _next(request, access, plan, number)
+
+
+@require_POST
+def audit_reopen(request: Request, slug: str, number: int) -> HttpResponse:
+    """Reopen the note that the person finished last."""
+    access, plan = _audit(request, slug, number)
+    if plan is None:
+        return redirect("release_audit", slug, number)
+    try:
+        reading.reopen(plan=plan, user=access.user)
+    except ServiceError as error:
+        messages.error(request, str(error))
+    return redirect("audit_read", slug, number)
+
+
+def _audit(request: Request, slug: str, number: int) -> tuple[Access, AuditPlan | None]:
+    access = enter(request.user, slug, Can.AUDIT_RELEASES)
+    release = release_for(access, number)
+    return access, AuditPlan.objects.filter(release=release).select_related("release__project").first()
+
+
+def _act(
+    request: Request, access: Access, plan: AuditPlan | None, form: forms.Form, act: Callable[[AuditNote], object]
+) -> bool:
+    """Do something to the note at the position that the form names. Errors become messages."""
+    if plan is None or not form.is_valid():
+        messages.error(request, _("Select text of the note and choose a label."))
+        return False
+    note = reading.note_of(plan, form.cleaned_data["note"], access.user)
+    try:
+        if note is None:
+            raise ServiceError(_("This note is no longer yours to read. Read the next."), code="gone")
+        act(note)
+    except ServiceError as error:
+        messages.error(request, str(error))
+        return False
+    return True
+
+
+def _next(request: Request, access: Access, plan: AuditPlan | None, number: int) -> HttpResponse:
+    slug = access.project.slug
+    try:
+        note = reading.next_note(plan=plan, user=access.user) if plan else None
+    except ServiceError as error:
+        messages.info(request, str(error))
+        return redirect("release_audit", slug, number)
+    if note is None:
+        messages.info(request, _("No note is left to read. Others may still read theirs."))
+        return redirect("release_audit", slug, number)
+    return redirect("audit_read", slug, number)
+
+
+# The page of a release's audit: planning it, its progress, and its result.
+
+
+SIZE = 50
+
+
+@require_safe
+def audits(request: Request, slug: str) -> HttpResponse:
+    """List the releases that have an audit or can get one, newest first."""
+    access = enter(request.user, slug, Can.AUDIT_RELEASES)
+    rows = Release.objects.filter(project=access.project).select_related("policy", "audit").order_by("-number")
+    if not access.can(Can.RELEASE):
+        rows = rows.filter(audit__isnull=False)
+    return render(request, "release/audits/audits.html", {"access": access, "page": paged(request, rows, SIZE)})
+
+
+@require_safe
+def release_audit(request: Request, slug: str, number: int) -> HttpResponse:
+    """Show the audit: its plan and progress, or the form for a new plan with the sample that its choices give.
+
+    Auditors see the result only after the audit has ended, so that it doesn't influence their reading.
+    """
+    access = enter(request.user, slug, Can.AUDIT_RELEASES)
+    release = release_for(access, number)
+    plan = AuditPlan.objects.filter(release=release).select_related("release__policy", "created_by").first()
+    context: dict[str, Any] = {"access": access, "release": release, "plan": plan}
+    if plan is not None:
+        context |= _of_plan(access, plan)
+    elif access.can(Can.RELEASE):
+        form = PlanForm(request.GET) if "target" in request.GET else None
+        context |= _of_form(release, form)
+    return render(request, "release/audits/audit.html", context)
+
+
+def _of_plan(access: Access, plan: AuditPlan) -> dict[str, Any]:
+    result = result_of(plan)
+    mine = AuditNote.objects.filter(plan=plan, reader=access.user, state=AuditNote.State.DONE).count()
+    looks = label_looks(access.project)
+    return {
+        "result": result if access.can(Can.RELEASE) or result.complete else None,
+        "mine": mine,
+        "begun": reading_note(plan, access.user),
+        "reopens": last_finished(plan, access.user),
+        "is_open": plan.state == AuditPlan.State.OPEN and plan.release.state == Release.State.PREPARED,
+        "untouched": not result.read and not plan.notes.exclude(state=AuditNote.State.WAITING).exists(),
+        "ends": [sum(look.values()) for look in plan.looks],
+        "share_read": round(100 * result.read / plan.drawn) if plan.drawn else 100,
+        "strata": list(result.strata.items()) if plan.by else [],
+        "labels": [(looks.get(code), code, rate) for code, rate in result.labels.items() if _shown(rate)],
+        "other_labels": max((rate.bound for rate in result.labels.values() if not rate.leaks), default=None),
+    }
+
+
+def _shown(rate: Rate) -> bool:
+    """Labels without a leak have the same bound, which the page shows once."""
+    return rate.leaks > 0
+
+
+def _of_form(release: Release, form: PlanForm | None) -> dict[str, Any]:
+    waiting = waiting_for(release)
+    if waiting:
+        return {"waiting": waiting}
+    choices = Choices()
+    if form is None:
+        form = PlanForm()
+    elif form.is_valid():
+        choices = form.choices
+    else:
+        return {"form": form}
+    try:
+        preview = preview_of(release, choices)
+    except ServiceError as error:
+        if form.is_bound:
+            add_error(form, error)
+        return {"form": form, "problem": "" if form.is_bound else str(error)}
+    # The chosen share of so few notes is none, so one note gets a planted leak.
+    raised = preview.planted > round(preview.most * choices.planted)
+    return {"form": form, "preview": preview, "choices": choices, "raised": raised}
+
+
+@require_POST
+def audit_start(request: Request, slug: str, number: int) -> HttpResponse:
+    """Plan the audit. A repeated request finds the plan that the first one made."""
+    access = enter(request.user, slug, Can.RELEASE)
+    release = release_for(access, number)
+    form = PlanForm(request.POST)
+    if not form.is_valid():
+        return render(
+            request,
+            "release/audits/audit.html",
+            {"access": access, "release": release, "plan": None, "form": form},
+            status=422,
+        )
+    try:
+        plan_audit(release=release, choices=form.choices, actor=access.user)
+    except ServiceError as error:
+        if error.code != "exists":
+            messages.error(request, str(error))
+    else:
+        messages.success(request, _("The sample is drawn. Auditors can begin to read."))
+    return redirect("release_audit", slug, number)
+
+
+@require_POST
+def audit_discard(request: Request, slug: str, number: int) -> HttpResponse:
+    access = enter(request.user, slug, Can.RELEASE)
+    release = release_for(access, number)
+    try:
+        discard_plan(release=release, actor=access.user)
+    except ServiceError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _("The plan was discarded."))
+    return redirect("release_audit", slug, number)
+
+
+# The leaks that auditors found, and the decisions about them.
+
+
+@require_safe
+def audit_leaks(request: Request, slug: str, number: int) -> HttpResponse:
+    """List the leaks in their sentences of the original note. Managers only: auditors read without this knowledge."""
+    access = enter(request.user, slug, Can.RELEASE)
+    release = release_for(access, number)
+    plan = get_object_or_404(AuditPlan, release=release)
+    page = paged(request, leak_marks(plan).order_by("note__position", "start"), SIZE)
+    leaks = show_leaks(project=access.project, marks=list(page), actor=access.user)
+    return render(
+        request, "release/audits/leaks.html",
+        {"access": access, "release": release, "plan": plan, "page": page, "leaks": leaks},
+    )  # fmt: skip
+
+
+@require_POST
+def audit_decide(request: Request, slug: str, number: int) -> HttpResponse:
+    """Decide about one leak."""
+    access = enter(request.user, slug, Can.RELEASE)
+    release = release_for(access, number)
+    form = DecisionForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("Choose one of the decisions."))
+        return redirect("audit_leaks", slug, number)
+    marks = AuditMark.objects.select_related("note__plan__release__project", "note__note")
+    mark = get_object_or_404(marks, note__plan__release=release, pk=form.cleaned_data["mark"])
+    try:
+        DECISIONS[form.cleaned_data["answer"]](mark=mark, actor=access.user)
+    except ServiceError as error:
+        messages.error(request, str(error))
+    return redirect("audit_leaks", slug, number)

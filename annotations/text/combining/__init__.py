@@ -1,1 +1,0 @@
-"""Several runs' suggestions on one note, combined by votes or merged into one list."""

@@ -1,0 +1,169 @@
+"""Text search in notes, with or without regard to case, accents and whole words.
+
+The search runs on the original text, so that offsets are exact: a case-folded text would have other offsets
+(`len("İ".lower()) == 2`). The search text becomes a pattern in which each letter stands for all of its forms. White
+space matches any white space, so that a name is found across a line break. Precomposed and decomposed letters are equal
+(canonical equivalence in Unicode). Offsets are code points, end-exclusive.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from annotations.text.characters import WHITE_SPACE, is_digit, is_word
+from annotations.text.spans import Bounds
+
+# All letters with accents lie below this code point. Hangul, above it, decomposes into letters.
+_ACCENTED = 0x3000
+_SPACE = f"[{''.join(re.escape(ch) for ch in sorted(WHITE_SPACE))}]+"
+# Combining marks of Latin, Greek, Cyrillic, Hebrew and Arabic, and those common to all scripts.
+_MARK = (
+    r"[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u064b-\u065f\u0670"
+    r"\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """A search text and its options. `case`, `accents`: whether these must match. `word`: whole words only."""
+
+    text: str
+    case: bool = False
+    accents: bool = True
+    word: bool = False
+
+
+def finder(sought: Sought) -> re.Pattern[str]:
+    """The pattern for a search text. Raises ValueError if the text is empty or white space only."""
+    text = unicodedata.normalize("NFC", sought.text).strip("".join(WHITE_SPACE))
+    if not text:
+        raise ValueError("The search text is empty.")
+    parts = [_piece(piece, sought) for piece in _pieces(text)]
+    # Combining marks belong to the letter before them: `cafe` must not match a decomposed `café`.
+    return re.compile("".join(parts) + ("" if not sought.accents else f"(?!{_MARK})"))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The pieces of the text in order: each is a letter with its combining marks, or a run of white space."""
+    at = 0
+    while at < len(text):
+        end = at + 1
+        while (
+            end < len(text)
+            and (text[at] in WHITE_SPACE) == (text[end] in WHITE_SPACE)
+            and (text[at] in WHITE_SPACE or unicodedata.combining(text[end]))
+        ):
+            end += 1
+        yield text[at:end]
+        at = end
+
+
+def _piece(piece: str, sought: Sought) -> str:
+    if piece[0] in WHITE_SPACE:
+        return _SPACE
+    whole = unicodedata.normalize("NFD", piece)
+    first, marks = whole[0], whole[1:]
+    if not sought.accents:
+        forms = {form for each in _cases(first, sought.case) for form in _accented().get(each, {each})}
+        return f"{_class(forms)}{_MARK}*"
+    plain = _class(_cases(piece[0], sought.case)) + re.escape(piece[1:])
+    if not marks:
+        return plain
+    return f"(?:{plain}|{_class(_cases(first, sought.case))}{re.escape(marks)})"
+
+
+def _cases(letter: str, exact: bool) -> set[str]:
+    """The upper-case, lower-case and title-case forms of a letter that are a single code point."""
+    if exact:
+        return {letter}
+    forms = {letter, letter.lower(), letter.upper(), letter.title(), letter.casefold()}
+    forms |= {form.lower() for form in forms} | {form.upper() for form in forms}
+    return {form for form in forms if len(form) == 1}
+
+
+def _class(forms: set[str]) -> str:
+    if len(forms) == 1:
+        return re.escape(next(iter(forms)))
+    return f"[{''.join(re.escape(form) for form in sorted(forms))}]"
+
+
+@cache
+def _accented() -> dict[str, set[str]]:
+    """For each letter, the letter itself and its accented forms."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for code_point in range(0xC0, _ACCENTED):
+        whole = unicodedata.normalize("NFD", chr(code_point))
+        base, marks = whole[0], whole[1:]
+        # A decomposition without marks is another sign for the same letter, as the kelvin sign is for K.
+        if whole != chr(code_point) and all(unicodedata.combining(mark) for mark in marks):
+            found[base] |= {base, chr(code_point)}
+    return dict(found)
+
+
+def find(text: str, pattern: re.Pattern[str], *, word: bool = False) -> Iterator[Bounds]:
+    """The bounds of all matches, in order and without overlap. `word`: only matches that are whole words."""
+    for match in pattern.finditer(text):
+        start, end = match.span()
+        if not word or not (_inside_word(text, start) or _inside_word(text, end)):
+            yield start, end
+
+
+def _inside_word(text: str, at: int) -> bool:
+    """Whether an offset lies inside a word, where a word is a run of letters, marks and digits."""
+    return 0 < at < len(text) and _in_words(text[at - 1]) and _in_words(text[at])
+
+
+def _in_words(character: str) -> bool:
+    return is_word(ord(character)) or is_digit(ord(character))
+
+
+class Covered:
+    """The parts of a note that spans cover."""
+
+    def __init__(self, spans: Iterable[Bounds]) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for start, end in sorted(spans):
+            if self._ends and start <= self._ends[-1]:
+                self._ends[-1] = max(self._ends[-1], end)
+            else:
+                self._starts.append(start)
+                self._ends.append(end)
+
+    def wholly(self, start: int, end: int) -> bool:
+        """Whether every character from `start` to `end` is covered, by one span or by several together."""
+        at = bisect_right(self._starts, start) - 1
+        return at >= 0 and end <= self._ends[at]
+
+    def partly(self, start: int, end: int) -> bool:
+        """Whether at least one character from `start` to `end` is covered."""
+        at = bisect_left(self._starts, end) - 1
+        return at >= 0 and start < self._ends[at]
+
+
+def around(text: str, bounds: Bounds, width: int = 48) -> Sequence[str]:
+    """The text before, inside and after the bounds, on one line.
+
+    The context is cut at white space where possible, and an ellipsis marks each cut.
+    """
+    start, end = bounds
+    before, after = text[max(0, start - width) : start], text[end : end + width]
+    if start > width:
+        before = "…" + _from_space(before)
+    if end + width < len(text):
+        after = _from_space(after[::-1])[::-1] + "…"
+    return tuple(_one_line(part) for part in (before, text[start:end], after))
+
+
+def _from_space(text: str) -> str:
+    """The text from its first white space on, unless that would drop more than half of it."""
+    at = next((at for at, character in enumerate(text) if character in WHITE_SPACE), 0)
+    return text[at:] if at < len(text) // 2 else text
+
+
+def _one_line(text: str) -> str:
+    return re.sub(_SPACE, " ", text)

@@ -1,1 +1,0 @@
-"""Other forms of training notes: without their header, and copies with surrogates."""
