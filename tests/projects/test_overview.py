@@ -273,7 +273,7 @@ def test_one_button_leads_to_the_next_note(world, ann, sign_in):
     assert f'<a class="btn primary go" href="{url("next_note")}">Start' in html and "0 done, 2 to do" in html
     own.filter(document=world.note).update(state=models.Assignment.State.DONE)
     html = section(show(ann), "Your notes")
-    assert ">Continue<" in html and "1 done, 1 to do" in html
+    assert "> Continue<" in html and "1 done, 1 to do" in html
     own.update(state=models.Assignment.State.DONE)
     html = show(ann)
     assert "You have submitted all your notes." in html and url("next_note") not in html
