@@ -17,5 +17,5 @@ def test_a_page_shows_all_of_its_tables(page):
         for line in table.lines:
             assert f'<th scope="row">{line.name}' in html
             assert all(f'<td class="num">{cell}</td>' in html for cell in line.cells)
-        assert all(note in html for note in (*table.footnotes, *table.notes))
+        assert all(note in html for note in (*(one.text for one in table.footnotes), *table.notes))
         assert all(f'<th scope="col" class="num">{column.name}</th>' in html for column in table.columns)

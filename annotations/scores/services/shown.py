@@ -10,7 +10,7 @@ from annotations.notes.selectors.in_context import LabelLook
 from annotations.scores.rules.all_or_nothing import NotesAllFound
 from annotations.scores.rules.by_pass import AfterPass
 from annotations.scores.rules.counts import Counting
-from annotations.scores.rules.published.miranda import BY_MODEL, COUNTED_LABELS, counted_f1
+from annotations.scores.rules.published import COUNTED_LABELS, REWRITTEN, counted_f1
 from annotations.scores.rules.tally import Criterion
 from annotations.scores.selectors import FOUND
 from annotations.scores.services.choices import Type, type_groups
@@ -93,6 +93,6 @@ def rewritten_text(table: ScoredTable, counting: Counting, looks: dict[str, Labe
         "rewritten": [{**row, "look": look_of(looks, row["label"])} for row in found["labels"]],
         "published_counts": counted_f1() if counting == Counting.SUBSTRING else {},
         "published_counts_types": COUNTED_LABELS,
-        "published_counts_corpus": BY_MODEL.corpus,
-        "published_counts_source": BY_MODEL.source,
+        "published_counts_corpus": REWRITTEN.corpus,
+        "published_counts_source": REWRITTEN.source,
     }

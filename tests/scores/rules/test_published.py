@@ -1,29 +1,14 @@
-"""Published figures: the headline rows beside a second list, typed from the sources without looking at the code."""
+"""Published figures: sums, rates, headlines and sources."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from annotations.scores.rules.published import ALL, ON_PAGE, headlines
-from annotations.scores.rules.published.tables import Column, Row, Table
+from annotations.scores.rules.published import ALL, ON_PAGE, Column, Footnote, Row, Table, headlines
 
 ROOT = Path(__file__).resolve().parents[3]
 TABLES = {table.source: table for table in ALL}
-SIX = ["entity, subcategory", "entity, category", "entity, binary"]
-SIX = [f"{name}: F1" for name in [*SIX, *(name.replace("entity", "token") for name in SIX)]]
-CRF = "Bi-LSTM + CRF"
-
-
-def row_of(source: str, name: str) -> Row:
-    (row,) = [row for row in TABLES[source].rows if row.name == name]
-    return row
-
-
-def figures(source: str, name: str, columns: list[str]) -> list[float | None]:
-    names = (column.name for column in TABLES[source].columns)
-    by_name = dict(zip(names, row_of(source, name).figures, strict=True))
-    return [by_name[column] for column in columns]
 
 
 @pytest.mark.parametrize(
@@ -32,7 +17,7 @@ def figures(source: str, name: str, columns: list[str]) -> list[float | None]:
 )
 def test_counts_add_up(source):
     *rows, last = TABLES[source].rows
-    if last.label != "Total":
+    if last.name != "Total":
         rows, last = [*rows, last], TABLES["Catelli 2021, table 3.2 (categories)"].rows[-1]
     assert [sum(column) for column in zip(*(row.figures for row in rows), strict=True)] == list(last.figures)
     assert all(ON_PAGE.values())  # each page has tables
@@ -60,14 +45,15 @@ def test_only_a_named_system_of_the_right_corpus_stands_beside_a_level():
 
 def test_figures_are_shown_as_printed():
     columns = (Column("F1"), Column("entities"), Column("change"))
-    table = Table("S", "t", "c", columns, (Row((0.948, 1029, -7.1), system="A", grouping="SGF = 2"), Row((None,) * 3)))
-    assert [line.cells for line in table.lines] == [("0.9480", "1,029", "−7.1000"), ("–", "–", "–")]
-    assert table.lines[0].name == "A · SGF = 2" and columns[0].name == "F1" and table.footnotes == []
-    rows = tuple(Row((1, 2, 3), note=note) for note in ("", "b", "a", "b"))
-    table = Table("S", "t", "c", columns, rows)
-    assert [line.footnote for line in table.lines] == [0, 1, 2, 1] and table.footnotes == ["b", "a"]
+    rows = (*(Row(name, (0.948, 1029, -7.1)) for name in "ABC"), Row("D", (None, None, None)))
+    footnotes = (Footnote("b", ("B", "D")), Footnote("a", ("C",)))
+    table = Table("S", "t", "c", columns, rows, footnotes=footnotes)
+    assert [line.footnote for line in table.lines] == [0, 1, 2, 1] and columns[0].name == "F1"
+    assert [table.lines[0].cells, table.lines[3].cells] == [("0.9480", "1,029", "−7.1000"), ("–", "–", "–")]
     with pytest.raises(ValueError, match="2 of 3 figures"):
-        Table("S", "t", "c", columns, (Row((0.1, 0.2)),))
+        Table("S", "t", "c", columns, (Row("A", (0.1, 0.2)),))
+    with pytest.raises(ValueError, match="no row E"):
+        Table("S", "t", "c", columns, rows, footnotes=footnotes, headline="E")
 
 
 def test_sources_are_cited_as_in_the_references_and_listed_with_their_experiments():

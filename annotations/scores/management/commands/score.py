@@ -11,7 +11,7 @@ from annotations.scores.rules.attributes import AttributeAgreement
 from annotations.scores.rules.by_pass import AfterPass
 from annotations.scores.rules.counts import Counting
 from annotations.scores.rules.intervals import in_text
-from annotations.scores.rules.published.miranda import BY_MODEL, COUNTED_LABELS, counted_f1
+from annotations.scores.rules.published import COUNTED_LABELS, REWRITTEN, counted_f1
 from annotations.scores.rules.rates import AverageData, RatesData
 from annotations.scores.rules.table import LabelData
 from annotations.scores.selectors import FOUND, LEVELS, copied_in_text
@@ -130,7 +130,7 @@ class Command(ScoreCommand):
             return lines
         for row in result["rewritten_substring"]["labels"]:
             lines.append(f"  {row['label']}: F1 {_shown(row['f1'])}")
-        lines.append(f"  Published F1 by this rule, {BY_MODEL.corpus} ({BY_MODEL.source}):")
+        lines.append(f"  Published F1 by this rule, {REWRITTEN.corpus} ({REWRITTEN.source}):")
         lines += [
             f"    {model}: " + " · ".join(f"{name} {f1[name]:.2f}" for name in COUNTED_LABELS if name in f1)
             for model, f1 in counted_f1().items()
