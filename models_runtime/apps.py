@@ -7,14 +7,9 @@ class ModelsRuntimeConfig(AppConfig):
     verbose_name = "Models and jobs"
 
     def ready(self) -> None:
-        from annotations.core import navigation, tokenizers
+        from annotations.core import navigation
         from annotations.jobs import hooks
         from models_runtime.core.abilities import report
 
         hooks.REPORTS.append(report)
-        tokenizers.KINDS["spacy"] = tokenizers.TokenizerKind(
-            title=_("spaCy's tokens for the language of each note"),
-            factory="models_runtime.backends.spacy_tokens.tokenizer_of",
-            library="spaCy",
-        )
         navigation.add_group(navigation.Group("models", _("Models"), 70))

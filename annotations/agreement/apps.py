@@ -81,6 +81,5 @@ class AgreementConfig(AppConfig):
         navigation.working("adjudicate")
         navigation.extend("notes", "outcome")
         addresses.register("note.outcome", "outcome")
-        offers.offer("disagreement.actions", "agreement/adjudicate/offers/disagreement.html")
         offers.offer("gold.disputed", "agreement/adjudicate/offers/gold_disputed.html")
         offers.offer("note.anonymous", "agreement/adjudicate/offers/anonymous_note.html")

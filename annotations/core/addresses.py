@@ -2,7 +2,6 @@
 
 The lower feature names a purpose. The feature that has the page registers its URL name in its AppConfig.ready():
 
-* `home`, `project`, `project.settings`: the pages that the frame of all pages links to
 * `project.notes`: the list of notes; the page of a note is below it, at its id
 * `note.annotate`: the page on which a person annotates a note
 * `note.surrogates`: surrogates for spans that a page sends, as JSON

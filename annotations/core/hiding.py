@@ -1,51 +1,37 @@
-"""Suggestions of model runs that are hidden from people for now.
+"""Suggestions that are hidden from people for now: planted leaks, until the first reviewer finishes the note."""
 
-A feature that hides suggestions registers its functions here. All other features ask `shown` and `hidden_in` about
-individual suggestions, and `annotations.core.access` about complete annotation sets.
-"""
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext_lazy
 
-from collections.abc import Callable, Collection
+from annotations.models import Author, PlantedLeak, Project, Review, Span
 
-from django.db.models import QuerySet
-
-from annotations.models import Author, Project, Span
-
-Without = Callable[[QuerySet[Span]], QuerySet[Span]]
-HiddenInSet = Callable[[int], set[int]]
-Withheld = Callable[[Project], str]
-Stored = Callable[[Author, Collection[int]], None]
-_RULES: list[tuple[Without, HiddenInSet, Withheld, Stored]] = []
-
-
-def register(without: Without, hidden_in_set: HiddenInSet, withheld: Withheld, stored: Stored) -> None:
-    """Register a feature that hides suggestions.
-
-    `without` removes hidden suggestions from a query of spans; `hidden_in_set` returns the ids of the hidden ones in an
-    annotation set. `withheld` returns a sentence that says why complete annotation sets of runs would show reviewers
-    what is hidden, or an empty string where they would not. `stored` gets the author and the notes of suggestions that
-    were just stored and counted, in the same transaction, and may hide some of them before anybody sees them.
-    """
-    _RULES.append((without, hidden_in_set, withheld, stored))
+HIDDEN = ""
+"""The result of a planted leak that is hidden."""
+WITHHELD = gettext_lazy(
+    "This project measures missed identifiers. Until the review of every note is finished, only a manager can "
+    "read, export, score or compare all suggestions of a run."
+)
 
 
 def shown(spans: QuerySet[Span]) -> QuerySet[Span]:
-    """Return the query without the spans that are hidden now."""
-    for without, *_ in _RULES:
-        spans = without(spans)
-    return spans
+    """Return these suggestions without hidden planted leaks."""
+    hidden = PlantedLeak.objects.filter(result=HIDDEN, suggestion=OuterRef("pk"))
+    return spans.exclude(Exists(hidden)) if PlantedLeak.objects.filter(result=HIDDEN).exists() else spans
 
 
 def hidden_in(annotation_set: int) -> set[int]:
-    """Return the ids of the annotation set's spans that are hidden now."""
-    return set().union(*(hidden(annotation_set) for _, hidden, *_ in _RULES))
+    """Return the ids of the suggestions of an annotation set that are hidden now."""
+    rows = PlantedLeak.objects.filter(result=HIDDEN, suggestion__annotation_set=annotation_set)
+    return set(rows.values_list("suggestion_id", flat=True))
 
 
 def withheld(project: Project) -> str:
-    """Return the reason why reviewers get no complete annotation sets of runs now; empty where they get them."""
-    return next((why for _, _, rule, _ in _RULES if (why := rule(project))), "")
+    """Why whole annotation sets of runs are withheld; empty if no planted leak is, or may still be, hidden.
 
-
-def stored(author: Author, notes: Collection[int]) -> None:
-    """Tell the registered features that the caller's transaction has stored and counted suggestions for these notes."""
-    for *_, rule in _RULES:
-        rule(author, notes)
+    Comparing all suggestions of a run with the page of a note would reveal what is hidden. The answer depends only on
+    which reviews are finished and never on what was drawn, so that the answer itself reveals nothing.
+    """
+    # The filter by author fits the index of reviews, in which the unfinished reviews of an author are adjacent.
+    runs = list(Author.objects.filter(project=project, kind__in=Author.MODELS).values_list("pk", flat=True))
+    drawn = Review.objects.filter(author__in=runs, planted_share__gt=0, finished_at__isnull=True)
+    return str(WITHHELD) if drawn.exists() else ""

@@ -49,15 +49,17 @@ notes_learned_from = Hook()
 # A page is about to show the disagreements in a project: notes are compared for at most `seconds`. Each answer is the
 # number of notes that are still to be compared.
 disagreements_shown = Hook()
-# Somebody asks why the exported file `file_id` of `project` is gone. Each answer is the reason as sentences, or empty.
-why_file_deleted = Hook()
 # The audit log shows events of `project`. Each answer holds the names of things by the key of an event's data, then by
 # the value stored there: {"model": {3: "crf-1"}}.
 audit_names = Hook()
 # Notes are being erased from `project`, a patient's or a single one: each feature deletes what it derived from them and
 # keeps elsewhere. `notes` are their ids; they still exist. `patient` is the patient's id, empty for a single note.
 patient_erased = Hook()
-# An erasure in `project` is committed: each feature deletes files that were made from the notes.
-patient_erasure_committed = Hook()
 # The last rows of `project` are being deleted: each feature deletes what no foreign key connects with the project.
 project_deleted = Hook()
+# A run or an import has just stored and counted suggestions of `author` for `notes`, a collection of ids. A feature may
+# hide some of them before anybody sees them.
+suggestions_stored = Hook()
+# A page shows what a refiner proposes to remove: called with `author` and `document`. Each answer is a list of
+# core.suggestions.ProposedRemoval, in the order of the text.
+proposed_removals = Hook()

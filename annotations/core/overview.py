@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from annotations.core.access import Access, Can
-from annotations.core.hooks import Hook
 
 
 @dataclass(frozen=True)
@@ -77,5 +76,3 @@ own = Parts[Card]()
 queues = Parts[Card]()
 # The state of the project.
 cards = Parts[Card]()
-# Whether the project has reached the end of the checklist, which is then no longer shown: called with `project`.
-reached = Hook()

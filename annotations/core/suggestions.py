@@ -7,7 +7,7 @@ found without reading all suggestions.
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import log2
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from annotations.core.hiding import shown
+from annotations.core.hooks import proposed_removals
 from annotations.models import (
     AnnotationSet,
     Author,
@@ -239,7 +240,7 @@ def relabel_strings(source: int, target: int) -> None:
     add_strings(moved)
 
 
-# Annotations that a refiner proposes to remove. The feature that refines registers how to read them.
+# Annotations that a refiner proposes to remove.
 
 
 class ProposedRemoval(NamedTuple):
@@ -256,17 +257,8 @@ class ProposedRemoval(NamedTuple):
     origin: str
 
 
-Reader = Callable[[Author, Document], list[ProposedRemoval]]
-_READERS: list[Reader] = []
-
-
-def register(reader: Reader) -> None:
-    """Register a function that returns what a refiner removed from a note, in the order of the text."""
-    _READERS.append(reader)
-
-
 def removals_of(author: Author, document: Document) -> list[ProposedRemoval]:
     """Return the annotations that this author proposes to remove from the note. Only refiners propose any."""
     if author.kind != Author.Kind.REFINED:
         return []
-    return [one for read in _READERS for one in read(author, document)]
+    return [one for answer in proposed_removals(author=author, document=document) for one in answer]

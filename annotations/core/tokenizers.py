@@ -1,6 +1,6 @@
 """Tokenizers besides the default rule (`annotations.text.tokens`), for workers and commands.
 
-Higher layers register them. Their code is imported on first use, so that the web process never loads it.
+Their code is imported on first use, so that the web process never loads it.
 """
 
 from collections.abc import Callable
@@ -9,6 +9,7 @@ from typing import Final
 
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from annotations.core.errors import ServiceError
 from annotations.text.tokens import Tokenizer, TokenizerError, tokenize
@@ -26,7 +27,13 @@ class TokenizerKind:
     library: str
 
 
-KINDS: dict[str, TokenizerKind] = {}
+KINDS: Final = {
+    "spacy": TokenizerKind(
+        title=gettext_noop("spaCy's tokens for the language of each note"),
+        factory="models_runtime.backends.spacy_tokens.tokenizer_of",
+        library="spaCy",
+    )
+}
 TOKENIZER_HELP: Final = (
     "Tokenizer for the language of each note, for the figures on tokens. Without it, the default rule."
 )

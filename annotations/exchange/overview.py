@@ -5,18 +5,12 @@ from django.utils.translation import gettext as _
 
 from annotations.core import overview
 from annotations.core.access import Access, Can
-from annotations.models import Document, Project
+from annotations.models import Document
 
 
 def register() -> None:
     overview.steps.register(10, Can.MANAGE, import_step)
     overview.steps.register(110, Can.MANAGE, export_step)
-    overview.reached.add(has_exported)
-
-
-def has_exported(*, project: Project) -> bool:
-    """Whether an export of the project was finished, on a page or by a command. Its file may have expired since."""
-    return project.exported_at is not None
 
 
 def import_step(access: Access) -> list[overview.Step]:

@@ -7,7 +7,7 @@ class JobsConfig(AppConfig):
     label = "jobs"
 
     def ready(self) -> None:
-        from annotations.core import navigation, offers
+        from annotations.core import navigation
         from annotations.core.access import Can
         from annotations.core.api import registry
         from annotations.core.api.kept_answers import forget_answers
@@ -15,7 +15,6 @@ class JobsConfig(AppConfig):
 
         navigation.add_group(navigation.Group("jobs", _("Jobs"), 10, navigation.Area.OWN))
         navigation.register(navigation.Entry("jobs", 10, _("Jobs"), "jobs", Can.READ_NOTES, frozenset({"job"})))
-        offers.offer("frame.bar", "jobs/offers/indicator.html")
         hooks.TIDIERS.append(forget_answers)
         registry.register("annotations.jobs.api.router")
 

@@ -11,12 +11,10 @@ class OpsConfig(AppConfig):
         from annotations.core import navigation, offers
         from annotations.core.access import Can
         from annotations.core.api import registry
-        from annotations.exchange.services import whole_projects
         from annotations.gold.events import GOLD_FROZEN
         from annotations.jobs import hooks
         from annotations.jobs.registry import JobKind, register
         from annotations.ops import overview as overview
-        from annotations.ops.services.archives import by_path
         from annotations.ops.services.deleting import finish_deletions
         from annotations.ops.services.webhooks.recording import gold_frozen, job_ended, note_submitted
         from annotations.ops.services.webhooks.sending import forget_old, send_waiting
@@ -62,13 +60,6 @@ class OpsConfig(AppConfig):
                 ),
             }
         )
-        whole_projects.register(
-            whole_projects.WholeProjects(
-                by_path.export_to, by_path.say_exported, by_path.import_from, by_path.say_imported
-            )
-        )
         navigation.extend("project_settings", "archive_export", "archive_confirm")
         navigation.extend("project", "archive_claim")
-        offers.offer("settings.sections", "ops/archives/offers/settings.html", position=10)
-        offers.offer("settings_archived.actions", "ops/archives/offers/archived.html", position=-10)
         offers.offer("project_new.foot", "ops/archives/offers/project_new.html")

@@ -8,7 +8,7 @@ class ProjectsConfig(AppConfig):
     label = "projects"
 
     def ready(self) -> None:
-        from annotations.core import addresses, navigation, offers
+        from annotations.core import navigation
         from annotations.core.access import Can
         from annotations.core.api import registry
         from annotations.jobs import hooks
@@ -21,7 +21,6 @@ class ProjectsConfig(AppConfig):
         registry.register("annotations.projects.api.router")
         for module in ("labels", "categories", "guidelines", "assigning", "audit"):
             registry.register(f"annotations.projects.api.{module}.router")
-        offers.offer("frame.account", "projects/api/offers/tokens.html")
         navigation.add_group(
             navigation.Group("overview", _("Overview"), 10),
             navigation.Group("guidelines", _("Guidelines"), 30),
@@ -53,9 +52,6 @@ class ProjectsConfig(AppConfig):
             navigation.Entry("project", 30, _("Assignment"), "project_settings", Can.MANAGE, fragment="assign"),
             navigation.Entry("project", 50, _("Audit"), "audit", Can.SEE_AUDIT),
         )
-        addresses.register("home", "projects")
-        addresses.register("project", "project")
-        addresses.register("project.settings", "project_settings")
         overview.register()
         # Its receivers are connected.
         import annotations.projects.services.accounts  # noqa: F401
@@ -68,14 +64,7 @@ class ProjectsConfig(AppConfig):
         )
         navigation.add_group(navigation.Group("account", _("Account"), 10, navigation.Area.ACCOUNT))
         hooks.TIDIERS.append(forget_failures)
-        offers.offer("frame.password", "projects/accounts/offers/password.html")
-        offers.offer("projects.closed", "projects/accounts/offers/second_factor.html")
-        offers.offer("settings.too_few", "projects/accounts/offers/people.html")
-        offers.offer("settings.no_annotators", "projects/accounts/offers/add_annotator.html")
         navigation.extend("people", "groups", "group_remove")
-        offers.offer("sign_in.providers", "projects/providers/offers/buttons.html")
-        offers.offer("people.actions", "projects/providers/offers/groups.html")
         hooks.TIDIERS.extend([once.forget_used, sessions.forget_old])
         if settings.SIGN_IN:
             hooks.STEPS.append(checking.step)
-        offers.offer("frame.account", "projects/help/offers/link.html")

@@ -1,17 +1,5 @@
-from typing import TYPE_CHECKING
-
 from django.apps import AppConfig
 from django.utils.translation import gettext_noop as _
-
-if TYPE_CHECKING:
-    from annotations.models import Release, User
-
-
-def certify_release(release: "Release", actor: "User | None") -> tuple[bytes, bytes]:
-    """Sign a release for a command; see annotations.release.services.certificates.signing.certify."""
-    from annotations.release.services.certificates.signing import certify
-
-    return certify(release, actor)
 
 
 class ReleaseConfig(AppConfig):
@@ -22,18 +10,15 @@ class ReleaseConfig(AppConfig):
         from annotations.core import addresses, navigation, offers
         from annotations.core.access import Can
         from annotations.core.api import registry
-        from annotations.core.hooks import patient_erased, project_deleted, why_file_deleted
+        from annotations.core.hooks import patient_erased, project_deleted
         from annotations.jobs import hooks
         from annotations.jobs.registry import JobKind, register
         from annotations.release import overview as overview
         from annotations.release.services.audits.erasing import count_erased_in_audits
         from annotations.release.services.certificates.erasing import remember_erased
-        from annotations.release.services.certificates.keys import sign_files
-        from annotations.release.services.certifying import CERTIFIERS, FILE_SIGNERS
         from annotations.release.services.erasing import count_erased, delete_releases
         from annotations.release.services.known.master import delete_expired_uploads, erase_known
         from annotations.release.services.surrogates.erasing import forget_notes
-        from annotations.release.services.withdrawing import why_withdrawn
 
         for module in ("policies", "releases", "findings", "notes"):
             registry.register(f"annotations.release.api.{module}.router")
@@ -57,7 +42,6 @@ class ReleaseConfig(AppConfig):
         )
         patient_erased.add(count_erased)
         project_deleted.add(delete_releases)
-        why_file_deleted.add(why_withdrawn)
         navigation.add_group(navigation.Group("release", _("Release"), 85))
         made = frozenset({"release", "release_new", "release_findings", "release_note"})
         navigation.register(
@@ -66,9 +50,6 @@ class ReleaseConfig(AppConfig):
                 "release", 20, _("Policies"), "release_policies", Can.RELEASE, frozenset({"release_policy"})
             ),
         )
-        addresses.register("release.page", "release")
-        addresses.register("release.new", "release_new")
-        addresses.register("release.note", "release_note")
         addresses.register("note.surrogates", "note_surrogates")
         offers.offer("gold.actions", "release/offers/gold.html", position=30)
         offers.offer("gold_version.actions", "release/offers/gold_version.html", position=30)
@@ -119,11 +100,6 @@ class ReleaseConfig(AppConfig):
                 frozenset({"release_audit", "audit_read", "audit_leaks"}),
             )
         )
-        offers.offer("release.sections", "release/audits/offers/release.html", position=10)
-        CERTIFIERS.append(certify_release)
-        FILE_SIGNERS.append(sign_files)
         registry.register("annotations.release.api.certificates.router")
         patient_erased.add(remember_erased)
         navigation.extend("releases", "certificate_sign")
-        offers.offer("release.sections", "release/certificates/offers/release.html", position=80)
-        offers.offer("releases.actions", "release/certificates/offers/releases.html")

@@ -8,10 +8,6 @@ from django.utils.translation import ngettext
 from annotations.core import overview
 from annotations.core.access import Access, Can
 from annotations.models import AuditNote, AuditPlan, GoldVersion, LeakFinding, Release
-from annotations.release.selectors.about import MORE_STEPS, Step
-from annotations.release.selectors.audits import audit_result, waiting_for
-from annotations.release.services.certificates.status import state_of
-from annotations.release.templatetags.audits import bound_in_words, whole
 
 
 def register() -> None:
@@ -19,8 +15,6 @@ def register() -> None:
     overview.stages.register(60, Can.RELEASE, release_stage)
     overview.steps.register(120, Can.RELEASE, steps)
     overview.needs.register(46, Can.AUDIT_RELEASES, to_read)
-    MORE_STEPS.append((10, audit_step))
-    MORE_STEPS.append((20, sign_step))
 
 
 def undecided(access: Access) -> list[overview.Need]:
@@ -69,9 +63,6 @@ def steps(access: Access) -> list[overview.Step]:
     return [overview.Step(_("Release de-identified text"), text, url, _("Release text"), made)]
 
 
-# Audits on the overview of a project, and as a step on the page of a release.
-
-
 def to_read(access: Access) -> list[overview.Need]:
     """The open audits of prepared releases with notes that nobody has read."""
     plans = AuditPlan.objects.filter(
@@ -91,49 +82,3 @@ def to_read(access: Access) -> list[overview.Need]:
         )
         for number, left in rows.filter(left__gt=0).values_list("release__number", "left")[:3]
     ]
-
-
-def audit_step(access: Access, release: Release) -> Step:
-    """The state of a release's audit, and the page where it goes on."""
-    title, result = _("Audit a sample"), audit_result(release)
-    if result is None:
-        text = _("Optional. Without an audit, the rate of leaks is unknown, and signing lists that as a risk.")
-        if release.state == Release.State.SIGNED:
-            text = _("The release was signed without an audit, so the rate of leaks is unknown.")
-        if waiting_for(release):
-            return Step(title, text, done=False)
-        return Step(title, text, done=False, page="release_audit", action=_("Plan audit"), optional=True)
-    if result.complete:
-        text = bound_in_words(result)
-    else:
-        text = _("Auditors have read %(read)d of %(all)d notes.") % {"read": result.read, "all": result.drawn}
-    if result.undecided:
-        leaks = ngettext(
-            "Nobody has decided about %(n)d leak that they found.",
-            "Nobody has decided about %(n)d leaks that they found.",
-            result.undecided,
-        ) % {"n": result.undecided}
-        return Step(title, f"{text} {leaks}", done=False, page="audit_leaks", action=_("Decide leaks"))
-    if result.complete and result.met:
-        return Step(title, text, done=True)
-    if result.complete:
-        text += " " + _("The target of %(target)s was not met.") % {"target": whole(result.target)}
-        return Step(title, text, done=False, page="release_audit", action=_("Show audit"), optional=True)
-    is_open = release.state == Release.State.PREPARED
-    return Step(title, text, done=False, page="release_audit" if is_open else "", action=_("Show audit"))
-
-
-# Signing, as a step on the page of a release.
-
-
-def sign_step(access: Access, release: Release) -> Step:
-    """Whether a release is signed, and the page where it can be."""
-    state = state_of(access, release)
-    title = _("Sign")
-    if state.newest is not None:
-        text = _("Certificate %(n)d says how the notes were de-identified.") % {"n": state.newest.number}
-        return Step(title, text, done=True)
-    text = _("You accept the risks that remain, and the certificate is made.")
-    if not state.may_sign:
-        return Step(title, text, done=False)
-    return Step(title, text, done=False, page="certificate_sign", action=_("Review and sign"))

@@ -30,11 +30,10 @@ class ReviewConfig(AppConfig):
                 ),
             }
         )
-        from annotations.core import hiding
-        from annotations.review.selectors.planted import hidden_in_set, withheld, without_hidden
+        from annotations.core.hooks import suggestions_stored
         from annotations.review.services.planting import draw_leaks
 
-        hiding.register(without_hidden, hidden_in_set, withheld, draw_leaks)
+        suggestions_stored.add(draw_leaks)
 
         from annotations.core import navigation
         from annotations.review.selectors.left import CHOSEN_RUNS, notes_left

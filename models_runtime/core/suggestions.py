@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from annotations.core import hiding
 from annotations.core.bulk import SpanRow, insert_objects, insert_spans
+from annotations.core.hooks import suggestions_stored
 from annotations.core.labels import labels_of_today
 from annotations.core.suggestions import add_notes, add_strings, tally_of
 from annotations.models import AnnotationSet, Author, Span
@@ -21,7 +21,7 @@ def store_suggestions(author: Author, suggested: Mapping[int, list[SpanRow]], no
     insert_spans(made._replace(annotation_set_id=sets[note]) for note, rows in read.items() for made in rows)
     if author.kind in Author.MODELS:
         add_strings(tally_of(Span.objects.filter(annotation_set__in=sets.values())))
-        hiding.stored(author, list(sets))
+        suggestions_stored(author=author, notes=list(sets))
         add_notes(author.pk, {pk: note for note, pk in sets.items()})
 
 

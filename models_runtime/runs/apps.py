@@ -1,47 +1,5 @@
-from typing import TYPE_CHECKING
-
 from django.apps import AppConfig
 from django.utils.translation import gettext_noop as _
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
-    from annotations.core.hooks import UsedModel
-    from annotations.models import Author
-    from models_runtime.models import RunItem
-
-
-def failed_notes(author: "Author") -> "QuerySet[RunItem, int]":
-    """Query the ids of the notes for which a run gave no usable answer."""
-    from models_runtime.models import RunItem
-
-    failed = RunItem.objects.filter(run__author=author, state=RunItem.State.FAILED)
-    return failed.order_by().values_list("document_id", flat=True)
-
-
-def notes_learned(author: "Author") -> "set[int]":
-    """The ids of notes from which the models behind an author's runs learned, a refitted one from its hold-out too."""
-    from models_runtime.core.combining import models_behind
-    from models_runtime.core.stages import learned_from
-    from models_runtime.models import Run
-
-    runs = Run.objects.filter(author=author).select_related("project", "author", "model__gold_version")
-    return {note for run in runs for model in models_behind(run) for note in learned_from(model)}
-
-
-def models_of_author(author: "Author") -> "list[UsedModel]":
-    """The run that wrote an author's suggestions, or all runs of a merged list, each with its model."""
-    from models_runtime.runs.services.used import used_models
-
-    return used_models(author)
-
-
-def threshold_of(author: "Author") -> float | None:
-    """The masking threshold of an author's run; None without one."""
-    from models_runtime.models import Run
-
-    params = Run.objects.filter(author=author).values_list("params", flat=True).first()
-    return (params or {}).get("threshold")
 
 
 class RunsConfig(AppConfig):
@@ -56,6 +14,7 @@ class RunsConfig(AppConfig):
         from annotations.jobs.registry import JobKind, register
         from annotations.release.services.searching import SEARCHES
         from models_runtime.runs import overview
+        from models_runtime.runs.services import used
         from models_runtime.runs.services.searching import RulesSearch
 
         register(
@@ -73,10 +32,10 @@ class RunsConfig(AppConfig):
         for module in ("starting", "rewritten", "runs"):
             registry.register(f"models_runtime.runs.api.{module}.router")
         SEARCHES.append(RulesSearch())
-        notes_without_answer.add(failed_notes)
-        notes_learned_from.add(notes_learned)
-        models_of.add(models_of_author)
-        thresholds_of.add(threshold_of)
+        notes_without_answer.add(used.failed_notes)
+        notes_learned_from.add(used.notes_learned)
+        models_of.add(used.used_models)
+        thresholds_of.add(used.threshold_of)
         navigation.register(
             navigation.Entry(
                 "models",
@@ -127,12 +86,9 @@ class RunsConfig(AppConfig):
             ),
         )
         offers.offer("scores.actions", "runs/comparing/offers/scores.html", position=10)
-        offers.offer("runs.actions", "runs/comparing/offers/runs.html")
         registry.register("models_runtime.runs.api.comparing.router")
         navigation.register(
             navigation.Entry("models", 10, _("Loop"), "loop", Can.READ_NOTES, frozenset({"loop_freeze"}))
         )
         offers.offer("gold.actions", "runs/loop/offers/gold.html", position=10)
-        offers.offer("review.done", "runs/loop/offers/review_done.html", position=10)
-        offers.offer("models.actions", "runs/loop/offers/models.html", position=10)
         registry.register("models_runtime.runs.api.loop.router")

@@ -10,10 +10,10 @@ class TrainingConfig(AppConfig):
         from annotations.core import navigation
         from annotations.core.access import Can
         from annotations.core.api import registry
-        from annotations.core.hooks import audit_names, patient_erasure_committed, project_deleted
+        from annotations.core.hooks import audit_names, patient_erased, project_deleted
         from annotations.jobs import hooks
         from annotations.jobs.registry import JobKind, register
-        from models_runtime.training.jobs.checkpoints import forget_all, forget_stale, forget_with_project
+        from models_runtime.training.jobs.checkpoints import forget_after_erasure, forget_stale, forget_with_project
         from models_runtime.training.services.trained import names_of_models
 
         register(
@@ -30,7 +30,7 @@ class TrainingConfig(AppConfig):
             }
         )
         hooks.TIDIERS.append(forget_stale)
-        patient_erasure_committed.add(forget_all)
+        patient_erased.add(forget_after_erasure)
         audit_names.add(names_of_models)
         project_deleted.add(forget_with_project)
         for module in ("training", "models"):

@@ -17,7 +17,6 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from annotations.core import hiding
 from annotations.core.progress import silent
 from annotations.core.stored_files import store_file
 from annotations.core.suggestions import add_strings, tally_of
@@ -58,6 +57,7 @@ from annotations.release.services.known.master import store_people
 from annotations.release.services.surrogates.editing import replace
 from annotations.release.services.surrogates.making import NoteMentions, surrogates_for
 from annotations.review.selectors.planted import aliases
+from annotations.review.services.planting import draw_leaks
 from annotations.text.hashes import string_key
 from models_runtime.models import Judging
 from tests.deidreview.access_world import ROUTES, World, build_world, kind_of, url_of
@@ -222,7 +222,7 @@ def draw_anew(world: World) -> dict[str, int]:
         )
     add_strings(tally_of(Span.objects.filter(annotation_set__author__in=[ours["leaky"], other.pk])))
     Project.objects.filter(pk=project.pk).update(planted_share=20)
-    hiding.stored(Author.objects.get(pk=ours["leaky"]), [ours["leaky_note"]])
+    draw_leaks(Author.objects.get(pk=ours["leaky"]), [ours["leaky_note"]])
     return {str(aliases(project).of(span.pk)): span.pk for span in spans}
 
 

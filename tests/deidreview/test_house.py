@@ -21,7 +21,7 @@ ORDERS = {
 # The features from the lowest to the highest, by dotted path.
 ORDER = [f"{package}.{name}" for package in ("annotations", "models_runtime") for name in reversed(ORDERS[package])]
 # Folders of templates and scripts that every feature may use. They name no feature.
-SHARED = ("errors", "includes", "editor", "text", "base.html")
+SHARED = ("includes", "editor", "text")
 # How templates and scripts name a template, a script or a page.
 TEMPLATE = re.compile(r"""["']([a-z_]+)/[\w/]+\.html["']""")
 IMPORT = re.compile(r"""(?:from|import)\s*\(?\s*["'](\.{1,2}/[\w./-]+)["']""")
@@ -49,7 +49,7 @@ def featured(name: str) -> str:
 
 
 def height(path: Path) -> int | None:
-    """Return the position of a file's feature, and -1 for shared files."""
+    """Return the position of a file's feature, -1 for shared files, and None for the frame around the pages of all."""
     tree, *parts = path.relative_to(ROOT).parts
     name = parts[1] if tree == "static" else parts[0]
     home = f"{tree}.{name}" if tree in ORDERS else featured(name)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from annotations.core import hiding
 from annotations.models import Role, Span
 from annotations.review.selectors.state import review_state
 from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
+from annotations.review.services.planting import draw_leaks
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
 from tests.held import made_once
 from tests.worlds.reviewing import gold_of, review, suggestions
@@ -42,7 +42,7 @@ class World:
 
     def store(self, *notes):
         """Act as if the run had just stored its suggestions for these notes; without notes, for the first one."""
-        hiding.stored(self.run, [note.pk for note in notes or [self.note]])
+        draw_leaks(self.run, [note.pk for note in notes or [self.note]])
         return self
 
     def share(self, share):

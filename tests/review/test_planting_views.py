@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 from django.urls import reverse
 
-from annotations.core import hiding
 from annotations.models import BulkAct, PlantedLeak, Project, Review, Span
+from annotations.review.services.planting import draw_leaks
 from tests import factories as make
 from tests.held import made_once
 from tests.worlds.checks import check_page
@@ -60,7 +60,7 @@ def switch(world, sign_in, share):
 def switch_on(world, sign_in):
     """Turn the option on, then store the suggestions of the first run."""
     assert switch(world, sign_in, "20").status_code == 302
-    hiding.stored(world.run, [note.pk for note in world.notes])
+    draw_leaks(world.run, [note.pk for note in world.notes])
 
 
 def page(world, note=None):
@@ -216,7 +216,7 @@ def lists(world):
 def test_lists_and_bulk_previews_do_not_change_when_a_note_is_opened(planting, sign_in):
     Span.objects.update(confidence=0.9)
     switch_on(planting, sign_in)
-    hiding.stored(planting.runs[1], [note.pk for note in planting.notes])
+    draw_leaks(planting.runs[1], [note.pk for note in planting.notes])
     before = lists(planting)
     assert [one["start"] for one in data_of(page(planting))["suggestions"]] == [44, 61]
     after = lists(planting)

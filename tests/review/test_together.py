@@ -12,7 +12,6 @@ from django.test import Client
 from django.urls import reverse
 from hypothesis import settings
 
-from annotations.core import hiding
 from annotations.gold.events import GOLD_MADE
 from annotations.models import (
     AnnotationSet,
@@ -37,6 +36,7 @@ from annotations.review.events import (
 from annotations.review.selectors.bulk_rules import Rule
 from annotations.review.selectors.planted import aliases
 from annotations.review.services.bulk import plan_bulk
+from annotations.review.services.planting import draw_leaks
 from annotations.review.services.starting import start_bulk
 from tests import factories as make
 from tests.worlds.reviewing import gold_of, suggestions
@@ -262,7 +262,7 @@ def planting(world, monkeypatch) -> Callable[[], Document]:
 
     def made() -> Document:
         note = note_of(world)
-        hiding.stored(world.runs[0], [note.pk])
+        draw_leaks(world.runs[0], [note.pk])
         return note
 
     return made

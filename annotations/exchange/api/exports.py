@@ -19,7 +19,7 @@ from annotations.core.api.schemas import Body
 from annotations.core.errors import ServiceError
 from annotations.core.tokenizers import KINDS
 from annotations.exchange.forms.exports import set_choices
-from annotations.exchange.selectors.deleted_files import own_reason
+from annotations.exchange.selectors.deleted_files import why_withdrawn
 from annotations.exchange.selectors.exports import file_for, original_of, ready_files
 from annotations.exchange.selectors.label_mappings import mappings_of, spans_by_label
 from annotations.exchange.services.export_labels import ExportLabels, labels_in_words, written_lines
@@ -171,7 +171,7 @@ def download_file(request: ApiRequest, slug: str, file: int) -> StreamingHttpRes
     access = enter(request, slug, Can.EXPORT)
     stored = file_for(access, file)
     if stored is None:
-        reason = own_reason(access.project, file)
+        reason = why_withdrawn(access.project, file)
         raise Problem(404, "deleted", reason) if reason else Http404("This file does not exist.")
     return attachment(request, access, stored)
 

@@ -7,8 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.core.events import NOTE_DELETED, PATIENT_ERASED
-from annotations.core.hooks import why_file_deleted
-from annotations.models import Event, Job, Project, StoredFile
+from annotations.models import Event, Job, Project, Release, StoredFile
 
 
 def why_deleted(project: Project, file_id: int) -> str:
@@ -17,7 +16,7 @@ def why_deleted(project: Project, file_id: int) -> str:
     held = StoredFile.objects.filter(project=project, kind__in=kinds, pk=file_id)
     if held.filter(expires_at__gt=timezone.now()).exists():
         return ""
-    if not held.exists() and (reason := own_reason(project, file_id)):
+    if not held.exists() and (reason := why_withdrawn(project, file_id)):
         return reason
     if not held.exists() and deleted_with_patient(project, file_id):
         return _(
@@ -27,10 +26,15 @@ def why_deleted(project: Project, file_id: int) -> str:
     return _("Exports are kept for a limited time, and this file has expired. Start the export again.")
 
 
-def own_reason(project: Project, file_id: int) -> str:
-    """The reason that another feature gives for a deleted file of its own; empty without one."""
-    answers = why_file_deleted(project=project, file_id=file_id)
-    return next((str(answer) for answer in answers if answer), "")
+def why_withdrawn(project: Project, file_id: int) -> str:
+    """Why the export of a withdrawn release is gone; empty for other files."""
+    job = Job.objects.filter(project=project, kind="release_export", result__file_id=file_id).only("params").first()
+    release = Release.objects.filter(project=project, pk=job.params.get("release_id")).first() if job else None
+    if release is None or release.state != Release.State.WITHDRAWN:
+        return ""
+    return _("Release %(number)d was withdrawn. Its exports were deleted, and it can't be exported again.") % {
+        "number": release.number
+    }
 
 
 def deleted_with_patient(project: Project, file_id: int) -> bool:

@@ -16,9 +16,9 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from annotations.core import hiding
 from annotations.core.bulk import SpanRow, collector_paused, insert_returning, insert_spans
 from annotations.core.errors import ServiceError
+from annotations.core.hooks import suggestions_stored
 from annotations.core.locks import check_open, hold, keep_labels
 from annotations.core.progress import Progress, silent
 from annotations.core.spans import as_json, stored
@@ -346,7 +346,7 @@ def _write(context: ImportContext, plan: Plan) -> None:
     insert_spans(distinct.values())
     if suggested:
         add_strings(tally_of(Span.objects.filter(annotation_set__in=list(sets.values()))))
-        hiding.stored(context.author, list(sets))
+        suggestions_stored(author=context.author, notes=list(sets))
         add_notes(context.author.pk, {pk: note for note, pk in sets.items()})
     if context.author.user_id is not None:
         Assignment.objects.filter(user_id=context.author.user_id, document__in=documents).update(

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_GET, require_safe
 from annotations.core.access import Can, enter
 from annotations.core.answers import attachment
 from annotations.core.requests import Request
-from annotations.exchange.selectors.deleted_files import deleted_with_patient, own_reason
+from annotations.exchange.selectors.deleted_files import deleted_with_patient, why_withdrawn
 from annotations.exchange.selectors.exports import file_for, original_of
 from annotations.models import StoredFile
 
@@ -22,7 +22,7 @@ def file_download(request: Request, slug: str, pk: int) -> HttpResponse | Stream
         context = {
             "access": access,
             "erased": gone and deleted_with_patient(access.project, pk),
-            "reason": own_reason(access.project, pk) if gone else "",
+            "reason": why_withdrawn(access.project, pk) if gone else "",
         }
         return render(request, "exchange/export_deleted.html", context, status=404)
     return attachment(request, access, stored)

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_DELETED, PATIENT_ERASED, Erasure
-from annotations.core.hooks import patient_erased, patient_erasure_committed
+from annotations.core.hooks import patient_erased
 from annotations.core.locks import begin_erasure, check_open
 from annotations.core.suggestions import remove_strings, tally_of
 from annotations.models import (
@@ -150,7 +150,6 @@ def _erase(project: Project, chosen: Chosen, record: Record, patient: str) -> Er
         Stale.objects.filter(document_id__in=ids).delete()
         record(preview, ids)
         transaction.on_commit(empty_write_ahead_log)
-        transaction.on_commit(partial(patient_erasure_committed, project=project))
     return preview
 
 

@@ -24,7 +24,7 @@ from annotations.release.forms.policies import offered_policies
 from annotations.release.forms.releases import REFUSED_AT, ReleaseExportForm, ReleaseForm, about_formats
 from annotations.release.rules.redaction.kinds import Kind
 from annotations.release.rules.redaction.released import Piece as Stretch
-from annotations.release.selectors.about import open_counts, steps_of
+from annotations.release.selectors.about import open_counts
 from annotations.release.selectors.exported import ready_exports
 from annotations.release.selectors.releases import leak_counts, note_counts, release_for
 from annotations.release.services.exporting import start_release_export
@@ -33,6 +33,7 @@ from annotations.release.services.policies import labels_without_kind, parsed_po
 from annotations.release.services.previewing import Placed, preview_placed
 from annotations.release.services.sources import specs_of, union_of
 from annotations.release.services.starting import start_chosen
+from annotations.release.services.steps import steps_of
 from annotations.release.services.surrogates.makers import maker_choices
 from annotations.release.services.withdrawing import withdraw
 from annotations.text.numbers import MAX_ID

@@ -1,88 +1,20 @@
 """What the pages of a release show about it: names of annotation sets, figures, what is left to do, its notes."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
-from annotations.core.access import Access
-from annotations.models import Event, LeakFinding, Release, ReleasedNote
+from annotations.models import LeakFinding, Release, ReleasedNote
 from annotations.notes.selectors.in_context import LabelLook, label_looks
-from annotations.release.events import RELEASE_EXPORTED
 
 
 def open_counts(releases: Iterable[Release]) -> dict[int, int]:
     """The number of open findings by release id."""
     rows = LeakFinding.objects.filter(note__release__in=list(releases), decision="").order_by()
     return dict(rows.values_list("note__release").annotate(count=Count("pk")))
-
-
-@dataclass(frozen=True)
-class Step:
-    """A step on the way to an exported release.
-
-    `page` is the URL name of the page where it is done, or empty; `place` is the id of its part of that page, or empty.
-    """
-
-    title: str
-    text: str
-    done: bool
-    page: str = ""
-    action: str = ""
-    optional: bool = False
-    place: str = ""
-
-
-StepOf = Callable[[Access, Release], Step]
-"""Describes a step that a higher feature has, for a release and the person who looks at it."""
-
-MORE_STEPS: list[tuple[int, StepOf]] = []
-"""Steps between checking for leaks and exporting, by position. Features append theirs in AppConfig.ready()."""
-
-
-def steps_of(access: Access, release: Release, open_findings: int) -> list[Step]:
-    """The steps from preparing to exporting a release, and whether each is done."""
-    state = release.state
-    prepared = state != Release.State.PREPARING and bool(release.content_hash or open_findings)
-    if open_findings:
-        leaks = ngettext(
-            "%(n)d finding is open. Its note can't be exported until you decide.",
-            "%(n)d findings are open. Their notes can't be exported until you decide.",
-            open_findings,
-        ) % {"n": open_findings}
-    elif prepared:
-        leaks = _("No finding is open.")
-    else:
-        leaks = _(
-            "The leak gate looks for labeled strings, known identifiers and what the rules find in every released note."
-        )
-    exported = Event.objects.filter(
-        project_id=release.project_id, verb=RELEASE_EXPORTED, data__release=release.number
-    ).exists()
-    decide = prepared and state == Release.State.PREPARED and bool(open_findings)
-    return [
-        Step(_("Prepare the notes"), _("Every labeled span is treated as the policy says."), prepared),
-        Step(
-            _("Check for leaks"),
-            leaks,
-            prepared and not open_findings,
-            "release_findings" if decide else "",
-            _("Decide findings"),
-        ),
-        *(step_of(access, release) for _position, step_of in sorted(MORE_STEPS, key=lambda one: one[0])),
-        Step(
-            _("Export"),
-            _("Files in the format that the recipient needs."),
-            exported,
-            "release" if state in (Release.State.PREPARED, Release.State.SIGNED) else "",
-            _("Choose format"),
-            optional=True,
-            place="export-title",
-        ),
-    ]
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from annotations.formats.base import LOSSES, NAMES, Loss, OutNote, file_names
 from annotations.formats.files.csv_lines import csv_line
 from annotations.formats.files.safe_names import FileNames
 from annotations.release.rules.certificates.released_files import MANIFEST, SIGNATURE
-from annotations.release.services.certifying import FILE_SIGNERS
+from annotations.release.services.certificates.keys import sign_files
 from annotations.text.attributes import Value
 from annotations.text.labels import LabelDef, LabelSetDef
 from annotations.text.spans import Span
@@ -73,8 +73,7 @@ def release_files(
         manifest.write(b"}\n")
         sha256 = bytes.fromhex(_measured(manifest)["sha256"])
         yield MANIFEST, manifest
-    for sign in FILE_SIGNERS:
-        yield SIGNATURE, sign(sha256)
+    yield SIGNATURE, sign_files(sha256)
 
 
 def _opening(about: Mapping[str, Any]) -> bytes:

@@ -1,23 +1,11 @@
 """Withdraw a release, so that it is exported no more."""
 
 from django.db import transaction
-from django.utils.translation import gettext as _
 
 from annotations.jobs.services.queue import cancel
 from annotations.models import Job, Project, Release, StoredFile, User
 from annotations.release.events import RELEASE_WITHDRAWN
 from annotations.release.services.exporting import EXPORT
-
-
-def why_withdrawn(*, project: Project, file_id: int) -> str:
-    """Why the export of a withdrawn release is gone. A hook (annotations.core.hooks.why_file_deleted)."""
-    job = Job.objects.filter(project=project, kind=EXPORT, result__file_id=file_id).only("params").first()
-    release = Release.objects.filter(project=project, pk=job.params.get("release_id")).first() if job else None
-    if release is None or release.state != Release.State.WITHDRAWN:
-        return ""
-    return _("Release %(number)d was withdrawn. Its exports were deleted, and it can't be exported again.") % {
-        "number": release.number
-    }
 
 
 def withdraw(*, release: Release, actor: User | None) -> Release:

@@ -5,11 +5,11 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.core.access import Access, Can, enter
-from annotations.core.addresses import address
 from annotations.core.answers import file_answer
 from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error
@@ -36,7 +36,7 @@ def certificate_sign(request: Request, slug: str, number: int) -> HttpResponse:
         messages.error(request, str(error))
         if error.code == UNDECIDED:
             return redirect("audit_leaks", slug, number)
-        return redirect(address("release.page", slug, number) or address("project", slug))
+        return redirect("release", slug, number)
     form = SignForm(request.POST) if request.method == "POST" else SignForm(initial=_initial(release))
     accepted = request.POST.getlist("risk")
     if request.method == "POST" and form.is_valid():
@@ -52,7 +52,7 @@ def certificate_sign(request: Request, slug: str, number: int) -> HttpResponse:
                 _("Release %(n)s is signed. Its newest certificate is number %(certificate)s.")
                 % {"n": number, "certificate": made.number},
             )
-            return redirect(address("release.page", slug, number) or address("project", slug))
+            return redirect("release", slug, number)
     context = _context(access, release, form, accepted)
     return render(request, "release/certificates/sign.html", context, status=422 if form.errors else 200)
 
@@ -73,7 +73,7 @@ def _context(access: Access, release: Release, form: SignForm, accepted: list[st
         "sections": sections(found.content)[2:4],
         "number": found.content["number"],
         "supersedes": found.content["supersedes"],
-        "back": address("release.page", access.project.slug, release.number),
+        "back": reverse("release", args=[access.project.slug, release.number]),
     }
 
 

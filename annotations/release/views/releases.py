@@ -19,12 +19,13 @@ from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_token
 from annotations.models import Job, Release
 from annotations.release.forms.releases import ReleaseExportForm, about_formats
-from annotations.release.selectors.about import figures_of, open_counts, released_notes, steps_of
+from annotations.release.selectors.about import figures_of, open_counts, released_notes
 from annotations.release.selectors.exported import ready_exports
 from annotations.release.selectors.releases import release_for, releases_of
 from annotations.release.services.exporting import start_release_export
 from annotations.release.services.naming import named_sets
 from annotations.release.services.outdating import outdated, prepare_again
+from annotations.release.services.steps import steps_of
 from annotations.release.services.withdrawing import withdraw
 
 RELEASES = 30

@@ -17,11 +17,12 @@ from typing import Any, Literal
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
+from annotations.core import hiding
 from annotations.models import AnnotationSet, Author, Handover, PlantedLeak, Project, Review, Span, User
 from annotations.review.selectors.doubtful import DOUBTFUL
 from annotations.review.selectors.finished_gold import finished_gold_of, finished_sets
 from annotations.review.selectors.handovers import handed_over_by
-from annotations.review.selectors.planted import not_for_bulk, without_hidden
+from annotations.review.selectors.planted import not_for_bulk
 
 Kind = Literal["string", "agreed", "merged", "threshold"]
 
@@ -83,9 +84,7 @@ def _equal_runs(runs: Sequence[int]) -> Coalesce:
         end=OuterRef("end"),
         label=OuterRef("label"),
     )
-    same = (
-        without_hidden(spans).order_by().values("start").annotate(runs=Count("annotation_set__author", distinct=True))
-    )
+    same = hiding.shown(spans).order_by().values("start").annotate(runs=Count("annotation_set__author", distinct=True))
     return Coalesce(Subquery(same.values("runs")), 0)
 
 

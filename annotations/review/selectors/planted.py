@@ -6,18 +6,12 @@ from functools import lru_cache
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from annotations.core.errors import ServiceError
+from annotations.core.hiding import HIDDEN
 from annotations.models import Author, Document, Handover, PlantedLeak, Project, Review, Span
 from annotations.projects.selectors.second_reviews import ACTIVE
 from annotations.review.rules.aliases import Aliases
-
-HIDDEN = ""
-WITHHELD = gettext_lazy(
-    "This project measures missed identifiers. Until the review of every note is finished, only a manager can "
-    "read, export, score or compare all suggestions of a run."
-)
 
 
 def planted_in(review: int) -> dict[int, str]:
@@ -27,24 +21,6 @@ def planted_in(review: int) -> dict[int, str]:
 
 def hidden_in(review: Review) -> "QuerySet[PlantedLeak]":
     return PlantedLeak.objects.filter(review=review, result=HIDDEN)
-
-
-def without_hidden(spans: "QuerySet[Span]") -> "QuerySet[Span]":
-    """These suggestions without hidden planted leaks."""
-    hidden = PlantedLeak.objects.filter(result=HIDDEN, suggestion=OuterRef("pk"))
-    return spans.exclude(Exists(hidden)) if PlantedLeak.objects.filter(result=HIDDEN).exists() else spans
-
-
-def withheld(project: Project) -> str:
-    """Why whole annotation sets of runs are withheld; empty if no planted leak is, or may still be, hidden.
-
-    Comparing all suggestions of a run with the page of a note would reveal what is hidden. The answer depends only on
-    which reviews are finished and never on what was drawn, so that the answer itself reveals nothing.
-    """
-    # The filter by author fits the index of reviews, in which the unfinished reviews of an author are adjacent.
-    runs = list(Author.objects.filter(project=project, kind__in=Author.MODELS).values_list("pk", flat=True))
-    drawn = Review.objects.filter(author__in=runs, planted_share__gt=0, finished_at__isnull=True)
-    return str(WITHHELD) if drawn.exists() else ""
 
 
 def not_for_bulk() -> "QuerySet[PlantedLeak]":
@@ -69,12 +45,6 @@ def hidden_there(document: Document, author: Author) -> "QuerySet[PlantedLeak]":
         result=HIDDEN, review__document=document, review__author=author, suggestion__start__lt=OuterRef("end"),
         suggestion__end__gt=OuterRef("start"),
     )  # fmt: skip
-
-
-def hidden_in_set(annotation_set: int) -> set[int]:
-    """Ids of the suggestions of an annotation set that are hidden now."""
-    rows = PlantedLeak.objects.filter(result=HIDDEN, suggestion__annotation_set=annotation_set)
-    return set(rows.values_list("suggestion_id", flat=True))
 
 
 def hidden_at(author: Author, document: Document) -> list[int]:

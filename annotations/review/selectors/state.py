@@ -6,6 +6,7 @@ from typing import NamedTuple, NotRequired, TypedDict
 
 from django.db.models import Exists, OuterRef
 
+from annotations.core.hiding import HIDDEN
 from annotations.models import AnnotationSet, Author, Decision, Document, Handover, Review, Span, User
 from annotations.projects.selectors.second_reviews import ACTIVE
 from annotations.review.rules.conflicts import LabeledBounds
@@ -13,7 +14,7 @@ from annotations.review.selectors.doubtful import is_doubtful
 from annotations.review.selectors.finished_gold import is_finished
 from annotations.review.selectors.handovers import Between, between
 from annotations.review.selectors.merged_lists import backing_of, conflicting_among
-from annotations.review.selectors.planted import HIDDEN, planted_in
+from annotations.review.selectors.planted import planted_in
 from annotations.review.selectors.refined import RefinedShown, refined_in
 from annotations.review.selectors.removals import RemovalShown, removal_shown, removals_in
 from annotations.review.selectors.suggestions import CurrentDecision

@@ -9,10 +9,10 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
+from annotations.core.hiding import HIDDEN
 from annotations.models import AnnotationSet, Author, Document, Span
 from annotations.review.rules.conflicts import LabeledBounds
 from annotations.review.selectors.merged_lists import backing_of, conflicting_among
-from annotations.review.selectors.planted import HIDDEN
 from annotations.text.attributes import Value
 from annotations.text.provenance import Backed
 

@@ -36,8 +36,9 @@ SHOWN = ["result", "reviewer", "revealed_at"]
 def draw_leaks(author: Author, notes: Collection[int]) -> None:
     """Choose the suggestions to hide among those that a run has just stored for these notes.
 
-    Call this in the transaction that stores and counts the suggestions (core.hiding.stored), so that no page, list or
-    file ever shows a hidden one. Every note gets a review row with the share, whether or not a leak is planted in it.
+    Call this in the transaction that stores and counts the suggestions (core.hooks.suggestions_stored), so that no
+    page, list or file ever shows a hidden one. Every note gets a review row with the share, whether or not a leak is
+    planted in it.
     """
     share = Project.objects.values_list("planted_share", flat=True).get(pk=author.project_id)
     if not share:

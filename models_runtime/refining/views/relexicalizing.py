@@ -6,7 +6,6 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from annotations.core.access import Can, enter
-from annotations.core.addresses import address
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request
 from annotations.jobs.tokens import form_token
@@ -24,5 +23,5 @@ def surrogate_scores_start(request: Request, slug: str, number: int) -> HttpResp
         job = start_scores(release=release, backend=backend, actor=access.user, token=token)
     except ServiceError as error:
         messages.error(request, str(error))
-        return redirect(address("release.page", slug, number))
+        return redirect("release", slug, number)
     return redirect("job", slug, job.number)

@@ -1,4 +1,4 @@
-"""Which models are behind an author's suggestions, for certificates."""
+"""What lower features ask about the runs and models behind an author's suggestions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,7 +8,9 @@ from django.db.models import QuerySet
 from annotations.core.hooks import UsedModel
 from annotations.models import Author
 from annotations.text.numbers import whole
-from models_runtime.models import Run, TrainedModel
+from models_runtime.core.combining import models_behind
+from models_runtime.core.stages import learned_from
+from models_runtime.models import Run, RunItem, TrainedModel
 from models_runtime.models.trained import OF_MODEL
 
 
@@ -51,3 +53,21 @@ def _used(run: str, backend: str, revision: str, model: TrainedModel | None) -> 
         notes=learned.get("notes"),
         spans=learned.get("spans"),
     )
+
+
+def threshold_of(author: Author) -> float | None:
+    """The masking threshold of an author's run; None without one."""
+    params = Run.objects.filter(author=author).values_list("params", flat=True).first()
+    return (params or {}).get("threshold")
+
+
+def failed_notes(author: Author) -> QuerySet[RunItem, int]:
+    """Query the ids of the notes for which a run gave no usable answer."""
+    failed = RunItem.objects.filter(run__author=author, state=RunItem.State.FAILED)
+    return failed.order_by().values_list("document_id", flat=True)
+
+
+def notes_learned(author: Author) -> set[int]:
+    """The ids of notes from which the models behind an author's runs learned, a refitted one from its hold-out too."""
+    runs = Run.objects.filter(author=author).select_related("project", "author", "model__gold_version")
+    return {note for run in runs for model in models_behind(run) for note in learned_from(model)}

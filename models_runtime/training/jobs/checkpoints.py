@@ -32,13 +32,12 @@ def forget(model_id: int) -> None:
     shutil.rmtree(_home() / str(model_id), ignore_errors=True)
 
 
-def forget_all(project: Project) -> None:
-    """Delete all checkpoints of models that learn from a project after an erasure in it.
+def forget_after_erasure(*, project: Project, **_erased: object) -> None:
+    """Delete all checkpoints of models that learn from a project, once an erasure in it is committed.
 
     They may contain text of the patient's notes. Trainings under way end by themselves.
     """
-    for model_id in _learning_from(project):
-        forget(model_id)
+    transaction.on_commit(lambda: [forget(model_id) for model_id in _learning_from(project)])
 
 
 def forget_with_project(project: Project) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.core import hiding
 from annotations.jobs.runner import run as work
 from annotations.models import BulkAct, Decision, Label, Review, Span, SuggestedString
+from annotations.review.services.planting import draw_leaks
 from models_runtime.models import Run
 from tests import factories as make
 from tests.browser.annotate.steps import label_button, press, saved
@@ -264,7 +264,7 @@ def test_a_planted_leak_by_keys(scored: SimpleNamespace, page_of: Any, live: Any
     type(scored.project).objects.update(planted_share=10)
     for note in scored.notes:
         suggest(note, scored.other)
-    hiding.stored(scored.run, [note.pk for note in scored.notes])
+    draw_leaks(scored.run, [note.pk for note in scored.notes])
     page = open_review(page_of(scored.rita), live, scored)
     expect(page.locator(".rv-planting")).to_contain_text(
         "In about 1 note of 10, a known or likely identifier is hidden"

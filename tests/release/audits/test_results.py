@@ -7,7 +7,7 @@ import pytest
 from annotations.models import AuditMark, AuditNote, AuditPlan, Document
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.selectors.audits import audit_result
-from annotations.release.templatetags.audits import bound_in_words
+from annotations.release.services.steps import bound_in_words
 from tests.worlds.audited import make_release, planned, read_one
 
 

@@ -111,7 +111,7 @@ def section(world, person):
     access = enter(person, "covid")
     release = Release.objects.get(pk=world.release.pk)
     context = Context({"access": access, "release": release})
-    return Template('{% include "release/certificates/offers/release.html" %}').render(context)
+    return Template('{% include "release/certificates/section.html" %}').render(context)
 
 
 def test_the_section_of_the_release_page(released, sign_in):

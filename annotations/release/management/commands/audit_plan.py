@@ -6,9 +6,9 @@ from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import AuditPlan, Project, Release, User
+from annotations.release.rules.audits.looks import at_least, at_most, whole
 from annotations.release.selectors.audits import Choices, audit_figures, result_of
 from annotations.release.services.audits.planning import discard_plan, plan_audit
-from annotations.release.templatetags.audits import at_least, at_most, whole
 
 
 class Command(JourneyCommand):

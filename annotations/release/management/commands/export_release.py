@@ -11,7 +11,7 @@ from annotations.exchange.services.export_labels import labels_in_words
 from annotations.models import User
 from annotations.release.management.commands.leak_findings import wait_until_prepared
 from annotations.release.selectors.releases import release_numbered
-from annotations.release.services.certifying import certify, check_certifier
+from annotations.release.services.certificates.signing import certify
 from annotations.release.services.exporting import export_release_to_path
 from annotations.release.services.files import RELEASE_FORMATS
 from annotations.release.services.outdating import prepare_again
@@ -43,10 +43,8 @@ class Command(JourneyCommand):
         release = release_numbered(project, options["release"])
         out, certificate = options["out"].absolute(), options["certificate"]
         check_out(out)
-        if certificate is not None:
-            if certificate.exists():
-                raise ServiceError(f"“{certificate}” exists. Nothing was written. Choose another file.", code="out")
-            check_certifier()
+        if certificate is not None and certificate.exists():
+            raise ServiceError(f"“{certificate}” exists. Nothing was written. Choose another file.", code="out")
         labels = labels_in_words(project, mapping=options["mapping"], mapped=[], skipped=[])
         labels.by_code(project)
         if options["prepare"]:

@@ -16,7 +16,7 @@ from annotations.models import Job, LeakFinding, Release, User
 from annotations.release.rules.certificates.released_files import MANIFEST
 from annotations.release.rules.redaction.kinds import Kind
 from annotations.release.selectors.releases import leak_counts
-from annotations.release.services.certifying import certify, check_certifier
+from annotations.release.services.certificates.signing import certify
 from annotations.release.services.deciding import decide_all
 from annotations.release.services.exporting import export_release_to_path
 from annotations.release.services.files import RELEASE_FORMATS
@@ -107,8 +107,6 @@ class Command(JourneyCommand):
             )
         if certificate is not None and certificate.exists():
             raise ServiceError(f"“{certificate}” exists. Nothing was released. Choose another file.", code="out")
-        if certificate is not None:
-            check_certifier()
         labels = labels_in_words(
             project, mapping=options["mapping"], mapped=options["map_label"], skipped=options["skip_label"]
         )

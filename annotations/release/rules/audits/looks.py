@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from math import exp, log, log1p
+from math import ceil, exp, floor, log, log1p
 from typing import Protocol
 
 from annotations.release.rules.audits.sampling import allocation
@@ -350,3 +350,23 @@ def reached(looks: Sequence[Mapping[str, int]], read: int) -> int:
 
 def _chance(recall: float | None) -> float:
     return 1.0 if recall is None else recall
+
+
+# Percentages: upper bounds are rounded up, lower bounds down, so that a rounded bound still holds.
+
+
+def at_most(share: float, digits: int = 1) -> str:
+    """Format an upper bound: 1.0%."""
+    scale = 10**digits
+    return f"{min(100.0, ceil(share * 100 * scale - 1e-9) / scale):.{digits}f}%"
+
+
+def at_least(share: float, digits: int = 0) -> str:
+    """Format a lower bound: 86%."""
+    scale = 10**digits
+    return f"{floor(share * 100 * scale + 1e-9) / scale:.{digits}f}%"
+
+
+def whole(share: float) -> str:
+    """Format a chosen share: 1%, 0.5%."""
+    return f"{100 * share:.4g}%"

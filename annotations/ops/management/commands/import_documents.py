@@ -10,10 +10,10 @@ from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, progress_bar
 from annotations.exchange.services.importing import import_path
 from annotations.exchange.services.input_formats import INPUT_FORMATS
-from annotations.exchange.services.whole_projects import WHOLE, check_alone, is_whole, whole_projects
 from annotations.formats import DETECT
 from annotations.formats.documents.cleaning import Rule
 from annotations.models import User
+from annotations.ops.services.archives.by_path import WHOLE, check_alone, import_from, is_whole, say_imported
 
 _OF_NOTES: Final = (
     *("map_label", "add_label", "skip_label", "mapping", "written_as", "language", "patients"),
@@ -111,7 +111,7 @@ class Command(JourneyCommand):
             check_alone(
                 {f"--{'as' if name == 'written_as' else name.replace('_', '-')}": options[name] for name in _OF_NOTES}
             )
-            return whole_projects().load(path=options["path"], slug=options["project"], actor=actor)
+            return import_from(path=options["path"], slug=options["project"], actor=actor)
         try:
             report = self._import(actor, options)
         except ServiceError as error:
@@ -153,7 +153,7 @@ class Command(JourneyCommand):
 
     def say(self, result: dict[str, Any]) -> str:
         if "project" in result:
-            return whole_projects().say_loaded(result)
+            return say_imported(result)
         lines = [
             f"Imported as {result['format']}: {result['notes']} notes, {result['sets']} annotation sets, "
             f"{result['spans']} spans. Already in the project: {result['already_there']} notes. {_refused(result)}"

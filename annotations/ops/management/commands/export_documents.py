@@ -12,12 +12,12 @@ from annotations.core.tokenizers import KINDS
 from annotations.exchange.selectors.losses import named_losses
 from annotations.exchange.services.export_labels import labels_in_words
 from annotations.exchange.services.exporting import export_to_path
-from annotations.exchange.services.whole_projects import WHOLE, check_alone, whole_projects
 from annotations.exchange.services.writing import Writing
 from annotations.formats import FORMATS
 from annotations.formats.base import LOSSES
 from annotations.gold.services.sets import LAYOUTS
 from annotations.models import User
+from annotations.ops.services.archives.by_path import WHOLE, check_alone, export_to, say_exported
 
 
 class Command(JourneyCommand):
@@ -88,7 +88,7 @@ class Command(JourneyCommand):
         if options["format"] == WHOLE:
             named = ("set", "split", "sentences", "spaces", "tokenizer", "layer", "mapping", "map_label", "skip_label")
             check_alone({f"--{name.replace('_', '-')}": options[name] for name in named})
-            return whole_projects().export(project=project, out=options["out"], actor=actor)
+            return export_to(project=project, out=options["out"], actor=actor)
         if not options["set"]:
             raise ServiceError("Say which annotations to export: --set gold, for example.", code="set")
         check_shown(actor, project, spec=options["set"])
@@ -116,7 +116,7 @@ class Command(JourneyCommand):
 
     def say(self, result: dict[str, Any]) -> str:
         if "file" in result:
-            return whole_projects().say_exported(result)
+            return say_exported(result)
         lines = [
             f"Notes exported from {result['set']} as {result['format']}: {result['notes']}. Spans: {result['spans']}."
         ]

@@ -1,0 +1,128 @@
+"""The steps from preparing a release to exporting it, and whether each is done."""
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotations.core.access import Access
+from annotations.models import Event, Release
+from annotations.release.events import RELEASE_EXPORTED
+from annotations.release.rules.audits.looks import at_most, whole
+from annotations.release.selectors.audits import AuditResult, audit_result, waiting_for
+from annotations.release.services.certificates.status import state_of
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step on the way to an exported release.
+
+    `page` is the URL name of the page where it is done, or empty; `place` is the id of its part of that page, or empty.
+    """
+
+    title: str
+    text: str
+    done: bool
+    page: str = ""
+    action: str = ""
+    optional: bool = False
+    place: str = ""
+
+
+def steps_of(access: Access, release: Release, open_findings: int) -> list[Step]:
+    """The steps from preparing to exporting a release, and whether each is done."""
+    state = release.state
+    prepared = state != Release.State.PREPARING and bool(release.content_hash or open_findings)
+    if open_findings:
+        leaks = ngettext(
+            "%(n)d finding is open. Its note can't be exported until you decide.",
+            "%(n)d findings are open. Their notes can't be exported until you decide.",
+            open_findings,
+        ) % {"n": open_findings}
+    elif prepared:
+        leaks = _("No finding is open.")
+    else:
+        leaks = _(
+            "The leak gate looks for labeled strings, known identifiers and what the rules find in every released note."
+        )
+    exported = Event.objects.filter(
+        project_id=release.project_id, verb=RELEASE_EXPORTED, data__release=release.number
+    ).exists()
+    decide = prepared and state == Release.State.PREPARED and bool(open_findings)
+    return [
+        Step(_("Prepare the notes"), _("Every labeled span is treated as the policy says."), prepared),
+        Step(
+            _("Check for leaks"),
+            leaks,
+            prepared and not open_findings,
+            "release_findings" if decide else "",
+            _("Decide findings"),
+        ),
+        audit_step(release),
+        sign_step(access, release),
+        Step(
+            _("Export"),
+            _("Files in the format that the recipient needs."),
+            exported,
+            "release" if state in (Release.State.PREPARED, Release.State.SIGNED) else "",
+            _("Choose format"),
+            optional=True,
+            place="export-title",
+        ),
+    ]
+
+
+def bound_in_words(result: AuditResult) -> str:
+    """What an audit shows, as a sentence. A bound of 100% says nothing."""
+    confidence = whole(result.confidence)
+    if at_most(result.bound) == at_most(1.0):
+        return _("The audit gives no upper bound of the share of notes with a leak (%(confidence)s confidence).") % {
+            "confidence": confidence
+        }
+    return _("At most %(bound)s of the notes contain a leak (%(confidence)s confidence).") % {
+        "bound": at_most(result.bound),
+        "confidence": confidence,
+    }
+
+
+def audit_step(release: Release) -> Step:
+    """The state of a release's audit, and the page where it goes on."""
+    title, result = _("Audit a sample"), audit_result(release)
+    if result is None:
+        text = _("Optional. Without an audit, the rate of leaks is unknown, and signing lists that as a risk.")
+        if release.state == Release.State.SIGNED:
+            text = _("The release was signed without an audit, so the rate of leaks is unknown.")
+        if waiting_for(release):
+            return Step(title, text, done=False)
+        return Step(title, text, done=False, page="release_audit", action=_("Plan audit"), optional=True)
+    if result.complete:
+        text = bound_in_words(result)
+    else:
+        text = _("Auditors have read %(read)d of %(all)d notes.") % {"read": result.read, "all": result.drawn}
+    if result.undecided:
+        leaks = ngettext(
+            "Nobody has decided about %(n)d leak that they found.",
+            "Nobody has decided about %(n)d leaks that they found.",
+            result.undecided,
+        ) % {"n": result.undecided}
+        return Step(title, f"{text} {leaks}", done=False, page="audit_leaks", action=_("Decide leaks"))
+    if result.complete and result.met:
+        return Step(title, text, done=True)
+    if result.complete:
+        text += " " + _("The target of %(target)s was not met.") % {"target": whole(result.target)}
+        return Step(title, text, done=False, page="release_audit", action=_("Show audit"), optional=True)
+    is_open = release.state == Release.State.PREPARED
+    return Step(title, text, done=False, page="release_audit" if is_open else "", action=_("Show audit"))
+
+
+def sign_step(access: Access, release: Release) -> Step:
+    """Whether a release is signed, and the page where it can be."""
+    state = state_of(access, release)
+    title = _("Sign")
+    if state.newest is not None:
+        text = _("Certificate %(n)d says how the notes were de-identified.") % {"n": state.newest.number}
+        return Step(title, text, done=True)
+    text = _("You accept the risks that remain, and the certificate is made.")
+    if not state.may_sign:
+        return Step(title, text, done=False)
+    return Step(title, text, done=False, page="certificate_sign", action=_("Review and sign"))
