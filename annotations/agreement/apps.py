@@ -7,17 +7,13 @@ class AgreementConfig(AppConfig):
     label = "agreement"
 
     def ready(self) -> None:
-        from annotations.agreement import overview as overview
         from annotations.agreement.selectors.adjudication.counts import notes_left
         from annotations.agreement.services.comparing import bring_up_to_date
         from annotations.core import addresses, navigation, offers
         from annotations.core.access import Can
-        from annotations.core.api import registry
         from annotations.core.hooks import disagreements_shown
         from annotations.jobs.registry import JobKind, register
 
-        for module in ("figures", "disagreements", "amendments"):
-            registry.register(f"annotations.agreement.api.{module}.router")
         register(
             {
                 "agreement": JobKind(
@@ -43,9 +39,6 @@ class AgreementConfig(AppConfig):
             navigation.Entry("guidelines", 20, _("Amendments"), "amendments", Can.SEE_PROJECT, frozenset({"amend"})),
         )
         offers.offer("guidelines.actions", "agreement/offers/guidelines.html")
-        overview.register()
-        for module in ("lists", "desk", "majority"):
-            registry.register(f"annotations.agreement.api.adjudication.{module}.router")
         register(
             {
                 "majority": JobKind(

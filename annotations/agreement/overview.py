@@ -25,15 +25,7 @@ class AgreementCard:
     trend: list[Point]
 
 
-def register() -> None:
-    overview.cards.register(10, Can.READ_NOTES, agreement_card)
-    overview.steps.register(50, Can.MANAGE, measure)
-    overview.needs.register(10, Can.MAKE_GOLD, waiting)
-    overview.stages.register(30, Can.READ_NOTES, adjudicated)
-    overview.own.register(30, Can.ANNOTATE, own_outcomes)
-    overview.steps.register(60, Can.MANAGE, adjudicate_step)
-
-
+@overview.cards.part(10, Can.READ_NOTES)
 def agreement_card(access: Access) -> list[overview.Card]:
     found = stored_agreement(access.project)
     card = AgreementCard(
@@ -44,6 +36,7 @@ def agreement_card(access: Access) -> list[overview.Card]:
     return [overview.Card("agreement/overview.html", card)]
 
 
+@overview.steps.part(50, Can.MANAGE)
 def measure(access: Access) -> list[overview.Step]:
     url = reverse("agreement", args=[access.project.slug])
     text = _("Look where annotators differ, and make the guidelines clearer there.")
@@ -56,6 +49,7 @@ def measure(access: Access) -> list[overview.Step]:
 OUTCOMES = 5
 
 
+@overview.needs.part(10, Can.MAKE_GOLD)
 def waiting(access: Access) -> list[overview.Need]:
     n = to_adjudicate(access.project).count()
     if not n:
@@ -64,17 +58,20 @@ def waiting(access: Access) -> list[overview.Need]:
     return [overview.Need(text, reverse("adjudications", args=[access.project.slug]), _("Adjudicate"))]
 
 
+@overview.stages.part(30, Can.READ_NOTES)
 def adjudicated(access: Access) -> list[overview.Stage]:
     url = f"{reverse('adjudications', args=[access.project.slug])}?show={Show.FINISHED}"
     n = adjudicated_sets(access.project).count()
     return [overview.Stage(_("Adjudicated"), f"{n:,}", url if access.can(Can.MAKE_GOLD) else "")]
 
 
+@overview.own.part(30, Can.ANNOTATE)
 def own_outcomes(access: Access) -> list[overview.Card]:
     found = outcomes(access, OUTCOMES)
     return [overview.Card("agreement/adjudicate/overview_outcomes.html", found)] if found else []
 
 
+@overview.steps.part(60, Can.MANAGE)
 def adjudicate_step(access: Access) -> list[overview.Step]:
     url = reverse("adjudications", args=[access.project.slug])
     text = _("Decide where annotators differ, beginning with the notes of lowest agreement.")

@@ -9,15 +9,9 @@ class AnnotateConfig(AppConfig):
     def ready(self) -> None:
         from annotations.core import addresses, navigation, offers
         from annotations.core.access import Can
-        from annotations.core.api import registry
 
-        registry.register("annotations.annotate.api.router")
         navigation.extend("notes", "annotate", "next_note")
         navigation.working("annotate")
         navigation.register(navigation.Entry("account", 10, _("My keys"), "keys", Can.ANNOTATE))
         addresses.register("note.annotate", "annotate")
         offers.offer("projects.actions", "annotate/offers/project.html")
-
-        from annotations.annotate import overview
-
-        overview.register()

@@ -17,28 +17,25 @@ PILOT = 10
 REPLIES = 5
 
 
-def register() -> None:
-    overview.own.register(10, Can.ANNOTATE, own_notes)
-    overview.own.register(20, Can.ANNOTATE, own_replies)
-    overview.stages.register(20, Can.READ_NOTES, annotated)
-    overview.steps.register(40, Can.MANAGE, pilot)
-
-
+@overview.own.part(10, Can.ANNOTATE)
 def own_notes(access: Access) -> list[overview.Card]:
     work = own_work(access)
     return [overview.Card("annotate/overview_own.html", work)] if work.total.n or access.blind else []
 
 
+@overview.own.part(20, Can.ANNOTATE)
 def own_replies(access: Access) -> list[overview.Card]:
     found = replies(access, REPLIES)
     return [overview.Card("annotate/overview_replies.html", found)] if found else []
 
 
+@overview.stages.part(20, Can.READ_NOTES)
 def annotated(access: Access) -> list[overview.Stage]:
     n = submitted_sets(access.project).aggregate(n=Count("document_id", distinct=True))["n"]
     return [overview.Stage(_("Annotated"), f"{n:,}", reverse("notes", args=[access.project.slug]))]
 
 
+@overview.steps.part(40, Can.MANAGE)
 def pilot(access: Access) -> list[overview.Step]:
     notes = Document.objects.filter(project=access.project).order_by("pk").values_list("pk")[:PILOT].count()
     shared = shared_notes(access.project)[:PILOT].count()

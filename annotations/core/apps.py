@@ -10,6 +10,6 @@ class CoreConfig(AppConfig):
         from annotations.core.api.kept_answers import empty_answers
         from annotations.core.hooks import patient_erased
 
-        # Importing a feature's verbs registers them.
-        autodiscover_modules("events")
+        # Importing a feature's verbs, and its parts of a project's overview, registers them.
+        autodiscover_modules("events", "overview")
         patient_erased.add(empty_answers)

@@ -1,4 +1,4 @@
-"""The parts of a project's overview. Each feature registers its own in its AppConfig.ready().
+"""The parts of a project's overview. Each feature has its own in its module `overview`, which core imports.
 
 The page calls each part once for a request. A part may run a few queries, whose number must not grow with notes or
 people, and computes no figures: it shows stored ones with their time.
@@ -6,7 +6,7 @@ people, and computes no figures: it shows stored ones with their time.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from annotations.core.access import Access, Can
 
@@ -50,6 +50,7 @@ class Card:
 
 
 Item = TypeVar("Item")
+Make = TypeVar("Make", bound=Callable[[Access], Iterable[Any]])
 
 
 class Parts(Generic[Item]):
@@ -58,9 +59,14 @@ class Parts(Generic[Item]):
     def __init__(self) -> None:
         self._makers: list[tuple[int, Can, Callable[[Access], Iterable[Item]]]] = []
 
-    def register(self, position: int, right: Can, make: Callable[[Access], Iterable[Item]]) -> None:
-        """Add a function; `position` orders the functions."""
-        self._makers.append((position, right, make))
+    def part(self, position: int, right: Can) -> Callable[[Make], Make]:
+        """Add the decorated function; `position` orders the functions."""
+
+        def add(make: Make) -> Make:
+            self._makers.append((position, right, make))
+            return make
+
+        return add
 
     def of(self, access: Access) -> list[Item]:
         makers = sorted(self._makers, key=lambda maker: maker[0])

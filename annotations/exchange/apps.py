@@ -8,15 +8,10 @@ class ExchangeConfig(AppConfig):
 
     def ready(self) -> None:
         from annotations.core.access import Can
-        from annotations.core.api import registry
         from annotations.core.stored_files import delete_expired
         from annotations.jobs import hooks
         from annotations.jobs.registry import JobKind, register
 
-        registry.register("annotations.exchange.api.imports.router")
-        registry.register("annotations.exchange.api.staged.router")
-        registry.register("annotations.exchange.api.exports.router")
-        registry.register("annotations.exchange.api.label_mappings.router")
         register(
             {
                 "import": JobKind(
@@ -52,7 +47,3 @@ class ExchangeConfig(AppConfig):
         offers.offer("note.foot", "exchange/offers/note_source.html", position=-10)
         offers.offer("gold.actions", "exchange/offers/gold.html", position=20)
         offers.offer("gold_version.actions", "exchange/offers/gold_version.html", position=20)
-
-        from annotations.exchange import overview
-
-        overview.register()

@@ -8,11 +8,7 @@ from annotations.core.access import Access, Can
 from annotations.models import Document
 
 
-def register() -> None:
-    overview.steps.register(10, Can.MANAGE, import_step)
-    overview.steps.register(110, Can.MANAGE, export_step)
-
-
+@overview.steps.part(10, Can.MANAGE)
 def import_step(access: Access) -> list[overview.Step]:
     # The order makes the database walk an index. Without it, it may read the whole table.
     done = bool(Document.objects.filter(project=access.project).order_by("pk").values_list("pk")[:1])
@@ -22,6 +18,7 @@ def import_step(access: Access) -> list[overview.Step]:
     ]
 
 
+@overview.steps.part(110, Can.MANAGE)
 def export_step(access: Access) -> list[overview.Step]:
     url = reverse("export", args=[access.project.slug])
     text = _("Export a gold version; this list disappears after the first export.")

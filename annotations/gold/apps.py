@@ -8,10 +8,8 @@ class GoldConfig(AppConfig):
 
     def ready(self) -> None:
         from annotations.core.access import Can
-        from annotations.core.api import registry
         from annotations.jobs.registry import JobKind, register
 
-        registry.register("annotations.gold.api.router")
         register(
             {
                 "gold": JobKind(
@@ -48,7 +46,3 @@ class GoldConfig(AppConfig):
             navigation.Entry("gold", 25, _("Statistics"), "gold_statistics", Can.READ_NOTES),
         )
         offers.offer("note.gold", "gold/offers/note.html")
-
-        from annotations.gold import overview
-
-        overview.register()

@@ -14,13 +14,6 @@ from annotations.models import GoldVersion
 SPANS, LABELS, NOTES = (f"gold that differs from the last version: {what}" for what in ("spans", "labels", "notes"))
 
 
-def register() -> None:
-    overview.needs.register(35, Can.MAKE_GOLD, not_frozen)
-    overview.stages.register(40, Can.READ_NOTES, gold_stages)
-    overview.cards.register(20, Can.READ_NOTES, version_card)
-    overview.steps.register(70, Can.MANAGE, steps)
-
-
 def _difference(access: Access, last: GoldVersion) -> Difference:
     if SPANS not in access.computed:
         found = difference(last)
@@ -43,6 +36,7 @@ def _spans_differ(found: Difference) -> str:
     ) % {"n": found.spans, "labels": found.labels}
 
 
+@overview.needs.part(35, Can.MAKE_GOLD)
 def not_frozen(access: Access) -> list[overview.Need]:
     last = version_rows(access.project).first()
     if last is None:
@@ -64,6 +58,7 @@ def not_frozen(access: Access) -> list[overview.Need]:
     return [overview.Need(text, url, _("Freeze a version"))] if n else []
 
 
+@overview.stages.part(40, Can.READ_NOTES)
 def gold_stages(access: Access) -> list[overview.Stage]:
     slug, last = access.project.slug, version_rows(access.project).first()
     notes = overview.Stage(_("Gold"), f"{gold_sets(access.project).count():,}", reverse("gold", args=[slug]))
@@ -80,6 +75,7 @@ def gold_stages(access: Access) -> list[overview.Stage]:
     return [notes, overview.Stage(_("Frozen"), value, reverse("gold_version", args=[slug, last.number]), detail)]
 
 
+@overview.cards.part(20, Can.READ_NOTES)
 def version_card(access: Access) -> list[overview.Card]:
     """The last version. Managers see it among the stages already."""
     if access.can(Can.MANAGE):
@@ -87,6 +83,7 @@ def version_card(access: Access) -> list[overview.Card]:
     return [overview.Card("gold/overview.html", version_rows(access.project).first())]
 
 
+@overview.steps.part(70, Can.MANAGE)
 def steps(access: Access) -> list[overview.Step]:
     url = reverse("gold", args=[access.project.slug])
     # The order makes the database walk an index.

@@ -9,15 +9,9 @@ class JobsConfig(AppConfig):
     def ready(self) -> None:
         from annotations.core import navigation
         from annotations.core.access import Can
-        from annotations.core.api import registry
         from annotations.core.api.kept_answers import forget_answers
         from annotations.jobs import hooks
 
         navigation.add_group(navigation.Group("jobs", _("Jobs"), 10, navigation.Area.OWN))
         navigation.register(navigation.Entry("jobs", 10, _("Jobs"), "jobs", Can.READ_NOTES, frozenset({"job"})))
         hooks.TIDIERS.append(forget_answers)
-        registry.register("annotations.jobs.api.router")
-
-        from annotations.jobs import overview
-
-        overview.register()

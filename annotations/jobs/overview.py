@@ -15,10 +15,7 @@ from annotations.models import Job
 RECENT_DAYS = 7
 
 
-def register() -> None:
-    overview.needs.register(50, Can.MANAGE, failed)
-
-
+@overview.needs.part(50, Can.MANAGE)
 def failed(access: Access) -> list[overview.Need]:
     since = timezone.now() - timedelta(days=RECENT_DAYS)
     n = Job.objects.filter(project=access.project, state=Job.State.FAILED, finished_at__gte=since).count()

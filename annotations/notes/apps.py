@@ -7,16 +7,12 @@ class NotesConfig(AppConfig):
     label = "notes"
 
     def ready(self) -> None:
-        from annotations.core.api import registry
         from annotations.core.hooks import patient_erased
         from annotations.jobs import hooks
         from annotations.notes.services.searching import forget_searches, purge_searches
 
         hooks.TIDIERS.append(purge_searches)
         patient_erased.add(forget_searches)
-        registry.register("annotations.notes.api.router")
-        registry.register("annotations.notes.api.talk.router")
-        registry.register("annotations.notes.api.search.router")
 
         from annotations.core import addresses, navigation
         from annotations.core.access import Can
@@ -31,7 +27,3 @@ class NotesConfig(AppConfig):
             ),
         )
         addresses.register("project.notes", "notes")
-
-        from annotations.notes import overview
-
-        overview.register()

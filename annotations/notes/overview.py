@@ -11,11 +11,7 @@ from annotations.notes.selectors.flags import open_flags
 from annotations.notes.selectors.notes import Show
 
 
-def register() -> None:
-    overview.needs.register(20, Can.MAKE_GOLD, flagged)
-    overview.stages.register(10, Can.READ_NOTES, imported)
-
-
+@overview.needs.part(20, Can.MAKE_GOLD)
 def flagged(access: Access) -> list[overview.Need]:
     n = open_flags(access).order_by().values("document_id").distinct().count()
     if not n:
@@ -25,6 +21,7 @@ def flagged(access: Access) -> list[overview.Need]:
     return [overview.Need(text, url, _("Show flagged notes"))]
 
 
+@overview.stages.part(10, Can.READ_NOTES)
 def imported(access: Access) -> list[overview.Stage]:
     n = Document.objects.filter(project=access.project).count()
     return [overview.Stage(_("Imported"), f"{n:,}", reverse("notes", args=[access.project.slug]))]

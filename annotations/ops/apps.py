@@ -10,25 +10,20 @@ class OpsConfig(AppConfig):
         from annotations.annotate.events import SET_SUBMITTED
         from annotations.core import navigation, offers
         from annotations.core.access import Can
-        from annotations.core.api import registry
         from annotations.gold.events import GOLD_FROZEN
         from annotations.jobs import hooks
         from annotations.jobs.registry import JobKind, register
-        from annotations.ops import overview as overview
         from annotations.ops.services.deleting import finish_deletions
         from annotations.ops.services.webhooks.recording import gold_frozen, job_ended, note_submitted
         from annotations.ops.services.webhooks.sending import forget_old, send_waiting
 
         hooks.STEPS.append(finish_deletions)
-        registry.register("annotations.ops.api.router")
-        registry.register("annotations.ops.api.patients.router")
         navigation.register(navigation.Entry("project", 40, _("Patients"), "patients", Can.MANAGE))
         navigation.extend("project_settings", "project_delete")
         navigation.extend("notes", "note_delete")
         offers.offer("note.foot", "ops/offers/note.html")
         offers.offer("settings.sections", "ops/offers/settings.html")
         offers.offer("settings_archived.actions", "ops/offers/archived.html")
-        registry.register("annotations.ops.api.webhooks.router")
         hooks.ENDED.append(job_ended)
         hooks.STEPS.append(send_waiting)
         hooks.TIDIERS.append(forget_old)
@@ -37,8 +32,6 @@ class OpsConfig(AppConfig):
         navigation.register(
             navigation.Entry("project", 60, _("Webhooks"), "webhooks", Can.MANAGE, frozenset({"webhook"}))
         )
-        overview.register()
-        registry.register("annotations.ops.api.archives.router")
         register(
             {
                 "archive_export": JobKind(

@@ -14,11 +14,7 @@ from annotations.ops.services.archives.claiming import imported_self
 POSITION = 90
 
 
-def register() -> None:
-    overview.needs.register(POSITION, Can.MANAGE, stopped)
-    overview.own.register(5, Can.ANNOTATE, imported)
-
-
+@overview.needs.part(POSITION, Can.MANAGE)
 def stopped(access: Access) -> Iterable[overview.Need]:
     """The webhooks that stopped because their deliveries failed."""
     count = Webhook.objects.filter(project=access.project, state=Webhook.State.STOPPED).count()
@@ -34,6 +30,7 @@ def stopped(access: Access) -> Iterable[overview.Need]:
 # What a project's overview says of imported work.
 
 
+@overview.own.part(5, Can.ANNOTATE)
 def imported(access: Access) -> list[overview.Card]:
     found = imported_self(access.project, access.user)
     return [overview.Card("ops/archives/overview_imported.html", found)] if found else []

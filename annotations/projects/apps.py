@@ -10,17 +10,12 @@ class ProjectsConfig(AppConfig):
     def ready(self) -> None:
         from annotations.core import navigation
         from annotations.core.access import Can
-        from annotations.core.api import registry
         from annotations.jobs import hooks
-        from annotations.projects import overview as overview
         from annotations.projects.services.accounts import forget_failures
         from annotations.projects.services.idle import release_idle_notes
         from annotations.projects.services.providers import checking, once, sessions
 
         hooks.TIDIERS.append(release_idle_notes)
-        registry.register("annotations.projects.api.router")
-        for module in ("labels", "categories", "guidelines", "assigning", "audit"):
-            registry.register(f"annotations.projects.api.{module}.router")
         navigation.add_group(
             navigation.Group("overview", _("Overview"), 10),
             navigation.Group("guidelines", _("Guidelines"), 30),
@@ -52,11 +47,9 @@ class ProjectsConfig(AppConfig):
             navigation.Entry("project", 30, _("Assignment"), "project_settings", Can.MANAGE, fragment="assign"),
             navigation.Entry("project", 50, _("Audit"), "audit", Can.SEE_AUDIT),
         )
-        overview.register()
         # Its receivers are connected.
         import annotations.projects.services.accounts  # noqa: F401
 
-        registry.register("annotations.projects.api.members.router")
         navigation.register(
             navigation.Entry(
                 "project", 20, _("People"), "people", Can.MANAGE, frozenset({"member_remove", "member_link"})

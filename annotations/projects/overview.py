@@ -10,17 +10,11 @@ from annotations.models import Membership, Role
 from annotations.projects.selectors.activity import IDLE_DAYS, activity
 
 
-def register() -> None:
-    overview.needs.register(40, Can.MANAGE, guidelines_missing)
-    overview.steps.register(30, Can.MANAGE, guidelines_step)
-    overview.needs.register(30, Can.MANAGE, idle)
-    overview.steps.register(20, Can.MANAGE, invite)
-
-
 def _has_guidelines(access: Access) -> bool:
     return bool(access.project.guidelines.strip())
 
 
+@overview.needs.part(40, Can.MANAGE)
 def guidelines_missing(access: Access) -> list[overview.Need]:
     if _has_guidelines(access):
         return []
@@ -28,6 +22,7 @@ def guidelines_missing(access: Access) -> list[overview.Need]:
     return [overview.Need(text, reverse("guidelines_edit", args=[access.project.slug]), _("Write guidelines"))]
 
 
+@overview.steps.part(30, Can.MANAGE)
 def guidelines_step(access: Access) -> list[overview.Step]:
     url = reverse("guidelines_edit", args=[access.project.slug])
     text = _("Say what to mark and which label to use; annotators see it beside the note.")
@@ -41,6 +36,7 @@ def guidelines_step(access: Access) -> list[overview.Step]:
 NAMES = 3
 
 
+@overview.needs.part(30, Can.MANAGE)
 def idle(access: Access) -> list[overview.Need]:
     people = [one.name for one in activity(access.project) if one.idle]
     if not people:
@@ -54,6 +50,7 @@ def idle(access: Access) -> list[overview.Need]:
     return [overview.Need(text, reverse("people", args=[access.project.slug]), _("Show people"))]
 
 
+@overview.steps.part(20, Can.MANAGE)
 def invite(access: Access) -> list[overview.Step]:
     done = Membership.objects.filter(project=access.project, role=Role.ANNOTATOR, active=True).exists()
     url = reverse("people", args=[access.project.slug])

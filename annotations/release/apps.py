@@ -9,19 +9,15 @@ class ReleaseConfig(AppConfig):
     def ready(self) -> None:
         from annotations.core import addresses, navigation, offers
         from annotations.core.access import Can
-        from annotations.core.api import registry
         from annotations.core.hooks import patient_erased, project_deleted
         from annotations.jobs import hooks
         from annotations.jobs.registry import JobKind, register
-        from annotations.release import overview as overview
         from annotations.release.services.audits.erasing import count_erased_in_audits
         from annotations.release.services.certificates.erasing import remember_erased
         from annotations.release.services.erasing import count_erased, delete_releases
         from annotations.release.services.known.master import delete_expired_uploads, erase_known
         from annotations.release.services.surrogates.erasing import forget_notes
 
-        for module in ("policies", "releases", "findings", "notes"):
-            registry.register(f"annotations.release.api.{module}.router")
         register(
             {
                 "release": JobKind(
@@ -55,8 +51,6 @@ class ReleaseConfig(AppConfig):
         offers.offer("gold_version.actions", "release/offers/gold_version.html", position=30)
         offers.offer("note.views", "release/offers/note_views.html")
         offers.offer("note.text", "release/offers/note_text.html")
-        overview.register()
-        registry.register("annotations.release.api.known.router")
         register(
             {
                 "master": JobKind(
@@ -83,12 +77,10 @@ class ReleaseConfig(AppConfig):
                 frozenset({"known_upload", "known_people", "known_person"}),
             )
         )
-        registry.register("annotations.release.api.surrogates.router")
         patient_erased.add(forget_notes)
         navigation.register(
             navigation.Entry("release", 40, _("Surrogates"), "surrogates", Can.RELEASE, frozenset({"surrogate"}))
         )
-        registry.register("annotations.release.api.audits.router")
         patient_erased.add(count_erased_in_audits)
         navigation.register(
             navigation.Entry(
@@ -100,6 +92,5 @@ class ReleaseConfig(AppConfig):
                 frozenset({"release_audit", "audit_read", "audit_leaks"}),
             )
         )
-        registry.register("annotations.release.api.certificates.router")
         patient_erased.add(remember_erased)
         navigation.extend("releases", "certificate_sign")

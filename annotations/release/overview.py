@@ -10,13 +10,7 @@ from annotations.core.access import Access, Can
 from annotations.models import AuditNote, AuditPlan, GoldVersion, LeakFinding, Release
 
 
-def register() -> None:
-    overview.needs.register(45, Can.RELEASE, undecided)
-    overview.stages.register(60, Can.RELEASE, release_stage)
-    overview.steps.register(120, Can.RELEASE, steps)
-    overview.needs.register(46, Can.AUDIT_RELEASES, to_read)
-
-
+@overview.needs.part(45, Can.RELEASE)
 def undecided(access: Access) -> list[overview.Need]:
     """Prepared releases whose findings wait for a decision; withdrawn ones need none."""
     waiting = LeakFinding.objects.filter(
@@ -43,6 +37,7 @@ def undecided(access: Access) -> list[overview.Need]:
     ]
 
 
+@overview.stages.part(60, Can.RELEASE)
 def release_stage(access: Access) -> list[overview.Stage]:
     """The number of releases, once there is a frozen version or a release."""
     slug = access.project.slug
@@ -56,6 +51,7 @@ def release_stage(access: Access) -> list[overview.Stage]:
     return [overview.Stage(_("Released"), value, url, str(newest.get_state_display()))]
 
 
+@overview.steps.part(120, Can.RELEASE)
 def steps(access: Access) -> list[overview.Step]:
     made = Release.objects.filter(project=access.project).exclude(state=Release.State.WITHDRAWN).exists()
     text = _("Choose a policy, check for leaks, and export text without identifiers.")
@@ -63,6 +59,7 @@ def steps(access: Access) -> list[overview.Step]:
     return [overview.Step(_("Release de-identified text"), text, url, _("Release text"), made)]
 
 
+@overview.needs.part(46, Can.AUDIT_RELEASES)
 def to_read(access: Access) -> list[overview.Need]:
     """The open audits of prepared releases with notes that nobody has read."""
     plans = AuditPlan.objects.filter(

@@ -64,12 +64,3 @@ class ReviewConfig(AppConfig):
             navigation.Entry("review", 40, _("Acceptance"), "acceptance", Can.READ_NOTES, keeps=CHOSEN_RUNS),
         )
         navigation.working("review")
-
-        from annotations.core.api import registry
-
-        for module in ("reviewing", "bulk", "acceptance"):
-            registry.register(f"annotations.review.api.{module}.router")
-
-        from annotations.review import overview
-
-        overview.register()

@@ -21,11 +21,7 @@ class Queues:
     finished: int
 
 
-def register() -> None:
-    overview.queues.register(10, Can.MAKE_GOLD, review_queues)
-    overview.steps.register(100, Can.MANAGE, review_step)
-
-
+@overview.queues.part(10, Can.MAKE_GOLD)
 def review_queues(access: Access) -> list[overview.Card]:
     found = queues(access.project, access.user, RUNS)
     if not found and access.can(Can.MANAGE):
@@ -34,6 +30,7 @@ def review_queues(access: Access) -> list[overview.Card]:
     return [overview.Card("review/overview.html", Queues(waiting, len(found) - len(waiting)))]
 
 
+@overview.steps.part(100, Can.MANAGE)
 def review_step(access: Access) -> list[overview.Step]:
     url = reverse("review_strings", args=[access.project.slug])
     text = _("Accept or reject what the model suggests, note by note or string by string.")

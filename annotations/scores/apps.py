@@ -22,15 +22,8 @@ class ScoresConfig(AppConfig):
         )
 
         from annotations.core import navigation, offers
-        from annotations.core.api import registry
-
-        registry.register("annotations.scores.api.router")
 
         navigation.register(
             navigation.Entry("gold", 30, _("Scores"), "scores", Can.READ_NOTES, frozenset({"score", "score_errors"})),
         )
         offers.offer("gold_version.actions", "scores/offers/gold_version.html", position=10)
-
-        from annotations.scores import overview
-
-        overview.register()

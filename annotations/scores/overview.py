@@ -38,10 +38,7 @@ class Scores:
         return any(row.few_notes for row in self.rows)
 
 
-def register() -> None:
-    overview.cards.register(30, Can.READ_NOTES, scores)
-
-
+@overview.cards.part(30, Can.READ_NOTES)
 def scores(access: Access) -> list[overview.Card]:
     """The stored scores against the last version, without authors whom this person may not see."""
     if access.can(Can.MANAGE):

@@ -9,7 +9,6 @@ class RefiningConfig(AppConfig):
     def ready(self) -> None:
         from annotations.core import navigation, offers
         from annotations.core.access import Can
-        from annotations.core.api import registry
         from annotations.core.hooks import notes_learned_from, patient_erased, proposed_removals
         from annotations.jobs.registry import JobKind, register
         from annotations.release.services.surrogates.makers import MAKERS
@@ -35,11 +34,9 @@ class RefiningConfig(AppConfig):
         patient_erased.add(forget_reasons)
         navigation.register(navigation.Entry("models", 60, _("Refinements"), "refinements", Can.MANAGE))
         offers.offer("runs.actions", "refining/offers/runs.html", position=10)
-        registry.register("models_runtime.refining.api.refining.router")
         navigation.register(
             navigation.Entry("guidelines", 50, _("For agents"), "skills", Can.MANAGE, frozenset({"skill"})),
         )
-        registry.register("models_runtime.refining.api.skills.router")
         patient_erased.add(forget_terms)
         register(
             {
@@ -61,8 +58,6 @@ class RefiningConfig(AppConfig):
                 frozenset({"injection", "injected_errors", "systemic_errors"}),
             ),
         )
-        for module in ("injections", "systemic"):
-            registry.register(f"models_runtime.refining.api.{module}.router")
         register(
             {
                 "judge": JobKind(
@@ -89,7 +84,6 @@ class RefiningConfig(AppConfig):
         )
         offers.offer("scores.actions", "refining/judging/offers/scores.html", position=20)
         offers.offer("score.actions", "refining/judging/offers/score.html")
-        registry.register("models_runtime.refining.api.judging.router")
         MAKERS["llm"] = LANGUAGE_MODEL
         patient_erased.add(forget_answers)
         register(
@@ -104,4 +98,3 @@ class RefiningConfig(AppConfig):
         )
         offers.offer("release.sections", "refining/relexicalizing/offers/release.html", position=5)
         offers.offer("surrogates.sections", "refining/relexicalizing/offers/index.html")
-        registry.register("models_runtime.refining.api.relexicalizing.router")

@@ -9,11 +9,9 @@ class RunsConfig(AppConfig):
     def ready(self) -> None:
         from annotations.core import addresses, navigation, offers
         from annotations.core.access import Can
-        from annotations.core.api import registry
         from annotations.core.hooks import models_of, notes_learned_from, notes_without_answer, thresholds_of
         from annotations.jobs.registry import JobKind, register
         from annotations.release.services.searching import SEARCHES
-        from models_runtime.runs import overview
         from models_runtime.runs.services import used
         from models_runtime.runs.services.searching import RulesSearch
 
@@ -29,8 +27,6 @@ class RunsConfig(AppConfig):
                 ),
             }
         )
-        for module in ("starting", "rewritten", "runs"):
-            registry.register(f"models_runtime.runs.api.{module}.router")
         SEARCHES.append(RulesSearch())
         notes_without_answer.add(used.failed_notes)
         notes_learned_from.add(used.notes_learned)
@@ -69,7 +65,6 @@ class RunsConfig(AppConfig):
         offers.offer("calibration.crumbs", "runs/offers/calibration_crumb.html")
         offers.offer("models.actions", "runs/offers/models.html", position=20)
         offers.offer("model.actions", "runs/offers/model.html")
-        overview.register()
         register(
             {
                 "compare": JobKind(
@@ -86,9 +81,7 @@ class RunsConfig(AppConfig):
             ),
         )
         offers.offer("scores.actions", "runs/comparing/offers/scores.html", position=10)
-        registry.register("models_runtime.runs.api.comparing.router")
         navigation.register(
             navigation.Entry("models", 10, _("Loop"), "loop", Can.READ_NOTES, frozenset({"loop_freeze"}))
         )
         offers.offer("gold.actions", "runs/loop/offers/gold.html", position=10)
-        registry.register("models_runtime.runs.api.loop.router")

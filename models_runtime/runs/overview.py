@@ -8,10 +8,7 @@ from annotations.core.access import Access, Can
 from annotations.models import AnnotationSet, Author
 
 
-def register() -> None:
-    overview.steps.register(90, Can.MANAGE, model_step)
-
-
+@overview.steps.part(90, Can.MANAGE)
 def model_step(access: Access) -> list[overview.Step]:
     runs = Author.objects.filter(project=access.project, kind__in=Author.MODELS).values_list("pk", flat=True)
     done = AnnotationSet.objects.filter(author__in=list(runs), state=AnnotationSet.State.SUBMITTED).exists()

@@ -9,7 +9,6 @@ class TrainingConfig(AppConfig):
     def ready(self) -> None:
         from annotations.core import navigation
         from annotations.core.access import Can
-        from annotations.core.api import registry
         from annotations.core.hooks import audit_names, patient_erased, project_deleted
         from annotations.jobs import hooks
         from annotations.jobs.registry import JobKind, register
@@ -33,8 +32,6 @@ class TrainingConfig(AppConfig):
         patient_erased.add(forget_after_erasure)
         audit_names.add(names_of_models)
         project_deleted.add(forget_with_project)
-        for module in ("training", "models"):
-            registry.register(f"models_runtime.training.api.{module}.router")
         navigation.register(
             navigation.Entry(
                 "models",
@@ -56,4 +53,3 @@ class TrainingConfig(AppConfig):
                 ),
             }
         )
-        registry.register("models_runtime.training.api.calibration.router")

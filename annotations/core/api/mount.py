@@ -1,11 +1,16 @@
 """The API as a whole: the routers of all features, how bodies are read, and the description (OpenAPI)."""
 
+import pkgutil
+from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from typing import Any, Final
 
+from django.apps import apps
 from django.http import HttpRequest, HttpResponse
 from django.urls import ResolverMatch, URLPattern, URLResolver, path
 from django.urls.resolvers import RegexPattern
+from django.utils.module_loading import module_has_submodule
 from django.utils.translation import gettext as _
 from ninja import NinjaAPI, Router
 from ninja.operation import Operation, PathView
@@ -14,7 +19,6 @@ from ninja.security import HttpBearer
 
 from annotations.core.api.describing import described
 from annotations.core.api.problems import Problem, answer, problem_of
-from annotations.core.api.registry import routers
 from annotations.core.api.requests import SHOWN_ONCE, ApiRequest
 from annotations.core.api.routing import grouped
 from annotations.formats.files.strict_json import JsonError, read_object
@@ -74,6 +78,23 @@ class Api(NinjaAPI):
         """Return the description of the API (OpenAPI)."""
         secret = [name for name, one in self.operations.items() if hasattr(one.view_func, SHOWN_ONCE)]
         return described(self.get_openapi_schema(path_prefix=PREFIX), secret)
+
+
+def routers() -> Iterator[Router]:
+    """Import the routers of all features: `router` of their modules `api`, and of the modules in packages `api`.
+
+    Workers and commands never load them, nor the API's libraries.
+    """
+    for config in apps.get_app_configs():
+        if config.name == "annotations.core" or not config.name.startswith(("annotations.", "models_runtime.")):
+            continue
+        if config.module is not None and module_has_submodule(config.module, "api"):
+            api = import_module(f"{config.name}.api")
+            inner = pkgutil.walk_packages(getattr(api, "__path__", ()), f"{api.__name__}.")
+            for name in (api.__name__, *(one.name for one in inner)):
+                router = getattr(import_module(name), "router", None)
+                if isinstance(router, Router):
+                    yield router
 
 
 @cache
