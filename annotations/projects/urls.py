@@ -2,7 +2,6 @@ from allauth.account import views as account
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
 from annotations.core.api.mount import addresses
-from annotations.projects.views import api_docs as docs
 from annotations.projects.views import (
     archiving,
     audit,
@@ -20,6 +19,7 @@ from annotations.projects.views import (
     signing_in,
     tokens,
 )
+from annotations.projects.views import help as docs
 
 # The part of django-allauth that is used: no e-mail, no open sign-up, no sign-in codes by mail.
 _SIGN_IN = [

@@ -12,9 +12,12 @@ class ReleaseConfig(AppConfig):
         from annotations.core.hooks import patient_erased, project_deleted
         from annotations.jobs import hooks
         from annotations.jobs.registry import JobKind, register
-        from annotations.release.services.audits.erasing import count_erased_in_audits
-        from annotations.release.services.certificates.erasing import remember_erased
-        from annotations.release.services.erasing import count_erased, delete_releases
+        from annotations.release.services.erasing import (
+            count_erased,
+            count_erased_in_audits,
+            delete_releases,
+            remember_erased,
+        )
         from annotations.release.services.known.master import delete_expired_uploads, erase_known
         from annotations.release.services.surrogates.erasing import forget_notes
 

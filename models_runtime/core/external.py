@@ -4,13 +4,78 @@ An operator installs them with pip, copies them, or lists their servers. An uplo
 model.
 """
 
+from django.conf import settings
+
+from annotations.text.bio import labels_in, without_special
+from annotations.text.names import bad_character, unkeepable
+from models_runtime.backends.remote.servers import PROTOCOLS
+from models_runtime.core import weights
 from models_runtime.core.external_model import ExternalModel
-from models_runtime.core.flair_taggers import flair_taggers
 from models_runtime.core.pipelines import pipelines
 from models_runtime.core.registry import FLAIR, GLINER, PIPELINE, REMOTE, TAGGER
-from models_runtime.core.remote_models import remote_models
 from models_runtime.core.weights import taggers
-from models_runtime.core.zero_shot import zero_shot_models
+
+# Find the folders of converted Flair taggers in DATA_DIR/weights. No library is imported.
+
+
+# Written by the script in docs/flair.md.
+FLAIR_FORMAT = "deidreview-flair-1"
+FLAIR_FILES = ("config.json", "words.json", "model.safetensors")
+
+
+def flair_taggers() -> list[ExternalModel]:
+    """List the folders of taggers by name, with their labels."""
+    found = []
+    for name, folder in weights.folders() if weights.home().is_dir() else ():
+        if not all((folder / needed).is_file() for needed in FLAIR_FILES):
+            continue
+        config = weights.read_json(folder / "config.json")
+        tags = config.get("tags")
+        if config.get("format") != FLAIR_FORMAT or not isinstance(tags, list):
+            continue
+        try:
+            labels = labels_in(without_special(map(str, tags)))
+        except ValueError:
+            continue
+        if labels and not any(map(bad_character, labels)):
+            found.append(ExternalModel(FLAIR, name, str(folder), labels, description=f"{len(labels)} labels"))
+    return found
+
+
+# The models on other servers, from the settings.
+
+
+def remote_models() -> list[ExternalModel]:
+    """List the models in DEIDREVIEW_REMOTE_MODELS by name."""
+    return [
+        ExternalModel(
+            REMOTE, server.name, "", server.labels, description=PROTOCOLS[server.protocol], folder=False, server=server
+        )
+        for _name, server in sorted(settings.REMOTE_MODELS.items())
+    ]
+
+
+# Find the folders of zero-shot models (GLiNER) in DATA_DIR/weights. No library is imported.
+
+
+GLINER_CONFIG = "gliner_config.json"
+GLINER_FILES = (GLINER_CONFIG, "tokenizer.json", "model.safetensors")
+
+
+def zero_shot_models() -> list[ExternalModel]:
+    """List the folders with a configuration of GLiNER, a tokenizer and safetensors, by name."""
+    found = []
+    for name, folder in weights.folders() if weights.home().is_dir() else ():
+        if all((folder / needed).is_file() for needed in GLINER_FILES) and (
+            config := weights.read_json(folder / GLINER_CONFIG)
+        ):
+            encoder = config.get("encoder_config")
+            kind = encoder.get("model_type") if isinstance(encoder, dict) else None
+            about = f"{str(kind)[:40]}, {str(config.get('span_mode'))[:40]}"
+            if not unkeepable(about):
+                found.append(ExternalModel(GLINER, name, str(folder), (), description=about, zero_shot=True))
+    return found
+
 
 FOUND = {PIPELINE: pipelines, TAGGER: taggers, FLAIR: flair_taggers, GLINER: zero_shot_models, REMOTE: remote_models}
 

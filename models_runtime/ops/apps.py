@@ -8,8 +8,7 @@ class OpsConfig(AppConfig):
     def ready(self) -> None:
         from annotations.ops.selectors.free_texts import more_texts
         from annotations.ops.selectors.kept_weights import more_weights
-        from models_runtime.ops.services.free_texts import free_texts
-        from models_runtime.ops.services.kept_weights import kept_weights
+        from models_runtime.ops.services.free_texts import free_texts, kept_weights
 
         more_texts.add(free_texts)
         more_weights.add(kept_weights)

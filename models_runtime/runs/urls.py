@@ -1,7 +1,7 @@
 from django.urls import URLPattern, path
 
 from models_runtime.core.registry import FLAIR, GLINER, PIPELINE, REMOTE, TAGGER
-from models_runtime.runs.views import backends, combining, comparing, external, llm, loop, merging, rewritten, runs
+from models_runtime.runs.views import backends, combining, comparing, external, llm, loop, rewritten, runs
 
 urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/backends/", backends.backends, name="backends"),
@@ -32,7 +32,7 @@ urlpatterns: list[URLPattern] = [
         {"backend": REMOTE},
         name="run_remote",
     ),
-    path("projects/<slug:slug>/runs/together", merging.runs_together, name="runs_together"),
+    path("projects/<slug:slug>/runs/together", combining.runs_together, name="runs_together"),
     path("projects/<slug:slug>/runs/combine/", combining.run_combine, name="run_combine"),
     path("projects/<slug:slug>/runs/llm/", llm.run_llm, name="run_llm"),
     path("projects/<slug:slug>/runs/<int:pk>/", runs.run, name="run"),

@@ -23,7 +23,7 @@ from models_runtime.backends import Backend, BackendError  # noqa: E402
 from models_runtime.backends.flair.backend import MOST_CHARACTERS, FlairBackend, _words  # noqa: E402
 from models_runtime.backends.neural.device import CPU_BUDGET  # noqa: E402
 from models_runtime.core import weights  # noqa: E402
-from models_runtime.core.flair_taggers import flair_taggers  # noqa: E402
+from models_runtime.core.external import flair_taggers  # noqa: E402
 from tests.backends.contract import BackendContract  # noqa: E402
 from tests.backends.made_flair import RECORDED, made_flair, word_tagger  # noqa: E402
 

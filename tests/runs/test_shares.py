@@ -307,7 +307,7 @@ def test_who_has_the_run_waits_for_what_a_helper_is_at_and_takes_it_when_that_is
         looked.append(job_of(run).done)
         expire(token=helper.token)
 
-    monkeypatch.setattr("models_runtime.runs.jobs.batches.time", SimpleNamespace(sleep=look))
+    monkeypatch.setattr("models_runtime.runs.jobs.running.time", SimpleNamespace(sleep=look))
     result = running.run(lead)
     assert looked == [NOTES - 3], "the helper's notes are the last ones"
     lead.finish(result)

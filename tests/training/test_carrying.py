@@ -14,10 +14,10 @@ from django.urls import reverse
 
 from annotations.core.errors import ServiceError
 from annotations.models import Event, Span
-from models_runtime.core.zip_comments import comment_of, with_comment, without_comment
 from models_runtime.models import Calibration, Run, TrainedModel
 from models_runtime.training.jobs.calibration import calibration_by
 from models_runtime.training.services.calibration import withdraw
+from models_runtime.training.services.carrying import comment_of, with_comment, without_comment
 from tests import factories as make
 from tests.training.conftest import build_world, content_of, made_notes, of_module, page, run_of, train
 from tests.worlds.checks import check_page

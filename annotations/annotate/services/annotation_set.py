@@ -9,12 +9,31 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.annotate.events import SET_REOPENED, SET_SUBMITTED, SetMoved
-from annotations.annotate.selectors.blindness import may_have_seen_others
 from annotations.core.authors import author_of
 from annotations.core.changes import Refused
 from annotations.core.events import Verb
 from annotations.core.spans import own_sets, spans_of
-from annotations.models import AnnotationSet, Assignment, Document, User
+from annotations.models import AnnotationSet, Assignment, Document, Membership, User
+from annotations.notes.selectors.outcome import has_seen_outcome
+
+# Whether an annotator may have seen others' spans of a note before submitting their own.
+
+
+def may_have_seen_others(document: Document, user: User) -> bool:
+    """Whether this person has opened the note's outcome, or once had a role that may read every note.
+
+    Not every page that shows others' spans records which notes were on it. A former viewer, reviewer or manager
+    therefore counts as having seen every note that the project had until they left that role: too few annotation sets
+    count as blind rather than too many.
+    """
+    return has_seen_outcome(document.pk, user) or _was_open_to(document, user)
+
+
+def _was_open_to(document: Document, user: User) -> bool:
+    members = Membership.objects.filter(project_id=document.project_id, user=user)
+    until = members.values_list("read_others_until", flat=True).first()
+    return until is not None and Document.objects.filter(pk=document.pk, created_at__lte=until).exists()
+
 
 State = AnnotationSet.State
 

@@ -1,14 +1,14 @@
 """The API as a whole: the routers of all features, how bodies are read, and the description (OpenAPI)."""
 
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
 from django.apps import apps
 from django.http import HttpRequest, HttpResponse
-from django.urls import ResolverMatch, URLPattern, URLResolver, path
+from django.urls import ResolverMatch, URLPattern, URLResolver, include, path
 from django.urls.resolvers import RegexPattern
 from django.utils.module_loading import module_has_submodule
 from django.utils.translation import gettext as _
@@ -20,9 +20,37 @@ from ninja.security import HttpBearer
 from annotations.core.api.describing import described
 from annotations.core.api.problems import Problem, answer, problem_of
 from annotations.core.api.requests import SHOWN_ONCE, ApiRequest
-from annotations.core.api.routing import grouped
 from annotations.formats.files.strict_json import JsonError, read_object
 from annotations.models import ApiToken
+
+# The addresses of the API as a tree, so that a request tries few patterns instead of all of them.
+
+
+Patterns = list[URLPattern | URLResolver]
+
+
+def grouped(patterns: Iterable[URLPattern]) -> Patterns:
+    """Return patterns for the same addresses, grouped by the parts with which the addresses begin.
+
+    Large groups come first. Patterns of one address keep their order.
+    """
+    return _grouped((str(pattern.pattern), pattern) for pattern in patterns)
+
+
+def _grouped(addresses: Iterable[tuple[str, URLPattern]]) -> Patterns:
+    groups: dict[str, list[tuple[str, URLPattern]]] = {}
+    for address, pattern in addresses:
+        first, slash, _rest = address.partition("/")
+        groups.setdefault(first + slash, []).append((address, pattern))
+    found: Patterns = []
+    for first, members in sorted(groups.items(), key=lambda group: -len(group[1])):
+        if first.endswith("/") and len(members) > 1:
+            below = _grouped((address.removeprefix(first), pattern) for address, pattern in members)
+            found.append(path(first, include(below)))
+        else:
+            found += [path(address, pattern.callback, name=pattern.name) for address, pattern in members]
+    return found
+
 
 PREFIX: Final = "/api/v1/"
 JSON: Final = "application/json"

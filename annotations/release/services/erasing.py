@@ -4,7 +4,14 @@ from collections.abc import Sequence
 
 from django.db.models import Count, F
 
-from annotations.models import Project, Release, ReleasedNote
+from annotations.models import (
+    AuditNote,
+    AuditPlan,
+    Project,
+    Release,
+    ReleasedNote,
+    ReleaseErasure,
+)
 from annotations.release.services.settling import leave_out
 
 
@@ -29,3 +36,28 @@ def count_erased(*, project: Project, notes: Sequence[int], patient: str) -> Non
         leave_out(release=found.get(), notes=notes)
         found.update(erased_count=F("erased_count") + count)
         found.filter(state=Release.State.PREPARED).update(content_hash="", revision=F("revision") + 1)
+
+
+# What an erasure does to audits. The rows of notes and marks are deleted with the notes.
+
+
+def count_erased_in_audits(*, project: Project, notes: Sequence[int], patient: str) -> None:
+    """Record in each audit how many notes of its sample are erased. A hook (annotations.core.hooks.patient_erased)."""
+    del patient  # Audits keep nothing of a patient beside the notes.
+    rows = AuditNote.objects.filter(plan__release__project=project, note__document__in=list(notes)).order_by()
+    for plan, count in rows.values_list("plan").annotate(count=Count("pk")):
+        AuditPlan.objects.filter(pk=plan).update(erased_count=F("erased_count") + count)
+
+
+# Remember how many notes are erased from releases.
+
+
+def remember_erased(*, project: Project, notes: Sequence[int], patient: str) -> None:
+    """Record for each prepared release how many of its notes are being erased, but not which.
+
+    A hook (annotations.core.hooks.patient_erased): it runs in the erasure's transaction, while the notes still exist.
+    """
+    rows = ReleasedNote.objects.filter(release__project=project, document__in=list(notes)).order_by()
+    rows = rows.exclude(release__state=Release.State.PREPARING)
+    for release, number in rows.values_list("release").annotate(notes=Count("pk")).order_by("release"):
+        ReleaseErasure.objects.create(release_id=release, notes=number, patients=int(bool(patient)))

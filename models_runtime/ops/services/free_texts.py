@@ -7,6 +7,8 @@ from django.utils.translation import gettext as _
 
 from annotations.models import Author, Project
 from annotations.ops.selectors.free_texts import FreeText
+from annotations.ops.selectors.kept_weights import KeptWeights
+from models_runtime.core.gold_sources import models_elsewhere
 from models_runtime.models import Judging, RefinedItem, ReviewSkill, Run, TrainedModel
 
 
@@ -32,3 +34,14 @@ def free_texts(project: Project) -> Iterator[FreeText]:
             "name": judging.author.name, "number": judging.gold_version.number,
         }  # fmt: skip
         yield FreeText(what, 1, reverse("judging", args=[slug, judging.pk]))
+
+
+# Models of other projects that learned from a project's gold (annotations.ops.selectors.kept_weights).
+
+
+def kept_weights(project: Project) -> Iterator[KeptWeights]:
+    """List the models that still have weights."""
+    for model in models_elsewhere(project):
+        if model.stored_file_id is not None:
+            slug = model.project.slug
+            yield KeptWeights(model.name, reverse("model", args=[slug, model.pk]), model.project_id, slug)

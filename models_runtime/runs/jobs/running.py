@@ -2,14 +2,15 @@
 
 import json
 import logging
+import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -18,7 +19,8 @@ from annotations.core.errors import ServiceError
 from annotations.core.locks import hold, keep_labels
 from annotations.core.progress import Canceled
 from annotations.core.spans import as_json, stored
-from annotations.jobs.runner import Claim, writing_share
+from annotations.jobs.runner import Claim, take_share, writing_share
+from annotations.jobs.runner.shares import Held
 from annotations.models import Document, RewrittenNote
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.text.combining import Merged
@@ -27,7 +29,8 @@ from annotations.text.provenance import Doubtful
 from annotations.text.span_limits import DEEPEST, MOST_SPANS, Crowd, crowd_in
 from annotations.text.spans import Span as DomainSpan
 from annotations.text.spans import SpanError, checked
-from models_runtime.backends.base import Backend, BackendError, OnDevice, PredictsEach, Rewritten, budget_of
+from annotations.text.tokens import estimated
+from models_runtime.backends.base import Backend, BackendError, Budget, OnDevice, PredictsEach, Rewritten, budget_of
 from models_runtime.backends.marginals import GivesMarginals, ThresholdBackend, is_added
 from models_runtime.core.combining import Combined, combined, spans_of
 from models_runtime.core.llm import llm_backend
@@ -35,8 +38,51 @@ from models_runtime.core.model_files import load_backend, load_model
 from models_runtime.core.registry import ENSEMBLE, LLM
 from models_runtime.core.suggestions import store_suggestions
 from models_runtime.models import Run, RunItem
-from models_runtime.runs.jobs.batches import batches, pending
 from models_runtime.training.jobs.calibration import curves_of, newest
+
+# The items of a run in batches. A batch is a worker's share, as large as the backend takes at once.
+
+
+# How often the worker that leads the run checks whether other workers have finished their batches (seconds).
+LOOK_EVERY = 0.25
+
+
+def batches(claim: Claim, run: Run, budget: Budget) -> Iterator[list[RunItem]]:
+    """Yield shares of the pending items by id until none is pending. Failed items are not repeated.
+
+    A helper ends when no item is free. The worker that leads the run waits for the other workers' shares, which are
+    free again if a worker dies.
+    """
+    while True:
+        ids = take_share(claim, lambda held: _free(run, held, budget))
+        if ids:
+            claim.check()
+            yield list(RunItem.objects.filter(pk__in=ids).select_related("document").order_by("id"))
+        elif claim.leads and pending(run).exists():
+            claim.check()
+            time.sleep(LOOK_EVERY)
+        else:
+            return
+
+
+def pending(run: Run) -> QuerySet[RunItem]:
+    return RunItem.objects.filter(run=run, state=RunItem.State.PENDING)
+
+
+def _free(run: Run, held: Held, budget: Budget) -> list[int]:
+    """Return the next free ids, all before the next share of another worker."""
+    rows = pending(run)
+    for first, last in held:
+        rows = rows.exclude(id__range=(first, last))
+    ids: list[int] = []
+    tokens = 0
+    for pk, length in rows.order_by("id").values_list("id", "document__length")[: budget.notes]:
+        tokens += estimated(length)
+        if ids and (tokens > budget.tokens or any(ids[0] < first < pk for first, _ in held)):
+            break
+        ids.append(pk)
+    return ids
+
 
 logger = logging.getLogger("deidreview.runs")
 
