@@ -121,14 +121,15 @@ class Headline:
 
 def _table(read: dict[str, Any]) -> Table:
     """Make a table of what TOML holds of it."""
-    made = {
+    made = read | {
         "columns": [Column(*column) for column in read["columns"]],
         "rows": [
-            Row(name, tuple(None if figure == "–" else figure for figure in figures)) for name, *figures in read["rows"]
+            Row(name, tuple(None if value == "–" else value for value in values)) for name, *values in read["rows"]
         ],
         "footnotes": [Footnote(one["text"], tuple(one["rows"])) for one in read.get("footnotes", ())],
     }
-    return Table(**{key: tuple(value) if isinstance(value, list) else value for key, value in (read | made).items()})
+    fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in made.items()}
+    return Table(**fields)
 
 
 ALL: Final = tuple(

@@ -37,7 +37,12 @@ def forget_after_erasure(*, project: Project, **_erased: object) -> None:
 
     They may contain text of the patient's notes. Trainings under way end by themselves.
     """
-    transaction.on_commit(lambda: [forget(model_id) for model_id in _learning_from(project)])
+
+    def forget_all() -> None:
+        for model_id in _learning_from(project):
+            forget(model_id)
+
+    transaction.on_commit(forget_all)
 
 
 def forget_with_project(project: Project) -> None:
