@@ -5,9 +5,9 @@ Requests below /api/ end here. No session, cookie or CSRF token plays a part, so
 
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, cast
+from typing import Final, NoReturn, cast
 
 from django.conf import settings
 from django.core.handlers.exception import response_for_exception
@@ -25,7 +25,7 @@ from annotations.core.errors import LimitReached
 from annotations.core.requests import UPLOADS
 from annotations.projects.services.accounts import client_ip
 from annotations.text.numbers import MAX_ID, whole
-from deidreview.body_size import REQUEST_BYTES
+from deidreview import REQUEST_BYTES
 from deidreview.boundary import Malformed, check_form, check_head
 from deidreview.limits import HALF, threads_of_process, token_windows, windows
 from deidreview.uploads import FORM_BYTES
@@ -83,20 +83,27 @@ class Api:
 
 def _with_token(request: HttpRequest) -> ApiRequest:
     """Return the request with its token and person. Raises Problem (401) without a valid token."""
-    kind, _space, secret = request.headers.get("Authorization", "").partition(" ")
-    token = token_of(secret.strip()) if kind.lower() == "bearer" else None
+    token = token_of(bearer(request.headers))
     if token is None:
-        slot = HALF + zlib.crc32(client_ip(request).encode()) % HALF
-        count_request(windows.count(slot), settings.ANONYMOUS_PER_WINDOW)
-        raise Problem(
-            401,
-            "token",
-            _("Send a valid token in the header Authorization: Bearer. Create one on the page “API tokens”."),
-            headers={"WWW-Authenticate": 'Bearer realm="deidreview"'},
+        refuse_stranger(
+            request, _("Send a valid token in the header Authorization: Bearer. Create one on the page “API tokens”.")
         )
     signed = cast(ApiRequest, request)  # Its further attributes follow.
     signed.user, signed.token, signed.entered = token.user, token, []
     return signed
+
+
+def bearer(headers: Mapping[str, str]) -> str:
+    """The token of the header Authorization, or nothing."""
+    kind, _space, secret = headers.get("authorization", "").partition(" ")
+    return secret.strip() if kind.lower() == "bearer" else ""
+
+
+def refuse_stranger(request: HttpRequest, message: str) -> NoReturn:
+    """Count the request by its address. Raises Problem (401) with the message, or LimitReached."""
+    slot = HALF + zlib.crc32(client_ip(request).encode()) % HALF
+    count_request(windows.count(slot), settings.ANONYMOUS_PER_WINDOW)
+    raise Problem(401, "token", message, headers={"WWW-Authenticate": 'Bearer realm="deidreview"'})
 
 
 def count_request(requests: int, most: int) -> None:
@@ -125,14 +132,20 @@ def _route(request: ApiRequest) -> HttpResponseBase:
     return answered_once(request, partial(match.func, request, *match.args, **match.kwargs), secret)
 
 
+def size_of(request: HttpRequest) -> int:
+    """Return the length of the body in bytes. Raises Problem (411) for a body without a length."""
+    size = whole(request.META.get("CONTENT_LENGTH") or "0")
+    if "HTTP_TRANSFER_ENCODING" in request.META or size is None:
+        raise Problem(411, "length", _("The request has no length. Send the header Content-Length."))
+    return size
+
+
 def _check_size(request: ApiRequest) -> None:
     """Raise Problem for a body without a length (411) or one that is too large (413).
 
     Only routes marked with `takes_uploads` take large bodies, from people with the right that the mark names.
     """
-    size = whole(request.META.get("CONTENT_LENGTH") or "0")
-    if "HTTP_TRANSFER_ENCODING" in request.META or size is None:
-        raise Problem(411, "length", _("The request has no length. Send the header Content-Length."))
+    size = size_of(request)
     if size <= REQUEST_BYTES:
         return
     operation = operation_of(request)

@@ -14,15 +14,14 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import TO_FIELD_VAR
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.core.exceptions import RequestDataTooBig
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.request import UnreadablePostError
-from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
-from annotations.core.requests import wants_fragment, wants_json
 from annotations.formats.files.strict_json import JsonError, read_object
 from annotations.text.names import unkeepable
 from annotations.text.numbers import MAX_ID
+from deidreview.views import refusal
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 JSON = "application/json"
@@ -178,10 +177,4 @@ def _json_of(request: HttpRequest) -> dict[str, Any]:
 
 
 def _answer(request: HttpRequest, refused: Malformed) -> HttpResponse:
-    if wants_json(request):
-        return JsonResponse({"error": refused.code, "message": str(refused)}, status=refused.status)
-    if wants_fragment(request):
-        # base.js shows plain text above the page as it is.
-        return HttpResponse(str(refused), status=refused.status, content_type="text/plain; charset=utf-8")
-    page = render_to_string("errors/malformed.html", {"message": str(refused), "status": refused.status})
-    return HttpResponse(page, status=refused.status)
+    return refusal(request, refused.status, refused.code, str(refused), "errors/malformed.html")

@@ -67,7 +67,7 @@ if os.environ.get("DEIDREVIEW_LOG_FORMAT") == "json":
         "root": {"handlers": [], "level": "WARNING"},
         "loggers": {"gunicorn.error": {"handlers": ["console"], "level": "WARNING", "propagate": False}},
         "filters": {"no_note_text": {"()": "deidreview.logs.NoNoteText"}},
-        "formatters": {"json": {"()": "deidreview.json_logs.JsonFormatter"}},
+        "formatters": {"json": {"()": "deidreview.logs.JsonFormatter"}},
         "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "json", "filters": ["no_note_text"]}},
     }
 # No access log: the audit log says who read which note, and a URL can contain search words.

@@ -14,14 +14,13 @@ from threading import Condition
 from typing import Final
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import LimitReached
-from annotations.core.requests import wants_fragment, wants_json
 from annotations.projects.services.accounts import client_ip
+from deidreview.views import refusal
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 # Load balancers and Prometheus request these paths, always from the same addresses.
@@ -168,12 +167,6 @@ def _jobs(request: HttpRequest, code: str) -> str:
 
 
 def _refused(request: HttpRequest, message: str, code: str, retry_after: int) -> HttpResponse:
-    """Send the message as JSON for scripts, as plain text for htmx, which shows it above the page, or as a page."""
-    if wants_json(request):
-        response: HttpResponse = JsonResponse({"error": code, "message": message}, status=429)
-    elif wants_fragment(request):
-        response = HttpResponse(message, status=429, content_type="text/plain; charset=utf-8")
-    else:
-        response = render(request, "errors/429.html", {"message": message, "jobs": _jobs(request, code)}, status=429)
+    response = refusal(request, 429, code, message, "errors/429.html", jobs=_jobs(request, code))
     response.headers["Retry-After"] = str(retry_after)
     return response

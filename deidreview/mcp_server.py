@@ -25,9 +25,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from annotations.core.api.tokens import token_of
 from annotations.core.errors import LimitReached
-from deidreview import VERSION
-from deidreview.api import count_request
-from deidreview.body_size import REQUEST_BYTES
+from deidreview import REQUEST_BYTES, VERSION
+from deidreview.api import bearer, count_request
 from deidreview.limits import HALF, token_windows, windows
 from models_runtime.refining.services.clients import TOOLS, call
 
@@ -168,9 +167,3 @@ def _refusal(secret: str, address: str) -> JSONResponse | None:
     except LimitReached as error:
         return JSONResponse({"error": str(error)}, 429, {"Retry-After": str(error.retry_after)})
     return None
-
-
-def bearer(headers: Any) -> str:
-    """The token of the header Authorization, or nothing."""
-    kind, _space, secret = headers.get("authorization", "").partition(" ")
-    return str(secret).strip() if kind.lower() == "bearer" else ""

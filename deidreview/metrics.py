@@ -1,25 +1,33 @@
-"""Figures for Prometheus. They hold no note data and no names of projects, people or notes, only of views and kinds.
+"""Figures for Prometheus, and the outermost middleware, which gives each request an id, and counts and times it.
+
+The figures hold no note data and no names of projects, people or notes, only of views and kinds.
 
 Every web process counts its requests in a file of a folder that all of them share (PROMETHEUS_MULTIPROC_DIR, made by
 deidreview.gunicorn), so that any of them can answer with the sums. Figures of jobs come from the database.
 """
 
+import re
+import secrets
+import time
 from collections import Counter as Tally
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from ipaddress import IPv6Address, ip_address
 
 from django.conf import settings
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import DatabaseError
 from django.db.models import Count
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.values import MutexValue, ValueClass
 
+from annotations.core.errors import LimitReached
 from annotations.jobs.services.queues import QueueRow, queue_rows
 from annotations.models import Job
 from annotations.projects.services.accounts import forwarded
+from deidreview.logs import request_id
 
 # In the process that counts; without a shared folder (in tests), also the registry that answers.
 OWN = CollectorRegistry()
@@ -35,6 +43,50 @@ ERRORS = Counter(
     "deidreview_errors", "Exceptions that no view handled, by view and type.", ["view", "type"], registry=OWN
 )
 ENDED = (Job.State.DONE, Job.State.FAILED, Job.State.CANCELED)
+GetResponse = Callable[[HttpRequest], HttpResponse]
+HEADER = "X-Request-ID"
+# A proxy's own id is kept, if it can't be anything but an id.
+_FROM_PROXY = re.compile(r"[A-Za-z0-9-]{8,64}")
+# Django answers these with a page of their own; the status of the response says so.
+ANSWERED = (Http404, PermissionDenied, SuspiciousOperation, LimitReached)
+METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+
+
+class Watched:
+    """Counts by the names of views, never by URLs: a URL names projects."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        began = time.perf_counter()
+        name = _id_of(request)
+        # Not reset afterwards, since Django logs the status of a response when the middleware has ended.
+        request_id.set(name)
+        response = self._get_response(request)
+        view = _view(request)
+        method = request.method if request.method in METHODS else "other"
+        REQUESTS.labels(view, method, response.status_code).inc()
+        SECONDS.labels(view).observe(time.perf_counter() - began)
+        response.headers[HEADER] = name
+        return response
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> None:
+        if not isinstance(exception, ANSWERED):
+            ERRORS.labels(_view(request), type(exception).__name__).inc()
+
+
+def _id_of(request: HttpRequest) -> str:
+    given = request.headers.get(HEADER, "") if settings.PROXIES else ""
+    return given if _FROM_PROXY.fullmatch(given) else secrets.token_hex(8)
+
+
+def _view(request: HttpRequest) -> str:
+    """The name of the view; “static” for static files, “none” where no view was reached."""
+    if request.path_info.startswith(f"/{settings.STATIC_URL.strip('/')}/"):
+        return "static"
+    match = request.resolver_match
+    return (match.view_name if match else "") or "none"
 
 
 def may_read(request: HttpRequest) -> bool:

@@ -1,8 +1,11 @@
-"""Headers for every response, sign-in for every page, and the automatic logoff."""
+"""Headers for every response, the person's time zone, sign-in for every page, and the automatic logoff."""
 
 import time
 from collections.abc import Callable
+from functools import cache
 from typing import Any
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, available_timezones
 
 from csp.middleware import CSPMiddleware
 from csp.utils import build_policy
@@ -10,9 +13,12 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
 from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import resolve_url
+from django.utils import timezone
 from django.utils.functional import cached_property
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import ngettext
 
 from annotations.core.access import SecondFactorMissing, lacks_second_factor
@@ -20,16 +26,15 @@ from annotations.core.requests import wants_fragment, wants_json
 from annotations.core.sealing import OtherSecretKey
 from annotations.projects.services.accounts import shown
 from annotations.projects.services.providers.sessions import has_ended
-from deidreview.answers import ask_to_sign_in
-from deidreview.views import second_factor_missing
+from deidreview.views import refusal, second_factor_missing
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 # A session row is written at most this often, so that saving a span needs no second commit.
 TOUCH_SECONDS = 60
 # Requests that a page makes by itself (progress of a job) have this header. They don't count as activity of the person.
 BACKGROUND_HEADER = "X-Background"
-# Texts of the interface, under a URL that changes with them (deidreview.catalog).
-SCRIPT_WORDS = "/words/"
+# static/js/core/base.js stores the name of the browser's time zone in this cookie.
+TIME_ZONE_COOKIE = "deidreview-timezone"
 
 
 class Unsealed:
@@ -44,11 +49,7 @@ class Unsealed:
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if not isinstance(exception, OtherSecretKey):
             return None
-        if wants_json(request):
-            return JsonResponse({"error": exception.code, "message": str(exception)}, status=503)
-        if wants_fragment(request):
-            return HttpResponse(str(exception), status=503, content_type="text/plain; charset=utf-8")
-        return render(request, "errors/sealed.html", {"message": str(exception)}, status=503)
+        return refusal(request, 503, exception.code, str(exception), "errors/sealed.html")
 
 
 def response_headers(get_response: GetResponse) -> GetResponse:
@@ -56,9 +57,7 @@ def response_headers(get_response: GetResponse) -> GetResponse:
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
-        if request.path_info.startswith(SCRIPT_WORDS):
-            response.headers.setdefault("Cache-Control", "no-store")
-        elif not request.path.startswith(settings.STATIC_URL):
+        if not request.path.startswith(settings.STATIC_URL):
             # This overrides the view's header: "private" alone would still let the browser keep a page on disk.
             response.headers["Cache-Control"] = "no-store"
         response.headers.setdefault(
@@ -66,6 +65,26 @@ def response_headers(get_response: GetResponse) -> GetResponse:
         )
         response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         return response
+
+    return middleware
+
+
+@cache
+def _zones() -> frozenset[str]:
+    """The names of all zones. A name from outside is compared with them, and never becomes a path of a file."""
+    return frozenset(available_timezones())
+
+
+def time_zone(get_response: GetResponse) -> GetResponse:
+    """Show the times of a page in the person's zone; without a cookie that names a zone, in the server's.
+
+    Pages with times are never cached, so they need no Vary.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        name = request.COOKIES.get(TIME_ZONE_COOKIE, "")
+        with timezone.override(ZoneInfo(name) if name in _zones() else None):
+            return get_response(request)
 
     return middleware
 
@@ -85,6 +104,30 @@ class ContentSecurityPolicy(CSPMiddleware):
             return super().process_response(request, response)
         response.headers.setdefault("Content-Security-Policy", self.usual)
         return response
+
+
+def _return_path(request: HttpRequest) -> str:
+    """Return the path of the page on screen, to which the person returns after signing in."""
+    if not wants_fragment(request):
+        return request.get_full_path() if request.method in ("GET", "HEAD") else ""
+    url = request.headers.get("HX-Current-URL", "")
+    if not url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure()):
+        return ""
+    return urlsplit(url).path
+
+
+def ask_to_sign_in(request: HttpRequest) -> HttpResponse:
+    """Redirect pages to the sign-in page. Scripts get 401, so that they don't take the sign-in page for a response.
+
+    htmx follows HX-Redirect whatever the status is.
+    """
+    if wants_json(request):
+        return JsonResponse({"error": "signed-out"}, status=401)
+    path = _return_path(request)
+    login = redirect_to_login(path).url if path else resolve_url(settings.LOGIN_URL)
+    if wants_fragment(request):
+        return HttpResponse(status=401, headers={"HX-Redirect": login})
+    return HttpResponse(status=302, headers={"Location": login})
 
 
 class SignInRequired(LoginRequiredMiddleware):

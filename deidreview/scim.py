@@ -17,14 +17,12 @@ from django.urls import resolve
 from annotations.core.api.problems import Problem
 from annotations.core.errors import LimitReached
 from annotations.projects.rules import ProvisioningProvider
-from annotations.projects.services.accounts import client_ip
 from annotations.projects.services.providers.scim import errors
 from annotations.projects.services.providers.scim.tokens import provider_with
-from annotations.text.numbers import whole
-from deidreview.api import count_request
-from deidreview.body_size import REQUEST_BYTES
+from deidreview import REQUEST_BYTES
+from deidreview.api import bearer, count_request, refuse_stranger, size_of
 from deidreview.boundary import Malformed, check_head
-from deidreview.limits import HALF, Windows, threads_of_process, windows
+from deidreview.limits import Windows, threads_of_process
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 BELOW: Final = "/scim/"
@@ -75,26 +73,15 @@ class Scim:
 def _with_token(request: HttpRequest) -> ProvisioningProvider:
     """Return the provider whose token came with the request to its address. Raises Problem (401) without one."""
     found = _ADDRESS.match(request.path_info)
-    kind, _space, token = request.headers.get("Authorization", "").partition(" ")
-    provider = provider_with(found[1], token.strip()) if found and kind.lower() == "bearer" else None
+    provider = provider_with(found[1], bearer(request.headers)) if found else None
     if provider is None:
-        slot = HALF + zlib.crc32(client_ip(request).encode()) % HALF
-        count_request(windows.count(slot), settings.ANONYMOUS_PER_WINDOW)
-        raise Problem(
-            401,
-            "token",
-            "Send the token of the provider in the header Authorization: Bearer.",
-            headers={"WWW-Authenticate": 'Bearer realm="deidreview"'},
-        )
+        refuse_stranger(request, "Send the token of the provider in the header Authorization: Bearer.")
     return provider
 
 
 def _route(request: HttpRequest, provider: ProvisioningProvider) -> HttpResponseBase:
     """Check the size before the body is read, and call the view of the address."""
-    size = whole(request.META.get("CONTENT_LENGTH") or "0")
-    if "HTTP_TRANSFER_ENCODING" in request.META or size is None:
-        raise Problem(411, "length", "The request has no length. Send the header Content-Length.")
-    if size > REQUEST_BYTES:
+    if size_of(request) > REQUEST_BYTES:
         raise Problem(413, "too-large", f"The request is too large. At most {REQUEST_BYTES} bytes are allowed.")
     match = resolve(request.path_info)
     if match.kwargs.get("provider_id") != provider.id:

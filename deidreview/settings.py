@@ -262,7 +262,7 @@ INSTALLED_APPS = [
 AUTH_USER_MODEL = "annotations.User"
 
 MIDDLEWARE = [
-    "deidreview.watching.Watched",
+    "deidreview.metrics.Watched",
     "django.middleware.security.SecurityMiddleware",
     "deidreview.middleware.ContentSecurityPolicy",
     "deidreview.middleware.response_headers",
@@ -271,7 +271,7 @@ MIDDLEWARE = [
     "deidreview.api.Api",
     "deidreview.scim.Scim",
     "deidreview.boundary.Boundary",
-    "deidreview.time_zone.time_zone",
+    "deidreview.middleware.time_zone",
     "django.contrib.sessions.middleware.SessionMiddleware",
     # Before any middleware that reads a body, after the session that says who sends it.
     "deidreview.uploads.upload_limit",
@@ -303,12 +303,12 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "deidreview.catalog.script_words_address",
             ],
         },
     },
 ]
-FORM_RENDERER = "deidreview.forms.Renderer"
+# Our templates of forms have the names of Django's (templates/django/forms).
+FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 
 # ── People ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 AUTHENTICATION_BACKENDS = [
@@ -438,7 +438,7 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 # ── Language, time, static files ─────────────────────────────────────────────────────────────────────────────────────
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English")]
-# Where the browser's time zone is unknown (deidreview.time_zone), and in what commands print.
+# Where the browser's time zone is unknown (deidreview.middleware.time_zone), and in what commands print.
 TIME_ZONE = _time_zone()
 # To add a language, run `manage.py makemessages -l it` (and `-d djangojs` for the scripts), which writes its strings
 # here, then `manage.py compilemessages`, and add ("it", "Italiano") to LANGUAGES. See docs/operations.md.
@@ -470,7 +470,7 @@ LOGGING = {
     "filters": {"no_note_text": {"()": "deidreview.logs.NoNoteText"}},
     "formatters": {
         "line": {"()": "deidreview.logs.LineFormatter"},
-        "json": {"()": "deidreview.json_logs.JsonFormatter"},
+        "json": {"()": "deidreview.logs.JsonFormatter"},
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["no_note_text"]}},
     "root": {"handlers": ["console"], "level": LOG_LEVEL},

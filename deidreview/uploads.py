@@ -20,10 +20,9 @@ from annotations.core.access import Can, enter
 from annotations.core.requests import UPLOADS, wants_json
 from annotations.models import User
 from annotations.text.numbers import whole
-from deidreview.answers import ask_to_sign_in
-from deidreview.body_size import REQUEST_BYTES
+from deidreview import REQUEST_BYTES
 from deidreview.limits import uploading
-from deidreview.middleware import is_idle
+from deidreview.middleware import ask_to_sign_in, is_idle
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 # The form around the files: field names, file names, boundaries of up to DATA_UPLOAD_MAX_NUMBER_FILES parts.

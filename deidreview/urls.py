@@ -1,9 +1,10 @@
 from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
+from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path
+from django.views.i18n import JavaScriptCatalog
 
 from deidreview import views
-from deidreview.catalog import script_words
 
 admin.site.site_header = "deidreview administration"
 admin.site.site_title = "deidreview"
@@ -16,7 +17,8 @@ urlpatterns = [
     path("healthz", views.healthz, name="healthz"),
     path("readyz", views.readyz, name="readyz"),
     path("metrics", views.metrics, name="metrics"),
-    path("words/<str:language>/<str:version>.js", script_words, name="script_words"),
+    # Translations of the scripts' texts. Naming an application leaves out Django's own texts.
+    path("words.js", login_not_required(JavaScriptCatalog.as_view(packages=["annotations"])), name="script_words"),
     path("admin/", admin.site.urls),
     # Patterns are tried in order, so the ones requested at every key press come first.
     path("", include("annotations.urls")),

@@ -46,6 +46,17 @@ def metrics(request: HttpRequest) -> HttpResponse:
     return HttpResponse(text(), content_type=CONTENT_TYPE_LATEST)
 
 
+def refusal(
+    request: HttpRequest, status: int, code: str, message: str, template: str, **context: object
+) -> HttpResponse:
+    """Send the message as JSON for scripts, as plain text for htmx, which shows it above the page, or as a page."""
+    if wants_json(request):
+        return JsonResponse({"error": code, "message": message}, status=status)
+    if wants_fragment(request):
+        return HttpResponse(message, status=status, content_type="text/plain; charset=utf-8")
+    return render(request, template, {"message": message, "status": status, **context}, status=status)
+
+
 def _error(request: HttpRequest, status: int, code: str, template: str, **context: object) -> HttpResponse:
     if wants_json(request):
         return JsonResponse({"error": code}, status=status)
@@ -70,38 +81,22 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 
 @login_not_required
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    match = request.resolver_match
     if isinstance(exception, ProjectArchived):
-        return _archived(request, str(exception))
+        slug = match.kwargs.get("slug", "") if match else ""
+        return refusal(request, 403, "forbidden", str(exception), "errors/archived.html", slug=slug)
     if isinstance(exception, SecondFactorMissing):
         return second_factor_missing(request, exception)
-    match = request.resolver_match
     outside = match is not None and match.app_name == "admin"
     return _error(request, 403, "forbidden", "errors/403.html", outside=outside)
 
 
-def _archived(request: HttpRequest, message: str) -> HttpResponse:
-    """Send the sentence as JSON for scripts, as plain text for htmx, which shows it above the page, or as a page."""
-    if wants_json(request):
-        return JsonResponse({"error": "forbidden", "message": message}, status=403)
-    if wants_fragment(request):
-        return HttpResponse(message, status=403, content_type="text/plain; charset=utf-8")
-    match = request.resolver_match
-    context = {"message": message, "slug": match.kwargs.get("slug", "") if match else ""}
-    return render(request, "errors/archived.html", context, status=403)
-
-
 def second_factor_missing(request: HttpRequest, error: SecondFactorMissing) -> HttpResponse:
     """Lead the person to the page on which to show a second factor, or to set one up."""
-    if wants_json(request):
-        return JsonResponse({"error": error.code, "message": str(error)}, status=403)
-    if wants_fragment(request):
-        return HttpResponse(str(error), status=403, content_type="text/plain; charset=utf-8")
     user = request.user
-    context = {
-        "has_app": isinstance(user, User) and has_app(user),
-        "back": request.get_full_path() if request.method == "GET" else "",
-    }
-    return render(request, "errors/second_factor.html", context, status=403)
+    back = request.get_full_path() if request.method == "GET" else ""
+    has = isinstance(user, User) and has_app(user)
+    return refusal(request, 403, error.code, str(error), "errors/second_factor.html", has_app=has, back=back)
 
 
 @login_not_required

@@ -20,7 +20,7 @@ from typing import Any
 from gunicorn.http import wsgi
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
-from deidreview.body_size import REQUEST_BYTES
+from deidreview import REQUEST_BYTES
 
 # The head of a request must arrive within this time.
 HEAD_SECONDS = 10.0

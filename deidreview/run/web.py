@@ -27,13 +27,11 @@ def main(arguments: Sequence[str]) -> int:
     import django
     from django.core.exceptions import ImproperlyConfigured
 
-    from deidreview.run import database
-
     split = list(arguments).index("--")
     try:
         django.setup()
     except ImproperlyConfigured as error:
-        return database.fail(str(error))
+        return _fail(str(error))
     if arguments[:split]:
         status = _prepare_and_load(arguments[:split])
         if status:
@@ -43,6 +41,29 @@ def main(arguments: Sequence[str]) -> int:
 
     run()
     return 0
+
+
+def prepare(arguments: Sequence[str]) -> int:
+    """Run `manage.py prepare` after Django was set up, with each failure as one line. Return the exit status."""
+    from django.core.exceptions import ImproperlyConfigured
+    from django.core.management import CommandError, call_command
+    from django.db import Error
+
+    try:
+        call_command("prepare", *arguments)
+    except (ImproperlyConfigured, CommandError) as error:
+        return _fail(str(error))
+    except Error as error:
+        # The first line names the host or file; data never gets into a connection or schema error's first line.
+        return _fail(f"The database does not answer: {str(error).splitlines()[0]}")
+    except OSError as error:
+        return _fail(f"{error.filename or 'The data folder'} cannot be written ({error.strerror}).")
+    return 0
+
+
+def _fail(line: str) -> int:
+    print(f"deidreview: {line}", file=sys.stderr, flush=True)
+    return 1
 
 
 def _prepare_and_load(arguments: Sequence[str]) -> int:
@@ -68,8 +89,6 @@ def _prepare_and_load(arguments: Sequence[str]) -> int:
 
 def _fork(arguments: Sequence[str]) -> int:
     """Fork the process of the step and return its process id."""
-    from deidreview.run import database
-
     parent = os.getpid()
     child = os.fork()
     greeting = int(arguments[list(arguments).index("--greeting-fd") + 1])
@@ -83,7 +102,7 @@ def _fork(arguments: Sequence[str]) -> int:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
         if os.getppid() == parent:  # the parent did not die before prctl
             gc.enable()
-            status = database.prepare(arguments)
+            status = prepare(arguments)
     except BaseException:
         traceback.print_exc()
     finally:

@@ -8,7 +8,7 @@ from annotations.agreement.rules.bootstrap import FEW
 from annotations.agreement.rules.coefficients import NO_UNITS, NOTHING_MARKED, only_one_value
 from annotations.core.templatetags.reasons import reason
 from annotations.installation import CODE
-from tests.languages import pseudo
+from tests.languages import bracket_marked_texts
 
 FOLDER = CODE / "annotations" / "agreement" / "rules"
 WRITTEN = {
@@ -19,11 +19,8 @@ WRITTEN = {
 
 
 @pytest.fixture(autouse=True)
-def spoken(settings, monkeypatch):
-    from django.utils import translation
-
-    with pseudo(settings, monkeypatch), translation.override("en-gb"):
-        yield
+def bracketed(monkeypatch):
+    bracket_marked_texts(monkeypatch)
 
 
 def test_every_reason_is_known():

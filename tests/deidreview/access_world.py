@@ -349,7 +349,6 @@ KINDS = {
     },
 }
 SPECIAL = {
-    "script_words": "words/en/present.js",
     "help_page": "help/annotator/",
     "account_reset_password_from_key": "accounts/password/reset/key/1-set-password/",
     "admin:app_list": "admin/annotations/",

@@ -10,10 +10,8 @@ from django.db import OperationalError, connection
 from django.test import Client, RequestFactory
 
 from annotations.models import Job
-from deidreview.json_logs import JsonFormatter
-from deidreview.logs import NoNoteText, request_id
-from deidreview.metrics import ERRORS, may_read
-from deidreview.watching import Watched
+from deidreview.logs import JsonFormatter, NoNoteText, request_id
+from deidreview.metrics import ERRORS, Watched, may_read
 from tests.factories import make_member, make_project
 
 NAME = "Oncologia-Torino"

@@ -11,7 +11,7 @@ import pytest
 from django.db import OperationalError, connection
 from django.db.utils import ConnectionHandler
 
-from deidreview.sqlite3 import log
+from deidreview.sqlite3 import base
 from tests.waiting import HANGS
 
 pytestmark = [
@@ -78,7 +78,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         done.append(Path(f"/proc/self/fd/{file}").readlink().name)
         os.fsync(file)
 
-    monkeypatch.setattr(log, "_to_disk", to_disk)
+    monkeypatch.setattr(base, "_to_disk", to_disk)
     return done
 
 
@@ -112,7 +112,7 @@ class SlowDisk:
             self.reached.set()
             assert self.go.wait(HANGS)
 
-        monkeypatch.setattr(log, "_to_disk", slow)
+        monkeypatch.setattr(base, "_to_disk", slow)
 
 
 def test_the_next_writer_does_not_wait_for_the_disk(database: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +160,7 @@ def test_a_disk_error_is_reported(database: Any, monkeypatch: pytest.MonkeyPatch
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as patched:
-        patched.setattr(log, "_to_disk", refuse)
+        patched.setattr(base, "_to_disk", refuse)
         with pytest.raises(OperationalError, match="disk I/O error"):
             add(database, 1)
     add(database, 2)

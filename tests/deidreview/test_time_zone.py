@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotations.models import Amendment, Event
 from annotations.review.events import REVIEW_REVEALED
-from deidreview.time_zone import COOKIE
+from deidreview.middleware import TIME_ZONE_COOKIE as COOKIE
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db

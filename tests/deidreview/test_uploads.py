@@ -10,7 +10,7 @@ from django.test import Client, RequestFactory
 from django.urls import get_resolver, reverse
 
 from annotations.core.requests import UPLOADS as MARK
-from deidreview.body_size import REQUEST_BYTES
+from deidreview import REQUEST_BYTES
 from deidreview.uploads import upload_limit
 from tests.factories import make_member, make_project, make_user
 

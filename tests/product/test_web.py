@@ -85,7 +85,7 @@ def test_a_stop_during_the_step_ends_the_step_too(start):
 STOPPED_IN_A_CALLBACK = """
 import os, signal, sys, time, weakref
 from deidreview import gunicorn
-from deidreview.run import database, web
+from deidreview.run import web
 
 class Module:
     pass
@@ -108,7 +108,7 @@ def prepare(arguments):
     time.sleep(60)
 
 reading, writing = (os.fdopen(end, mode) for end, mode in zip(os.pipe(), ("r", "w")))
-gunicorn.load_pages, database.prepare = load_pages, prepare
+gunicorn.load_pages, web.prepare = load_pages, prepare
 sys.exit(web.main(["--greeting-fd", str(os.open(os.devnull, os.O_WRONLY)), "--", "--check-config"]))
 """
 

@@ -1,4 +1,4 @@
-"""Points in time and days, in one format and in the person's time zone (`deidreview.time_zone`).
+"""Points in time and days, in one format and in the person's time zone (`deidreview.middleware.time_zone`).
 
 static/js/core/moments.js writes the same format.
 """

@@ -33,7 +33,7 @@
   });
   window.addEventListener("storage", (event) => event.key === KEY && apply(stored()));
 
-  // The server shows times in the zone of this cookie (deidreview/time_zone.py), which lasts until the browser is closed.
+  // The server shows times in the zone of this cookie (deidreview/middleware.py), which lasts until the browser is closed.
   const zone = `deidreview-timezone=${Intl.DateTimeFormat().resolvedOptions().timeZone}`;
   if (!document.cookie.split("; ").includes(zone)) {
     document.cookie = `${zone}; path=/; samesite=lax${location.protocol === "https:" ? "; secure" : ""}`;

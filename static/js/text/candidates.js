@@ -19,15 +19,10 @@ const OPENING = /(?:^|[.!?…][\s"'“«)]*|^[\s\-•*·–\d.)]+)$/u;
 const CLINICAL = /^(?:Actual|Urgencias?|Urolog|Nefrolog|Oftalmolog|Medicina|Cirug|Cuidados|Anatom|Diagn|Neuro|Digestiv|Atención|Pediatr|Dermatolog|Cardiolog|Hematolog|Oncolog|Endocrin|Ginecolog|Radiolog|Farmacia|Nutrición|Ig[AGM]|Hto|Hb|Doppler|Glasgow|Apgar|Medico|Médic|Reparto|Unità|Chirurg|Medicine|Surgery|Cardiology|Oncology|Emergency|Intensiv|Electr|Motivo|Antecedentes|Exploración|Tratamiento|Evolución|Anamnesi|Esame|Terapia|Diario|History|Assessment|Plan)/u;
 const digitsIn = (value) => value.replace(/\P{Nd}/gu, "").length;
 
-/** For each kind whether a match is a candidate; `before` and `after` are the rest of the line. */
+/** Whether a match of a kind is a candidate; those of other kinds always are. `before` and `after` are the rest of the line. */
 const WORTH = {
-  email: () => true,
-  url: () => true,
-  street: () => true,
-  date: () => true,
   // Notes have many durations. An age is in years, or a word such as “age” is next to it.
   age: (value, before) => /^\d+\s?(?:[aA]ñ|[aA]nn|[yY]|A\b|AÑ)|^\d+-year/.test(value) ? !/(?:hace|fa|tras|dopo|after|hasta|durante|per|for|in|en|a los)\s*$/i.test(before) : /(?:\bde|\bdi|edad\w*:?|età:?|age:?|aged)\s*$/i.test(before),
-  country: () => true,
   organization: (value) => /\s/.test(value) && !/^(?:Servicio|Servicios|Departamento|Sección|Unidad|Consulta|Department|Service|Reparto|Divisione)/.test(value),
   time: (value) => /[:h]/.test(value),
   number: (value, _before, after) => digitsIn(value) >= 6 && !MEASURE.test(after),
@@ -80,7 +75,7 @@ export function candidatesIn(line, isName = () => false) {
   };
   for (const { start, end, kind } of expressionsOf(line)) {
     const value = line.slice(start, end);
-    const isWorth = WORTH[kind](value, line.slice(0, start), line.slice(end)) || (kind === "name" && isName(value));
+    const isWorth = !(kind in WORTH) || WORTH[kind](value, line.slice(0, start), line.slice(end)) || (kind === "name" && isName(value));
     if (isWorth) add(start, end, kind);
   }
   for (const [start, end] of matches(DIGITS, line)) if (!MEASURE.test(line.slice(end))) add(start, end, "digits");

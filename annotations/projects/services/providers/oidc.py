@@ -1,7 +1,9 @@
-"""OpenID Connect: allauth leads to the provider and exchanges the code; what comes back is verified by `tokens`."""
+"""OpenID Connect: allauth leads to the provider and exchanges the code; what comes back is verified here.
+
+allauth reads an ID token without checking its signature where it came straight from the provider, and knows no nonce.
+"""
 
 import json
-import logging
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -24,12 +26,7 @@ from annotations.projects.selectors.providers import provider_of
 from annotations.projects.services.providers.identity import Identity, SignInRefused
 from annotations.projects.services.providers.once import use_up
 
-# Verifying tokens of OpenID Connect (OpenID Connect Core 1.0, section 3.1.3.7; Back-Channel Logout 1.0, section 2.6).
-#
-# allauth reads an ID token without checking its signature where it came straight from the provider, and knows no nonce.
-# Everything is checked here.
-
-
+# ── Verifying tokens (OpenID Connect Core 1.0, section 3.1.3.7; Back-Channel Logout 1.0, section 2.6) ────────────────
 # Only signatures that need the provider's private key: with “none” or HS256, anybody could write a token.
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 # Clocks may differ by this much (seconds).
@@ -82,7 +79,7 @@ def _key(header: Mapping[str, Any], keys: Mapping[str, Any]) -> Any:
     return key.key
 
 
-log = logging.getLogger("deidreview.sign_in")
+# ── The provider ─────────────────────────────────────────────────────────────────────────────────────────────────────
 WELL_KNOWN: Final = "/.well-known/openid-configuration"
 # Descriptions and keys of a provider are read again after this time (seconds); keys sooner, if one is missing.
 _KEPT, _KEYS_AGAIN = 300.0, 10.0
@@ -143,8 +140,6 @@ def description(provider: OidcProvider) -> dict[str, Any]:
 
 def keys(provider: OidcProvider, token: object) -> dict[str, Any]:
     """The provider's keys. They are read again if the token names a new one, but not at every such token."""
-    import jwt
-
     at, found = _keys.get(provider.issuer, (float("-inf"), {}))
     age = time.monotonic() - at
     try:
@@ -293,13 +288,11 @@ def still_there(provider: OidcProvider, subject: str, sealed: bytes) -> tuple[fr
 
 def _refreshed(provider: OidcProvider, refresh: str) -> dict[str, Any]:
     asked = {"grant_type": "refresh_token", "refresh_token": refresh}
-    described = description(provider)
-    methods = described.get("token_endpoint_auth_methods_supported", [])
-    if "client_secret_post" not in methods and "client_secret_basic" in methods:
+    if Adapter(None, provider.id).basic_auth:
         more: dict[str, Any] = {"auth": (provider.client_id, provider.client_secret)}
     else:
         more, asked = {}, {**asked, "client_id": provider.client_id, "client_secret": provider.client_secret}
-    status, found = _json("POST", str(described["token_endpoint"]), data=asked, **more)
+    status, found = _json("POST", str(description(provider)["token_endpoint"]), data=asked, **more)
     if status == 400 and found.get("error") == "invalid_grant":
         raise Gone
     if status != 200 or not found.get("access_token"):

@@ -10,11 +10,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+from allauth.socialaccount.providers.saml.utils import build_saml_config
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils import timezone
 from onelogin.saml2.auth import OneLogin_Saml2_Auth
 from onelogin.saml2.constants import OneLogin_Saml2_Constants as Names
+from onelogin.saml2.errors import OneLogin_Saml2_Error
 from onelogin.saml2.idp_metadata_parser import OneLogin_Saml2_IdPMetadataParser
 from onelogin.saml2.logout_request import OneLogin_Saml2_Logout_Request
 from onelogin.saml2.settings import OneLogin_Saml2_Settings
@@ -51,64 +52,46 @@ def _idp(path: str, changed: float) -> dict[str, Any]:
 def idp_of(provider: SamlProvider) -> dict[str, Any]:
     """Read the provider's metadata, again if the file has changed. Raises SignInRefused."""
     try:
-        found = _idp(provider.metadata, Path(provider.metadata).stat().st_mtime)
+        return _idp(provider.metadata, Path(provider.metadata).stat().st_mtime)
     except Exception as error:
         # The file was valid at the start. Libraries of XML have errors of many types.
         raise SignInRefused(f"The provider's metadata can't be read: {type(error).__name__}.") from None
-    if (
-        not found.get("entityId")
-        or not found.get("singleSignOnService")
-        or not (found.get("x509cert") or found.get("x509certMulti"))
-    ):
-        raise SignInRefused("The provider's metadata lack an entity id, a certificate or an address for sign-in.")
-    return found
 
 
-def _settings(request: HttpRequest, provider: SamlProvider, *, signed_messages: bool) -> dict[str, Any]:
+def _settings(request: HttpRequest, provider: SamlProvider, *, signed_messages: bool = False) -> dict[str, Any]:
     """Settings of python3-saml. Addresses are those under which this request reached the app."""
-    at = {name: request.build_absolute_uri(reverse(name, args=[provider.id])) for name in
-          ("saml_acs", "saml_sls", "saml_metadata")}  # fmt: skip
-    return {
-        "strict": True,
-        "debug": False,
-        "idp": idp_of(provider),
-        "sp": {
-            "entityId": at["saml_metadata"],
-            "assertionConsumerService": {"url": at["saml_acs"], "binding": Names.BINDING_HTTP_POST},
-            "singleLogoutService": {"url": at["saml_sls"], "binding": Names.BINDING_HTTP_REDIRECT},
-            "NameIDFormat": Names.NAMEID_UNSPECIFIED,
-        },
-        "security": {
-            "wantAssertionsSigned": True,
-            "wantMessagesSigned": signed_messages,
-            "wantNameId": True,
-            "wantAttributeStatement": False,
-            "requestedAuthnContext": False,
-            "rejectDeprecatedAlgorithm": True,
-            "signatureAlgorithm": Names.RSA_SHA256,
-            "digestAlgorithm": Names.SHA256,
-            "allowRepeatAttributeName": True,
-            "allowSingleLabelDomains": True,
-        },
+    advanced = {
+        "name_id_format": Names.NAMEID_UNSPECIFIED,
+        "want_assertion_signed": True,
+        "want_message_signed": signed_messages,
+        "want_name_id": True,
+        "want_attribute_statement": False,
+        "allow_single_label_domains": True,
     }
+    # allauth takes one certificate of a provider; metadata may list several.
+    unused = {"entity_id": "", "x509cert": "", "sso_url": ""}
+    usual: dict[str, Any] = build_saml_config(request, {"idp": unused, "advanced": advanced}, provider.id)
+    return {**usual, "idp": idp_of(provider)}
 
 
 def auth_for(request: HttpRequest, provider: SamlProvider, *, signed_messages: bool = False) -> Any:
-    """python3-saml for this request."""
+    """python3-saml for this request. Raises SignInRefused if the provider's metadata lack something."""
     asked = {
         "https": "on" if request.is_secure() else "off",
         "http_host": request.get_host(),
         "script_name": request.path_info,
         "get_data": request.GET.copy(),
         "post_data": request.POST.copy(),
-        "query_string": request.META.get("QUERY_STRING", ""),
     }
-    return OneLogin_Saml2_Auth(asked, _settings(request, provider, signed_messages=signed_messages))
+    try:
+        return OneLogin_Saml2_Auth(asked, _settings(request, provider, signed_messages=signed_messages))
+    except OneLogin_Saml2_Error as error:
+        raise SignInRefused(f"The provider's metadata are not complete: {error}") from None
 
 
 def metadata_of(request: HttpRequest, provider: SamlProvider) -> bytes:
     """Our metadata, for the provider's administrators."""
-    settings = OneLogin_Saml2_Settings(_settings(request, provider, signed_messages=False), sp_validation_only=True)
+    settings = OneLogin_Saml2_Settings(_settings(request, provider), sp_validation_only=True)
     text = settings.get_sp_metadata()
     return text if isinstance(text, bytes) else text.encode()
 

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from annotations.models import ProvisionedUser, User
-from deidreview.body_size import REQUEST_BYTES
+from deidreview import REQUEST_BYTES
 from deidreview.limits import windows
 from deidreview.scim import provider_windows
 from tests.worlds.scim_provider import HASH, PATCH, TOKEN, USER, Pusher
