@@ -5,6 +5,10 @@
  *
  * Ends were tuned on the training part of MEDDOCAN (fixtures/bench/doubleclick.mjs measures them): an age takes its unit, a
  * street takes number and floor but not the post code, a name leaves its title outside.
+ *
+ * The rules backend decides what is an identifier. Here a person has decided, and a key press can't wait for a server: running that
+ * backend for each opened note would make opening slower by more than a tenth, and it marks fewer of the exact ends (94.3%
+ * of MEDDOCAN's dev part; these rules: 95.7%).
  */
 
 const any = (words) => words.trim().split(/\s+/).join("|");
