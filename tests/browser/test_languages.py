@@ -29,7 +29,7 @@ NOT_WORDS = {
     ".set-cards p, .set-cards dl, .set-cards label": "label sets are data, as in their files",
     ".published": "published tables are quoted in the language of their source, which a lang attribute names",
     "td.tagged, td.o": "tags of the BIO scheme",
-    ".audit-data": "a record's fields, as in the export",
+    "table.audit td:last-child": "a record's fields, as in the export",
     "time:not([data-said])": "times that the browser writes, in its own language",
 }
 # Latin words allowed inside a sentence, a button or a title: names; codes of causes, languages, queues, backends.
