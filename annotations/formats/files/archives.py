@@ -18,7 +18,7 @@ from annotations.formats.files.zips import TooManyEntries, open_zip
 
 PRODUCT: Final = "deidreview"
 FORMAT: Final = "archive"
-VERSION: Final = 1
+VERSION: Final = 2
 MANIFEST: Final = "manifest.json"
 # A manifest lists a few dozen files.
 BIGGEST_MANIFEST: Final = 1024 * 1024
@@ -206,7 +206,7 @@ class ArchiveReader:
         if found.get("format_version") != VERSION or isinstance(found.get("format_version"), bool):
             raise ArchiveError(
                 f"The format version must be {VERSION}. "
-                "The archive was made by a newer version of deidreview; import it with that version.",
+                "The archive was made by another version of deidreview; import it with that version.",
                 file=MANIFEST,
             )
         return found

@@ -63,7 +63,7 @@ def too_old(data: object) -> ServiceError:
     return ServiceError(
         _(
             "%(data)s is from a version before the first release, which this version can't read. Start that version, "
-            "export each project as an archive, and import the archives here (docs/archives.md)."
+            "export the notes and annotations of each project, and import them here (docs/formats.md)."
         )
         % {"data": data},
         code="too-old",

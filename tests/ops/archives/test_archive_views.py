@@ -145,8 +145,8 @@ def test_a_failed_or_refused_import_leaves_nothing(world, mia):
         assert response.status_code == 422
         check_page(response)
     assert Project.objects.count() == 1
-    job = done(mia.post(upload(mia, changed(archive, "flags.jsonl", b"{}\n"), slug="copy").url))
-    assert job.state == "failed" and job.error.startswith("flags.jsonl, line 1: ")
+    job = done(mia.post(upload(mia, changed(archive, "flag.jsonl", b"{}\n"), slug="copy").url))
+    assert job.state == "failed" and job.error.startswith("flag.jsonl, line 1: ")
     copy = Project.objects.get(slug="copy")
     assert not copy.documents.exists() and not copy.authors.exists() and not copy.stored_files.exists()
     check_page(mia.get(reverse("project", args=["copy"])))

@@ -10,8 +10,8 @@ from django.core.management import call_command
 from annotations.core.errors import ServiceError
 from annotations.formats.files import archives as container
 from annotations.models import Document, Label, Project, User
-from annotations.ops.services.archives.looking import look_into
 from annotations.ops.services.archives.reading import import_archive
+from annotations.ops.services.archives.staging import look_into
 from tests import factories as make
 from tests.ops.archives.archived_world import archive_of, changed, files_of, full_project, rows_of, zipped
 
@@ -64,118 +64,105 @@ def test_files_that_are_no_archive(archive):
 
 def test_other_versions_are_refused(archive):
     manifest = json.loads(files_of(archive)["manifest.json"])
-    for version in (2, 0, "1", None, True):
+    for version in (1, 3, "2", None, True):
         told = refused(changed(archive, "manifest.json", json.dumps(manifest | {"format_version": version}).encode()))
-        assert told.startswith("manifest.json: The format version must be 1.")
+        assert told.startswith("manifest.json: The format version must be 2.")
 
 
 def test_wrong_content_is_noticed_by_its_hash(archive):
-    data = files_of(archive)["comments.jsonl"]
-    told = refused(changed(archive, "comments.jsonl", data.replace(b"Yes.", b"Nay."), honest=False))
-    assert told.startswith("comments.jsonl: ") and "SHA-256" in told
-    told = refused(changed(archive, "comments.jsonl", data + b"{}\n", honest=False))
-    assert told.startswith("comments.jsonl: The file has")
+    data = files_of(archive)["comment.jsonl"]
+    told = refused(changed(archive, "comment.jsonl", data.replace(b"Yes.", b"Nay."), honest=False))
+    assert told.startswith("comment.jsonl: ") and "SHA-256" in told
+    told = refused(changed(archive, "comment.jsonl", data + b"{}\n", honest=False))
+    assert told.startswith("comment.jsonl: The file has")
 
 
 def test_missing_foreign_and_doubled_files(archive):
     files = files_of(archive)
-    less = {name: data for name, data in files.items() if name != "flags.jsonl"}
-    assert refused(zipped(less.items())).startswith("flags.jsonl: The file is missing in the ZIP")
+    less = {name: data for name, data in files.items() if name != "flag.jsonl"}
+    assert refused(zipped(less.items())).startswith("flag.jsonl: The file is missing in the ZIP")
     for name in ("../evil.jsonl", "/etc/passwd", "folder/", "a\\b", "C:evil", ".hidden"):
         assert "no folders and no paths" in refused(zipped([*files.items(), (name, b"")]))
     assert "no part of a project archive" in refused(zipped([*files.items(), ("more.jsonl", b"")]))
     with pytest.warns(UserWarning):
-        doubled = zipped([*files.items(), ("flags.jsonl", files["flags.jsonl"])])
-    assert refused(doubled).startswith("flags.jsonl: The ZIP has two files of this name")
+        doubled = zipped([*files.items(), ("flag.jsonl", files["flag.jsonl"])])
+    assert refused(doubled).startswith("flag.jsonl: The ZIP has two files of this name")
 
 
 def test_bombs_are_refused_before_they_grow(archive, monkeypatch):
-    assert "zip bomb" in refused(changed(archive, "notes.jsonl", b" " * (container.SMALL + 1)))
+    assert "zip bomb" in refused(changed(archive, "document.jsonl", b" " * (container.SMALL + 1)))
     monkeypatch.setattr(container, "LONGEST_LINE", 100)
-    assert refused(archive).startswith("label_set.jsonl") or "longer" in refused(archive)
+    assert refused(archive).startswith("labelset.jsonl") or "longer" in refused(archive)
     monkeypatch.setattr("annotations.formats.files.zips.MOST_ENTRIES", 100)
     assert "too many files" in refused(zipped((f"{number}", b"") for number in range(101)))
 
 
 ROWS = [
-    ("notes.jsonl", 2, {"text": "Another text"}, "“sha256” doesn't fit the text"),
-    ("notes.jsonl", 2, {"name": "whole"}, "Two rows are the same"),
-    ("notes.jsonl", 2, {"name": "a\u202eb"}, "name of the note is not allowed"),
-    ("notes.jsonl", 2, {"name": 3}, "“name” must be a text"),
-    ("notes.jsonl", 2, {"name": "x" * 256}, "at most 255 characters"),
-    ("notes.jsonl", 2, {"created_at": "yesterday"}, "“created_at” must be a time"),
-    ("notes.jsonl", 2, {"created_at": "2026-01-01T00:00:00"}, "“created_at” must be a time"),
-    ("notes.jsonl", 2, {"text": ...}, "lacks “text”"),
-    ("notes.jsonl", 2, {"more": 1}, "unknown keys: more"),
-    ("sets.jsonl", 3, {"note": "nowhere"}, "“note” names a note that is not in notes.jsonl"),
-    ("sets.jsonl", 3, {"author": ["run", "nobody"]}, "“author” names an author"),
-    ("sets.jsonl", 3, {"author": "run"}, "“author” names an author"),
-    ("sets.jsonl", 3, {"state": "lost"}, "“state” must be one of: draft, submitted, withdrawn"),
-    ("sets.jsonl", 3, {"version": -1}, "“version” must be a whole number from 0"),
-    ("sets.jsonl", 3, {"version": True}, "“version” must be a whole number"),
-    ("sets.jsonl", 3, {"spans": {}}, "“spans” must be a list"),
-    ("sets.jsonl", 3, {"spans": [[0, 1, "AGE"]]}, "Each span must be an object"),
-    ("sets.jsonl", 3, {"spans": [{"start": 3, "end": 3, "label": "AGE"}]}, "empty or not within the note"),
-    ("sets.jsonl", 3, {"spans": [{"start": 3, "end": 9999, "label": "AGE"}]}, "must be within the note"),
-    ("sets.jsonl", 3, {"spans": [{"start": 3, "end": 4, "label": "NONE"}]}, "“label” names a label"),
-    ("sets.jsonl", 3, {"spans": [{"start": 3, "end": 4, "label": "AGE"}] * 2}, "Two rows are the same"),
-    ("sets.jsonl", 3, {"spans": [{"start": 0, "end": 4, "label": "AGE", "provenance": {"x": 1}}]}, "unknown key"),
-    ("sets.jsonl", 3, {"spans": [{"start": 0, "end": 4, "label": "AGE", "confidence": "1"}]}, "must be a number"),
+    ("document.jsonl", 2, {"text": "Another text"}, "“sha256” that doesn't fit the text"),
+    ("document.jsonl", 2, {"name": "a\u202eb"}, "name of a note that is not allowed"),
+    ("document.jsonl", 2, {"name": 3}, "“name” must be a text"),
+    ("document.jsonl", 2, {"name": "x" * 256}, "at most 255 characters"),
+    ("document.jsonl", 2, {"created_at": "yesterday"}, "“created_at” must be a time"),
+    ("document.jsonl", 2, {"created_at": "2026-01-01T00:00:00"}, "“created_at” must be a time"),
+    ("document.jsonl", 2, {"text": ...}, "lacks “text”"),
+    ("document.jsonl", 2, {"more": 1}, "unknown keys: more"),
+    ("annotationset.jsonl", 3, {"document": 99}, "“document” must be the number of a row of document.jsonl"),
+    ("annotationset.jsonl", 3, {"author": "run"}, "“author” must be the number of a row of author.jsonl"),
+    ("annotationset.jsonl", 3, {"state": "lost"}, "“state” must be one of: draft, submitted, withdrawn"),
+    ("annotationset.jsonl", 3, {"version": -1}, "“version” must be a whole number from 0"),
+    ("annotationset.jsonl", 3, {"version": True}, "“version” must be a whole number"),
+    ("span.jsonl", 3, {"annotation_set": [1]}, "“annotation_set” must be the number of a row"),
+    ("span.jsonl", 3, {"start": 3, "end": 3}, "must have “start” before “end”"),
+    ("span.jsonl", 3, {"start": 3, "end": 9999}, "within the note"),
+    ("span.jsonl", 3, {"label": 999}, "“label” must be the number of a row of label.jsonl"),
+    ("span.jsonl", 3, {"provenance": {"x": 1}}, "unknown key"),
+    ("span.jsonl", 3, {"provenance": {"set": 0}}, "must be the number of a row"),
+    ("span.jsonl", 1, {"provenance": {"suggestion": 30}}, "names a row about another note"),
+    ("span.jsonl", 30, {"provenance": {"suggestion": 1}}, "names a row about another note"),
+    ("span.jsonl", 3, {"confidence": "1"}, "must be a number"),
     *(
-        (
-            "sets.jsonl",
-            3,
-            {"spans": [{"start": 0, "end": 4, "label": "AGE", "attributes": bad}]},
-            "“attributes” is not v",
-        )
+        ("span.jsonl", 3, {"attributes": bad}, "“attributes” is not v")
         for bad in ([], {}, "x", *({"a": value} for value in (False, 1, {}, "", "x\n", "x" * 61)), {"<b>": True})
     ),
     *(
-        ("labels.jsonl", 1, {"attributes": bad}, "“attributes” is not valid: ")
+        ("label.jsonl", 1, {"attributes": bad}, "“attributes” is not valid: ")
         for bad in (None, {}, [1], [{"name": "a", "x": 1}], [{"name": "a b"}], [{"name": "a", "values": ["|"]}])
     ),
-    *(
-        (
-            "sets.jsonl",
-            3,
-            {"spans": [{"start": 0, "end": 4, "label": label, "attributes": {"Role": "Anna Verdi 8812345"}}]},
-            "doesn't define",
-        )
-        for label in ("AGE", "PATIENT")
-    ),
-    ("label_mappings.jsonl", 1, {"name": "a\u202eb"}, "“name” must be a name without hidden"),
-    ("label_mappings.jsonl", 1, {"name": " "}, "“name” must be a name without hidden"),
-    ("label_mappings.jsonl", 1, {"created_by": "nobody"}, "“created_by” names a person"),
-    ("mapped_labels.jsonl", 1, {"mapping": "none"}, "“mapping” names a label mapping"),
-    ("mapped_labels.jsonl", 1, {"label": "none"}, "“label” names a label"),
-    ("mapped_labels.jsonl", 1, {"code": "a\tb"}, "“code” may contain only"),
-    ("mapped_labels.jsonl", 1, {"code": "x" * 61}, "“code” must have at most 60"),
-    ("mapped_labels.jsonl", 2, {"code": "name"}, "“code” differs only in case"),
-    ("mapped_labels.jsonl", 1, {"label": "AGE"}, "Two rows are the same"),
+    *(("span.jsonl", line, {"attributes": {"Role": "Anna Verdi 8812345"}}, "doesn't define") for line in (1, 2)),
+    ("labelmapping.jsonl", 1, {"name": "a\u202eb"}, "“name” must be a name without hidden"),
+    ("labelmapping.jsonl", 1, {"name": " "}, "“name” must be a name without hidden"),
+    ("labelmapping.jsonl", 1, {"created_by": "nobody"}, "“created_by” names a person"),
+    ("mappedlabel.jsonl", 1, {"mapping": 9}, "“mapping” must be the number of a row"),
+    ("mappedlabel.jsonl", 1, {"label": None}, "“label” must be the number of a row"),
+    ("mappedlabel.jsonl", 1, {"code": "a\tb"}, "“code” may contain only"),
+    ("mappedlabel.jsonl", 1, {"code": "x" * 61}, "“code” must have at most 60"),
+    ("mappedlabel.jsonl", 2, {"code": "name"}, "“code” that differs only in case"),
     ("people.jsonl", 1, {"name": ""}, "must have a user name"),
     ("people.jsonl", 1, {"name": "a b/c\u202e"}, "user name"),
     ("people.jsonl", 2, {"name": "anna"}, "listed twice"),
     ("people.jsonl", 1, {"member": {"role": "root"}}, "“role” must be one of"),
-    ("labels.jsonl", 1, {"category": "none"}, "“category” names a category"),
-    ("labels.jsonl", 1, {"merged_into": "none"}, "names a label that is not in labels.jsonl"),
-    ("labels.jsonl", 1, {"merged_into": "DOCTOR"}, "in a circle"),
-    ("comments.jsonl", 2, {"answers": 3}, "can answer only an earlier one"),
-    ("comments.jsonl", 2, {"answers": 2}, "can answer only an earlier one"),
-    ("comments.jsonl", 2, {"start": 9999, "end": 10000}, "must be within the note"),
-    ("comments.jsonl", 2, {"author": "nobody"}, "“author” names a person"),
-    ("decisions.jsonl", 1, {"suggestion": ["run", "rules-1", 1, 2, "AGE"]}, "“suggestion” names a span"),
-    ("decisions.jsonl", 1, {"bulk": 99}, "“bulk” gives the number of an act"),
-    ("second_reviews.jsonl", 1, {"outcome": {}}, "“outcome” must have suggestions"),
-    ("second_reviews.jsonl", 1, {"kept": 3}, "“kept” must be null"),
-    ("gold_version_notes.jsonl", 1, {"version": 7}, "“version” names a gold version"),
-    ("gold_version_notes.jsonl", 1, {"spans": [[0, 1]]}, "“spans” must list spans"),
-    ("gold_version_notes.jsonl", 1, {"spans": [[0, 1, "AGE", None, None]]}, "“spans” is not valid"),
-    ("gold_version_notes.jsonl", 1, {"spans": [[0, 1, "AGE", None, {"a": 1}]]}, "“spans” is not valid"),
-    ("gold_version_notes.jsonl", 1, {"spans": [[0, 1, "AGE", None, {"a": True}, 1]]}, "“spans” must list spans"),
-    ("adjudication_decisions.jsonl", 1, {"heard": [1]}, "“heard” must list pairs"),
-    ("bulk_acts.jsonl", 1, {"rule": {"runs": [], "x": 1}}, "“rule” has an unknown key"),
+    ("label.jsonl", 1, {"category": 99}, "“category” must be the number of a row"),
+    ("label.jsonl", 1, {"merged_into": 2}, "in a circle"),
+    ("comment.jsonl", 2, {"answers": 3}, "can answer only an earlier comment"),
+    ("comment.jsonl", 2, {"answers": 2}, "can answer only an earlier comment"),
+    ("comment.jsonl", 2, {"start": 9999, "end": 10000}, "within the note"),
+    ("comment.jsonl", 2, {"author": "nobody"}, "“author” names a person"),
+    ("decision.jsonl", 1, {"suggestion": 9999}, "“suggestion” must be the number of a row of span.jsonl"),
+    ("decision.jsonl", 1, {"suggestion": 1}, "“suggestion” names a row about another note"),
+    ("decision.jsonl", 1, {"cause": 99}, "“cause” must be the number of a row"),
+    ("handover.jsonl", 1, {"outcome": {}}, "“outcome” must have “suggestions”"),
+    ("handover.jsonl", 1, {"outcome": {"suggestions": {"x": None}, "others": []}}, "“outcome” must be the number"),
+    ("handover.jsonl", 1, {"kept": 3}, "“kept” must be an object"),
+    ("goldversionnote.jsonl", 1, {"version": 7}, "“version” must be the number of a row"),
+    ("goldversionnote.jsonl", 1, {"spans": [[0, 1]]}, "“spans” has a list of the wrong length"),
+    ("goldversionnote.jsonl", 1, {"spans": [[0, 1, "AGE", None, None]]}, "“spans” is not valid"),
+    ("goldversionnote.jsonl", 1, {"spans": [[0, 1, "AGE", None, {"a": 1}]]}, "“spans” is not valid"),
+    ("goldversionnote.jsonl", 1, {"spans": [[0, 1, "AGE", None, {"a": True}, 1]]}, "“spans” has a list"),
+    ("goldversionnote.jsonl", 1, {"spans": [[0, 9999, "AGE", None]]}, "“spans” must give spans within the note"),
+    ("resolution.jsonl", 1, {"heard": [1]}, "“heard” must be an object"),
+    ("bulkact.jsonl", 1, {"rule": {"kind": "label", "runs": [], "x": 1}}, "“rule” has an unknown key"),
     ("project.jsonl", 1, {"planted_share": 7}, "“planted_share” must be one of"),
-    ("project.jsonl", 1, {"seed_from": ["gold", "gold"]}, "“seed_from” must be a run"),
+    ("project.jsonl", 1, {"seed_from": 1}, "“seed_from” must be a run"),
 ]
 
 
@@ -183,20 +170,30 @@ def test_every_broken_row_is_named_with_its_file_and_line(archive):
     for name, line, values, message in ROWS:
         told = refused(with_row(archive, name, line, **values))
         assert message in told and told.startswith(name), (name, values, told)
-        assert f", line {line}: " in told or "circle" in told or "Two rows" in told, told
+        assert f", line {line}: " in told or "circle" in told, told
+
+
+def test_doubled_rows_are_refused(archive):
+    for name, keys in (
+        ("document.jsonl", ["name"]),
+        ("span.jsonl", ["annotation_set", "start", "end", "label"]),
+        ("mappedlabel.jsonl", ["label"]),
+    ):
+        first = rows_of(archive, name)[0]
+        assert "Two rows are the same" in refused(with_row(archive, name, 2, **{key: first[key] for key in keys}))
 
 
 def test_a_frozen_version_must_have_its_content(archive):
-    rows = rows_of(archive, "gold_version_notes.jsonl")
-    told = refused(with_row(archive, "gold_version_notes.jsonl", 1, spans=rows[0]["spans"][1:]))
+    rows = rows_of(archive, "goldversionnote.jsonl")
+    told = refused(with_row(archive, "goldversionnote.jsonl", 1, spans=rows[0]["spans"][1:]))
     assert "gold version 1 don't fit its content hash" in told
 
 
 def test_broken_json_is_named_with_its_line(archive):
     for bad in (b"{", b"[]", b"3", b"\xff\xfe", b'{"a": 1, "a": 2}', b'{"a": NaN}', b'{"a": "\\ud800"}', b"[" * 9000):
-        data = files_of(archive)["flags.jsonl"].splitlines(keepends=True)
-        told = refused(changed(archive, "flags.jsonl", data[0] + bad + b"\n"))
-        assert told.startswith("flags.jsonl, line 2: "), told
+        data = files_of(archive)["flag.jsonl"].splitlines(keepends=True)
+        told = refused(changed(archive, "flag.jsonl", data[0] + bad + b"\n"))
+        assert told.startswith("flag.jsonl, line 2: "), told
 
 
 def test_mutated_archives_are_refused_or_whole(archive):

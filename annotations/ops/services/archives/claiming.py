@@ -56,12 +56,12 @@ def _move(project: Project, author: Author, marked: User, user: User) -> int:
     ).delete()
     Author.objects.filter(pk=author.pk).update(name=user.username)
     AnnotationSet.objects.filter(author=author).update(imported_by=None)
-    for table in (*tables.BEFORE, *tables.AFTER):
-        rows = table.model._default_manager.filter(**{table.project: project.pk})
-        for field in table.model._meta.concrete_fields:
+    for model in tables.TABLES:
+        rows = tables.rows_of(model, project)
+        for field in model._meta.concrete_fields:
             if field.related_model is User:
                 change: dict[str, Any] = {field.name: user}
-                rows.filter(**{field.name: marked}).update(**change)
+                rows.filter(**{field.name: marked}).order_by().update(**change)
     taken = Handover.people.through.objects.filter(handover__review__document__project=project, user=marked)
     taken.update(user=user)
     return AnnotationSet.objects.filter(author=author).count()

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.authors import IMPORTED
 from annotations.models import User
-from annotations.ops.services.archives.keys import Bad
+from annotations.ops.services.archives.numbers import Bad
 
 # User names asked for in one query.
 BATCH = 500

@@ -1,17 +1,92 @@
-"""An uploaded archive waits in the project that it will fill, until a manager has confirmed its people."""
+"""An archive before its import: what it says of itself, and how it waits until a manager has confirmed its people.
 
-from typing import IO
+Errors of archives become errors for the user.
+"""
+
+from collections.abc import Callable
+from typing import IO, Any, Final, NamedTuple
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import open_stored, store_file
+from annotations.formats.files.archives import MANIFEST, ArchiveError, ArchiveReader
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import once
 from annotations.models import Author, Document, Job, Project, StoredFile, User
-from annotations.ops.services.archives.looking import Found, look_into
+from annotations.ops.services.archives import tables
+from annotations.ops.services.archives.numbers import Bad
+from annotations.ops.services.archives.people import Person, accounts_here, name_of
 from annotations.projects.services.projects import create_project
+
+MOST_PEOPLE: Final = 10_000
+
+
+class ArchiveSummary(NamedTuple):
+    """What an archive says of itself, before it is imported."""
+
+    slug: str
+    name: str
+    version: str
+    counts: dict[str, int]
+    people: list[Person]
+
+
+def look_into(file: IO[bytes]) -> ArchiveSummary:
+    """Check the manifest and the people of an archive. Raises ServiceError (`archive`)."""
+    with said(), ArchiveReader(file, tables.NAMES) as archive:
+        slug, name = named(archive)
+        listed = archive.members[tables.PEOPLE]
+        if listed.rows > MOST_PEOPLE or listed.bytes > MOST_PEOPLE * 1000:
+            raise ArchiveError("The archive names more than 10,000 people.", file=tables.PEOPLE)
+        archive.verify(tables.PEOPLE)
+        rows = [(line, row, at(tables.PEOPLE, line, name_of, row)) for line, row in archive.rows(tables.PEOPLE)]
+        here = accounts_here([name for _line, _row, name in rows])
+        people = []
+        for _line, row, called in rows:
+            member = row["member"] if isinstance(row["member"], dict) else {}
+            account = here.get(called.lower())
+            people.append(
+                Person(
+                    called, str(member.get("role", "")), member.get("active", True) is True,
+                    account.username if account else "",
+                )
+            )  # fmt: skip
+        counts = archive.manifest.get("counts")
+        return ArchiveSummary(
+            slug, name, str(archive.manifest.get("version", "")),
+            {key: value for key, value in counts.items() if type(value) is int} if isinstance(counts, dict) else {},
+            people,
+        )  # fmt: skip
+
+
+def named(archive: ArchiveReader) -> tuple[str, str]:
+    match archive.manifest.get("project"):
+        case {"slug": str(slug), "name": str(name)} if slug and 0 < len(name) <= 120:
+            return slug, name
+    raise ArchiveError("“project” must give the project's slug and name.", file=MANIFEST)
+
+
+def at(file: str, line: int, read: Callable[..., Any], *values: Any) -> Any:
+    """Call `read`, and say where the row is if it can't be taken."""
+    try:
+        return read(*values)
+    except Bad as error:
+        raise ArchiveError(f"The row {error}.", file=file, line=line) from None
+
+
+class said:
+    """Turns errors of the archive into errors for the user."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ArchiveError):
+            raise ServiceError(_("%(error)s Nothing was imported.") % {"error": error}, code="archive") from None
+
+
+# An uploaded archive waits in the project that it will fill.
 
 # Replaced by the label set of the archive.
 LABEL_SET = "i2b2-2014"
@@ -43,7 +118,7 @@ def is_empty(project: Project) -> bool:
     return not any(rows.exists() for rows in held)
 
 
-def staged(stored: StoredFile) -> Found:
+def staged(stored: StoredFile) -> ArchiveSummary:
     """What the stored archive says of itself, with the accounts that its people have here now. Raises ServiceError."""
     with open_stored(stored) as file:
         return look_into(file)

@@ -4,12 +4,12 @@ import hashlib
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
+from django.db.models import Model
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -21,12 +21,10 @@ from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import store_file
 from annotations.exchange.services.archives import check_out
 from annotations.formats.files.archives import ArchiveWriter
-from annotations.models import AnnotationSet, Document, Membership, Project, Span, StoredFile, User
+from annotations.models import AnnotationSet, Author, Document, GoldVersion, Membership, Project, Span, StoredFile, User
 from annotations.ops.services.archives import tables
-from annotations.ops.services.archives.columns import Column
-from annotations.ops.services.archives.names import Names
-from annotations.ops.services.archives.nested import sets_in, suggestions_in
-from annotations.ops.services.archives.tables import Table
+from annotations.ops.services.archives.numbers import Gone, ToArchive, file_of
+from annotations.ops.services.archives.tables import columns_of, rows_of
 
 # Reading the database as it was at one moment, while others go on writing.
 #
@@ -57,7 +55,7 @@ def snapshot() -> Iterator[str]:
         del connections[ALIAS]
 
 
-BATCH: Final = 200
+BATCH: Final = 500
 Row = dict[str, Any]
 
 # What an archive leaves out, and why; written to the manifest.
@@ -77,6 +75,16 @@ LEFT_OUT: Final = {
 }
 
 
+# The counts of the manifest, with the files whose rows they count.
+COUNTED: Final = {
+    "notes": file_of(Document),
+    "annotation_sets": file_of(AnnotationSet),
+    "spans": file_of(Span),
+    "people": tables.PEOPLE,
+    "gold_versions": file_of(GoldVersion),
+}
+
+
 class Written(NamedTuple):
     """Counts of an archive, and its SHA-256."""
 
@@ -93,33 +101,24 @@ def write_archive(*, project: Project, target: IO[bytes], progress: Progress = s
     with ArchiveWriter(target) as archive:
         with snapshot() as using:
             writing = _Writing(project, using, progress)
-            for table in (*tables.BEFORE, *tables.AFTER):
-                archive.write(table.name, writing.rows(table))
-            archive.write(tables.NOTES, writing.notes())
-            archive.write(tables.SETS, writing.sets())
-            archive.write(tables.PROJECT, writing.project())
+            models: tuple[type[Model], ...] = (*tables.TABLES, Project)
+            for model in models:
+                archive.write(file_of(model), writing.rows(model))
             # Last, when everybody who is named somewhere is known.
             archive.write(tables.PEOPLE, writing.people())
+        counts = {name: archive.members[file].rows for name, file in COUNTED.items()}
         archive.finish(
             {
                 "version": settings.VERSION,
                 "made_at": timezone.now().isoformat(timespec="seconds"),
                 "project": {"slug": project.slug, "name": project.name},
-                "counts": {
-                    "notes": archive.members[tables.NOTES].rows,
-                    "annotation_sets": archive.members[tables.SETS].rows,
-                    "spans": writing.span_count,
-                    "people": archive.members[tables.PEOPLE].rows,
-                    "gold_versions": archive.members[tables.GOLD_VERSIONS.name].rows,
-                },
+                "counts": counts,
                 "left_out": LEFT_OUT,
             }
         )
     target.seek(0)
-    return Written(
-        archive.members[tables.NOTES].rows, archive.members[tables.SETS].rows, writing.span_count,
-        hashlib.file_digest(target, "sha256").hexdigest(),  # type: ignore[arg-type] # typeshed wants a BufferedReader
-    )  # fmt: skip
+    digest = hashlib.file_digest(target, "sha256")  # type: ignore[arg-type] # typeshed wants a BufferedReader
+    return Written(counts["notes"], counts["annotation_sets"], counts["spans"], digest.hexdigest())
 
 
 def archive_to_path(*, project: Project, out: Path, actor: User | None, progress: Progress = silent) -> Written:
@@ -184,93 +183,47 @@ class _Writing:
 
     def __init__(self, project: Project, using: str, progress: Progress) -> None:
         self._project, self._using, self._progress = project, using, progress
-        self._names = Names(project, using)
-        self.span_count = 0
-        self._done = 0
-        self._total = (
-            Document.objects.using(using).filter(project=project).count()
-            + AnnotationSet.objects.using(using).filter(document__project=project).count()
-        )
+        self._numbers = ToArchive(project, using, lambda model: rows_of(model, project, using))
+        self._done, self._total = 0, sum(rows_of(model, project, using).count() for model in tables.TABLES)
 
-    def rows(self, table: Table) -> Iterator[Row]:
-        found = table.model._default_manager.using(self._using).filter(**{table.project: self._project.pk})
-        paths = [column.path for column in table.columns]
-        values = found.annotate(**table.annotate).order_by(*table.order).values(*paths)
-        for batch in _batches(values.iterator(chunk_size=BATCH)):
-            self._names.look_up(
-                (pk for row in batch for pk in table.spans(row)), (pk for row in batch for pk in table.sets(row))
-            )
-            for row in batch:
-                found_row = self._row(table.columns, row)
-                if not table.needs or found_row[table.needs] is not None:
-                    yield found_row
-
-    def notes(self) -> Iterator[Row]:
-        columns = [*tables.NOTE_COLUMNS, *tables.METADATA_COLUMNS]
-        notes = Document.objects.using(self._using).filter(project=self._project).order_by("pk")
-        for row in notes.values(*(column.path for column in columns)).iterator(chunk_size=BATCH):
-            # A note without metadata is the same as one whose metadata are empty.
-            empty = {column.path: row[column.path] or "" for column in tables.METADATA_COLUMNS}
-            yield self._row(columns, row | empty)
-            self._done += 1
-            if self._done % BATCH == 0:
-                self._progress(self._done, self._total)
-
-    def sets(self) -> Iterator[Row]:
-        """The annotation sets with their spans; each kind of author after those that its spans may name."""
-        every = AnnotationSet.objects.using(self._using).filter(document__project=self._project)
-        paths = ["pk", *(column.path for column in tables.SET_COLUMNS)]
-        for kind in tables.RANKS:
-            sets = every.filter(author__kind=kind).order_by("pk").values(*paths)
-            for batch in _batches(sets.iterator(chunk_size=BATCH)):
-                spans = self._spans([row["pk"] for row in batch])
-                for row in batch:
-                    yield {**self._row(tables.SET_COLUMNS, row), "spans": spans.get(row["pk"], [])}
-                self._done += len(batch)
-                self._progress(self._done, self._total)
-
-    def _spans(self, sets: list[int]) -> dict[int, list[Row]]:
-        paths = ["annotation_set_id", *(column.path for column in tables.SPAN_COLUMNS)]
-        rows = list(
-            Span.objects.using(self._using)
-            .filter(annotation_set__in=sets)
-            .order_by("annotation_set_id", "start", "end", "pk")
-            .values(*paths)
-        )
-        self._names.look_up(
-            (pk for row in rows for pk in suggestions_in(row["provenance"])),
-            (pk for row in rows for pk in sets_in(row["provenance"])),
-        )
-        found: dict[int, list[Row]] = {}
-        for row in rows:
-            values = self._row(tables.SPAN_COLUMNS, row)
-            short = {
-                column.key: values[column.key] for column in tables.SPAN_COLUMNS if values[column.key] != column.default
-            }
-            found.setdefault(row["annotation_set_id"], []).append(short)
-        self.span_count += len(rows)
-        return found
-
-    def project(self) -> Iterator[Row]:
-        rows = Project.objects.using(self._using).filter(pk=self._project.pk)
-        for row in rows.values(*(column.path for column in tables.PROJECT_COLUMNS)):
-            yield self._row(tables.PROJECT_COLUMNS, row)
+    def rows(self, model: type[Model]) -> Iterator[Row]:
+        """The rows of a table. A row whose main subject was deleted is left out."""
+        self._progress(self._done, self._total)
+        rows = rows_of(model, self._project, self._using)
+        for row in rows.values(*{"pk", *(column.path for column in columns_of(model))}).iterator(chunk_size=BATCH):
+            try:
+                yield self._row(model, row)
+            except Gone:
+                continue
+            finally:
+                self._done += 1
+                if self._done % BATCH == 0:
+                    self._progress(self._done, self._total)
 
     def people(self) -> Iterator[Row]:
         """The members in the order in which they joined, then everybody else who is named in the archive."""
-        members = Membership.objects.using(self._using).filter(project=self._project).order_by("pk")
-        paths = ["user_id", *(column.path for column in tables.MEMBER_COLUMNS)]
+        members = rows_of(Membership, self._project, self._using)
         listed = set()
-        for row in members.values(*paths):
+        for row in members.values("user_id", *(column.path for column in columns_of(Membership))):
             listed.add(row["user_id"])
-            yield {"name": self._names.person(row["user_id"]), "member": self._row(tables.MEMBER_COLUMNS, row)}
-        others = sorted(name for pk, name in self._names.people.items() if pk not in listed)
+            yield {"name": self._numbers.person(row["user_id"]), "member": self._row(Membership, row)}
+        others = sorted(name for pk, name in self._numbers.people.items() if pk not in listed)
         yield from ({"name": name, "member": None} for name in others)
 
-    def _row(self, columns: list[Column], row: Row) -> Row:
-        return {column.key: column.out(self._names, row[column.path]) for column in columns}
+    def _row(self, model: type[Model], row: Row) -> Row:
+        found = {}
+        for column in columns_of(model):
+            value = row[column.path]
+            if column.field.many_to_many:
+                value = sorted(column.shape.move(self._people_of(column.field, value), self._numbers))
+            else:
+                value = column.shape.move(value, self._numbers)
+            if value != column.default:
+                found[column.key] = value
+        if model is Author and found["kind"] == Author.Kind.ANNOTATOR:
+            found["name"] = self._numbers.name(found["name"])
+        return found
 
-
-def _batches(rows: Iterator[Row]) -> Iterator[list[Row]]:
-    while batch := list(islice(rows, BATCH)):
-        yield batch
+    def _people_of(self, field: Any, pk: int) -> list[int]:
+        rows = field.remote_field.through.objects.using(self._using).filter(**{field.m2m_field_name(): pk})
+        return list(rows.values_list("user_id", flat=True))
