@@ -101,6 +101,10 @@ class Verb(str, Generic[Data]):
         insert_objects(Event, events)
         self._tell(events)
 
+    def happened(self, project_id: int, **about: object) -> bool:
+        """Whether the project has such an event, for example that something was deleted before a double click."""
+        return Event.objects.filter(project_id=project_id, verb=self, **about).exists()
+
     def _tell(self, events: Iterable[Event]) -> None:
         if self.watchers:
             for event in events:

@@ -23,7 +23,7 @@ from annotations.exchange.selectors.label_mappings import (
     target_of,
 )
 from annotations.exchange.services.label_mappings import add_mapping, change_mapping, delete_mapping
-from annotations.models import Event, LabelMapping
+from annotations.models import LabelMapping
 from annotations.projects.services.projects import shipped_label_sets
 
 
@@ -103,18 +103,12 @@ def label_mapping(request: Request, slug: str, pk: int) -> HttpResponse:
 @require_POST
 def label_mapping_delete(request: Request, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Can.MANAGE)
-    if _deleted(access, pk):
+    if LABEL_MAPPING_DELETED.happened(access.project.pk, data__mapping=pk):
         return redirect("label_mappings", slug)
     mapping = _mapping(access, pk)
     delete_mapping(mapping=mapping, actor=access.user)
     messages.success(request, _("The label mapping “%(name)s” was deleted.") % {"name": mapping.name})
     return redirect("label_mappings", slug)
-
-
-def _deleted(access: Access, pk: int) -> bool:
-    """Whether somebody has deleted this mapping of the project already, as after a double click."""
-    deleted = Event.objects.filter(project_id=access.project.pk, verb=LABEL_MAPPING_DELETED, data__mapping=pk)
-    return not LabelMapping.objects.filter(pk=pk).exists() and deleted.exists()
 
 
 def _mapping(access: Access, pk: int) -> LabelMapping:

@@ -9,12 +9,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
-from annotations.core.access import Access, Can, enter, note_for
+from annotations.core.access import Can, enter, note_for
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_DELETED
 from annotations.core.forms import add_error
 from annotations.core.requests import Request
-from annotations.models import Event, Project
+from annotations.models import Project
 from annotations.ops.forms.erasing import DeleteProjectForm
 from annotations.ops.selectors.kept_weights import seen_weights
 from annotations.ops.services.backup_list import backups_of
@@ -55,7 +55,7 @@ def project_delete(request: Request, slug: str) -> HttpResponse:
 def note_delete(request: Request, slug: str, pk: int) -> HttpResponse:
     """Say what is deleted with the note; delete it by POST."""
     access = enter(request.user, slug, Can.MANAGE)
-    if request.method == "POST" and _deleted(access, pk):
+    if request.method == "POST" and NOTE_DELETED.happened(access.project.pk, document_id=pk):
         return redirect("notes", slug)
     document = note_for(access, pk)
     context: dict[str, object] = {"access": access, "note": document}
@@ -71,11 +71,6 @@ def note_delete(request: Request, slug: str, pk: int) -> HttpResponse:
     context |= {"preview": note_preview(project=access.project, note=pk), "backups": _backups(access.project)}
     context["weights"] = seen_weights(access.project, access.user)
     return render(request, "ops/note_delete.html", context, status=409 if "refused" in context else 200)
-
-
-def _deleted(access: Access, pk: int) -> bool:
-    """Whether somebody has deleted this note of the project already, as after a double click."""
-    return Event.objects.filter(project_id=access.project.pk, document_id=pk, verb=NOTE_DELETED).exists()
 
 
 def _backups(project: Project) -> list[dict[str, object]]:

@@ -14,7 +14,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error
 from annotations.core.labels import COLORS, UNDERLINES
 from annotations.core.requests import Request
-from annotations.models import Category, Event, Label, LabelSet
+from annotations.models import Category, Label, LabelSet
 from annotations.projects.events import CATEGORY_DELETED
 from annotations.projects.forms.categories import CategoryForm, MoveForm, rarest_hue
 from annotations.projects.selectors.label_use import seen_of
@@ -100,7 +100,7 @@ def category_move(request: Request, slug: str, pk: int) -> HttpResponse:
 def category_delete(request: Request, slug: str, pk: int) -> HttpResponse:
     """Name the labels of a category; delete it by POST if it has none."""
     access = enter(request.user, slug, Can.MANAGE)
-    if request.method == "POST" and _deleted(access, pk):
+    if request.method == "POST" and CATEGORY_DELETED.happened(access.project.pk, data__id=pk):
         return redirect("labels", slug)
     category = _category(access, pk)
     context: dict[str, Any] = {"access": access, "category": category}
@@ -118,9 +118,3 @@ def category_delete(request: Request, slug: str, pk: int) -> HttpResponse:
 def _category(access: Access, pk: int) -> Category:
     rows = Category.objects.select_related("label_set")
     return get_object_or_404(rows, label_set__project=access.project, pk=pk)
-
-
-def _deleted(access: Access, pk: int) -> bool:
-    """Whether somebody has deleted this category of the project already, as after a double click."""
-    deleted = Event.objects.filter(project_id=access.project.pk, verb=CATEGORY_DELETED, data__id=pk)
-    return not Category.objects.filter(pk=pk).exists() and deleted.exists()

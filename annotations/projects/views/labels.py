@@ -15,7 +15,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error
 from annotations.core.requests import Request, number
 from annotations.core.spans import definitions
-from annotations.models import Event, Label, LabelSet
+from annotations.models import Label, LabelSet
 from annotations.projects.events import LABEL_DELETED
 from annotations.projects.forms.labels import AddLabelForm, EditLabelForm, MergeForm, MoveLabelForm
 from annotations.projects.selectors.label_use import frozen_versions, merged_labels, seen_of, used_labels
@@ -134,7 +134,7 @@ def label_move(request: Request, slug: str, pk: int) -> HttpResponse:
 def label_delete(request: Request, slug: str, pk: int) -> HttpResponse:
     """Say where a label is used; delete it by POST if nothing uses it."""
     access = enter(request.user, slug, Can.MANAGE)
-    if request.method == "POST" and _deleted(access, pk):
+    if request.method == "POST" and LABEL_DELETED.happened(access.project.pk, data__id=pk):
         return redirect("labels", slug)
     label = _label(access, pk)
     context: dict[str, Any] = {"access": access, "label": label}
@@ -147,12 +147,6 @@ def label_delete(request: Request, slug: str, pk: int) -> HttpResponse:
             context["refused"] = str(error)
     context["uses"] = label_uses(label)
     return render(request, "projects/label_delete.html", context, status=409 if "refused" in context else 200)
-
-
-def _deleted(access: Access, pk: int) -> bool:
-    """Whether somebody has deleted this label of the project already, as after a double click."""
-    deleted = Event.objects.filter(project_id=access.project.pk, verb=LABEL_DELETED, data__id=pk)
-    return not Label.objects.filter(pk=pk).exists() and deleted.exists()
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
