@@ -4,6 +4,7 @@ from annotations.agreement.rules import Unit
 from annotations.agreement.services.adjudication.majority import run_majority, undo_majority
 from annotations.agreement.services.figures import figures_of
 from annotations.jobs.runner import Claim
+from annotations.jobs.services.batch_acts import act_of
 from annotations.models import MajorityAct, Project, User
 
 
@@ -20,15 +21,10 @@ def run(claim: Claim) -> dict[str, Any]:
 
 def run_vote(claim: Claim) -> dict[str, Any]:
     """Decide the notes of a vote. If the job stops, the notes decided so far are kept, and it can continue."""
-    return dict(run_majority(act=_act(claim), progress=claim.progress, fence=claim.fence))
+    return dict(run_majority(act=act_of(MajorityAct, claim), progress=claim.progress, fence=claim.fence))
 
 
 def undo_vote(claim: Claim) -> dict[str, Any]:
     """Undo a vote, continuing where an earlier attempt stopped."""
     user = User.objects.filter(pk=claim.actor_id).first() if claim.actor_id else None
-    return dict(undo_majority(act=_act(claim), user=user, progress=claim.progress, fence=claim.fence))
-
-
-def _act(claim: Claim) -> MajorityAct:
-    rows = MajorityAct.objects.select_related("project", "user")
-    return rows.get(pk=claim.params["vote"], project_id=claim.project_id)
+    return dict(undo_majority(act=act_of(MajorityAct, claim), user=user, progress=claim.progress, fence=claim.fence))

@@ -3,6 +3,7 @@
 from typing import Any
 
 from annotations.jobs.runner import Claim
+from annotations.jobs.services.batch_acts import act_of
 from annotations.models import BulkAct
 from annotations.review.services.bulk import run_bulk, undo_bulk
 
@@ -12,14 +13,9 @@ def run(claim: Claim) -> dict[str, Any]:
 
     If the job stops, the decisions made so far are kept. The job can then resume, or the whole act can be undone.
     """
-    return run_bulk(bulk=_bulk(claim), progress=claim.progress, fence=claim.fence)
+    return run_bulk(bulk=act_of(BulkAct, claim), progress=claim.progress, fence=claim.fence)
 
 
 def undo(claim: Claim) -> dict[str, Any]:
     """Undo a bulk act, resuming where an earlier attempt stopped."""
-    return undo_bulk(bulk=_bulk(claim), progress=claim.progress, fence=claim.fence)
-
-
-def _bulk(claim: Claim) -> BulkAct:
-    rows = BulkAct.objects.select_related("project", "user")
-    return rows.get(pk=claim.params["bulk"], project_id=claim.project_id)
+    return undo_bulk(bulk=act_of(BulkAct, claim), progress=claim.progress, fence=claim.fence)

@@ -30,6 +30,8 @@ from annotations.exchange.services.starting import start_export
 from annotations.gold.services import making
 from annotations.gold.services.making import make_gold, make_gold_bulk
 from annotations.jobs.runner import run as work
+from annotations.jobs.services import batch_acts
+from annotations.jobs.services.batch_acts import begin_undo
 from annotations.models import AnnotationSet, Document, Job, Project, Span, StoredFile
 from annotations.models.project import SecondReview
 from annotations.ops.services import erasing
@@ -40,7 +42,7 @@ from annotations.projects.services import labels as label_services
 from annotations.projects.services.labels import merge_labels
 from annotations.review.services import bulk as bulk_review
 from annotations.review.services import handover
-from annotations.review.services.bulk import begin_undo, run_bulk, undo_bulk
+from annotations.review.services.bulk import run_bulk, undo_bulk
 from annotations.review.services.deciding import Request, decide
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
@@ -261,7 +263,7 @@ def test_a_bulk_act(world, bulk, monkeypatch):
 
 def test_the_undo_of_a_bulk_act(world, bulk, monkeypatch):
     run_bulk(bulk=bulk)
-    assert len(gold_notes()) == 4 and begin_undo(bulk=bulk)
+    assert len(gold_notes()) == 4 and begin_undo(bulk)
     erase_after(world, monkeypatch, bulk_review, "_pairs")
     assert undo_bulk(bulk=bulk)["undone"] == 3
     assert not models.Decision.objects.exists() and not gold_notes()
@@ -323,9 +325,9 @@ def test_an_erasure_waits_for_a_batch_of_a_bulk_act(world, bulk, monkeypatch, ac
     work_of = run_bulk
     if act == "its undo":
         run_bulk(bulk=bulk)
-        begin_undo(bulk=bulk)
+        begin_undo(bulk)
         work_of = undo_bulk
-    meanwhile = Meanwhile(world, monkeypatch, bulk_review, "hold", after=True)
+    meanwhile = Meanwhile(world, monkeypatch, batch_acts, "hold", after=True)
     work_of(bulk=bulk)
     meanwhile.check()
     bulk.refresh_from_db()

@@ -7,13 +7,14 @@ from django.db import transaction
 
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Canceled
+from annotations.jobs.services.batch_acts import begin_undo
 from annotations.models import AnnotationSet, BulkAct, Decision, Event, Review, Role, Span, SuggestedString
 from annotations.review.events import REVIEW_BULK_DONE, REVIEW_DECIDED, REVIEW_UNDONE
 from annotations.review.selectors.bulk_rules import Rule
 from annotations.review.selectors.state import review_state
 from annotations.review.services import bulk as bulk_review
 from annotations.review.services import finishing as review_finishing
-from annotations.review.services.bulk import at_once, begin_bulk, begin_undo, plan_bulk, run_bulk, undo_bulk
+from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run_bulk, undo_bulk
 from annotations.review.services.log import Act
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
 from tests.held import made_once
@@ -56,7 +57,7 @@ class World:
         return review(span.annotation_set.document, self.runs[run], user or self.rosa, act, span, **options)
 
     def undo(self, bulk):
-        assert begin_undo(bulk=bulk)
+        assert begin_undo(bulk)
         at_once(bulk, undo_bulk)
         bulk.refresh_from_db()
 
@@ -119,7 +120,7 @@ def test_a_string_is_accepted_with_another_label_or_rejected(world):
 def test_one_undo_reverts_the_whole_act(world):
     bulk = world.do()
     world.undo(bulk)
-    assert not begin_undo(bulk=bulk), "a second call does nothing"
+    assert not begin_undo(bulk), "a second call does nothing"
     assert (bulk.state, bulk.undone, bulk.kept) == ("undone", 6, 0)
     assert world.gold() == []
     assert not Decision.objects.exists()
@@ -226,7 +227,7 @@ def test_a_stopped_act_resumes_and_is_undone_as_a_whole(world, monkeypatch):
     run_bulk(bulk=bulk, progress=lambda done, total: seen.append((done, total)))
     bulk.refresh_from_db()
     assert (bulk.state, bulk.decided, seen) == ("done", 6, [(4, 6), (6, 6)])
-    begin_undo(bulk=bulk)
+    begin_undo(bulk)
     with pytest.raises(Canceled):
         undo_bulk(bulk=bulk, progress=partial(stop, at=2))
     undo_bulk(bulk=bulk)

@@ -5,6 +5,7 @@ import pytest
 from annotations.core.authors import gold_sets
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import freeze, make_gold
+from annotations.jobs.services.batch_acts import begin_undo
 from annotations.models import BulkAct, Decision, Event, Handover, Role, Span
 from annotations.models.project import SecondReview
 from annotations.projects.services.projects import update_project
@@ -15,7 +16,7 @@ from annotations.review.selectors.handovers import pairs
 from annotations.review.selectors.ordering import Queue
 from annotations.review.selectors.reviewing import next_to_review, review_progress
 from annotations.review.selectors.state import review_state
-from annotations.review.services.bulk import at_once, begin_bulk, begin_undo, plan_bulk, run_bulk, undo_bulk
+from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run_bulk, undo_bulk
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from annotations.review.services.queue import next_in_queue
@@ -164,7 +165,7 @@ def test_a_bulk_decision_counts_as_part_of_the_first_review(world, rule):
     world.finish(world.rita)
     assert world.state(world.rosa)["stage"] == world.state(world.rita)["stage"] == "waiting"
     assert world.state(world.ugo)["stage"] == "second"
-    begin_undo(bulk=act)
+    begin_undo(act)
     result = at_once(act, undo_bulk)
     assert (result["undone"], result["kept"]) == (2, 2), "decisions in handed-over notes can't be undone"
 
@@ -306,7 +307,7 @@ def test_a_blind_second_reviewer_decides_in_bulk_and_undoes_it(blind):
     act = blind.bulk(blind.rosa)
     assert (act.planned, act.decided) == (4, 4)
     assert {row["pass"] for row in decisions(blind.project) if row["bulk"]} == {"second"}
-    begin_undo(bulk=act)
+    begin_undo(act)
     assert at_once(act, undo_bulk)["undone"] == 4
     assert blind.states(blind.rosa) == ["open", "open"]
     check_strings()

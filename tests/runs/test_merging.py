@@ -11,6 +11,7 @@ from django.urls import reverse
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import make_gold
 from annotations.jobs.runner import run as work
+from annotations.jobs.services.batch_acts import begin_undo
 from annotations.models import (
     AnnotationSet,
     Author,
@@ -31,7 +32,7 @@ from annotations.review.selectors.misses import hints_of
 from annotations.review.selectors.state import review_state
 from annotations.review.services import deciding as review
 from annotations.review.services import finishing as review_finishing
-from annotations.review.services.bulk import at_once, begin_bulk, begin_undo, plan_bulk, run_bulk, undo_bulk
+from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run_bulk, undo_bulk
 from annotations.review.services.deciding import Request
 from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
@@ -252,7 +253,7 @@ def test_what_two_agree_on_is_one_bulk_act(world):
     gold = Span.objects.filter(annotation_set__author__kind="gold")
     assert [len(span.provenance["runs"]) for span in gold] == [2, 2]
     world.decide(Act.ACCEPT, world.span(MARIO, "PATIENT"), user=world.rosa)  # a person overrides the bulk act
-    assert begin_undo(bulk=bulk)
+    assert begin_undo(bulk)
     counts = at_once(bulk, undo_bulk)
     assert (counts["undone"], counts["kept"]) == (5, 1)
     assert world.states()[*MARIO, "PATIENT"] == "accepted" and world.states(1)[*WHOLE, "PATIENT"] == "open"

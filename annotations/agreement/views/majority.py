@@ -10,11 +10,12 @@ from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
 from annotations.agreement.selectors.adjudication.majority import preview
-from annotations.agreement.services.adjudication.starting import job_of, start_majority, start_undo
+from annotations.agreement.services.adjudication.starting import start_majority, start_undo
 from annotations.agreement.services.comparing import bring_up_to_date, waiting
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request
+from annotations.jobs.services.batch_acts import job_of
 from annotations.jobs.tokens import form_key
 from annotations.models import Document, MajorityAct
 

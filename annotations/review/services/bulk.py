@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import Exists, F, QuerySet
-from django.utils import timezone
 from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
-from annotations.core.locks import hold, keep_labels
+from annotations.core.locks import keep_labels
 from annotations.core.progress import Progress, silent
+from annotations.jobs.services.batch_acts import Fence, count, do_batches, end
 from annotations.models import (
     AnnotationSet,
     BulkAct,
@@ -143,8 +143,8 @@ def _sort_key(one: Suggestion) -> tuple[int, int, float, int]:
 # ── Undo ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def undo_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> int:
-    """Undo those of these decisions that were not changed since. Returns their number."""
+def undo_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> dict[str, int]:
+    """Undo those of these decisions that were not changed since. Returns their number as `undone`."""
     held = _held(bulk, pairs)
     found = sorted(suggestions(decision__cause=bulk, pk__in=[pk for _, pk in pairs]), key=_sort_key)
     reviews, refused = _reviews(held, found)
@@ -162,7 +162,7 @@ def undo_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> int:
             act=Act.UNDO, verb=REVIEW_UNDONE, reverts=events.get(one.pk),
         )  # fmt: skip
     held.write()
-    return len(unchanged)
+    return {"undone": len(unchanged)}
 
 
 def _rows_of(bulk: BulkAct, held: LockedNotes, one: Suggestion, accepted: LabeledBounds | None) -> list[GoldRow]:
@@ -209,7 +209,6 @@ AT_ONCE = 2_000
 # Suggestions per transaction of a job.
 BATCH = 500
 State = BulkAct.State
-Fence = Callable[[], None]
 """Document id and suggestion id."""
 
 
@@ -285,55 +284,31 @@ def run_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None 
     with transaction.atomic():
         if fence is not None:
             fence()
-        _count(bulk, State.WORKING, conflicts=0)  # conflicts of a stopped attempt are counted again
+        count(bulk, State.WORKING, conflicts=0)  # conflicts of a stopped attempt are counted again
     bulk.refresh_from_db()
-    done, total = bulk.decided, bulk.decided + len(pairs)
-    progress(done, total)
-    for batch in _batches(pairs):
-        with transaction.atomic():
-            keep_labels(project.pk)
-            if fence is not None:
-                fence()
-            hold(project.pk)
-            did = decide_batch(bulk, batch)
-            _count(
-                bulk, State.WORKING, decided=F("decided") + did.decided, beside=F("beside") + did.beside,
-                conflicts=F("conflicts") + did.conflicts,
-            )  # fmt: skip
-        done += len(batch)
-        progress(done, total)
+    do_batches(
+        bulk,
+        State.WORKING,
+        bulk.decided,
+        _batches(pairs),
+        lambda some: decide_batch(bulk, some)._asdict(),
+        progress,
+        fence,
+    )
     # Planned but not decided: another person decided first, or the note got gold meanwhile.
     BulkAct.objects.filter(pk=bulk.pk, planned__gt=F("decided")).update(left=F("planned") - F("decided"))
     skipped, notes = skipped_of(rule, project, bulk.user)
     doubtful = doubtful_of(rule, project, bulk.user)
-    _count(bulk, State.WORKING, skipped=skipped, skipped_notes=notes, doubtful=doubtful)
+    count(bulk, State.WORKING, skipped=skipped, skipped_notes=notes, doubtful=doubtful)
     return _end(bulk, State.DONE, REVIEW_BULK_DONE)
-
-
-def begin_undo(*, bulk: BulkAct) -> bool:
-    """Mark the act as being undone, also if it was stopped halfway. Returns whether this call did so."""
-    rows = BulkAct.objects.filter(pk=bulk.pk, state__in=[State.WORKING, State.DONE])
-    return bool(rows.update(state=State.UNDOING, kept=0, undone=0))
 
 
 def undo_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None = None) -> dict[str, Any]:
     """Undo every decision of the act that was not changed since, except in notes whose review was finished since."""
     pairs = _pairs(Decision.objects.filter(cause=bulk), "review__document_id", "suggestion_id")
     bulk.refresh_from_db()
-    done, total = bulk.undone, bulk.undone + len(pairs)
-    progress(done, total)
-    for batch in _batches(pairs):
-        with transaction.atomic():
-            keep_labels(bulk.project_id)
-            if fence is not None:
-                fence()
-            hold(bulk.project_id)
-            undone = undo_batch(bulk, batch)
-            _count(bulk, State.UNDOING, undone=F("undone") + undone)
-        done += len(batch)
-        progress(done, total)
-    BulkAct.objects.filter(pk=bulk.pk).update(kept=F("decided") + F("beside") - F("undone"))
-    return _end(bulk, State.UNDONE, REVIEW_BULK_UNDONE)
+    do_batches(bulk, State.UNDOING, bulk.undone, _batches(pairs), lambda some: undo_batch(bulk, some), progress, fence)
+    return _end(bulk, State.UNDONE, REVIEW_BULK_UNDONE, kept=F("decided") + F("beside") - F("undone"))
 
 
 def at_once(bulk: BulkAct, work: Callable[..., dict[str, Any]]) -> dict[str, Any]:
@@ -343,21 +318,9 @@ def at_once(bulk: BulkAct, work: Callable[..., dict[str, Any]]) -> dict[str, Any
         return work(bulk=bulk)
 
 
-def _count(bulk: BulkAct, state: BulkAct.State, **counts: Any) -> None:
-    """Update the act's counts in the batch's transaction. Raises ServiceError `state` if the act's state has changed.
-
-    The check keeps a restarted job from deciding again what was undone meanwhile.
-    """
-    if not BulkAct.objects.filter(pk=bulk.pk, state=state).update(**counts):
-        raise ServiceError(
-            gettext("This bulk act was undone or has ended in the meantime. Reload the page."), code="state"
-        )
-
-
-def _end(bulk: BulkAct, state: BulkAct.State, verb: Verb[BulkEnded]) -> dict[str, Any]:
+def _end(bulk: BulkAct, state: BulkAct.State, verb: Verb[BulkEnded], **changed: Any) -> dict[str, Any]:
     with transaction.atomic():
-        BulkAct.objects.filter(pk=bulk.pk).update(state=state, ended_at=timezone.now())
-        bulk.refresh_from_db()
+        end(bulk, state, **changed)
         counts: BulkCounts = {
             "decided": bulk.decided, "left": bulk.left, "beside": bulk.beside, "undone": bulk.undone,
             "kept": bulk.kept, "skipped": bulk.skipped, "skipped_notes": bulk.skipped_notes,

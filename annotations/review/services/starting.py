@@ -1,13 +1,10 @@
 """Start and undo bulk acts of review: small ones in the request, large ones as a job."""
 
 from django.db import transaction
-from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
-from annotations.jobs.services.allowance import LIVE
-from annotations.jobs.services.queue import enqueue
+from annotations.jobs.services.batch_acts import begin_undo, check_ended, start_job
 from annotations.models import BulkAct, Job, Project, User
-from annotations.review.services.bulk import AT_ONCE, at_once, begin_bulk, begin_undo, run_bulk, undo_bulk
+from annotations.review.services.bulk import AT_ONCE, at_once, begin_bulk, run_bulk, undo_bulk
 
 
 def start_bulk(*, bulk: BulkAct, actor: User, with_gold: bool = False, with_doubtful: bool = False) -> Job | None:
@@ -20,8 +17,7 @@ def start_bulk(*, bulk: BulkAct, actor: User, with_gold: bool = False, with_doub
         _keep_project(bulk, bulk.planned)
         begun = begin_bulk(bulk=bulk, user=actor, with_gold=with_gold, with_doubtful=with_doubtful)
         if bulk.planned > AT_ONCE:
-            key = f"bulk-{bulk.pk}"
-            return enqueue(kind="bulk", project=bulk.project, params={"bulk": str(bulk.pk)}, key=key, actor=actor)
+            return start_job(bulk, "bulk", actor)
         if begun:
             at_once(bulk, run_bulk)
     return None
@@ -32,14 +28,10 @@ def start_undo(*, bulk: BulkAct, actor: User) -> Job | None:
     with transaction.atomic():
         _keep_project(bulk, bulk.decided)
         BulkAct.objects.select_for_update().get(pk=bulk.pk)
-        if job_of(bulk, "bulk", live=True):
-            raise ServiceError(
-                _("The job of this bulk act is still running. Cancel the job first, then undo the act."), code="live"
-            )
-        begun = begin_undo(bulk=bulk)
+        check_ended(bulk, "bulk")
+        begun = begin_undo(bulk)
         if bulk.decided > AT_ONCE:
-            key = f"bulk-undo-{bulk.pk}"
-            return enqueue(kind="bulk_undo", project=bulk.project, params={"bulk": str(bulk.pk)}, key=key, actor=actor)
+            return start_job(bulk, "bulk_undo", actor)
         if begun:
             at_once(bulk, undo_bulk)
     return None
@@ -49,8 +41,3 @@ def _keep_project(bulk: BulkAct, size: int) -> None:
     """Lock the project before the act if a job follows, in the order of docs/architecture.md."""
     if size > AT_ONCE:
         Project.objects.select_for_update(no_key=True).get(pk=bulk.project_id)
-
-
-def job_of(bulk: BulkAct, kind: str, *, live: bool = False) -> Job | None:
-    jobs = Job.objects.filter(project=bulk.project_id, kind=kind, params__bulk=str(bulk.pk))
-    return (jobs.filter(state__in=LIVE) if live else jobs).first()

@@ -12,8 +12,9 @@ from django.views.decorators.http import require_POST, require_safe
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request
+from annotations.jobs.services.batch_acts import job_of
 from annotations.models import BulkAct, Job
-from annotations.review.services.starting import job_of, start_bulk, start_undo
+from annotations.review.services.starting import start_bulk, start_undo
 
 
 @require_POST

@@ -13,11 +13,12 @@ from annotations.agreement.selectors.adjudication.desk import desk, desk_state, 
 from annotations.agreement.selectors.adjudication.majority import Preview, free_notes, preview
 from annotations.agreement.services.adjudication import majority, majority_batches
 from annotations.agreement.services.adjudication.deciding import decide, finish_adjudication, reopen
-from annotations.agreement.services.adjudication.majority import begin_undo, plan_majority, run_majority, undo_majority
+from annotations.agreement.services.adjudication.majority import plan_majority, run_majority, undo_majority
 from annotations.agreement.services.adjudication.plan import Act, Request, Seen
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import make_gold, withdraw_gold
+from annotations.jobs.services.batch_acts import begin_undo
 from annotations.models import (
     Adjudication,
     AnnotationSet,

@@ -12,10 +12,11 @@ from ninja.responses import Status
 
 from annotations.agreement.api.comparing import compare
 from annotations.agreement.selectors.adjudication.majority import preview
-from annotations.agreement.services.adjudication.starting import job_of, start_majority, start_undo
+from annotations.agreement.services.adjudication.starting import start_majority, start_undo
 from annotations.core.access import Access, Can
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.jobs.api import JobItem, started
+from annotations.jobs.services.batch_acts import job_of
 from annotations.models import MajorityAct
 
 router = Router(tags=["Adjudication"])

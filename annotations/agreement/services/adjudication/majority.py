@@ -6,14 +6,12 @@ without ties is finished and becomes gold. Notes that have gold, an open review 
 so are notes that an assigned annotator has not submitted. A job that was stopped continues with the remaining notes.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
-from django.db.models import F
-from django.utils import timezone
+from django.db import transaction
 from django.utils.translation import gettext
 
 from annotations.agreement.events import MAJORITY_APPLIED, MAJORITY_UNDONE, MajorityCounts
@@ -21,12 +19,11 @@ from annotations.agreement.selectors.adjudication.majority import preview, to_de
 from annotations.agreement.services.adjudication.majority_batches import decide_batch, undo_batch
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.errors import ServiceError
-from annotations.core.locks import hold, keep_labels
 from annotations.core.progress import Progress, silent
+from annotations.jobs.services.batch_acts import Fence, do_batches, end
 from annotations.models import MajorityAct, Project, User
 
 State = MajorityAct.State
-Fence = Callable[[], None]
 BATCH: Final = 50
 """Notes in one transaction, which others wait for on SQLite."""
 ATTEMPTS: Final = 5
@@ -42,25 +39,17 @@ def run_majority(*, act: MajorityAct, progress: Progress = silent, fence: Fence 
     bring_up_to_date(project)
     begun = set(act.notes.values_list("document_id", flat=True))
     todo = [pk for pk in to_decide(project) if pk not in begun]
-    done, total = len(begun), len(begun) + len(todo)
-    progress(done, total)
-    for pks in _batches(todo):
-        for attempt in range(ATTEMPTS):
-            try:
-                with transaction.atomic():
-                    keep_labels(project.pk)
-                    if fence is not None:
-                        fence()
-                    hold(project.pk)
-                    found = decide_batch(act, pks)
-                    _count(act, State.WORKING, **{name: F(name) + n for name, n in asdict(found).items()})
-                break
-            except IntegrityError:
-                # Somebody began one of the notes at the same moment. The next attempt leaves it to them.
-                if attempt == ATTEMPTS - 1:
-                    raise
-        done += len(pks)
-        progress(done, total)
+    # Somebody may begin one of the notes at the same moment. The next attempt leaves it to them.
+    do_batches(
+        act,
+        State.WORKING,
+        len(begun),
+        _batches(todo),
+        lambda pks: asdict(decide_batch(act, pks)),
+        progress,
+        fence,
+        ATTEMPTS,
+    )
     act.refresh_from_db()
     left = max(0, act.planned - act.gold - act.tied)
     return _end(act, State.DONE, act.user, left=left)
@@ -75,18 +64,7 @@ def undo_majority(
     """Undo the act in every note whose adjudication and gold are still as the act left them."""
     notes = list(act.notes.order_by("document_id").values_list("pk", flat=True))
     act.refresh_from_db()
-    done, total = act.undone, act.undone + len(notes)
-    progress(done, total)
-    for pks in _batches(notes):
-        with transaction.atomic():
-            keep_labels(act.project_id)
-            if fence is not None:
-                fence()
-            hold(act.project_id)
-            undone = undo_batch(act, pks, user)
-            _count(act, State.UNDOING, undone=F("undone") + undone)
-        done += len(pks)
-        progress(done, total)
+    do_batches(act, State.UNDOING, act.undone, _batches(notes), lambda pks: undo_batch(act, pks, user), progress, fence)
     return _end(act, State.UNDONE, user, kept=act.notes.count())
 
 
@@ -113,24 +91,9 @@ def plan_majority(*, project: Project, user: User, key: UUID) -> MajorityAct:
     )  # fmt: skip
 
 
-def begin_undo(act: MajorityAct) -> bool:
-    """Mark the act as being undone, also if it was stopped halfway. Returns whether this call did so."""
-    rows = MajorityAct.objects.filter(pk=act.pk, state__in=[State.WORKING, State.DONE])
-    return bool(rows.update(state=State.UNDOING, undone=0, kept=0))
-
-
-def _count(act: MajorityAct, state: MajorityAct.State, **counts: Any) -> None:
-    """Update the act's counts in a note's transaction. Raises ServiceError `state` if the act's state has changed."""
-    if not MajorityAct.objects.filter(pk=act.pk, state=state).update(**counts):
-        raise ServiceError(
-            gettext("This majority vote was undone or has ended in the meantime. Reload the page."), code="state"
-        )
-
-
 def _end(act: MajorityAct, state: MajorityAct.State, user: User | None, **counts: int) -> MajorityCounts:
     with transaction.atomic():
-        MajorityAct.objects.filter(pk=act.pk).update(state=state, ended_at=timezone.now(), **counts)
-        act.refresh_from_db()
+        end(act, state, **counts)
         data: MajorityCounts = {
             "vote": str(act.pk), "gold": act.gold, "spans": act.spans, "tied": act.tied, "ties": act.ties,
             "left": act.left, "has_gold": act.has_gold, "in_review": act.in_review, "begun": act.begun,

@@ -183,8 +183,8 @@ def _whose(user: User | None, own: AnnotationSet) -> Whose:
 # ── Undo ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def undo_batch(act: MajorityAct, pks: Sequence[int], user: User | None) -> int:
-    """Undo the vote in those of these notes (MajorityNote) that nobody changed since. Returns their number."""
+def undo_batch(act: MajorityAct, pks: Sequence[int], user: User | None) -> dict[str, int]:
+    """Undo the vote in those of these notes (MajorityNote) that nobody changed since. Returns how many."""
     notes = list(MajorityNote.objects.filter(pk__in=pks).order_by("document_id"))
     wanted = [note.document_id for note in notes if note.adjudicated_version is not None]
     owns, golds = _locked(wanted)
@@ -200,7 +200,7 @@ def undo_batch(act: MajorityAct, pks: Sequence[int], user: User | None) -> int:
     Resolution.objects.filter(document__in=documents).delete()
     AnnotationSet.objects.filter(pk__in=[owns[pk].pk for pk in documents]).delete()
     MajorityNote.objects.filter(pk__in=[note.pk for note in unchanged]).delete()
-    return len(unchanged)
+    return {"undone": len(unchanged)}
 
 
 def _locked(documents: Sequence[int]) -> tuple[dict[int, AnnotationSet], dict[int, AnnotationSet]]:
