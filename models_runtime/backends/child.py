@@ -1,6 +1,6 @@
-"""`python -m models_runtime.backends.child PARENT train MODULE FILE` or `… check FORMAT=MODULE … FILE`.
+"""`python -m models_runtime.backends.child PARENT train LEARNER FILE` or `… check FORMAT=LEARNER … FILE`.
 
-The child process that models_runtime.backends.children starts. A MODULE contains a `LEARNER`.
+The child process that models_runtime.backends.children starts. LEARNER is the dotted path of a Learner.
 """
 
 import ctypes
@@ -31,7 +31,7 @@ MOST_SECONDS: Final = 25
 Say = Callable[[dict[str, Any]], None]
 
 
-def main(parent: int, act: str, modules: Sequence[str], path: Path) -> None:
+def main(parent: int, act: str, learners: Sequence[str], path: Path) -> None:
     """Run the action `act` and write lines of JSON to the parent process; the last line is the result."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -39,14 +39,15 @@ def main(parent: int, act: str, modules: Sequence[str], path: Path) -> None:
         return
     say = _open_output()
     try:
-        say(_learned(modules[0], path, say) if act == "train" else _checked(modules, path))
+        say(_learned(learners[0], path, say) if act == "train" else _checked(learners, path))
     except BackendError as error:
         say({"error": str(error), "permanent": error.permanent})
 
 
-def _learner(module: str) -> Learner:
+def _learner(dotted: str) -> Learner:
+    module, _, name = dotted.rpartition(".")
     try:
-        found: Learner = importlib.import_module(module).LEARNER
+        found: Learner = getattr(importlib.import_module(module), name)
     except ImportError as error:
         raise not_installed(error) from None
     return found
@@ -63,10 +64,10 @@ def _open_output() -> Say:
     return say
 
 
-def _learned(module: str, path: Path, say: Say) -> dict[str, Any]:
+def _learned(dotted: str, path: Path, say: Say) -> dict[str, Any]:
     stops: list[int] = []
     signal.signal(signal.SIGUSR1, lambda signum, frame: stops.append(signum))
-    learner = _learner(module)
+    learner = _learner(dotted)
     received = map(json.loads, sys.stdin.buffer)
     options = next(received)
     checkpoint = options.pop("checkpoint", None)
@@ -133,11 +134,11 @@ def _until_null(received: Iterator[Any]) -> Iterator[Any]:
     raise SystemExit(1)
 
 
-def _checked(modules: Sequence[str], path: Path) -> dict[str, Any]:
+def _checked(learners: Sequence[str], path: Path) -> dict[str, Any]:
     """The file's card as read by its learner, with the file's format."""
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
-    known = dict(word.split("=") for word in modules)
+    known = dict(word.split("=") for word in learners)
     found = format_of(path)
     if found not in known:
         raise BackendError(

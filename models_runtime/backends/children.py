@@ -42,7 +42,7 @@ Notes = Iterable[tuple[str, Sequence[Span]]]
 
 
 def train(
-    module: str,
+    learner: str,
     notes: Notes,
     path: Path,
     *,
@@ -52,12 +52,13 @@ def train(
     held_out: Notes = (),
     self_labeled: Iterable[SelfLabeled] = (),
 ) -> TrainingResult:
-    """Train with the learner of `module` on `notes`, write the model to `path`, and return its `sha256`.
+    """Train with `learner` on `notes`, write the model to `path`, and return its `sha256`.
 
-    For a learner that can use a GPU, the result also has `device` (a description) and `memory` (bytes). `options` are
-    the plain fields of a TrainingTask. Raises BackendError, not permanent if the child process was lost.
+    `learner`: the dotted path of a Learner. For one that can use a GPU, the result also has `device` (a description)
+    and `memory` (bytes). `options` are the plain fields of a TrainingTask. Raises BackendError, not permanent if the
+    child process was lost.
     """
-    with _child("train", module, str(path)) as process:
+    with _child("train", learner, str(path)) as process:
         parts = ([options], map(_line, notes), [None], unlabeled, [None], map(_line, held_out), [None])
         labeled = ([*_line((each.text, each.spans)), [*each.sure]] for each in self_labeled)
         with suppress(BrokenPipeError):  # the child has ended; its last message says why
@@ -85,13 +86,13 @@ def _line(note: tuple[str, Sequence[Span]]) -> Any:
     return text, [[span.start, span.end, span.label] for span in spans]
 
 
-def check(modules: Mapping[str, str], path: Path) -> Outline:
+def check(learners: Mapping[str, str], path: Path) -> Outline:
     """Let a child process load a model file and predict a text with it; returns the outline of its card.
 
-    `modules` gives the learner's module for each format. Raises BackendError (permanent) for a file that is invalid,
-    takes too long to open, or crashes the child.
+    `learners` gives the dotted path of the Learner of each format. Raises BackendError (permanent) for a file that is
+    invalid, takes too long to open, or crashes the child.
     """
-    with _child("check", *(f"{format}={module}" for format, module in modules.items()), str(path)) as process:
+    with _child("check", *(f"{format}={learner}" for format, learner in learners.items()), str(path)) as process:
         try:
             out, _ = process.communicate(timeout=CHECK_SECONDS)
         except subprocess.TimeoutExpired:

@@ -8,15 +8,18 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from annotations.formats.files.zips import TooManyEntries, open_zip
 from models_runtime.backends.base import BackendError
 
+C = TypeVar("C")
 CARD: Final = "card.json"
 LEXICON: Final = "lexicon.json"
+WEIGHTS: Final = "weights.safetensors"
 BIGGEST: Final = 1 << 30
 BIGGEST_CARD: Final = 1 << 20
 # The field of any card that tells how many of its notes had chosen the iterations of a refitted model.
@@ -31,6 +34,11 @@ def pack(path: Path, members: Mapping[str, bytes]) -> str:
         for name, content in members.items():
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content, zipfile.ZIP_DEFLATED)
     return digest(path)
+
+
+def save(path: Path, card: Any, weights: bytes, lexicon: Mapping[str, Sequence[str]] | None = None) -> str:
+    """Write a model with safetensors weights and return the sha256 of its file. `card`: a dataclass."""
+    return pack(path, {CARD: as_json(asdict(card)), LEXICON: as_json(lexicon or {}), WEIGHTS: weights})
 
 
 def mark_refit(path: Path, notes: int) -> str:
@@ -50,15 +58,20 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def unpack(path: Path, format: str, weights: str) -> tuple[dict[str, Any], dict[str, tuple[str, ...]], bytes]:
-    """The card, the lexicon and the content of the member `weights`. Raises BackendError (permanent)."""
-    return unpack_stage(path, format, weights)[:3]
+def unpack(path: Path, format: str, *, or_format: str = "") -> tuple[dict[str, Any], dict[str, tuple[str, ...]], bytes]:
+    """The card, the lexicon and the safetensors weights. Raises BackendError (permanent).
+
+    `or_format`: another format that the file may have.
+    """
+    return unpack_stage(path, format, WEIGHTS, or_format=or_format)[:3]
 
 
 def unpack_stage(
-    path: Path, format: str, weights: str, *, earlier: str = "", inside: bytes | None = None
+    path: Path, format: str, weights: str, *, earlier: str = "", inside: bytes | None = None, or_format: str = ""
 ) -> tuple[dict[str, Any], dict[str, tuple[str, ...]], bytes, bytes]:
-    """Like `unpack`, and the content of the member `earlier`, the model of an earlier stage; empty without one.
+    """The card, the lexicon, and the content of the members `weights` and `earlier`, the model of an earlier stage.
+
+    `earlier` is empty without one.
 
     `inside`: such an earlier model, which is read instead of the file at `path` that contains it.
     """
@@ -79,7 +92,7 @@ def unpack_stage(
         raise refused(path, format, f"it must contain exactly {', '.join(members)}") from None
     except (OSError, zipfile.BadZipFile, ValueError, RecursionError) as error:
         raise refused(path, format, f"it can't be read ({type(error).__name__})") from None
-    if not isinstance(card, dict) or card.get("format") != format:
+    if not isinstance(card, dict) or card.get("format") not in (format, or_format or format):
         raise refused(path, format, "its card has another format")
     card.pop(REFIT, None)  # No format's own field: see card_of.
     return card, _lexicon(path, format, lexicon), content, stage
@@ -111,6 +124,18 @@ def card_of(path: Path) -> dict[str, Any]:
     return card if isinstance(card, dict) else {}
 
 
+def card_from(path: Path, kind: Callable[..., C], data: Mapping[str, Any], **converted: Callable[[Any], object]) -> C:
+    """The card of the file as a dataclass. `converted`: functions for the values of fields.
+
+    Raises BackendError (permanent) if fields are missing, unknown or of another type.
+    """
+    converted["labels"] = tuple
+    try:
+        return kind(**{**data, **{name: convert(data[name]) for name, convert in converted.items()}})
+    except (TypeError, KeyError):
+        raise refused(path, data["format"], "its card has missing or unknown fields") from None
+
+
 def refused(path: Path, format: str, why: str) -> BackendError:
     """The error for an invalid file. `why` is a clause without a full stop."""
     return BackendError(f"{path.name} is not a {format} model: {why}.", permanent=True)
@@ -136,4 +161,6 @@ def outline(card: Mapping[str, Any]) -> dict[str, Any]:
         )
     shortened = {name: card[name][:40] for name in ("label_set", "algorithm")}
     without_rules = {"rules": False} if card.get("rules_set") == "" else {}
-    return shortened | {name: card[name] for name in ("labels", "notes", "iterations")} | without_rules
+    # A stack of embeddings without features (bilstm_crf.model.Card).
+    stacked = {"embeddings": list(card["embeddings"])} if card.get("rules_set", "") is None else {}
+    return shortened | {name: card[name] for name in ("labels", "notes", "iterations")} | without_rules | stacked

@@ -3,12 +3,13 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, NotRequired, TypedDict
+from typing import Any, Final, NotRequired, TypedDict, TypeVar
 
 from annotations.text.spans import Span
-from models_runtime.backends.base import BackendError, Device
+from models_runtime.backends import files
+from models_runtime.backends.base import Backend, BackendError, Device
 from models_runtime.backends.self_labels import SelfLabeled
 
 # Predicted with an uploaded model, so that weights that crash the backend do so in the child process.
@@ -171,6 +172,17 @@ def model_beside(task: TrainingTask, path: Path, name: str) -> Path:
     return (task.checkpoint or path).with_name(f"{name}.zip")
 
 
+H = TypeVar("H", bound=Any)
+
+
+def hyperparameters_of(task: TrainingTask, by_name: dict[str, H]) -> tuple[str, H]:
+    """The task's algorithm (by default the first one) and its hyperparameters. Raises BackendError (permanent)."""
+    name = task.algorithm or next(iter(by_name))
+    if name not in by_name:
+        raise BackendError(f"There is no algorithm “{name}”. Choose one of: {', '.join(by_name)}.", permanent=True)
+    return name, replace(by_name[name], epochs=task.iterations) if task.iterations else by_name[name]
+
+
 def labels_of(notes: Sequence[Note], earlier: Sequence[str] = ()) -> tuple[str, ...]:
     """The labels of the training notes and those of the starting model (`earlier`), sorted.
 
@@ -224,3 +236,15 @@ class Learner:
     learn: Callable[[TrainingTask, Path], str]
     check: Callable[[Path], dict[str, Any]]
     device: Callable[[], Device] | None = None
+
+
+def opens(load: Callable[[Path], Any], backend: Callable[[str], Backend] | None = None) -> Callable[[Path], Any]:
+    """The `check` of a Learner: load a model, which has a `card`, and predict a sample with its backend, if any."""
+
+    def check(path: Path) -> dict[str, Any]:
+        found = files.outline(asdict(load(path).card))
+        if backend is not None:
+            backend(str(path)).predict([SAMPLE])
+        return found
+
+    return check

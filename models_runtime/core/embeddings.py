@@ -1,6 +1,6 @@
 """Find the files of word vectors that users bring, in DATA_DIR/embeddings. No file is opened.
 
-Formats: models_runtime.backends.stacked.word_files. deidreview downloads nothing itself.
+Formats: models_runtime.backends.bilstm_crf.word_files. deidreview downloads nothing itself.
 """
 
 import re

@@ -1,7 +1,7 @@
 """External models, trained elsewhere with other labels: spaCy pipelines, folders of weights, and models on servers.
 
 An operator installs them with pip, copies them, or lists their servers. An uploaded file never becomes an external
-model.
+model. No library is imported to find them.
 """
 
 from django.conf import settings
@@ -13,22 +13,17 @@ from models_runtime.core import weights
 from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.pipelines import pipelines
 from models_runtime.core.registry import FLAIR, GLINER, PIPELINE, REMOTE, TAGGER
-from models_runtime.core.weights import taggers
-
-# Find the folders of converted Flair taggers in DATA_DIR/weights. No library is imported.
-
 
 # Written by the script in docs/flair.md.
 FLAIR_FORMAT = "deidreview-flair-1"
-FLAIR_FILES = ("config.json", "words.json", "model.safetensors")
+OF_FLAIR = ("config.json", "words.json", "model.safetensors")
+OF_GLINER = ("gliner_config.json", "tokenizer.json", "model.safetensors")
 
 
 def flair_taggers() -> list[ExternalModel]:
-    """List the folders of taggers by name, with their labels."""
+    """List the folders of converted Flair taggers by name, with their labels."""
     found = []
-    for name, folder in weights.folders() if weights.home().is_dir() else ():
-        if not all((folder / needed).is_file() for needed in FLAIR_FILES):
-            continue
+    for name, folder in weights.folders_with(OF_FLAIR):
         config = weights.read_json(folder / "config.json")
         tags = config.get("tags")
         if config.get("format") != FLAIR_FORMAT or not isinstance(tags, list):
@@ -42,7 +37,17 @@ def flair_taggers() -> list[ExternalModel]:
     return found
 
 
-# The models on other servers, from the settings.
+def zero_shot_models() -> list[ExternalModel]:
+    """List the folders with a configuration of GLiNER, a tokenizer and safetensors, by name."""
+    found = []
+    for name, folder in weights.folders_with(OF_GLINER):
+        if config := weights.read_json(folder / "gliner_config.json"):
+            encoder = config.get("encoder_config")
+            kind = encoder.get("model_type") if isinstance(encoder, dict) else None
+            about = f"{str(kind)[:40]}, {str(config.get('span_mode'))[:40]}"
+            if not unkeepable(about):
+                found.append(ExternalModel(GLINER, name, str(folder), (), description=about, zero_shot=True))
+    return found
 
 
 def remote_models() -> list[ExternalModel]:
@@ -55,29 +60,13 @@ def remote_models() -> list[ExternalModel]:
     ]
 
 
-# Find the folders of zero-shot models (GLiNER) in DATA_DIR/weights. No library is imported.
-
-
-GLINER_CONFIG = "gliner_config.json"
-GLINER_FILES = (GLINER_CONFIG, "tokenizer.json", "model.safetensors")
-
-
-def zero_shot_models() -> list[ExternalModel]:
-    """List the folders with a configuration of GLiNER, a tokenizer and safetensors, by name."""
-    found = []
-    for name, folder in weights.folders() if weights.home().is_dir() else ():
-        if all((folder / needed).is_file() for needed in GLINER_FILES) and (
-            config := weights.read_json(folder / GLINER_CONFIG)
-        ):
-            encoder = config.get("encoder_config")
-            kind = encoder.get("model_type") if isinstance(encoder, dict) else None
-            about = f"{str(kind)[:40]}, {str(config.get('span_mode'))[:40]}"
-            if not unkeepable(about):
-                found.append(ExternalModel(GLINER, name, str(folder), (), description=about, zero_shot=True))
-    return found
-
-
-FOUND = {PIPELINE: pipelines, TAGGER: taggers, FLAIR: flair_taggers, GLINER: zero_shot_models, REMOTE: remote_models}
+FOUND = {
+    PIPELINE: pipelines,
+    TAGGER: weights.taggers,
+    FLAIR: flair_taggers,
+    GLINER: zero_shot_models,
+    REMOTE: remote_models,
+}
 
 
 def external_models() -> list[ExternalModel]:

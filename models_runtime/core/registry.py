@@ -9,6 +9,7 @@ from importlib.util import find_spec
 
 from django.utils.translation import gettext_noop as _
 
+from models_runtime.core import learner_settings
 from models_runtime.core.training_settings import Setting
 
 
@@ -64,116 +65,61 @@ ENSEMBLE = "ensemble"
 MERGED = "merged"
 
 
-# Not in BACKENDS: a pipeline on this machine needs a mapping of its labels (models_runtime.runs.services.external).
-PIPELINE = "spacy-pipeline"
-
-
-PIPELINE_KIND = BackendKind(
-    title=_("spaCy pipelines"),
-    factory="models_runtime.backends.spacy_pipeline.backend.PipelineBackend",
-    description=_("Pipelines trained elsewhere: installed packages, and folders in DEIDREVIEW_DATA/pipelines."),
-    needs="spacy",
-)
-
-
-# Not in BACKENDS: a transformer in a folder of this machine needs a mapping of its labels.
-TAGGER = "token-classification"
-
-
-TAGGER_KIND = BackendKind(
-    title=_("Transformers"),
-    factory="models_runtime.backends.token_classification.backend.TokenClassificationBackend",
-    description=_("Token classifiers trained elsewhere: folders in DEIDREVIEW_DATA/weights, safetensors only."),
-    queue="gpu",
-    needs="transformers",
-    marginals=True,
-)
-
-
-# Not in BACKENDS: a tagger of Flair needs a mapping of its labels.
-FLAIR = "flair"
-
-
-FLAIR_KIND = BackendKind(
-    title=_("Flair taggers"),
-    factory="models_runtime.backends.flair.backend.FlairBackend",
-    description=_("Taggers of Flair, converted to folders in DEIDREVIEW_DATA/weights, safetensors only."),
-    queue="gpu",
-    needs="torch",
-    marginals=True,
-)
-
-
-# Not in BACKENDS: a zero-shot model needs words for each label of the project.
-GLINER = "gliner"
-
-
-GLINER_KIND = BackendKind(
-    title=_("Zero-shot models"),
-    factory="models_runtime.backends.gliner.backend.GlinerBackend",
-    description=_("GLiNER models that find what you describe: folders in DEIDREVIEW_DATA/weights, safetensors only."),
-    queue="gpu",
-    needs="transformers",
-)
-
-
-# Not in BACKENDS: a model on another server needs a mapping of its labels.
-REMOTE = "remote"
-
-
-REMOTE_KIND = BackendKind(
-    title=_("Remote models"),
-    factory="models_runtime.backends.remote.backend.RemoteBackend",
-    description=_("Models on servers that the administrator listed, by the protocols of INCEpTION and Label Studio."),
-    queue="llm",
-    # A library for HTTP, which comes with openai.
-    needs="httpx2",
-)
-
-
-# Not in BACKENDS: a language model needs a server and a model, so it has its own form (runs.services.llm).
+PIPELINE, TAGGER, FLAIR, GLINER, REMOTE = "spacy-pipeline", "token-classification", "flair", "gliner", "remote"
 LLM = "llm"
 
 
-LLM_KIND = BackendKind(
-    title=_("Language model"),
-    factory="models_runtime.backends.llm.backend.LlmBackend",
-    description=_("A model on a server that the administrator listed, or in a folder on a worker's machine."),
-    queue="llm",
-    needs="openai",
-)
-
-
-# Language models that judge the spans of others, and the questions that they are asked. These are not backends.
-JUDGE = "models_runtime.backends.llm.judging.LlmJudge"
-RELEXICALIZER = "models_runtime.backends.llm.relexicalizing.Relexicalizer"
-
-
-# An agent that decides about the annotations of others with a language model and tools. Not a backend.
-LLM_AGENT = "models_runtime.backends.refining.agent.agent_at"
-
-# Makes the connection to a model of a listed server.
-COMPLETION = "models_runtime.backends.llm.backend.completion_of"
-
-
-# Decides about the annotations of others without a language model. Not a backend either.
-OFFLINE_AGENT = "models_runtime.backends.refining.offline.OfflineAgent"
-
-# What an agent knows about an annotation by fixed rules.
-VALIDATORS = "models_runtime.backends.refining.validators.validate"
-
-
-CASE = "models_runtime.backends.llm.judging.Case"
-
-
-# Backends with their own start page.
+# Backends with their own start page: a language model needs a server and a model; the others run models that were
+# trained elsewhere, and need a mapping of their labels or words for each label.
 SET_UP = {
-    LLM: LLM_KIND,
-    PIPELINE: PIPELINE_KIND,
-    TAGGER: TAGGER_KIND,
-    FLAIR: FLAIR_KIND,
-    GLINER: GLINER_KIND,
-    REMOTE: REMOTE_KIND,
+    LLM: BackendKind(
+        title=_("Language model"),
+        factory="models_runtime.backends.llm.backend.LlmBackend",
+        description=_("A model on a server that the administrator listed, or in a folder on a worker's machine."),
+        queue="llm",
+        needs="openai",
+    ),
+    PIPELINE: BackendKind(
+        title=_("spaCy pipelines"),
+        factory="models_runtime.backends.spacy_pipeline.backend.PipelineBackend",
+        description=_("Pipelines trained elsewhere: installed packages, and folders in DEIDREVIEW_DATA/pipelines."),
+        needs="spacy",
+    ),
+    TAGGER: BackendKind(
+        title=_("Transformers"),
+        factory="models_runtime.backends.token_classification.backend.TokenClassificationBackend",
+        description=_("Token classifiers trained elsewhere: folders in DEIDREVIEW_DATA/weights, safetensors only."),
+        queue="gpu",
+        needs="transformers",
+        marginals=True,
+    ),
+    FLAIR: BackendKind(
+        title=_("Flair taggers"),
+        factory="models_runtime.backends.flair.backend.FlairBackend",
+        description=_("Taggers of Flair, converted to folders in DEIDREVIEW_DATA/weights, safetensors only."),
+        queue="gpu",
+        needs="torch",
+        marginals=True,
+    ),
+    GLINER: BackendKind(
+        title=_("Zero-shot models"),
+        factory="models_runtime.backends.gliner.backend.GlinerBackend",
+        description=_(
+            "GLiNER models that find what you describe: folders in DEIDREVIEW_DATA/weights, safetensors only."
+        ),
+        queue="gpu",
+        needs="transformers",
+    ),
+    REMOTE: BackendKind(
+        title=_("Remote models"),
+        factory="models_runtime.backends.remote.backend.RemoteBackend",
+        description=_(
+            "Models on servers that the administrator listed, by the protocols of INCEpTION and Label Studio."
+        ),
+        queue="llm",
+        # A library for HTTP, which comes with openai.
+        needs="httpx2",
+    ),
 }
 
 
@@ -191,7 +137,8 @@ def backend_kind(name: str) -> BackendKind:
 
 @dataclass(frozen=True)
 class TrainableKind:
-    """A kind of model that can be trained. `factory(path=FILE)` loads a trained model; `child` is run with `python -m`.
+    """A kind of model that can be trained. `factory(path=FILE)` loads a trained model; `learner` is the dotted path
+    of its Learner, which a child process imports.
 
     `algorithms` maps keys to names, the default first. `format` is the name of its file format. `needs` is as for
     BackendKind. `queue` is the queue of its trainings and of its models' runs.
@@ -217,7 +164,7 @@ class TrainableKind:
 
     title: str
     factory: str
-    child: str
+    learner: str
     format: str
     algorithms: dict[str, str]
     needs: str = ""
@@ -240,211 +187,11 @@ class TrainableKind:
 CHARACTERS = "characters"
 
 
-SEED = Setting("seed", _("Seed"), "whole", least=0, most=2**31 - 1, help=_("7 if empty."))
-
-
-# Kinds with this setting take the tags of the rules as features, unless it is off.
-RULES = Setting(
-    "rules",
-    _("Rules as features"),
-    "switch",
-    help=_("Yes if empty. Choose no for an ensemble in which the rules vote as well."),
-)
-
-
-# What the training notes are changed to: see models_runtime.backends.augmenting, which knows these keys.
-HEADER_DROPOUT = Setting(
-    "header_dropout",
-    _("Header dropout"),
-    "number",
-    least=0,
-    most=1,
-    help=_("Share of the training notes that lose their header, drawn by chance; 0 if empty."),
-)
-SURROGATES = Setting(
-    "surrogates",
-    _("Copies with surrogates"),
-    "whole",
-    least=0,
-    most=5,
-    help=_("Copies of each training note with surrogates in place of identifiers; 0 if empty."),
-)
-
-
-# A model with this setting has the vectors of a trained language model as features.
-LANGUAGE_MODEL = Setting(
-    "characters",
-    _("Character language model"),
-    "text",
-    most=100,
-    help=_("A character language model of this project. Its vectors become features; reading takes longer."),
-)
-
-
-# The keys are those of models_runtime.backends.stacked.training.Hyperparameters.
-STACKED = (
-    Setting(
-        "embeddings",
-        _("Embeddings"),
-        "text",
-        most=400,
-        help=_(
-            "Files in the folder for embeddings, and character language models, with commas. If empty, the project's "
-            "newest language model that has not read the held-out notes."
-        ),
-    ),
-    Setting("batch", _("Sequences in a batch"), "whole", least=1, most=256),
-    Setting("hidden", _("Width of each LSTM"), "whole", least=1, most=2048, help=_("256 if empty.")),
-    Setting("layers", _("LSTM layers"), "whole", least=1, most=4, help=_("1 if empty.")),
-    Setting("rate", _("Learning rate"), "number", least=0.0001, most=10, help=_("0.1 if empty.")),
-    Setting(
-        "least_rate",
-        _("Smallest learning rate"),
-        "number",
-        least=0.0000001,
-        most=10,
-        help=_("Training ends below this rate; 0.0001 if empty."),
-    ),
-    Setting("factor", _("Annealing factor"), "number", least=0.01, most=0.99, help=_("0.5 if empty.")),
-    Setting(
-        "patience",
-        _("Patience"),
-        "whole",
-        least=1,
-        most=100,
-        help=_("Epochs without a lower loss, after which the rate falls; 3 if empty."),
-    ),
-    Setting(
-        "anneal",
-        _("Loss that must fall"),
-        "choice",
-        choices={"training": _("on the training notes"), "held-out": _("on the held-out notes")},
-        help=_("On the training notes if empty, so that scores on held-out notes stay unbiased."),
-    ),
-    Setting("clip", _("Largest norm of the gradient"), "number", least=0.01, most=1000, help=_("5 if empty.")),
-    Setting("word_dropout", _("Word dropout"), "number", least=0, most=0.9, help=_("0.05 if empty.")),
-    Setting("dropout", _("Variational dropout"), "number", least=0, most=0.9, help=_("0.5 if empty.")),
-    Setting("reprojection", _("Reprojection layer"), "switch"),
-    Setting("lstm", _("LSTM layer"), "switch"),
-    Setting("crf", _("CRF layer"), "switch"),
-    Setting(
-        "vocabulary",
-        _("Words kept in the model"),
-        "whole",
-        least=0,
-        most=1_000_000,
-        help=_("The first words of each file, beside those of the notes; 50,000 if empty."),
-    ),
-    SEED,
-)
-
-
-# The keys are those of models_runtime.backends.characters.training.Hyperparameters.
-LANGUAGE = (
-    Setting("width", _("Width of each LSTM"), "whole", least=8, most=2048),
-    Setting("rate", _("Learning rate"), "number", least=0.000001, most=1),
-    Setting("batch", _("Characters in a batch"), "whole", least=256, most=1_000_000, help=_("4,096 if empty.")),
-    SEED,
-)
-
-
-BATCHES = (
-    Setting("rate", _("Learning rate"), "number", least=1e-7, most=0.1),
-    Setting(
-        "batch",
-        _("Sequences in a batch"),
-        "whole",
-        least=1,
-        most=1024,
-        help=_(
-            "The effective batch of one update. If empty, as many as have a set number of sub-words together, fewer "
-            "in small trainings."
-        ),
-    ),
-    Setting(
-        "accumulation",
-        _("Gradient accumulation"),
-        "whole",
-        least=1,
-        most=1024,
-        help=_("Compute each batch in this many parts, to save memory. The effective batch stays the same."),
-    ),
-)
-
-
-CHUNKS = Setting(
-    "chunks",
-    _("Text longer than a sequence"),
-    "choice",
-    choices={
-        "overlapping": _("overlapping windows; a sub-word is read where it has most context"),
-        "disjoint": _("disjoint chunks (Salierno et al. 2024)"),
-    },
-)
-
-
-PROBE = Setting(
-    "probe",
-    _("Sentences for the fill-mask probe"),
-    "text",
-    most=600,
-    pattern=r"((?!\[MASK\]|\|).)*\[MASK\]((?!\[MASK\]|\|).)*(\|((?!\[MASK\]|\|).)*\[MASK\]((?!\[MASK\]|\|).)*)*",
-    right=_("sentences with one [MASK] each, separated by |"),
-    help=_("Each with one [MASK], separated by |. If empty, invented sentences. Don't copy sentences of notes."),
-)
-
-
-TRANSFORMER = (
-    Setting(
-        "sub_words",
-        _("Labels of sub-words"),
-        "choice",
-        choices={
-            "first": _("the first of each word; the others don't count"),
-            "every": _("every sub-word (Salierno et al. 2024)"),
-            "rest": _("every sub-word; all but the first count less"),
-        },
-    ),
-    Setting(
-        "rest",
-        _("Weight of later sub-words"),
-        "number",
-        least=0,
-        most=1,
-        help=_("Only if all but the first count less. If empty, 0.25."),
-    ),
-    CHUNKS,
-    Setting(
-        "decoding",
-        _("Choice of tags"),
-        "choice",
-        choices={
-            "path": _("best sequence of valid tags"),
-            "argmax": _("likeliest tag of each word (Salierno et al. 2024)"),
-        },
-    ),
-    *BATCHES,
-    Setting(
-        "checkpoints",
-        _("Keep a model of each epoch"),
-        "switch",
-        help=_("They are named NAME-epoch-1 and so on. Each takes as much room as the model."),
-    ),
-    Setting(
-        "keep_language",
-        _("Keep the pre-trained weights as a model"),
-        "switch",
-        help=_("A masked language model named NAME-language, from which other trainings can start."),
-    ),
-    PROBE,
-)
-
-
 TRAINABLE: dict[str, TrainableKind] = {
     "crf": TrainableKind(
         title="CRF",
         factory="models_runtime.backends.crf.CrfBackend",
-        child="models_runtime.backends.crf.child",
+        learner="models_runtime.backends.crf.training.LEARNER",
         format="deidreview-crf-1",
         algorithms={
             "lbfgs": _("L-BFGS: best model, takes minutes"),
@@ -452,14 +199,14 @@ TRAINABLE: dict[str, TrainableKind] = {
         },
         # crfsuite can't continue from weights. See models_runtime.backends.crf.training.
         continues=_("its spans, as features"),
-        settings=(RULES, HEADER_DROPOUT, SURROGATES),
+        settings=learner_settings.FEATURED,
         marginals=True,
         self_trains=True,
     ),
     "spacy": TrainableKind(
         title="spaCy",
         factory="models_runtime.backends.spacy_ner.backend.SpacyBackend",
-        child="models_runtime.backends.spacy_ner.child",
+        learner="models_runtime.backends.spacy_ner.training.LEARNER",
         format="deidreview-spacy-1",
         algorithms={
             "cnn": _("Convolutional network: takes about ten minutes"),
@@ -467,12 +214,12 @@ TRAINABLE: dict[str, TrainableKind] = {
         },
         needs="spacy",
         by_epoch=True,
-        settings=(RULES, HEADER_DROPOUT, SURROGATES),
+        settings=learner_settings.FEATURED,
     ),
     "bilstm": TrainableKind(
         title=_("BiLSTM-CRF with features and rules"),
         factory="models_runtime.backends.bilstm_crf.backend.BiLstmCrfBackend",
-        child="models_runtime.backends.bilstm_crf.child",
+        learner="models_runtime.backends.bilstm_crf.training.LEARNER",
         format="deidreview-bilstm-crf-1",
         algorithms={
             "bilstm": _("Recurrent network with a CRF: takes half an hour on a CPU, minutes on a GPU"),
@@ -483,14 +230,14 @@ TRAINABLE: dict[str, TrainableKind] = {
         queue="gpu",
         adapts=_("predicting the next character"),
         grouped=True,
-        settings=(RULES, SEED, LANGUAGE_MODEL, HEADER_DROPOUT, SURROGATES),
+        settings=learner_settings.BILSTM,
         marginals=True,
         self_trains=True,
     ),
     "stacked": TrainableKind(
         title=_("BiLSTM-CRF with stacked embeddings"),
-        factory="models_runtime.backends.stacked.backend.StackedBackend",
-        child="models_runtime.backends.stacked.child",
+        factory="models_runtime.backends.bilstm_crf.backend.BiLstmCrfBackend",
+        learner="models_runtime.backends.bilstm_crf.training.STACKED",
         format="deidreview-stacked-1",
         algorithms={
             "sgd": _("Batches of 4 sequences, as in Catelli 2021, table 3.6; may take hours"),
@@ -502,12 +249,12 @@ TRAINABLE: dict[str, TrainableKind] = {
         grouped=True,
         stacked=True,
         marginals=True,
-        settings=STACKED,
+        settings=learner_settings.STACKED,
     ),
     CHARACTERS: TrainableKind(
         title=_("Character language model"),
         factory="",
-        child="models_runtime.backends.characters.child",
+        learner="models_runtime.backends.characters.training.LEARNER",
         format="deidreview-characters-1",
         algorithms={
             "narrow": _("Two LSTMs of width 128: takes minutes on a CPU"),
@@ -516,13 +263,13 @@ TRAINABLE: dict[str, TrainableKind] = {
         needs="torch",
         by_epoch=True,
         queue="gpu",
-        settings=LANGUAGE,
+        settings=learner_settings.LANGUAGE,
         predicts=False,
     ),
     "transformer": TrainableKind(
         title=_("Transformer"),
-        factory="models_runtime.backends.token_classification.trained.TransformerBackend",
-        child="models_runtime.backends.token_classification.child",
+        factory="models_runtime.backends.token_classification.backend.TransformerBackend",
+        learner="models_runtime.backends.token_classification.training.LEARNER",
         format="deidreview-transformer-1",
         algorithms={
             "weighted": _("Fine-tuning with more weight on rare labels; needs a GPU"),
@@ -537,13 +284,13 @@ TRAINABLE: dict[str, TrainableKind] = {
         grouped=True,
         reads_all=True,
         starts_from=("masked",),
-        settings=TRANSFORMER,
+        settings=learner_settings.TRANSFORMER,
         marginals=True,
     ),
     "masked": TrainableKind(
         title=_("Masked language model"),
         factory="",
-        child="models_runtime.backends.token_classification.masked_child",
+        learner="models_runtime.backends.token_classification.training.MASKED",
         format="deidreview-masked-lm-1",
         algorithms={"masked": _("Predicting masked tokens, from weights in a folder; needs a GPU")},
         needs="transformers",
@@ -551,7 +298,7 @@ TRAINABLE: dict[str, TrainableKind] = {
         queue="gpu",
         based=True,
         reads_all=True,
-        settings=(CHUNKS, *BATCHES, PROBE),
+        settings=learner_settings.MASKED,
         predicts=False,
     ),
 }
@@ -559,7 +306,9 @@ TRAINABLE: dict[str, TrainableKind] = {
 
 def has_rule_features(backend: str, settings: Mapping[str, object]) -> bool:
     """Whether models of this kind, trained with these settings, have the tags of the rules as features."""
-    return RULES in trainable_kind(backend).settings and bool(settings.get(RULES.key, True))
+    return learner_settings.RULES in trainable_kind(backend).settings and bool(
+        settings.get(learner_settings.RULES.key, True)
+    )
 
 
 def trainable_kind(name: str) -> TrainableKind:

@@ -13,7 +13,8 @@ from annotations.models import GoldVersion, GoldVersionNote, Project
 from annotations.scores.selectors import codes_of
 from models_runtime.core.gold_notes import languages_of, training_notes
 from models_runtime.core.gold_sources import same_texts, unseen_by, versions_of
-from models_runtime.core.registry import LANGUAGE_MODEL, language_models
+from models_runtime.core.learner_settings import LANGUAGE_MODEL
+from models_runtime.core.registry import language_models
 from models_runtime.models import TrainedModel
 from models_runtime.models.cards import TrainingParams, parts_of
 

@@ -7,7 +7,7 @@ ORG/NAME. deidreview downloads nothing itself.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ def home() -> Path:
 
 def weights() -> list[Weights]:
     """List all folders with a configuration, a tokenizer and safetensors, by name."""
-    return list(_found()) if home().is_dir() else []
+    return list(_found())
 
 
 def weights_named(name: str) -> Weights | None:
@@ -70,16 +70,22 @@ def taggers() -> list[ExternalModel]:
 
 
 def _found() -> Iterator[Weights]:
-    for name, folder in folders():
-        if all((folder / needed).is_file() for needed in NEEDED) and any(folder.glob("*.safetensors")):
+    for name, folder in folders_with(NEEDED):
+        if any(folder.glob("*.safetensors")):
             config = read_json(folder / "config.json")
             if config.get("model_type"):
                 yield Weights(name, folder, str(config["model_type"])[:40], *_labels(config))
 
 
-def folders() -> Iterator[tuple[str, Path]]:
-    """Yield the name and path of each folder of weights, by the name of the folder on disk."""
-    for folder in sorted(home().iterdir()):
+def folders_with(files: Sequence[str]) -> Iterator[tuple[str, Path]]:
+    """Yield the name and path of each folder of weights with these files, by the name of the folder on disk."""
+    for name, folder in _folders():
+        if all((folder / file).is_file() for file in files):
+            yield name, folder
+
+
+def _folders() -> Iterator[tuple[str, Path]]:
+    for folder in sorted(home().iterdir()) if home().is_dir() else ():
         if not folder.is_dir():
             continue
         if of_hub := OF_HUB.fullmatch(folder.name):

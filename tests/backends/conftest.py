@@ -10,12 +10,13 @@ import pytest
 def small_networks() -> Iterator[None]:
     """Trainings of BiLSTM-CRFs and their language models in this process make narrow networks, which are faster."""
     pytest.importorskip("torch")
-    from models_runtime.backends.bilstm_crf import characters, training
+    from models_runtime.backends.bilstm_crf import training
+    from models_runtime.backends.characters import training as characters
 
     narrow = {name: replace(hyper, hidden=64, rate=0.008) for name, hyper in training.ALGORITHMS.items()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(training, "ALGORITHMS", narrow)
-        patch.setattr(characters, "LANGUAGE_HYPERPARAMETERS", replace(characters.LANGUAGE_HYPERPARAMETERS, width=32))
+        patch.setattr(characters, "NARROW", replace(characters.NARROW, width=32))
         yield
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from models_runtime.backends.stacked.word_files import _fnv
+from models_runtime.backends.bilstm_crf.word_files import _fnv
 
 Vectors = Mapping[str, Sequence[float]]
 

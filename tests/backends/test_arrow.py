@@ -10,7 +10,8 @@ import pytest
 
 from models_runtime.backends import BackendError
 from models_runtime.backends.arrow import HOPELESS, NO_TEXT, NOT_UTF8, ROWS, SCHEMA, BatchReader
-from models_runtime.backends.crf.training import train
+from models_runtime.backends.crf.training import learn
+from models_runtime.backends.learner import TrainingTask
 from models_runtime.backends.rules import RulesBackend
 from tests.backends.breaking import Breaks
 from tests.backends.made import made_notes
@@ -107,7 +108,7 @@ def test_large_batches_are_answered_in_parts() -> None:
 
 
 def test_a_threshold(tmp_path: Path) -> None:
-    train(made_notes(6), tmp_path / "model.zip", label_set="meddocan", iterations=5)
+    learn(TrainingTask(made_notes(6), "meddocan", iterations=5), tmp_path / "model.zip")
     factory, params = "models_runtime.backends.crf.CrfBackend", {"path": str(tmp_path / "model.zip")}
     texts = batch([text for text, _ in made_notes(2)])
     plain, low = (

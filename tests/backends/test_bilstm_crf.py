@@ -14,8 +14,9 @@ from safetensors.torch import load, save
 from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend
 from models_runtime.backends.bilstm_crf.encoding import NoteEncoder
-from models_runtime.backends.bilstm_crf.model import LANGUAGE, WEIGHTS, load_model
+from models_runtime.backends.bilstm_crf.model import load_model
 from models_runtime.backends.bilstm_crf.training import ALGORITHMS, learn
+from models_runtime.backends.files import WEIGHTS
 from models_runtime.backends.learner import Step, TrainingTask
 from models_runtime.backends.notes.grouping import groups
 from models_runtime.backends.notes.note import read
@@ -80,12 +81,12 @@ def test_a_language_is_learned_from_notes_without_labels_and_can_not_be_read_bac
     tensors = load(content)
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
     assert len(header) == 1, "safetensors writes several entries in random order, so the file would not be repeatable"
-    said = json.loads(header["vocabulary"])
-    own = {name.removeprefix(LANGUAGE).partition(".")[0] for name in tensors if name.startswith(LANGUAGE)}
+    said = json.loads(header["inputs"])
+    own = {name.split(".")[2] for name in tensors if name.startswith("embedding.0.")}
     assert own == {"table", "onward", "behind"}
-    lacking = {name: value for name, value in tensors.items() if name != f"{LANGUAGE}onward.weight_hh_l0"}
-    for some, alphabet in ((lacking, said["alphabet"]), (tensors, "ab"), (tensors, 1)):
-        weights = save(some, {"vocabulary": json.dumps(said | {"alphabet": alphabet})})
+    lacking = {name: value for name, value in tensors.items() if name != "embedding.0.onward.weight_hh_l0"}
+    for some, alphabet in ((lacking, said["embeddings"][0]), (tensors, "ab"), (tensors, 1)):
+        weights = save(some, {"inputs": json.dumps(said | {"embeddings": [alphabet]})})
         made = damaged(tmp_path / "model.zip", tmp_path / "bad.zip", weights__safetensors=weights)
         with pytest.raises(BackendError, match="don't fit its card"):
             BiLstmCrfBackend(str(made))

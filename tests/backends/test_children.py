@@ -24,6 +24,6 @@ def test_a_child_gets_no_secrets_but_its_gpu(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
     monkeypatch.setattr(subprocess, "Popen", Watched)
     with pytest.raises(BackendError, match="not a deidreview model"):
-        children.check({"deidreview-crf": "models_runtime.backends.crf.child"}, tmp_path / "nothing.zip")
+        children.check({"deidreview-crf": "models_runtime.backends.crf.training.LEARNER"}, tmp_path / "nothing.zip")
     assert seen["CUDA_VISIBLE_DEVICES"] == "1"
     assert "a-secret" not in seen.values()

@@ -12,7 +12,6 @@ from models_runtime.backends.bilstm_crf import training as bilstm
 from models_runtime.backends.files import card_of
 from models_runtime.backends.learner import Step, TrainingTask
 from models_runtime.backends.spacy_ner import training as spacy
-from models_runtime.backends.stacked import training as stacked
 from models_runtime.backends.token_classification import held_out
 from models_runtime.backends.token_classification import training as transformer
 from tests.backends.made import Killed, made_notes
@@ -39,7 +38,7 @@ def stacked_task(folder, **options):
     words = as_word2vec_text(folder / "words.vec", made_vectors(["nombre", "dr", "madrid", "ingreso"]))
     shape = {"hidden": 16, "batch": 4, "vocabulary": 3}
     parts = {"embeddings": [["words", "words.vec", str(words)]], "embeddings_folder": str(folder)}
-    return stacked.learn, TrainingTask(NOTES, "meddocan", iterations=4, settings=shape, **parts, **options)
+    return bilstm.learn_stacked, TrainingTask(NOTES, "meddocan", iterations=4, settings=shape, **parts, **options)
 
 
 def transformer_task(folder, **options):
@@ -58,8 +57,8 @@ def figures(monkeypatch):
         scored.append(FIGURES[number])
         return FIGURES[number]
 
-    owners = (bilstm._Training, stacked._Training, spacy._Training, held_out.HeldOut)
-    for owner, name in zip(owners, ("figures", "figures", "_figures", "figures"), strict=True):
+    owners = (bilstm._Training, spacy._Training, held_out.HeldOut)
+    for owner, name in zip(owners, ("figures", "_figures", "figures"), strict=True):
         monkeypatch.setattr(owner, name, lambda self: {"f1": after(len(scored))})
     return scored
 

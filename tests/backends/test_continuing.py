@@ -21,7 +21,7 @@ from models_runtime.backends.learner import TrainingTask
 from models_runtime.backends.spacy_ner import training as spacy
 from models_runtime.backends.spacy_ner.backend import SpacyBackend
 from models_runtime.backends.token_classification import training as transformer
-from models_runtime.backends.token_classification.trained import TransformerBackend
+from models_runtime.backends.token_classification.backend import TransformerBackend
 from tests.backends.made import damaged, made_notes
 from tests.backends.made_weights import tiny_bert
 
@@ -66,10 +66,10 @@ def test_the_second_stage_knows_the_labels_and_the_weights_of_the_first(
 
 def test_a_crf_takes_the_spans_of_the_first_stage_as_features_and_keeps_its_labels(tmp_path: Path) -> None:
     first, second = tmp_path / "first.zip", tmp_path / "second.zip"
-    crf.train(notes(FIRST, SHARED), first, label_set="meddocan", iterations=30)
+    crf.learn(TrainingTask(notes(FIRST, SHARED), "meddocan", iterations=30), first)
     text = notes(FIRST, SHARED)[-1][0]
     later = notes(SHARED)[:2]
-    crf.train(later, second, label_set="meddocan", iterations=5, base=first)
+    crf.learn(TrainingTask(later, "meddocan", iterations=5, base=str(first)), second)
 
     one, two = CrfBackend(str(first)), CrfBackend(str(second))
     assert two.labels == tuple(sorted((FIRST, SHARED)))
@@ -86,16 +86,16 @@ def test_a_crf_takes_the_spans_of_the_first_stage_as_features_and_keeps_its_labe
 
 def test_a_crf_has_a_limited_number_of_stages_and_refuses_foreign_ones(tmp_path: Path) -> None:
     some = notes(SHARED)[:2]
-    base = None
+    base = ""
     for stage in range(MOST_STAGES):
         path = tmp_path / f"{stage}.zip"
-        crf.train(some, path, label_set="meddocan", iterations=2, base=base)
-        base = path
+        crf.learn(TrainingTask(some, "meddocan", iterations=2, base=base), path)
+        base = str(path)
     assert load_crf(path).stages == MOST_STAGES
     with pytest.raises(BackendError, match="has 4 stages already"):
-        crf.train(some, tmp_path / "more.zip", label_set="meddocan", iterations=2, base=base)
+        crf.learn(TrainingTask(some, "meddocan", iterations=2, base=base), tmp_path / "more.zip")
 
-    crf.train(notes(SECOND)[:2], tmp_path / "other.zip", label_set="meddocan", iterations=2)
+    crf.learn(TrainingTask(notes(SECOND)[:2], "meddocan", iterations=2), tmp_path / "other.zip")
     for earlier, words in (
         (path.read_bytes(), "it has more than 4 stages"),
         (b"no zip", "it can't be read"),
@@ -117,9 +117,10 @@ def test_a_bilstm_keeps_and_extends_its_words_and_its_language_model(tmp_path: P
     # Without pre-training of its own, a training keeps the language model as it is.
     bilstm.learn(TrainingTask(other, "meddocan", "quick", 1, base=str(first)), tmp_path / "third.zip")
     one, two, three = map(load_model, (first, second, tmp_path / "third.zip"))
+    assert one.vocabulary is not None and two.vocabulary is not None
     assert one.vocabulary.word.items() < two.vocabulary.word.items() and "zürich" in two.vocabulary.word
-    assert one.characters is not None and two.characters is not None and three.characters is not None
-    added = two.characters.alphabet.removeprefix(one.characters.alphabet)
-    assert "£" in added and added != two.characters.alphabet
+    (before,), (after,), (same,) = (model.stack.networks for model in (one, two, three))
+    added = after.alphabet.removeprefix(before.alphabet)
+    assert "£" in added and added != after.alphabet
     assert two.card.grouped == one.card.grouped == 3
-    assert three.characters.table.weight.equal(one.characters.table.weight)
+    assert same.table.weight.equal(before.table.weight)

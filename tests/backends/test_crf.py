@@ -18,8 +18,9 @@ from models_runtime.backends.crf.emissions import Emissions
 from models_runtime.backends.crf.features import AROUND, Features, families
 from models_runtime.backends.crf.model import load_model
 from models_runtime.backends.crf.paths import best_paths
-from models_runtime.backends.crf.training import Rows, Step, Table, train
+from models_runtime.backends.crf.training import Rows, Table, learn
 from models_runtime.backends.crf.weights import LARGEST, MAGIC, read_weights, scaled
+from models_runtime.backends.learner import Step, TrainingTask
 from models_runtime.backends.notes.note import read
 from models_runtime.backends.notes.pieces import MOST, pieces
 from models_runtime.backends.notes.rule_tags import rule_tags, rules_for
@@ -30,7 +31,7 @@ from tests.backends.made import damaged, made_notes
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("crf") / "model.zip"
-    train(made_notes(), made, label_set="meddocan", iterations=30)
+    learn(TrainingTask(made_notes(), "meddocan", iterations=30), made)
     return made
 
 
@@ -51,14 +52,14 @@ class TestCrfContract(BackendContract):
 @pytest.mark.parametrize("algorithm", ["lbfgs", "ap"])
 def test_it_learns_one_note(tmp_path: Path, algorithm: str) -> None:
     text, spans = made_notes(1)[0]
-    train([(text, spans)], tmp_path / "model.zip", label_set="meddocan", algorithm=algorithm)
+    learn(TrainingTask([(text, spans)], "meddocan", algorithm=algorithm), tmp_path / "model.zip")
     found = CrfBackend(str(tmp_path / "model.zip")).predict([text])[0]
     assert found == spans and all(span.confidence is not None and span.confidence > 0.5 for span in found)
 
 
 def test_the_same_notes_give_the_same_file(tmp_path: Path) -> None:
     one, two, other = (
-        train(made_notes(count), tmp_path / "a.zip", label_set="meddocan", iterations=10) for count in (8, 8, 9)
+        learn(TrainingTask(made_notes(count), "meddocan", iterations=10), tmp_path / "a.zip") for count in (8, 8, 9)
     )
     assert one == two != other
 
@@ -80,8 +81,11 @@ def test_held_out_notes_are_measured_after_each_iteration(tmp_path: Path) -> Non
     notes, held_out = made_notes(12)[:6], made_notes(12)[6:]
     steps: list[Step] = []
     made = [
-        train(notes, tmp_path / name, label_set="meddocan", iterations=12, **options)
-        for name, options in (("plain", {}), ("measured", {"held_out": held_out, "report": steps.append}))
+        learn(TrainingTask(notes, "meddocan", iterations=12, **options), tmp_path / name)
+        for name, options in (
+            ("plain", {}),
+            ("measured", {"held_out": held_out, "choose": True, "report": steps.append}),
+        )
     ]
     assert made[0] == made[1]
     steps = [step for step in steps if step.iteration]
@@ -110,14 +114,14 @@ def test_training_reports_and_stops_without_a_file(tmp_path: Path) -> None:
             raise Stopped
 
     with pytest.raises(Stopped):
-        train(made_notes(4), tmp_path / "never.zip", label_set="meddocan", report=report)
+        learn(TrainingTask(made_notes(4), "meddocan", report=report), tmp_path / "never.zip")
     assert [step.iteration for step in steps if step.iteration] == [1, 2, 3]
     assert steps[-1].loss > 0 and not list(tmp_path.iterdir())
 
 
 def test_words_of_unlabeled_notes_are_learned(tmp_path: Path) -> None:
     made = tmp_path / "model.zip"
-    train(made_notes(4), made, label_set="meddocan", iterations=5, unlabeled=["Localidad: Teruel.\n"] * 3)
+    learn(TrainingTask(made_notes(4), "meddocan", iterations=5, unlabeled=["Localidad: Teruel.\n"] * 3), made)
     with zipfile.ZipFile(made) as archive:
         assert json.loads(archive.read("lexicon.json"))["teruel"] == ["localidad/3"]
 
@@ -146,7 +150,7 @@ def test_predictions_are_those_of_crfsuite(tmp_path: Path, algorithm: str) -> No
     """Tags and probabilities are those of crfsuite's own tagger, which gets every feature, and don't depend on the
     other notes of a batch."""
     made = tmp_path / "model.zip"
-    train(made_notes(12), made, label_set="meddocan", algorithm=algorithm, iterations=15)
+    learn(TrainingTask(made_notes(12), "meddocan", algorithm=algorithm, iterations=15), made)
     model, (tagger, _) = load_model(made), crfsuite(made)
     known = families(model.lexicon)
     rows, sums, rules = Rows(known), Emissions(model.lexicon, model.weights), rules_for("meddocan")
@@ -179,7 +183,7 @@ def test_features_are_bounded_in_memory(loaded: CrfBackend, path: Path, monkeypa
 
 
 def test_a_perceptron_s_weights_are_scaled(tmp_path: Path) -> None:
-    train(made_notes(), tmp_path / "ap.zip", label_set="meddocan", algorithm="ap")
+    learn(TrainingTask(made_notes(), "meddocan", algorithm="ap"), tmp_path / "ap.zip")
     tagger, file = crfsuite(tmp_path / "ap.zip")
     said = tagger.info()
     weights = [*said.state_features.values(), *said.transitions.values()]
@@ -205,9 +209,9 @@ def test_probabilities_that_can_t_be_computed_give_no_confidence(path: Path, tmp
 
 def test_notes_without_spans_and_unknown_algorithms(tmp_path: Path) -> None:
     with pytest.raises(BackendError, match="The training notes have no spans"):
-        train([("Nothing here.", [])], tmp_path / "m.zip", label_set="meddocan")
+        learn(TrainingTask([("Nothing here.", [])], "meddocan"), tmp_path / "m.zip")
     with pytest.raises(BackendError, match="lbfgs, ap"):
-        train(made_notes(1), tmp_path / "m.zip", label_set="meddocan", algorithm="magic")
+        learn(TrainingTask(made_notes(1), "meddocan", algorithm="magic"), tmp_path / "m.zip")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import copy
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,8 +21,10 @@ from models_runtime.backends.crf.emissions import Emissions
 from models_runtime.backends.crf.features import Features, earlier_tags, families
 from models_runtime.backends.crf.model import load_model
 from models_runtime.backends.crf.paths import best_paths
-from models_runtime.backends.crf.training import Rows, train
+from models_runtime.backends.crf.training import Rows
+from models_runtime.backends.crf.training import learn as learn_crf
 from models_runtime.backends.crf.weights import Floats
+from models_runtime.backends.learner import TrainingTask
 from models_runtime.backends.notes.note import Note, read
 from models_runtime.backends.notes.rule_tags import rule_tags, rules_for
 from tests.backends.contract import HOSTILE
@@ -48,10 +51,10 @@ def crf(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     folder = tmp_path_factory.mktemp("crf")
     first, second = folder / "first.zip", folder / "second.zip"
     notes = [*made_notes(8), (TEXTS[3] + TEXTS[10], [])]
-    train(notes, first, label_set="meddocan", iterations=12)
+    learn_crf(TrainingTask(notes, "meddocan", iterations=12), first)
     if request.param == "plain":
         return first
-    train(notes, second, label_set="meddocan", iterations=8, base=first)
+    learn_crf(TrainingTask(notes, "meddocan", iterations=8, base=str(first)), second)
     return second
 
 
@@ -117,10 +120,8 @@ from models_runtime.backends.bilstm_crf.model import Loaded, save_model  # noqa:
 from models_runtime.backends.bilstm_crf.model import load_model as load_network  # noqa: E402
 from models_runtime.backends.bilstm_crf.network import batch  # noqa: E402
 from models_runtime.backends.bilstm_crf.training import learn  # noqa: E402
-from models_runtime.backends.learner import TrainingTask  # noqa: E402
-from models_runtime.backends.neural.crf import Crf  # noqa: E402
 from models_runtime.backends.neural.device import Placement, cpu_device  # noqa: E402
-from models_runtime.backends.neural.tags import Tags, best_path  # noqa: E402
+from models_runtime.backends.neural.tags import best_path  # noqa: E402
 
 
 @pytest.fixture(scope="module", params=[0, 1], ids=["no language", "language"])
@@ -131,11 +132,8 @@ def network(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def items_of(model: Loaded, texts: Sequence[str]) -> list[tuple[Note, list[Item]]]:
-    context = []
-    if model.characters is not None:
-        placement, characters = Placement(cpu_device(""), model.characters), model.characters
-        context = [lambda note: characters.vectors(note, placement)]
-    encoder = NoteEncoder(rules_for("meddocan"), model.lexicon, model.card.grouped, *context)
+    vectors = partial(model.stack.vectors, placement=Placement(cpu_device(""), *model.stack.networks))
+    encoder = NoteEncoder(rules_for("meddocan"), model.lexicon, model.card.grouped, vectors)
     return [(note, encoder.items(note, tags, model.vocabulary)) for note, tags in map(encoder.rule_tags, texts)]
 
 
@@ -151,14 +149,14 @@ def test_scores_of_the_bilstm_are_those_of_its_network(
     slow, fast = model.network, FastScores(model.network)
     exact = copy.deepcopy(slow).double()
     rows = [item.rows for _, items in items_of(model, TEXTS) for item in items]
-    assert len({len(each.columns) for each in rows}) > 5
+    assert len({len(each) for each in rows}) > 5
     with torch.no_grad():
         shown = batch(rows, "cpu")
-        plain, right = slow(shown).numpy(), exact(shown | {"context": shown["context"].double()}).numpy()
+        plain, right = slow(shown).numpy(), exact(shown | {"fixed": shown["fixed"].double()}).numpy()
     for some in (range(len(rows)), range(0, len(rows), 3), [1]):
         for at, scores in zip(some, fast.of([rows[at] for at in some]), strict=True):
             for expected in (plain, right):
-                assert np.abs(scores - expected[at, : len(rows[at].columns)]).max() < 1e-5
+                assert np.abs(scores - expected[at, : len(rows[at])]).max() < 1e-5
 
 
 @pytest.mark.parametrize("network", [0], indirect=True)
@@ -168,48 +166,27 @@ def test_a_model_whose_vocabulary_has_other_numbers_is_refused(network: Path, tm
     one, two, *_ = (shape := model.vocabulary.shape)
     for change in ({one: shape[two]}, {one: 1}, {one: True}):
         changed = replace(model.vocabulary, shape=shape | change)
-        save_model(tmp_path / "m.zip", model.card, model.network, changed, model.lexicon, model.characters)
+        save_model(tmp_path / "m.zip", model.card, model.network, model.stack, changed, model.lexicon)
         with pytest.raises(BackendError, match="its weights don't fit its card"):
             load_network(tmp_path / "m.zip")
 
 
 def test_spans_of_notes_read_together_are_those_of_each_note_by_itself(network: Path) -> None:
     backend, model = BiLstmCrfBackend(str(network), device="cpu"), load_network(network)
-    layer, texts = model.network.crf, [*TEXTS, *(text for text, _ in made_notes(12))]
+    texts = [*TEXTS, *(text for text, _ in made_notes(12))]
     count = 0
     for (note, items), spans in zip(items_of(model, texts), backend.predict(texts), strict=True):
         paths, flat = [], []
         for item in items:
-            shown = batch([item.rows], "cpu")
-            with torch.no_grad():
-                scores = model.network(shown)
-            paths += layer.paths(scores, [len(item)])
-            shares = layer.marginals(scores, shown["mask"])[0].numpy()
-            flat += [float(row[tag]) for row, tag in zip(shares, paths[-1], strict=True)]
+            (path,) = model.network.paths(model.network.scores([item.rows], "cpu"), marginals=True)
+            paths.append(path.tags)
+            flat += path.odds
         plain = confident_spans(note.text, note.tokens, items, paths, flat, model.tags, "")
         assert spans == plain
         for one, two in zip(spans, plain, strict=True):
             assert one.confidence == pytest.approx(two.confidence, abs=1.1e-3)  # the last digit may be rounded
         count += len(spans)
     assert count > 10
-
-
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=5), st.booleans(), st.integers(0, 2**31))
-def test_paths_and_probabilities_are_those_of_the_layer(lengths: list[int], every: bool, seed: int) -> None:
-    tags = Tags.of(["A", "B"])
-    torch.manual_seed(seed)
-    layer = Crf(tags)
-    for part in layer.parameters():
-        torch.nn.init.normal_(part)
-    items = [torch.randn(length, len(tags)) + 2 * (torch.arange(len(tags)) == 0) for length in lengths]
-    scores, steps = layer.as_scores([item.numpy() for item in items])
-    for item, path in zip(items, best_paths(scores, steps, marginals=every, outside=0), strict=True):
-        assert path.tags == layer.paths(item[None], [len(item)])[0]
-        plain = layer.marginals(item[None].double(), torch.ones((1, len(item)), dtype=torch.bool))[0].numpy()
-        if every:
-            assert np.abs(path.marginals - plain).max() < 1e-5
-        shares = [row[tag] if tag or every else 1.0 for row, tag in zip(plain, path.tags, strict=True)]
-        assert path.odds == pytest.approx(shares, abs=1e-5)
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=5), st.integers(1, 7), st.integers(0, 2**31))

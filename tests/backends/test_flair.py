@@ -60,7 +60,7 @@ def test_the_tags_are_those_of_flair(case: str, tmp_path: Path) -> None:
     backend, texts = FlairBackend(str(made_flair(tmp_path / case, case)), "set", MAP), RECORDED["texts"]
     recorded, network = RECORDED["cases"][case]["tags"], backend._network
     read = network([text.split() for text in texts], "cpu")
-    assert [[network.tags[tag] for tag in network.read(scores)[0]] for scores in read] == recorded
+    assert [[network.tags[tag] for tag in path.tags] for path in network.paths(read)] == recorded
     for text, tags, found in zip(texts, recorded, backend.predict(texts), strict=True):
         words = [Token(*match.span()) for match in re.finditer(r"\S+", text)]
         assert found == [replace(span, label=MAP[span.label]) for span in decode(words, as_bio(tags))]
@@ -70,7 +70,7 @@ def test_probabilities_are_those_of_all_paths(folder: Path) -> None:
     """Each path is scored by itself; the probability of a tag is the share of the paths through it."""
     network = FlairBackend(str(folder), "set", MAP)._network
     (scores,) = network([["Anna", "di", "Rovigo"]], "cpu")
-    path, probabilities = network.read(scores)
+    ((path, _, probabilities),) = network.paths([scores])
     steps = network.crf["transitions"].detach().numpy()
     start, stop = (network.tags.index(name) for name in ("<START>", "<STOP>"))
     weights = {}
@@ -183,7 +183,7 @@ def test_damaged_tensors(folder: Path, tmp_path: Path, name: str, change: Any) -
 
 def test_scores_that_are_not_finite_are_an_error_and_not_a_note_without_identifiers(folder: Path) -> None:
     backend = FlairBackend(str(folder), "set", MAP)
-    backend._network.linear.bias.data.fill_(torch.nan)
+    backend._network.tagger.out.bias.data.fill_(torch.nan)
     with pytest.raises(BackendError, match="the weights are damaged") as caught:
         backend.predict(["Anna di Rovigo."])
     assert caught.value.permanent

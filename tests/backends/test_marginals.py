@@ -30,11 +30,9 @@ from models_runtime.backends.marginals import (
     revision_without,
     spans_above,
 )
-from models_runtime.backends.stacked import training as stacked
-from models_runtime.backends.stacked.backend import StackedBackend
 from models_runtime.backends.token_classification import TokenClassificationBackend
 from models_runtime.backends.token_classification import training as transformer
-from models_runtime.backends.token_classification.trained import TransformerBackend
+from models_runtime.backends.token_classification.backend import TransformerBackend
 from tests.backends.contract import HOSTILE
 from tests.backends.made import made_notes
 from tests.backends.made_vectors import as_word2vec_text, made_vectors
@@ -169,7 +167,7 @@ class Models:
         return self._made[name]
 
     def crf(self, name):
-        crf.train(NOTES, self._folder / "crf.zip", label_set="meddocan", iterations=3)
+        crf.learn(TrainingTask(NOTES, "meddocan", iterations=3), self._folder / "crf.zip")
         return CrfBackend(str(self._folder / "crf.zip"))
 
     def bilstm(self, name):
@@ -183,8 +181,8 @@ class Models:
         as_word2vec_text(words, made_vectors(sorted(forms)))
         shape = {"hidden": 24, "batch": 4, "vocabulary": 3, "crf": name == "stacked"}
         parts = {"embeddings": [["words", "words.vec", str(words)]], "embeddings_folder": str(self._folder)}
-        stacked.learn(TrainingTask(NOTES, "meddocan", iterations=4, settings=shape, **parts), path)
-        return StackedBackend(str(path), str(self._folder))
+        bilstm.learn_stacked(TrainingTask(NOTES, "meddocan", iterations=4, settings=shape, **parts), path)
+        return BiLstmCrfBackend(str(path), str(self._folder))
 
     def transformer(self, name):
         path = self._folder / "transformer.zip"

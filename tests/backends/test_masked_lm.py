@@ -13,13 +13,12 @@ from models_runtime.backends import BackendError, files  # noqa: E402 - needs to
 from models_runtime.backends.child import Spooled  # noqa: E402
 from models_runtime.backends.learner import Step, TrainingTask  # noqa: E402
 from models_runtime.backends.neural.windows import chunks  # noqa: E402
-from models_runtime.backends.token_classification import masked_child  # noqa: E402
-from models_runtime.backends.token_classification.masked_training import learn as learn_language  # noqa: E402
+from models_runtime.backends.token_classification.adapting import StoredPieces  # noqa: E402
 from models_runtime.backends.token_classification.model import MASKED_FORMAT, load_masked, load_model  # noqa: E402
 from models_runtime.backends.token_classification.probing import SENTENCES, sentences_of  # noqa: E402
 from models_runtime.backends.token_classification.starting_point import StartingPoint  # noqa: E402
-from models_runtime.backends.token_classification.stored_pieces import StoredPieces  # noqa: E402
-from models_runtime.backends.token_classification.training import learn  # noqa: E402
+from models_runtime.backends.token_classification.training import MASKED, learn  # noqa: E402
+from models_runtime.backends.token_classification.training import learn_masked as learn_language  # noqa: E402
 from tests.backends.made import NAMES, Killed, damaged, dies_at, made_notes, moved_notes  # noqa: E402
 from tests.backends.made_weights import tiny_bert  # noqa: E402
 
@@ -95,7 +94,7 @@ def test_a_transformer_starts_from_a_kept_language_model(folder: Path, tmp_path:
     learn_language(task_of(language, iterations=1), made)
     assert load_masked(made).card.base == "tiny" and files.format_of(made) == MASKED_FORMAT
     checked = {"label_set": "", "algorithm": "masked", "labels": (), "notes": 4, "iterations": 1}
-    assert masked_child.check(made) == checked
+    assert MASKED.check(made) == checked
     for content in (b'{"format": "deidreview-masked-lm-1"}', b"[]"):
         with pytest.raises(BackendError):
             load_masked(damaged(made, tmp_path / "other.zip", card__json=content))

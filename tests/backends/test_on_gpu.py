@@ -18,7 +18,7 @@ from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend  # noqa:
 from models_runtime.backends.learner import TrainingTask  # noqa: E402
 from models_runtime.backends.neural.device import Device  # noqa: E402
 from models_runtime.backends.token_classification import training as transformer  # noqa: E402
-from models_runtime.backends.token_classification.trained import TransformerBackend  # noqa: E402
+from models_runtime.backends.token_classification.backend import TransformerBackend  # noqa: E402
 from tests.backends.made import joined, made_notes  # noqa: E402
 from tests.backends.made_weights import tiny_bert  # noqa: E402
 

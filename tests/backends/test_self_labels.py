@@ -11,8 +11,8 @@ from annotations.text.spans import Span
 from models_runtime.backends import BackendError, children, files
 from models_runtime.backends.augmenting import Edit, augmented, edited, header_end, with_surrogates
 from models_runtime.backends.crf.backend import CrfBackend
-from models_runtime.backends.crf.child import LEARNER as CRF
-from models_runtime.backends.crf.training import train
+from models_runtime.backends.crf.training import LEARNER as CRF
+from models_runtime.backends.crf.training import learn
 from models_runtime.backends.learner import Learner, TrainingTask, task_key
 from models_runtime.backends.notes.note import read
 from models_runtime.backends.notes.pieces import sure_pieces
@@ -68,7 +68,7 @@ def test_a_crf_learns_from_the_sure_lines_alone_and_half_as_much(tmp_path):
 
     def marked(notes=GOLD, **options):
         """The probability that the town is marked."""
-        train(notes, tmp_path / "model.zip", label_set="meddocan", **options)
+        learn(TrainingTask(notes, "meddocan", **options), tmp_path / "model.zip")
         return CrfBackend(str(tmp_path / "model.zip")).predict_marginals(["Unidad: Zafra.\n"])[0][1].marked[2]
 
     whole, part = (SelfLabeled(other, spans, [(0, end)]) for end in (len(other), 17))
@@ -80,12 +80,12 @@ def test_a_crf_learns_from_the_sure_lines_alone_and_half_as_much(tmp_path):
 
 def test_a_label_that_no_gold_note_has_is_not_learned(tmp_path):
     odd = SelfLabeled("Nombre: Ana Gil.\n", [Span(8, 15, "HOSPITAL")], [(0, 17)])
-    train(GOLD, tmp_path / "m.zip", label_set="meddocan", unlabeled=[odd.text], self_labeled=[odd])
+    learn(TrainingTask(GOLD, "meddocan", unlabeled=[odd.text], self_labeled=[odd]), tmp_path / "m.zip")
     assert CrfBackend(str(tmp_path / "m.zip")).labels == ("CITY", "PATIENT")
 
 
 def test_a_model_labels_the_lines_of_which_it_is_sure(tmp_path):
-    train(GOLD, tmp_path / "m.zip", label_set="meddocan", iterations=60)
+    learn(TrainingTask(GOLD, "meddocan", iterations=60), tmp_path / "m.zip")
     text = "Nombre: Eva Sanz.\nCiudad: Madrid.\nUnidad Qz: Sanz Madrid Xx\n"
     found = labeled_by(CrfBackend(str(tmp_path / "m.zip")), text)
     assert found is not None and (0, 34) in found.sure
@@ -97,8 +97,8 @@ def test_the_child_process_learns_from_self_labeled_notes(tmp_path):
 
     def sha256(name: str, labeled: list[SelfLabeled]) -> str:
         return children.train(
-            "models_runtime.backends.crf.child", GOLD, tmp_path / name, unlabeled=[note.text], self_labeled=labeled,
-            options={"label_set": "meddocan", "iterations": 1}, on_step=lambda step: False,
+            "models_runtime.backends.crf.training.LEARNER", GOLD, tmp_path / name, unlabeled=[note.text],
+            self_labeled=labeled, options={"label_set": "meddocan", "iterations": 1}, on_step=lambda step: False,
         )["sha256"]  # fmt: skip
 
     first = sha256("1.zip", [note])
@@ -181,8 +181,8 @@ def test_a_label_set_that_is_not_shipped_has_no_surrogates() -> None:
 def learners() -> dict[str, Learner]:
     pytest.importorskip("torch")
     pytest.importorskip("spacy")
-    from models_runtime.backends.bilstm_crf.child import LEARNER as BILSTM
-    from models_runtime.backends.spacy_ner.child import LEARNER as SPACY
+    from models_runtime.backends.bilstm_crf.training import LEARNER as BILSTM
+    from models_runtime.backends.spacy_ner.training import LEARNER as SPACY
 
     return {"crf": CRF, "bilstm": BILSTM, "spacy": SPACY}
 

@@ -17,16 +17,17 @@ from safetensors.torch import load, save
 
 from annotations.text.tokens import tokenize
 from models_runtime.backends import Backend, BackendError
-from models_runtime.backends.characters.child import check as check_characters
+from models_runtime.backends.bilstm_crf import word_files
+from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend
+from models_runtime.backends.bilstm_crf.embeddings import words_of as from_file
+from models_runtime.backends.bilstm_crf.model import load_model
+from models_runtime.backends.bilstm_crf.training import STACKED, Hyperparameters, rate_after
+from models_runtime.backends.bilstm_crf.training import learn_stacked as learn
+from models_runtime.backends.bilstm_crf.word_files import _fnv, open_words
+from models_runtime.backends.characters.training import check as check_characters
 from models_runtime.backends.characters.training import learn as learn_characters
+from models_runtime.backends.files import WEIGHTS
 from models_runtime.backends.learner import Step, TrainingTask
-from models_runtime.backends.stacked import word_files
-from models_runtime.backends.stacked.backend import StackedBackend
-from models_runtime.backends.stacked.child import check
-from models_runtime.backends.stacked.embeddings import words_of as from_file
-from models_runtime.backends.stacked.model import WEIGHTS, load_model
-from models_runtime.backends.stacked.training import Annealing, learn, rate_after
-from models_runtime.backends.stacked.word_files import _fnv, open_words
 from tests.backends.contract import BackendContract
 from tests.backends.made import Killed, damaged, dies_at, made_notes, moved_notes
 from tests.backends.made_vectors import (
@@ -69,7 +70,7 @@ def trained(tmp_path_factory, files) -> Backend:
     made = tmp_path_factory.mktemp("stacked") / "model.zip"
     notes, settings = [*made_notes(6), *moved_notes(6)], {"batch": 2, "dropout": 0.1, "word_dropout": 0.0}
     learn(task_of(files, notes=notes, settings=settings, iterations=20, grouping=4), made)
-    return StackedBackend(str(made), files["folder"])
+    return BiLstmCrfBackend(str(made), files["folder"])
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +101,7 @@ def test_layers_can_be_left_out(tmp_path, files, settings):
     assert ("onward.1.weight_hh_l0" in tensors) == (settings.get("layers") == 2)
     reprojection = tensors.get("reprojection.weight")
     assert (reprojection is not None and reprojection.shape == (40, 40)) == settings.get("reprojection", True)
-    found = StackedBackend(str(tmp_path / "model.zip")).predict([made_notes(1)[0][0]])[0]
+    found = BiLstmCrfBackend(str(tmp_path / "model.zip")).predict([made_notes(1)[0][0]])[0]
     assert found and all(0 <= span.confidence <= 1 for span in found)
 
 
@@ -116,7 +117,7 @@ def test_layers_can_be_left_out(tmp_path, files, settings):
     ],
 )
 def test_the_rate_falls_after_epochs_without_a_lower_loss(losses, rate):
-    assert rate_after(losses, Annealing(rate=0.1, factor=0.5, patience=3)) == rate
+    assert rate_after(losses, Hyperparameters(rate=0.1, factor=0.5, patience=3)) == rate
 
 
 @pytest.mark.parametrize("anneal", ["training", "held-out"])
@@ -167,14 +168,14 @@ def test_unknown_words_need_the_file_and_its_absence_is_named(tmp_path, files):
     (part,) = load_model(Path(made)).stack.parts
     known = words_of(made_notes(16))
     assert set(part.kept) <= {*words_of(made_notes(2)), known[0]} and known[0] in part.kept
-    with_it, without = StackedBackend(made, files["folder"]), StackedBackend(made)
+    with_it, without = BiLstmCrfBackend(made, files["folder"]), BiLstmCrfBackend(made)
     unknown = next(word for word in known if word not in part.kept)
     vectors = [backend._stack.parts[0]._vector(unknown.upper()) for backend in (with_it, without)]
     assert vectors[0] is not None and vectors[1] is None
     assert "words.vec" not in with_it.revision and without.revision.endswith("words.vec missing")
     for content, word in ((b"a 1 2 3 4 5 6 7 8\n", "changed"), (b"PK", "unreadable")):
         (tmp_path / "words.vec").write_bytes(content)
-        assert StackedBackend(made, str(tmp_path)).revision.endswith(f"words.vec {word}")
+        assert BiLstmCrfBackend(made, str(tmp_path)).revision.endswith(f"words.vec {word}")
 
 
 def test_words_are_looked_up_in_four_spellings(tmp_path):
@@ -191,7 +192,7 @@ def test_the_grouping_factor_sets_the_context_of_network_and_language_model(tmp_
     text = made_notes(1)[0][0]
     other = "Otra frase aqui.\n" + text
     learn(task_of(files, notes=made_notes(6), iterations=20, grouping=1), tmp_path / "1.zip")
-    for backend, same in ((StackedBackend(str(tmp_path / "1.zip"), files["folder"]), True), (trained, False)):
+    for backend, same in ((BiLstmCrfBackend(str(tmp_path / "1.zip"), files["folder"]), True), (trained, False)):
         (alone,), (both,) = backend.predict([text]), backend.predict([other])
         behind = [(span.start - len(other) + len(text), span.confidence) for span in both]
         behind = [span for span in behind if span[0] >= 0]
@@ -216,13 +217,14 @@ def test_damaged_models_are_refused(tmp_path, hardly_trained):
     with zipfile.ZipFile(hardly_trained) as archive:
         content, card = archive.read(WEIGHTS), json.loads(archive.read("card.json"))
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
-    tensors, inside = load(content), json.loads(header["embeddings"])
+    tensors, inputs = load(content), json.loads(header["inputs"])
+    inside = inputs["embeddings"]
     lacking = {name: value for name, value in tensors.items() if name != "network.out.weight"}
     for some, said in ((lacking, inside), (tensors, inside[:1]), (tensors, [inside[0][:-1], inside[1]]), (tensors, 1)):
-        weights = save(some, {"embeddings": json.dumps(said)})
+        weights = save(some, {"inputs": json.dumps(inputs | {"embeddings": said})})
         made = damaged(hardly_trained, tmp_path / "bad.zip", weights__safetensors=weights)
         with pytest.raises(BackendError, match="don't fit its card"):
-            StackedBackend(str(made))
+            BiLstmCrfBackend(str(made))
     for change, why in (
         ({"hidden": 10**9}, "out of range"),
         ({"crf": 1}, "neither true nor false"),
@@ -234,16 +236,16 @@ def test_damaged_models_are_refused(tmp_path, hardly_trained):
     ):
         made = damaged(hardly_trained, tmp_path / "bad.zip", card__json=json.dumps(card | change).encode())
         with pytest.raises(BackendError, match=why):
-            StackedBackend(str(made))
+            BiLstmCrfBackend(str(made))
 
 
 def test_the_check_of_an_uploaded_file_opens_it_and_predicts(tmp_path, files, hardly_trained):
-    outline = check(hardly_trained)
+    outline = STACKED.check(hardly_trained)
     assert (outline["algorithm"], outline["notes"], outline["iterations"]) == ("sgd", 2, 1)
     language = Path(files["characters"][2])
     assert check_characters(language)["labels"] == ()
     with pytest.raises(BackendError, match="its card has another format"):
-        check(language)
+        STACKED.check(language)
     with zipfile.ZipFile(language) as archive:
         content, card = archive.read(WEIGHTS), json.loads(archive.read("card.json"))
     for members, why in (

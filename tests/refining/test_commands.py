@@ -9,7 +9,6 @@ from django.core.management import CommandError, call_command
 from annotations.jobs.runner import run as work
 from annotations.models import AnnotationSet, Author, Event, Job, Span
 from annotations.ops.services.erasing import erase_patient
-from models_runtime.core.registry import OFFLINE_AGENT
 from models_runtime.models import RefinedItem, Refinement
 from models_runtime.refining.jobs import offline
 from models_runtime.refining.services.starting import start_refinement
@@ -92,7 +91,7 @@ def learned(monkeypatch):
             return todo
 
     loaded = offline.load
-    monkeypatch.setattr(offline, "load", lambda path: Agent if path == OFFLINE_AGENT else loaded(path))
+    monkeypatch.setattr(offline, "load", lambda path: Agent if path.endswith(".OfflineAgent") else loaded(path))
     return found
 
 

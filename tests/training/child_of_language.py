@@ -29,7 +29,7 @@ def learn(task: TrainingTask, path: Path) -> str:
 
 
 def check(path: Path) -> dict[str, Any]:
-    card, _, content = files.unpack(path, FORMAT, WEIGHTS)
+    card, _, content, _ = files.unpack_stage(path, FORMAT, WEIGHTS)
     json.loads(content)
     return files.outline(card)
 

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.queue
 
 State = TrainedModel.State
 KIND = TrainableKind(
-    title="Frequencies", factory="", child="tests.training.child_of_language", format=FORMAT,
+    title="Frequencies", factory="", learner="tests.training.child_of_language.LEARNER", format=FORMAT,
     algorithms={"count": "Counting"}, by_epoch=True, predicts=False,
 )  # fmt: skip
 
@@ -54,7 +54,7 @@ def test_it_reads_the_train_notes_and_all_others_but_never_dev_and_test_notes(wo
     def texts_of(model):
         path = tmp_path / "model.zip"
         path.write_bytes(content_of(model))
-        return set(files.unpack(path, FORMAT, WEIGHTS)[0]["texts"])
+        return set(files.unpack_stage(path, FORMAT, WEIGHTS)[0]["texts"])
 
     split_version(version=world.version, seed="s", shares={"train": 60, "dev": 20, "test": 20}, actor=None)
     GoldVersion.objects.update(span_count=0)  # A version without spans is enough.

@@ -21,7 +21,7 @@ from annotations.models import Event, Job, StoredFile
 from annotations.scores.selectors import LabelWords
 from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.files import unpack
+from models_runtime.backends.files import unpack_stage
 from models_runtime.core.registry import TRAINABLE
 from models_runtime.models import Run, TrainedModel
 from models_runtime.training.jobs.holding_out import rules_f1
@@ -195,10 +195,10 @@ def test_invalid_files_are_rejected(world, manager, model, settings):
 def test_a_worker_counts_the_files_of_a_model_too(model, tmp_path, monkeypatch):
     file = tmp_path / "m.zip"
     file.write_bytes(content_of(model))
-    assert len(unpack(file, "deidreview-crf-1", "model.crfsuite")[2])
+    assert len(unpack_stage(file, "deidreview-crf-1", "model.crfsuite")[2])
     monkeypatch.setattr(zips, "MOST_ENTRIES", 2)
     with pytest.raises(BackendError, match="it must contain exactly"):
-        unpack(file, "deidreview-crf-1", "model.crfsuite")
+        unpack_stage(file, "deidreview-crf-1", "model.crfsuite")
 
 
 def test_changed_members_of_a_file_are_rejected(manager, model):
@@ -227,7 +227,7 @@ def test_changed_members_of_a_file_are_rejected(manager, model):
 
 
 def test_a_file_that_crashes_the_child_is_rejected(manager, model, monkeypatch):
-    crashing = replace(TRAINABLE["crf"], child="tests.training.child_that_crashes")
+    crashing = replace(TRAINABLE["crf"], learner="tests.training.child_that_crashes.LEARNER")
     monkeypatch.setitem(TRAINABLE, "crf", crashing)
     again = SimpleUploadedFile("m.zip", content_of(model))
     assert "(signal 11)" in rejected(manager.post(page("model_upload"), {"file": again, "name": "again"}))[0]

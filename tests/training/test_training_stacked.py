@@ -197,7 +197,7 @@ def test_a_bilstm_crf_takes_a_language_model_of_the_project(world, trained, mana
     options = {"backend": "bilstm", "algorithm": "quick", "iterations": 1, "settings": {"characters": "letters"}}
     model, job = trained("b", name="with", **options)
     assert (job.state, job.error) == (Job.State.DONE, "")
-    inside = bilstm.load_model(cached(model)).characters.state_dict()
+    inside = bilstm.load_model(cached(model)).stack.networks[0].state_dict()
     own = characters.load_model(cached(language))[1].state_dict()
     assert inside.keys() == own.keys() and all(inside[name].equal(own[name]) for name in own)
     assert "<dd>letters</dd>" in check_page(manager.get(page("model", model.pk)))

@@ -67,9 +67,10 @@ def cold_learners() -> Iterator[None]:
 
 def _warm_up(words: Sequence[str]) -> None:
     """Import what this task needs. The learner itself reports what is wrong with its file or its module."""
-    act, *modules, path = words
+    act, *learners, path = words
     with suppress(Exception):
-        module = dict(word.split("=") for word in modules)[format_of(Path(path))] if act == "check" else modules[0]
+        by_format = dict(word.split("=") for word in learners) if act == "check" else {}
+        module = (by_format[format_of(Path(path))] if by_format else learners[0]).rpartition(".")[0]
         if module.startswith("models_runtime.") and module not in sys.modules:
             importlib.import_module(module)
             if "torch" in sys.modules:
@@ -77,11 +78,11 @@ def _warm_up(words: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    (act, *modules, path), files = serve(_warm_up)
+    (act, *learners, path), files = serve(_warm_up)
     for number, file in enumerate([*files, os.open(os.devnull, os.O_WRONLY)]):
         os.dup2(file, number), os.close(file)
     try:
-        main(os.getppid(), act, modules, Path(path))
+        main(os.getppid(), act, learners, Path(path))
     except SystemExit as ending:
         os._exit(int(ending.code or 0))
     except BaseException:

@@ -1,1 +1,1 @@
-"""BiLSTM-CRF (Catelli 2021): trained from scratch, on a CPU or a GPU, without other weights."""
+"""BiLSTM-CRF (Catelli 2021): with features and rules, with stacked embeddings, or both."""

@@ -13,27 +13,24 @@ from numpy.typing import NDArray
 
 from annotations.text.spans import Span
 from annotations.text.tokens import tokens_at
-from models_runtime.backends.bilstm_crf.encoding import Item, NoteEncoder, confident_spans, no_context
+from models_runtime.backends.bilstm_crf.embeddings import Embedding, Stack, Words, with_file
+from models_runtime.backends.bilstm_crf.encoding import Item, NoteEncoder, confident_spans
 from models_runtime.backends.bilstm_crf.fast_scores import FastScores
 from models_runtime.backends.bilstm_crf.model import load_model
-from models_runtime.backends.bilstm_crf.network import batch
 from models_runtime.backends.bilstm_crf.vocabulary import Rows
 from models_runtime.backends.crf.paths import Path as TagPath
-from models_runtime.backends.crf.paths import best_paths
 from models_runtime.backends.marginals import Marginals, Marked
-from models_runtime.backends.neural.device import Device, Placement, choose_device
+from models_runtime.backends.neural.device import OnDevice, Placement, choose_device
 from models_runtime.backends.notes.arrays import bounds_of
 from models_runtime.backends.notes.rule_tags import rules_of
 
 VERSION: Final = "1"
-# Notes or tokens that are read together.
+# Notes or tokens that are read together; the vectors of embeddings are too large for more than one note.
 NOTES: Final = 64
 TOKENS: Final = 32_768
 # On a CPU, a batch holds this many times the tokens that the network itself could hold, since a token takes less memory
 # here. The process takes 43 MB more than with 32 notes and half of this.
 LIGHT: Final = 8
-OUTSIDE: Final = 0
-"""The number of the tag O (see Tags)."""
 
 
 @dataclass(slots=True)
@@ -46,34 +43,30 @@ class _Read:
     paths: list[TagPath] = field(default_factory=list)
 
 
-class BiLstmCrfBackend:
-    """Predicts with the model at `path`. Raises BackendError (permanent) for any other file."""
+class BiLstmCrfBackend(OnDevice):
+    """Predicts with the model at `path`. `embeddings`: the folder of word vectors on this machine; empty without one.
 
-    name = "bilstm-crf"
+    Without the file of its word vectors, the model knows only the words that it keeps; the revision then names the
+    file. Raises BackendError (permanent) for a file that is no such model.
+    """
 
-    def __init__(self, path: str, device: str = "auto") -> None:
+    def __init__(self, path: str, embeddings: str = "", device: str = "auto") -> None:
         model = load_model(Path(path))
-        rules = rules_of(model.card.rules_set)
+        self.name = "bilstm-crf" if model.vocabulary else "bilstm-crf-stacked"
+        rules = rules_of(model.card.rules_set) if model.card.rules_set is not None else None
         self._network = model.network
         self._vocabulary, self._tags = model.vocabulary, model.tags
-        characters = model.characters
+        one_layer = self._network.reprojection is None and len(self._network.onward) == 1
+        self._can_be_fast = model.vocabulary is not None and one_layer
         self._fast: FastScores | None = None
-        self.placement = Placement(choose_device(device), self._network, *([characters] if characters else []))
-        context = partial(characters.vectors, placement=self.placement) if characters else no_context
-        self._encoder = NoteEncoder(rules, model.lexicon, model.card.grouped, context)
+        self._stack, lacking = _with_files(model.stack, Path(embeddings) if embeddings else None)
+        self.placement = Placement(choose_device(device), self._network, *self._stack.networks)
+        vectors = partial(self._stack.vectors, placement=self.placement)
+        self._encoder = NoteEncoder(rules, model.lexicon, model.card.grouped, vectors)
         self.label_set = model.card.label_set
         self.labels = model.card.labels
-        self._source = f"bilstm-crf-{model.revision[:8]}"
-        self.revision = f"{VERSION}-{model.revision}-{rules.revision}"
-
-    @property
-    def device(self) -> Device:
-        """The device that it computes on at present."""
-        return self.placement.device
-
-    def predict(self, texts: Sequence[str]) -> list[list[Span]]:
-        """The spans of each text: sorted, trimmed, without overlaps."""
-        return list(self.stream(texts))
+        self._source = f"{self.name}-{model.revision[:8]}"
+        self.revision = "-".join([VERSION, model.revision, *([rules.revision] if rules else []), *lacking])
 
     def predict_marginals(self, texts: Sequence[str]) -> list[Marked]:
         """The spans of each text, and the probabilities of the labels at its tokens."""
@@ -98,13 +91,13 @@ class BiLstmCrfBackend:
     def _notes(self, texts: Iterable[str], *, every: bool) -> Iterator[_Read]:
         """The texts with the best paths of their items, and with `every` the probabilities of all tags."""
         waiting: list[_Read] = []
-        tokens = 0
+        tokens, together = 0, NOTES if self._vocabulary else 1
         for text in texts:
             note, tags = self._encoder.rule_tags(text)
             items = self._encoder.items(note, tags, self._vocabulary)
             waiting.append(_Read(text, bounds_of(note.tokens), items))
             tokens += len(note.tokens)
-            if len(waiting) == NOTES or tokens >= TOKENS:
+            if len(waiting) == together or tokens >= TOKENS:
                 yield from self._tagged(waiting, every=every)
                 waiting, tokens = [], 0
         yield from self._tagged(waiting, every=every)
@@ -115,11 +108,13 @@ class BiLstmCrfBackend:
         paths: list[Any] = [None] * len(items)
 
         def tag(numbers: Sequence[int]) -> None:
-            scores, steps = self._network.crf.as_scores(self._scores([items[at].rows for at in numbers]))
-            for at, path in zip(numbers, best_paths(scores, steps, marginals=every, outside=OUTSIDE), strict=True):
+            scores = self._scores([items[at].rows for at in numbers])
+            found = self._network.paths(scores, marginals=every)
+            for at, path in zip(numbers, found, strict=True):
                 paths[at] = path
 
-        self.placement.each([len(item) for item in items], tag, light=1 if self.device.is_gpu else LIGHT)
+        light = LIGHT if self._can_be_fast and not self.device.is_gpu else 1
+        self.placement.each([len(item) for item in items], tag, light=light)
         left = iter(paths)
         for note in notes:
             note.paths = list(islice(left, len(note.items)))
@@ -127,10 +122,20 @@ class BiLstmCrfBackend:
 
     def _scores(self, items: Sequence[Rows]) -> Iterable[Any]:
         """Scores [tokens, tags] of each item."""
-        if not self.device.is_gpu and self.device.dtype == torch.float32:
+        if self._can_be_fast and not self.device.is_gpu and self.device.dtype == torch.float32:
             self._fast = self._fast or FastScores(self._network)
             return self._fast.of(items)
-        shown = batch(items, self.device.name)
-        with torch.inference_mode(), self.device.precision():
-            scores = self._network(shown).float().cpu().numpy()
-        return [row[: len(item.columns)] for row, item in zip(scores, items, strict=True)]
+        with self.device.precision():
+            return self._network.scores(items, self.device.name)
+
+
+def _with_files(stack: Stack, folder: Path | None) -> tuple[Stack, list[str]]:
+    """The embeddings with the files of their words from the folder, and what is wrong with files."""
+    parts: list[Embedding] = []
+    lacking = []
+    for part in stack.parts:
+        if isinstance(part, Words):
+            part, why = with_file(part, folder)
+            lacking += [f"{part.source.name} {why}"] if why else []
+        parts.append(part)
+    return Stack(parts), lacking

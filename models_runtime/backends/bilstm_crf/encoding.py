@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 
@@ -33,39 +33,49 @@ class Item:
         return self.past - self.first
 
 
-Context = Callable[[Note], Any]
-"""A function that gives each token a vector [tokens, values] from a language model."""
+Vectors = Callable[[Note, Sequence[tuple[int, int]]], Any]
+"""A function that gives each token of a note its fixed vector [tokens, values]: see Stack.vectors."""
 
 
-def no_context(note: Note) -> Any:
+def no_vectors(note: Note, groups: Sequence[tuple[int, int]]) -> Any:
     return np.zeros((len(note.tokens), 0), dtype=np.float16)
 
 
 class NoteEncoder:
-    """Turns notes into items. `lexicon`: header fields of each word; `grouped`: number of sentences in an item."""
+    """Turns notes into items. `grouped`: number of sentences in an item.
+
+    `rules`: those whose tags are features; None for a model without features. `lexicon`: header fields of each word.
+    """
 
     def __init__(
-        self, rules: FeatureRules, lexicon: Mapping[str, Sequence[str]], grouped: int, context: Context = no_context
+        self,
+        rules: FeatureRules | None,
+        lexicon: Mapping[str, Sequence[str]],
+        grouped: int,
+        vectors: Vectors = no_vectors,
     ) -> None:
         self._rules = rules
         self._lexicon = lexicon
         self._grouped = grouped
-        self._context = context
+        self._vectors = vectors
         self._forms: Forms | None = None
 
     def rule_tags(self, text: str) -> tuple[Note, list[str]]:
-        """The note of a text, and the tags of the rules for its tokens."""
+        """The note of a text, and the tags of the rules for its tokens; none without features."""
         note = read(text)
-        return note, rule_tags(note, self._rules.predict([text])[0])
+        return note, rule_tags(note, self._rules.predict([text])[0]) if self._rules else []
 
     def items(
-        self, note: Note, tags: Sequence[str], vocabulary: Vocabulary, sure: Sequence[Bounds] | None = None
+        self, note: Note, tags: Sequence[str], vocabulary: Vocabulary | None, sure: Sequence[Bounds] | None = None
     ) -> list[Item]:
         """The items of a note. `sure`: only what lies in these stretches of the text."""
-        if self._forms is None or self._forms.vocabulary is not vocabulary:
-            self._forms = Forms(vocabulary, self._lexicon)
-        whole = rows(note, tags, self._forms, self._context(note))
         bounds = groups(note, self._grouped)
+        if vocabulary is None:
+            whole = Rows(self._vectors(note, bounds))
+        else:
+            if self._forms is None or self._forms.vocabulary is not vocabulary:
+                self._forms = Forms(vocabulary, self._lexicon)
+            whole = rows(note, tags, self._forms, self._vectors(note, ()))
         if sure is not None:
             parts = list(sure_pieces(note, sure))
             bounds = [
@@ -77,17 +87,7 @@ class NoteEncoder:
         return [Item(first, past, whole.part(first, past)) for first, past in bounds]
 
 
-class Part(Protocol):
-    """The tokens `first` to `past` (exclusive) of a note."""
-
-    @property
-    def first(self) -> int: ...
-
-    @property
-    def past(self) -> int: ...
-
-
-def spans_of(tokens: Sequence[Token], items: Sequence[Part], paths: Sequence[Sequence[int]], tags: Tags) -> list[Span]:
+def spans_of(tokens: Sequence[Token], items: Sequence[Item], paths: Sequence[Sequence[int]], tags: Tags) -> list[Span]:
     """The spans of the tag paths in a note, one path per item. A span never continues from one item into the next."""
     found: list[Span] = []
     for item, path in zip(items, paths, strict=True):
@@ -98,7 +98,7 @@ def spans_of(tokens: Sequence[Token], items: Sequence[Part], paths: Sequence[Seq
 def confident_spans(
     text: str,
     tokens: Sequence[Token],
-    items: Sequence[Part],
+    items: Sequence[Item],
     paths: Sequence[Sequence[int]],
     probabilities: Sequence[float],
     tags: Tags,

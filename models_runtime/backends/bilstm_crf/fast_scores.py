@@ -36,43 +36,44 @@ Tokens with the same number have the same inputs."""
 
 
 class FastScores:
-    """Computes the scores of `network`, whose weights must not change afterwards."""
+    """Computes the scores of a `network` with features and a single LSTM layer, whose weights must not change."""
 
     def __init__(self, network: BiLstmCrf) -> None:
-        self._network = network
+        assert network.features is not None
+        self._network, self._features = network, network.features
         with torch.inference_mode():
             self._prepare()
 
     def _prepare(self) -> None:
-        network = self._network
-        sides = (network.onward, network.behind)
+        network, features = self._network, self._features
+        sides = (network.onward[0], network.behind[0])
         weights = torch.cat([_doubled(side.weight_ih_l0) for side in sides]).T
         self._bias = torch.cat([_doubled(side.bias_ih_l0 + side.bias_hh_l0) for side in sides])
         # What the states are multiplied with is negative, since the states are: see _run.
         self._recurrent = [-_doubled(side.weight_hh_l0).T.contiguous() for side in sides]
         self._out = -network.out.weight.T.contiguous()
-        tables = [table.weight for table in network.columns]
-        widths = [*(table.shape[1] for table in tables), network.filters.out_channels, network.grams.embedding_dim]
-        *columns, characters, grams, context = weights.split([*widths, len(weights) - sum(widths)])
+        tables = [table.weight for table in features.columns]
+        widths = [*(table.shape[1] for table in tables), features.filters.out_channels, features.grams.embedding_dim]
+        *columns, characters, grams, fixed = weights.split([*widths, len(weights) - sum(widths)])
         self._of_spelling = torch.cat([*(columns[at] for at in _SPELLED), characters, grams])
-        self._of_context = context.contiguous()
+        self._of_fixed = fixed.contiguous()
         self._placed = torch.cat([tables[at] @ columns[at] for at in _PLACED])
         self._sizes = np.array([len(tables[at]) for at in _PLACED])
         self._starts = np.cumsum([0, *self._sizes[:-1]])
         self._kept = _Kept(len(self._bias))
         # What each character adds to the filters [before, at and behind their middle, characters, filters].
-        table = network.characters.weight
-        added = torch.stack([table @ weight.T for weight in network.filters.weight.unbind(2)])
-        added[1] += network.filters.bias
+        table = features.characters.weight
+        added = torch.stack([table @ weight.T for weight in features.filters.weight.unbind(2)])
+        added[1] += features.filters.bias
         added[1, 0] = NEVER
         self._filters = added.flatten(0, 1)
         self._around = torch.arange(len(added)) * len(table)
 
     def of(self, items: Sequence[Rows]) -> list[Any]:
         """Scores [tokens, tags] of each item, in single precision."""
-        order = sorted(range(len(items)), key=lambda at: -len(items[at].columns))
+        order = sorted(range(len(items)), key=lambda at: -len(items[at]))
         chosen = [items[at] for at in order]
-        lengths = np.array([len(item.columns) for item in chosen])
+        lengths = np.array([len(item) for item in chosen])
         going = (lengths > np.arange(lengths[0])[:, None]).sum(axis=1)
         starts = np.cumsum([0, *going[:-1]])
         # Tokens are ordered by their index in the item. `here`: the location of each token of the items in order.
@@ -87,15 +88,15 @@ class FastScores:
     def _scores(self, items: Sequence[Rows], back: Any, steps: Steps) -> Any:
         """Scores [tokens, tags]. `back`: the number of each token in the items in order."""
         rows = self._kept.found(self._spelled(items), self._located(items))[back]
-        context = torch.from_numpy(np.concatenate([item.context for item in items])[back].astype(np.float32))
+        fixed = torch.from_numpy(np.concatenate([item.fixed for item in items])[back].astype(np.float32))
         gates = self._recurrent[0].shape[1]
         states = torch.empty((len(back), 2 * len(self._recurrent[0])))
         for side, recurrent in enumerate(self._recurrent):
-            weights = self._of_context[:, side * gates : (side + 1) * gates]
+            weights = self._of_fixed[:, side * gates : (side + 1) * gates]
 
             def inputs(part: slice, side: int = side, weights: Any = weights) -> Any:
                 found = nn.functional.embedding_bag(rows[part], self._kept.rows[side], mode="sum")
-                return found.addmm_(context[part], weights) if len(weights) else found
+                return found.addmm_(fixed[part], weights) if len(weights) else found
 
             own = states[:, side * len(recurrent) : (side + 1) * len(recurrent)]
             _run(inputs, recurrent, steps if side == 0 else steps[::-1], own)
@@ -112,14 +113,14 @@ class FastScores:
             number, characters_of, grams_of = (
                 torch.from_numpy(each[chosen].astype(np.int64)) for each in (columns, characters, grams)
             )
-            vectors = [self._network.columns[at](number[:, at]) for at in _SPELLED]
-            vectors += [self._of_characters(characters_of), self._network.grams(grams_of)]
+            vectors = [self._features.columns[at](number[:, at]) for at in _SPELLED]
+            vectors += [self._of_characters(characters_of), self._features.grams(grams_of)]
             return torch.addmm(self._bias, torch.cat(vectors, dim=1), self._of_spelling)
 
         return forms, make
 
     def _of_characters(self, characters: Any) -> Any:
-        """The same vectors [forms, filters] as of `BiLstmCrf.spelling`."""
+        """The same vectors [forms, filters] as of `Features.spelling`."""
         padded = nn.functional.pad(characters, (1, 1))
         highest = torch.full((len(characters), self._filters.shape[1]), NEVER)
         for at in range(characters.shape[1]):

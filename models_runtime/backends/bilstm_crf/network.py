@@ -1,6 +1,11 @@
-"""The network (after Catelli 2021): stacked word, sub-word and character vectors, a bidirectional LSTM, a CRF."""
+"""The network (after Catelli 2021): a token's vectors side by side, a bidirectional LSTM, a CRF.
 
-from collections.abc import Mapping, Sequence
+The vectors are learned from features of a token, or fixed (stacked embeddings, section 3.2.1), or both. Each layer
+behind them can be left out for an ablation (sections 4.1.3 and 4.2.2). Without the LSTM, a linear layer scores the
+tags; without the CRF, the tag of each token is the one with the highest probability (softmax).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -8,10 +13,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from models_runtime.backends.bilstm_crf.bidirectional import bidirectional
 from models_runtime.backends.bilstm_crf.vocabulary import BUCKETS, COLUMNS, UNSEEN, Rows
+from models_runtime.backends.crf.paths import Path, likeliest
 from models_runtime.backends.neural.crf import Crf
-from models_runtime.backends.neural.dropout import locked
+from models_runtime.backends.neural.layers import bidirectional, locked
+from models_runtime.backends.neural.learning import IGNORED
 from models_runtime.backends.neural.tags import Tags
 
 # Width of the vector of each column.
@@ -22,54 +28,48 @@ WIDTHS: Final[dict[str, int]] = {
 CHARACTER: Final = 30
 FILTERS: Final = 50
 GRAM: Final = 60
-# Share of words that are replaced by UNSEEN in training, so that its vector is learned too.
-WORD_DROPOUT: Final = 0.15
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes of the network. `sizes`: how many different numbers each column has. `hidden`: units of each LSTM.
+    """Sizes of the network. `sizes`: how many different numbers each column of the features has; None without features.
 
-    `context`: number of values per token from the character language model; 0 without one.
+    `fixed`: number of fixed values per token. `hidden`: the width of each LSTM; `layers`: how many lie above one
+    another.
     """
 
-    sizes: dict[str, int]
-    hidden: int = 200
-    context: int = 0
-    dropout: float = 0.4
+    sizes: dict[str, int] | None
+    fixed: int
+    hidden: int
+    layers: int = 1
+    reprojection: bool = False
+    lstm: bool = True
+    crf: bool = True
 
 
-class BiLstmCrf(nn.Module):  # type: ignore[misc]  # torch has no types where it is not installed
-    """Scores [items, tokens, tags] of items in a batch (see `batch`)."""
+class Features(nn.Module):  # type: ignore[misc]  # torch has no types where it is not installed
+    """Vectors of a token that are learned: of its columns, its characters and its sub-words."""
 
-    def __init__(self, shape: Shape, tags: Tags) -> None:
+    WIDTH: Final = sum(WIDTHS.values()) + FILTERS + GRAM
+
+    def __init__(self, sizes: Mapping[str, int]) -> None:
         super().__init__()
         self.columns = nn.ModuleList(
-            nn.Embedding(shape.sizes[name], WIDTHS[name], padding_idx=0 if name == "word" else None) for name in COLUMNS
+            nn.Embedding(sizes[name], WIDTHS[name], padding_idx=0 if name == "word" else None) for name in COLUMNS
         )
-        self.characters = nn.Embedding(shape.sizes["character"], CHARACTER, padding_idx=0)
+        self.characters = nn.Embedding(sizes["character"], CHARACTER, padding_idx=0)
         self.filters = nn.Conv1d(CHARACTER, FILTERS, 3, padding=1)
         self.grams = nn.EmbeddingBag(BUCKETS, GRAM, mode="mean", padding_idx=0)
-        width = sum(WIDTHS.values()) + FILTERS + GRAM + shape.context
-        self.dropout = shape.dropout
-        self.onward = nn.LSTM(width, shape.hidden, batch_first=True)
-        self.behind = nn.LSTM(width, shape.hidden, batch_first=True)
-        self.out = nn.Linear(2 * shape.hidden, len(tags))
-        self.crf = Crf(tags)
 
-    def forward(self, batch: Mapping[str, Any]) -> Any:
+    def forward(self, batch: Mapping[str, Any], gone: Any) -> list[Any]:
+        """Vectors [items, tokens, values]. `gone`: the tokens whose word is replaced by UNSEEN; None for no token."""
         columns = batch["columns"]
-        if self.training:
-            gone = (torch.rand(columns.shape[:2], device=columns.device) < WORD_DROPOUT) & (columns[:, :, 0] > 0)
+        if gone is not None:
+            gone = gone & (columns[:, :, 0] > 0)
             columns = torch.cat([columns[:, :, :1].masked_fill(gone[:, :, None], UNSEEN), columns[:, :, 1:]], dim=2)
         vectors = [table(columns[:, :, at]) for at, table in enumerate(self.columns)]
-        shown = self._locked(torch.cat([*vectors, *self._spelling(batch), batch["context"]], dim=2))
-        hidden = torch.cat(bidirectional(self.onward, self.behind, shown, batch["lengths"]), dim=2)
-        return self.out(self._locked(hidden))
-
-    def _spelling(self, batch: Mapping[str, Any]) -> list[Any]:
-        """Vectors from characters and sub-words, computed once for each distinct form in the batch."""
-        return [vectors[batch["form"]] for vectors in self.spelling(batch["characters"], batch["grams"])]
+        # Computed once for each distinct form in the batch.
+        return [*vectors, *(each[batch["form"]] for each in self.spelling(batch["characters"], batch["grams"]))]
 
     def spelling(self, characters: Any, grams: Any) -> list[Any]:
         """Vectors [forms, values] from the characters [forms, CHARACTERS] and from the n-grams [forms, GRAMS]."""
@@ -77,18 +77,82 @@ class BiLstmCrf(nn.Module):  # type: ignore[misc]  # torch has no types where it
         empty = characters[:, None, :] == 0
         return [torch.relu(forms.masked_fill(empty, float("-inf")).amax(dim=2).clamp(min=-1e4)), self.grams(grams)]
 
-    def _locked(self, values: Any) -> Any:
-        return locked(values, self.dropout, training=self.training)
+
+class BiLstmCrf(nn.Module):  # type: ignore[misc]  # torch has no types where it is not installed
+    """Scores [items, tokens, tags] of items in a batch (see `batch`).
+
+    `word_dropout`: the share of tokens that lose their word in training, so that the vector of unseen words is learned
+    too; without features, they lose all values.
+    """
+
+    def __init__(self, shape: Shape, tags: Tags, *, word_dropout: float = 0.0, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.word_dropout, self.dropout = word_dropout, dropout
+        self.features = Features(shape.sizes) if shape.sizes is not None else None
+        width = shape.fixed + (Features.WIDTH if self.features is not None else 0)
+        self.reprojection = nn.Linear(width, width) if shape.reprojection else None
+        widths = [width, *[2 * shape.hidden] * (shape.layers - 1)] if shape.lstm else []
+        self.onward = nn.ModuleList(nn.LSTM(each, shape.hidden, batch_first=True) for each in widths)
+        self.behind = nn.ModuleList(nn.LSTM(each, shape.hidden, batch_first=True) for each in widths)
+        self.out = nn.Linear(2 * shape.hidden if shape.lstm else width, len(tags))
+        self.crf = Crf(tags) if shape.crf else None
+
+    def forward(self, batch: Mapping[str, Any]) -> Any:
+        shown, gone = batch["fixed"], None
+        if self.training and self.word_dropout:
+            gone = torch.rand(shown.shape[:2], device=shown.device) < self.word_dropout
+        if self.features is not None:
+            shown = torch.cat([*self.features(batch, gone), shown], dim=2)
+        elif gone is not None:
+            shown = shown * ~gone[:, :, None]
+        shown = locked(shown, self.dropout, training=self.training)
+        if self.reprojection is not None:
+            shown = self.reprojection(shown)
+        for onward, behind in zip(self.onward, self.behind, strict=True):
+            shown = torch.cat(bidirectional(onward, behind, shown, batch["lengths"]), dim=2)
+        if len(self.onward):
+            shown = locked(shown, self.dropout, training=self.training)
+        return self.out(shown)
+
+    def loss(self, scores: Any, mask: Any, target: Any, weights: Any) -> Any:
+        """The loss of the right tags, summed over items by `weights` [items]: of paths, or without a CRF of tags."""
+        if self.crf is not None:
+            return self.crf.loss(scores, mask, target, weights)
+        right = target.where(mask, IGNORED)
+        losses = nn.functional.cross_entropy(
+            scores.float().transpose(1, 2), right, ignore_index=IGNORED, reduction="none"
+        )
+        return (weights[:, None] * losses).sum()
+
+    def scores(self, items: Sequence[Rows], device: str) -> list[Any]:
+        """Scores [tokens, tags] of each item (numpy)."""
+        with torch.inference_mode():
+            scores = self(batch(items, device)).float().cpu().numpy()
+        return [row[: len(item)] for row, item in zip(scores, items, strict=True)]
+
+    def paths(self, scores: Iterable[Any], *, marginals: bool = False) -> list[Path]:
+        """The best path of each item: of valid tags, or without a CRF of the likeliest tag of each token."""
+        return likeliest(scores) if self.crf is None else self.crf.paths(scores, marginals=marginals)
 
 
 def batch(items: Sequence[Rows], device: str) -> dict[str, Any]:
     """Items as tensors, padded with 0; each distinct form once. `mask`: True for tokens, False for padding."""
-    lengths = [len(item.columns) for item in items]
+    lengths = [len(item) for item in items]
+    fixed = np.zeros((len(items), max(lengths), items[0].fixed.shape[1]), dtype=np.float32)
+    for at, item in enumerate(items):
+        fixed[at, : lengths[at]] = item.fixed
+    made = {"fixed": fixed, "lengths": np.array(lengths, dtype=np.int64)}
+    if items[0].columns is not None:
+        made |= _of_features(items, lengths)
+    found = {name: torch.from_numpy(np.ascontiguousarray(value)).to(device) for name, value in made.items()}
+    mask = torch.arange(max(lengths), device=device)[None, :] < found["lengths"][:, None]
+    return found | {"mask": mask}
+
+
+def _of_features(items: Sequence[Rows], lengths: Sequence[int]) -> dict[str, Any]:
     columns = np.zeros((len(items), max(lengths), len(COLUMNS)), dtype=np.int64)
-    context = np.zeros((*columns.shape[:2], items[0].context.shape[1]), dtype=np.float32)
     for at, item in enumerate(items):
         columns[at, : lengths[at]] = item.columns
-        context[at, : lengths[at]] = item.context
     spelling = np.concatenate([np.concatenate([item.characters, item.grams], axis=1) for item in items])
     spelling = np.concatenate([np.zeros((1, spelling.shape[1]), dtype=spelling.dtype), spelling])
     distinct, inverse = np.unique(spelling, axis=0, return_inverse=True)
@@ -99,10 +163,5 @@ def batch(items: Sequence[Rows], device: str) -> dict[str, Any]:
         form[row, :length] = inverse[at : at + length]
         at += length
     width = items[0].characters.shape[1]
-    made = {
-        "columns": columns, "form": form, "characters": distinct[:, :width].astype(np.int64),
-        "grams": distinct[:, width:].astype(np.int64), "context": context, "lengths": np.array(lengths, dtype=np.int64),
-    }  # fmt: skip
-    found = {name: torch.from_numpy(np.ascontiguousarray(value)).to(device) for name, value in made.items()}
-    mask = torch.arange(columns.shape[1], device=device)[None, :] < found["lengths"][:, None]
-    return found | {"mask": mask}
+    characters, grams = distinct[:, :width].astype(np.int64), distinct[:, width:].astype(np.int64)
+    return {"columns": columns, "form": form, "characters": characters, "grams": grams}

@@ -1,4 +1,4 @@
-"""The BiLSTM's input for each token as numbers: word, characters, sub-words, position, document memory."""
+"""The features of each token as numbers: word, characters, sub-words, position, document memory."""
 
 import zlib
 from collections import Counter
@@ -111,20 +111,24 @@ def _numbers(counts: Counter[str], least: int) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Rows:
-    """Tokens as numbers: `columns` [tokens, columns], `characters` [tokens, CHARACTERS], `grams` [tokens, GRAMS].
+    """Tokens as numbers. `fixed` [tokens, values]: their vectors from embeddings, which may have 0 values.
 
-    `context` [tokens, values]: vectors from a character language model, with 0 values without one. `forms` [tokens]:
-    tokens with the same number have the same spelling, so that a batch needs each spelling once. None: not known.
+    The other fields are None for a model without features: `columns` [tokens, columns], `characters` [tokens,
+    CHARACTERS], `grams` [tokens, GRAMS]. `forms` [tokens]: tokens with the same number have the same spelling, so that
+    a batch needs each spelling once. None: not known.
     """
 
-    columns: Any
-    characters: Any
-    grams: Any
-    context: Any
+    fixed: Any
+    columns: Any = None
+    characters: Any = None
+    grams: Any = None
     forms: Any = None
 
+    def __len__(self) -> int:
+        return len(self.fixed)
+
     def part(self, first: int, past: int) -> "Rows":
-        parts = (self.columns, self.characters, self.grams, self.context, self.forms)
+        parts = (self.fixed, self.columns, self.characters, self.grams, self.forms)
         return Rows(*(None if each is None else each[first:past] for each in parts))
 
 
@@ -167,7 +171,7 @@ class Forms(dict[str, int]):
         return row
 
 
-def rows(note: Note, tags: Sequence[str], forms: Forms, context: Any) -> Rows:
+def rows(note: Note, tags: Sequence[str], forms: Forms, fixed: Any) -> Rows:
     """The numbers of a note's tokens. `tags`: tags of the rules."""
     numbers, spelled = forms.numbers(note.forms)
     columns = np.zeros((len(note.tokens), len(COLUMNS)), dtype=np.int32)
@@ -176,7 +180,7 @@ def rows(note: Note, tags: Sequence[str], forms: Forms, context: Any) -> Rows:
     for name, values in _positional(note, tags, forms.vocabulary).items():
         columns[:, COLUMNS.index(name)] = values
     first = len(OF_FORM) + CHARACTERS
-    return Rows(columns, spelled[:, len(OF_FORM) : first], spelled[:, first:], context, numbers)
+    return Rows(fixed, columns, spelled[:, len(OF_FORM) : first], spelled[:, first:], numbers)
 
 
 def _positional(note: Note, tags: Sequence[str], vocabulary: Vocabulary) -> dict[str, Any]:

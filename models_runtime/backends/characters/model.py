@@ -5,7 +5,7 @@ The file holds the two LSTMs, not the layers that predict characters, so that no
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,10 +13,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 
 from models_runtime.backends import files
-from models_runtime.backends.bilstm_crf.characters import Characters
+from models_runtime.backends.characters.network import Characters
 
 FORMAT: Final = "deidreview-characters-1"
-WEIGHTS: Final = "weights.safetensors"
 MOST_WIDTH: Final = 2048
 MOST_ALPHABET: Final = 20_000
 
@@ -38,19 +37,13 @@ def save_model(path: Path, card: Card, characters: Characters) -> str:
     """Write a model and return the sha256 of its file. The same content gives the same file."""
     tensors = {name: value.detach().cpu().contiguous() for name, value in characters.state_dict().items()}
     header = {"alphabet": json.dumps(characters.alphabet)}
-    return files.pack(
-        path,
-        {files.CARD: files.as_json(asdict(card)), files.LEXICON: files.as_json({}), WEIGHTS: save(tensors, header)},
-    )
+    return files.save(path, card, save(tensors, header))
 
 
 def load_model(path: Path) -> tuple[Card, Characters]:
     """Load a model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
-    data, _, content = files.unpack(path, FORMAT, WEIGHTS)
-    try:
-        card = Card(**data | {"labels": tuple(data["labels"])})
-    except (TypeError, KeyError):
-        raise files.refused(path, FORMAT, "its card has missing or unknown fields") from None
+    data, _, content = files.unpack(path, FORMAT)
+    card = files.card_from(path, Card, data)
     files.check_words(path, FORMAT, (card.label_set, card.algorithm), card.labels)
     try:
         characters = characters_of(json.loads(files.header(content)["alphabet"]), load(content), card.width)

@@ -100,10 +100,7 @@ def _refused(path: Path, why: str) -> BackendError:
 
 
 def _card(path: Path, data: dict[str, Any]) -> Card:
-    try:
-        card = Card(**data | {"labels": tuple(data["labels"])})
-    except (TypeError, KeyError):
-        raise _refused(path, "its card has missing or unknown fields") from None
+    card = files.card_from(path, Card, data)
     files.check_words(path, FORMAT, (card.label_set, card.algorithm, card.rules_set), card.labels)
     return card
 

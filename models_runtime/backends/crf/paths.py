@@ -6,7 +6,7 @@ Several sequences are computed at a time: a step from token to token needs few o
 costs hardly more than for one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -214,6 +214,16 @@ class Path(NamedTuple):
         inside[1:-1] = np.array(self.tags) != (-1 if outside is None else outside)
         ends = np.flatnonzero(inside[1:] != inside[:-1]).tolist()
         return list(zip(ends[::2], ends[1::2], strict=True))
+
+
+def likeliest(emissions: Iterable[Floats]) -> list[Path]:
+    """The paths without scores of steps: the likeliest tag of each token, with the probabilities of all (softmax)."""
+    found = []
+    for scores in emissions:
+        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+        shares /= shares.sum(axis=1, keepdims=True)
+        found.append(Path(shares.argmax(axis=1).tolist(), shares.max(axis=1).tolist(), shares))
+    return found
 
 
 def best_paths(

@@ -1,8 +1,8 @@
 """Training of a CRF: L-BFGS with elastic net (best), or averaged perceptron (fast, for review rounds).
 
-crfsuite can't continue from weights. A training that starts from a model (strategy EN-IT of Catelli 2021, section 3.3)
-takes the earlier model's spans as features instead (the method PRED of Daumé III 2007), and its file contains that
-model.
+crfsuite can neither continue a training nor end one early. A training that was killed starts again. One that starts
+from a model (strategy EN-IT of Catelli 2021, section 3.3) takes the earlier model's spans as features instead (the
+method PRED of Daumé III 2007), and its file contains that model.
 """
 
 import ctypes
@@ -16,18 +16,19 @@ import pycrfsuite
 
 from annotations.text.bio import OUTSIDE, encode_tokens
 from annotations.text.spans import Bounds, Span
+from models_runtime.backends.augmenting import augmented
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.best import rounded
 from models_runtime.backends.crf.backend import CrfBackend
 from models_runtime.backends.crf.features import Column, Family, Features, families
 from models_runtime.backends.crf.model import MOST_STAGES, WEIGHTS, Card, load_model, save
 from models_runtime.backends.crf.weights import scaled
-from models_runtime.backends.learner import Report, Step, labels_of
-from models_runtime.backends.notes.lexicon import learn
+from models_runtime.backends.learner import Learner, Report, Step, TrainingTask, labels_of, opens
+from models_runtime.backends.notes.lexicon import learn as learn_words
 from models_runtime.backends.notes.note import read
 from models_runtime.backends.notes.pieces import pieces, sure_pieces
 from models_runtime.backends.notes.rule_tags import FeatureRules, rules_for
-from models_runtime.backends.self_labels import WEIGHT, SelfLabeled
+from models_runtime.backends.self_labels import WEIGHT
 
 # A bounded cache of computed values: notes have many repeated words.
 
@@ -96,51 +97,37 @@ HELD_OUT: Final = 1
 TIMES: Final = round(1 / WEIGHT)
 
 
-def train(
-    notes: Sequence[tuple[str, Sequence[Span]]],
-    path: Path,
-    *,
-    label_set: str,
-    algorithm: str = "lbfgs",
-    iterations: int | None = None,
-    unlabeled: Iterable[str] = (),
-    report: Report = lambda step: None,
-    base: Path | None = None,
-    held_out: Sequence[tuple[str, Sequence[Span]]] = (),
-    stop_after: int = 0,
-    use_rules: bool = True,
-    gold_notes: int = 0,
-    self_labeled: Sequence[SelfLabeled] = (),
-) -> str:
-    """Train on texts with their gold spans, write the model to `path` and return its sha256.
+def learn(task: TrainingTask, path: Path) -> str:
+    """Train, write the model to `path` and return its sha256.
 
-    `unlabeled`: the project's other notes; the lexicon is learned from them too. `base`: the earlier model. Its
-    labels stay: spans with labels that these notes lack come from the earlier model. `held_out`: notes that each
-    iteration is measured on; crfsuite writes the weights of the last one only. `stop_after`: the iteration after
-    which to end. `use_rules`: take the tags of the rules as features. `gold_notes`: how many of the notes are no
-    copies; 0 for all. `self_labeled`: notes with labels of models, which count WEIGHT as much as gold notes.
-    Deterministic: the same notes in the same order give the same file. Raises BackendError (permanent) for notes
-    without spans, an unknown algorithm, or a `base` with MOST_STAGES stages.
+    The lexicon is learned from the unlabeled notes too. With `task.base`, the labels of the earlier model stay: spans
+    with labels that these notes lack come from the earlier model. If the task chooses, each iteration is measured on
+    the held-out notes; crfsuite writes the weights of the last one only. Self-labeled notes count WEIGHT as much as
+    gold notes. Deterministic: the same notes in the same order give the same file. Raises BackendError (permanent) for
+    notes without spans, an unknown algorithm, or a base with MOST_STAGES stages.
     """
+    algorithm = task.algorithm or next(iter(ALGORITHMS))
     if algorithm not in ALGORITHMS:
         raise BackendError(
             f"There is no algorithm “{algorithm}”. Choose one of: {', '.join(ALGORITHMS)}.", permanent=True
         )
+    base = Path(task.base) if task.base else None
     earlier = CrfBackend(str(base)) if base else None
     if base and load_model(base).stages >= MOST_STAGES:
         raise BackendError(
             f"The starting model has {MOST_STAGES} stages already, which is the maximum. Choose an earlier one.",
             permanent=True,
         )
+    notes, held_out = augmented(task).notes, task.held_out if task.choose else ()
     labels = labels_of(notes, earlier.labels if earlier else ())
-    most = stop_after or iterations
+    most = task.stop_after or task.iterations
     params = ALGORITHMS[algorithm] | ({"max_iterations": most} if most else {})
-    times = TIMES if self_labeled else 1
+    times = TIMES if task.self_labeled else 1
     params |= {name: times * params[name] for name in ("c1", "c2") if name in params}
-    lexicon = learn([*(text for text, _ in notes), *unlabeled])
-    rules = rules_for(label_set, used=use_rules)
+    lexicon = learn_words([*(text for text, _ in notes), *task.unlabeled])
+    rules = rules_for(task.label_set, used=task.settings.get("rules", True))
     rows = Rows(families(lexicon, staged=earlier is not None))
-    trainer = _Trainer(algorithm, params, report)
+    trainer = _Trainer(algorithm, params, task.report)
     known: set[str] = set()
     for group, part in ((TRAINING, notes), (HELD_OUT, held_out)):
         suggested: Iterable[list[Span] | None] = repeat(None)
@@ -153,7 +140,7 @@ def train(
                 # A tag that only held-out notes have would become a tag of the model.
                 for _ in range(times if group == TRAINING else 1):
                     trainer.append(xseq, [tag if tag in known else OUTSIDE for tag in yseq], group)
-    for each in self_labeled:
+    for each in task.self_labeled:
         before = earlier.predict([each.text])[0] if earlier is not None else None
         for xseq, yseq in _sequences(each.text, each.spans, rules, rows, before, each.sure):
             if known.issuperset(yseq):  # Otherwise a stretch has a tag that no gold note has.
@@ -163,7 +150,7 @@ def train(
         trainer.train(str(weights), HELD_OUT if held_out else -1)
         if algorithm in UNSCALED:
             weights.write_bytes(scaled(weights.read_bytes()))
-        card = Card(label_set, labels, algorithm, rules.label_set, gold_notes or len(notes), trainer.done)
+        card = Card(task.label_set, labels, algorithm, rules.label_set, len(task.notes), trainer.done)
         return save(path, card, weights, lexicon, base)
 
 
@@ -238,3 +225,14 @@ class _Trainer(pycrfsuite.Trainer):  # type: ignore[misc]  # the class has no ty
 
     def on_end(self, log: str) -> None:
         pass
+
+
+def check(path: Path) -> dict[str, Any]:
+    """Load a model, predict a sample with it and return the outline of its card. Raises BackendError (permanent)."""
+    card: dict[str, Any] = opens(load_model, CrfBackend)(path)
+    if load_model(path).has_rules:  # An earlier stage may have them.
+        card.pop("rules", None)
+    return card
+
+
+LEARNER: Final = Learner(learn, check)

@@ -18,7 +18,7 @@ from annotations.text.tokens import Token, covered, tokenize
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.flair.folder import load_tagger
 from models_runtime.backends.marginals import Marginals, Marked
-from models_runtime.backends.neural.device import Device, Placement, choose_device
+from models_runtime.backends.neural.device import OnDevice, Placement, choose_device
 from models_runtime.backends.neural.stored import check_scores, name_of
 
 VERSION: Final = "1"
@@ -43,7 +43,7 @@ class _Sentence:
     size: int
 
 
-class FlairBackend:
+class FlairBackend(OnDevice):
     """Predicts with the tagger in the folder `path` (safetensors; nothing in it is run).
 
     `labels` maps each of the tagger's labels to a code in `label_set`, or to None for spans to leave out. A confidence
@@ -72,15 +72,6 @@ class FlairBackend:
         self._source = f"flair-{name_of(folder)[:60]}-{digest[:8]}"
         self.placement = Placement(choose_device(device), self._network)
 
-    @property
-    def device(self) -> Device:
-        """The device that it computes on at present."""
-        return self.placement.device
-
-    def predict(self, texts: Sequence[str]) -> list[list[Span]]:
-        """The spans of each text: sorted, trimmed, without overlaps."""
-        return list(self.stream(texts))
-
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
         """The spans of each text, in order, computed in blocks of texts."""
         left = iter(texts)
@@ -98,19 +89,19 @@ class FlairBackend:
             with torch.inference_mode():
                 found = self._network(given, self.device.name)
             check_scores(bool(np.isfinite(scores).all()) for scores in found)
-            for at, scores in zip(batch, found, strict=True):
-                read[at] = self._network.read(scores)
+            for at, path in zip(batch, self._network.paths(found), strict=True):
+                read[at] = path
 
         self.placement.each([sentence.size for sentence in work], tag)
         found: list[Marked] = []
         spans: list[list[Span]] = [[] for _ in texts]
         shares = [np.zeros((len(own), len(self.labels))) for own in tokens]
-        for sentence, (path, probabilities) in zip(work, read, strict=True):
+        for sentence, path in zip(work, read, strict=True):
             own = tokens[sentence.text]
-            rows = self._shares(probabilities)
+            rows = self._shares(path.marginals)
             for (first, past), row in zip(sentence.words, rows, strict=True):
                 shares[sentence.text][first:past] = row
-            spans[sentence.text] += self._spans(texts[sentence.text], own, sentence, path, rows)
+            spans[sentence.text] += self._spans(texts[sentence.text], own, sentence, path.tags, rows)
         for own, marked, rows in zip(tokens, spans, shares, strict=True):
             found.append((sorted(marked), Marginals(own, self.labels, rows)))
         return found

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,8 @@ WORDS: Final = "words.json"
 WEIGHTS: Final = "model.safetensors"
 FORMAT: Final = "deidreview-flair-1"
 SWITCHES: Final = ("reproject", "lstm", "crf")
+# The layers behind the embeddings by Flair's names.
+LAYERS: Final = {"embedding2nn": "tagger.reprojection", "linear": "tagger.out"}
 # Characters that a language model reads before each sentence.
 MOST_START: Final = 100
 
@@ -54,6 +57,7 @@ def load_tagger(folder: Path) -> tuple[FlairNetwork, str]:
         build = partial(FlairNetwork, parts, tags, shapes, **{key: bool(config[key]) for key in SWITCHES})
         with torch.device("meta"):
             planned = build()
+        tensors = {_ours(name): values for name, values in tensors.items()}
         check_fit(planned, tensors)
         network = build()
         network.load_state_dict(tensors)
@@ -65,6 +69,14 @@ def load_tagger(folder: Path) -> tuple[FlairNetwork, str]:
         ) from None
     network.eval()
     return network, whole.hexdigest()[:12]
+
+
+def _ours(name: str) -> str:
+    """The name of a tensor of Flair's in our network: its LSTM has a layer and a direction in one module."""
+    if found := re.fullmatch(r"rnn\.(\w+)_l(\d+)(_reverse)?", name):
+        return f"tagger.{'behind' if found[3] else 'onward'}.{found[2]}.{found[1]}_l0"
+    layer, _, rest = name.partition(".")
+    return f"{LAYERS.get(layer, layer)}.{rest}"
 
 
 def _part(said: dict[str, Any], words: Any) -> Characters | Words:

@@ -1,4 +1,4 @@
-"""The network of Flair's sequence tagger, under the names of its state dict."""
+"""The network of Flair's sequence tagger: its own embeddings under the names of its state dict, and our BiLSTM-CRF."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,11 +7,13 @@ from typing import Any, Final
 import numpy as np
 import torch
 from torch import nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from models_runtime.backends.bilstm_crf.embeddings import spellings
+from models_runtime.backends.bilstm_crf.network import BiLstmCrf, Shape
+from models_runtime.backends.crf.paths import Path, best_paths, likeliest
+from models_runtime.backends.neural.crf import with_ends
 from models_runtime.backends.neural.stored import MOST_LAYERS
-from models_runtime.backends.neural.tags import best_path
-from models_runtime.backends.stacked.embeddings import spellings
+from models_runtime.backends.neural.tags import Tags
 
 START: Final = "<START>"
 STOP: Final = "<STOP>"
@@ -83,26 +85,16 @@ class FlairNetwork(nn.Module):  # type: ignore[misc]  # torch has no types where
                 model = {"encoder": nn.Embedding(rows, small), "rnn": nn.LSTM(small, size, _layers(shapes, prefix))}
                 self.embeddings[name] = nn.ModuleDict({"lm": nn.ModuleDict(model)})
             width += size
-        self.embedding2nn = nn.Linear(width, width) if reproject else None
-        self.rnn = None
-        if lstm:
-            hidden = _hidden(shapes, "rnn.")
-            self.rnn = nn.LSTM(width, hidden, _layers(shapes, "rnn."), bidirectional=True, batch_first=True)
-            width = 2 * hidden
-        self.linear = nn.Linear(width, len(tags))
+        hidden, layers = (_hidden(shapes, "rnn."), _layers(shapes, "rnn.")) if lstm else (0, 0)
+        self.tagger = BiLstmCrf(Shape(None, width, hidden, layers, reproject, lstm, crf=False), Tags(tuple(tags)))
         self.crf = nn.ParameterDict({"transitions": torch.zeros(len(tags), len(tags))}) if crf else None
 
     def forward(self, sentences: Sequence[Sequence[str]], device: str) -> list[Any]:
         """The scores of tags [words, tags] for each sentence, which has at least one word."""
         found = torch.cat([self._embedded(number, sentences, device) for number in range(len(self.parts))], dim=2)
-        if self.embedding2nn is not None:
-            found = self.embedding2nn(found)
         lengths = [len(words) for words in sentences]
-        if self.rnn is not None:
-            packed = pack_padded_sequence(found, torch.tensor(lengths), batch_first=True, enforce_sorted=False)
-            found, _ = pad_packed_sequence(self.rnn(packed)[0], batch_first=True)
-        scores = self.linear(found).detach().float().cpu().numpy()
-        return [row[:length] for row, length in zip(scores, lengths, strict=True)]
+        scores = self.tagger({"fixed": found, "lengths": torch.tensor(lengths, device=device)})
+        return [row[:length] for row, length in zip(scores.detach().float().cpu().numpy(), lengths, strict=True)]
 
     def _embedded(self, number: int, sentences: Sequence[Sequence[str]], device: str) -> Any:
         """The vectors [sentences, words, size] of one embedding; those after a sentence's end have no meaning."""
@@ -118,21 +110,13 @@ class FlairNetwork(nn.Module):  # type: ignore[misc]  # torch has no types where
         states = layers["lm"]["rnn"](layers["lm"]["encoder"](numbers.T))[0]
         return states[at, torch.arange(len(read), device=device)[:, None]]
 
-    def read(self, scores: Any) -> tuple[list[int], Any]:
-        """The best tags of a sentence, and the probability of each tag at each word [words, tags]."""
+    def paths(self, scores: Sequence[Any]) -> list[Path]:
+        """The best tags of each sentence, and the probability of each tag at each word [words, tags]."""
         if self.crf is None:
-            return scores.argmax(axis=1).tolist(), _softmax(scores)
+            return likeliest(scores)
         steps = self.crf["transitions"].detach().float().cpu().numpy().T.astype(np.float64)  # [from, to]
         first, last = steps[self.tags.index(START)], steps[:, self.tags.index(STOP)]
-        own = scores.astype(np.float64)
-        ended = own.copy()
-        ended[-1] += last
-        onward, behind = [own[0] + first], [last]
-        for row in own[1:]:
-            onward.append(np.logaddexp.reduce(onward[-1][:, None] + steps, axis=0) + row)
-        for row in own[:0:-1]:
-            behind.append(np.logaddexp.reduce(steps + (row + behind[-1])[None, :], axis=1))
-        return best_path(ended, first, steps), _softmax(np.array(onward) + np.array(behind[::-1]))
+        return best_paths(with_ends(scores, first, last), steps, marginals=True)
 
 
 def _hidden(shapes: dict[str, Sequence[int]], prefix: str) -> int:
@@ -148,8 +132,3 @@ def _layers(shapes: dict[str, Sequence[int]], prefix: str) -> int:
     if found > MOST_LAYERS:
         raise ValueError("too many layers")
     return found
-
-
-def _softmax(scores: Any) -> Any:
-    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return shares / shares.sum(axis=1, keepdims=True)

@@ -14,7 +14,7 @@ from annotations.text.characters import trim
 from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.gliner.folder import CONFIG, GlinerFolder
-from models_runtime.backends.neural.device import Device, Placement, choose_device
+from models_runtime.backends.neural.device import OnDevice, Placement, choose_device
 from models_runtime.backends.neural.stored import check_scores
 from models_runtime.backends.token_classification.encoding import FILE
 from models_runtime.backends.token_classification.network import WEIGHTS
@@ -58,7 +58,7 @@ class _Group:
     at: list[int]
 
 
-class GlinerBackend:
+class GlinerBackend(OnDevice):
     """Predicts with the GLiNER model in the folder `path` (safetensors; no code from the folder is run).
 
     `labels` maps each prompt to a code in `label_set`. Many prompts are asked in groups, and long texts are read in
@@ -81,15 +81,6 @@ class GlinerBackend:
         self._room = folder.room - len(self._before) - len(self._after)
         self._groups = list(self._grouped([prompt for prompt, _ in asked]))
         self.placement = Placement(choose_device(device), folder.network)
-
-    @property
-    def device(self) -> Device:
-        """The device that it computes on at present."""
-        return self.placement.device
-
-    def predict(self, texts: Sequence[str]) -> list[list[Span]]:
-        """The spans of each text: sorted, trimmed, without overlaps."""
-        return list(self.stream(texts))
 
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
         """The spans of each text, in order, computed in blocks of texts."""

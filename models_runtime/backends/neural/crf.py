@@ -1,16 +1,19 @@
 """The linear-chain CRF layer (Lample et al. 2016, section 2.2), in torch."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Final
 
 import numpy as np
 import torch
 from torch import nn
 
-from models_runtime.backends.neural.tags import Tags, best_path
+from models_runtime.backends.crf.paths import Path, best_paths
+from models_runtime.backends.neural.tags import Tags
 
 # Added to sums of probabilities, so that the logarithm of a barred transition is finite.
 TINY = 1e-37
+OUTSIDE: Final = 0
+"""The number of the tag O (see Tags)."""
 
 
 class Crf(nn.Module):  # type: ignore[misc]  # torch has no types where it is not installed
@@ -55,38 +58,22 @@ class Crf(nn.Module):  # type: ignore[misc]  # torch has no types where it is no
             total = torch.where(mask[:, at, None], on, total)
         return torch.logsumexp(total + self.last, dim=1)
 
-    def marginals(self, scores: Any, mask: Any) -> Any:
-        """The probability of each tag at each token, [items, tokens, tags]: the gradient of the log normalizer."""
-        with torch.enable_grad():
-            leaf = scores.detach().float().requires_grad_()
-            (found,) = torch.autograd.grad(self._normalizer(leaf, mask).sum(), leaf)
-        return found
+    def paths(self, items: Iterable[Any], *, marginals: bool = False) -> list[Path]:
+        """The best path of each item, given its scores [tokens, tags] (numpy): see best_paths."""
+        scores = (self.first + self.barred_first, self.steps + self.barred_steps, self.last)
+        first, steps, last = (each.detach().cpu().numpy() for each in scores)
+        return best_paths(with_ends(items, first, last), steps, marginals=marginals, outside=OUTSIDE)
 
-    def as_scores(self, items: Iterable[Any]) -> tuple[list[Any], Any]:
-        """The scores of items [tokens, tags], with those of the first and the last tag, and the scores of steps
-        [from, to]: the input of `models_runtime.backends.crf.paths`.
 
-        At each token, the highest score is 0. This changes no path and no probability, and keeps exponentials small.
-        """
-        first = (self.first + self.barred_first).detach().cpu().numpy()
-        steps = (self.steps + self.barred_steps).detach().cpu().numpy()
-        last = self.last.detach().cpu().numpy()
-        found = []
-        for item in items:
-            own = np.array(item, dtype=np.float32)
-            own[0] += first
-            own[-1] += last
-            found.append(own - own.max(axis=1, keepdims=True))
-        return found, steps
+def with_ends(items: Iterable[Any], first: Any, last: Any) -> list[Any]:
+    """The scores of items [tokens, tags] with those of the first and the last tag [tags], whose type they get.
 
-    def paths(self, scores: Any, lengths: Sequence[int]) -> list[list[int]]:
-        """The best tags of each item (Viterbi)."""
-        first = (self.first + self.barred_first).detach().cpu().numpy()
-        steps = (self.steps + self.barred_steps).detach().cpu().numpy()
-        last = self.last.detach().cpu().numpy()
-        found = []
-        for row, length in zip(scores.detach().float().cpu().numpy(), lengths, strict=True):
-            own = np.array(row[:length])
-            own[-1] += last
-            found.append(best_path(own, first, steps))
-        return found
+    At each token, the highest score is 0. This changes no path and no probability, and keeps exponentials small.
+    """
+    found = []
+    for item in items:
+        own = np.array(item, dtype=first.dtype)
+        own[0] += first
+        own[-1] += last
+        found.append(own - own.max(axis=1, keepdims=True))
+    return found

@@ -1,8 +1,9 @@
 """The device that a network computes on: a GPU if there is one, otherwise the CPU; precision and batch sizes."""
 
 import resource
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,6 +11,7 @@ from typing import Any
 
 import torch
 
+from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.neural.windows import batches
 
@@ -161,3 +163,22 @@ class Placement:
         self.device = cpu_device(FULL)
         self._load()
         torch.cuda.empty_cache()
+
+
+class OnDevice(ABC):
+    """A backend whose networks have a `placement`."""
+
+    placement: Placement
+
+    @property
+    def device(self) -> Device:
+        """The device that it computes on at present."""
+        return self.placement.device
+
+    def predict(self, texts: Sequence[str]) -> list[list[Span]]:
+        """The spans of each text: sorted, trimmed, without overlaps."""
+        return list(self.stream(texts))
+
+    @abstractmethod
+    def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
+        """The spans of each text, in order, computed in blocks of texts."""

@@ -2,20 +2,36 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
-from typing import Any, TypeVar
 
-from models_runtime.backends.base import BackendError
 from models_runtime.backends.best import BestEpoch, chosen
 from models_runtime.backends.learner import Step, StepFigures, TrainingTask
 from models_runtime.backends.neural.learning import Loop
 
-H = TypeVar("H", bound=Any)
+
+class Orders:
+    """The batches of each epoch, made when they are needed, because many notes have many batches."""
+
+    def __init__(self, epochs: int, order: Callable[[int], list[list[int]]]) -> None:
+        """`order(epoch)`: the batches of an epoch; their number may depend on the epoch."""
+        self._epochs = epochs
+        self._order = order
+
+    @property
+    def steps(self) -> int:
+        """The number of batches in all epochs."""
+        return sum(len(self[epoch]) for epoch in range(len(self)))
+
+    def __len__(self) -> int:
+        return self._epochs
+
+    def __getitem__(self, epoch: int) -> list[list[int]]:
+        return self._order(epoch)
 
 
 def run_epochs(
     task: TrainingTask,
     loop: Loop,
-    orders: Sequence[Sequence[Sequence[int]]],
+    orders: Orders | Sequence[Sequence[Sequence[int]]],
     key: str,
     score: Callable[[], StepFigures],
     *,
@@ -66,7 +82,7 @@ def run_epochs(
 def adapt(
     task: TrainingTask,
     loop: Loop,
-    orders: Sequence[Sequence[Sequence[int]]],
+    orders: Orders | Sequence[Sequence[Sequence[int]]],
     key: str,
     score: Callable[[], StepFigures] = StepFigures,
 ) -> None:
@@ -92,11 +108,3 @@ def _earlier(task: TrainingTask, loop: Loop, key: str) -> list[Step]:
         return [Step(**step) for step in loop.restore(task.checkpoint, key)]
     except ValueError:
         return []
-
-
-def hyperparameters_of(task: TrainingTask, by_name: dict[str, H]) -> tuple[str, H]:
-    """The task's algorithm (by default the first one) and its hyperparameters. Raises BackendError (permanent)."""
-    name = task.algorithm or next(iter(by_name))
-    if name not in by_name:
-        raise BackendError(f"There is no algorithm “{name}”. Choose one of: {', '.join(by_name)}.", permanent=True)
-    return name, replace(by_name[name], epochs=task.iterations) if task.iterations else by_name[name]

@@ -5,7 +5,7 @@ Our own code builds the network from the sizes in the card; no configuration or 
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +16,6 @@ from models_runtime.backends.spacy_ner import weights
 from models_runtime.backends.spacy_ner.network import Sizes, blank, recognizer
 
 FORMAT: Final = "deidreview-spacy-1"
-WEIGHTS: Final = "weights.safetensors"
 LARGEST: Final = 1024
 LANGUAGE: Final = re.compile("[a-z]{2,3}")
 MOST_LABELS: Final = 500
@@ -39,14 +38,7 @@ class Card:
 
 def save(path: Path, card: Card, tensors: weights.Tensors, lexicon: Mapping[str, list[str]]) -> str:
     """Write a model and return the sha256 of its file. The same content gives the same file."""
-    return files.pack(
-        path,
-        {
-            files.CARD: files.as_json(asdict(card)),
-            files.LEXICON: files.as_json(lexicon),
-            WEIGHTS: weights.to_bytes(tensors),
-        },
-    )
+    return files.save(path, card, weights.to_bytes(tensors), lexicon)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +53,7 @@ class Loaded:
 
 def load_model(path: Path) -> Loaded:
     """Load a model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
-    data, lexicon, content = files.unpack(path, FORMAT, WEIGHTS)
+    data, lexicon, content = files.unpack(path, FORMAT)
     card = _card(path, data)
     tensors = weights.from_bytes(content)
     try:
@@ -75,10 +67,7 @@ def load_model(path: Path) -> Loaded:
 
 
 def _card(path: Path, data: dict[str, Any]) -> Card:
-    try:
-        card = Card(**data | {"labels": tuple(data["labels"]), "sizes": Sizes(**data["sizes"])})
-    except (TypeError, KeyError):
-        raise files.refused(path, FORMAT, "its card has missing or unknown fields") from None
+    card = files.card_from(path, Card, data, sizes=lambda sizes: Sizes(**sizes))
     files.check_words(path, FORMAT, (card.label_set, card.algorithm, card.rules_set, card.language), card.labels)
     sizes = astuple(card.sizes)
     if not all(type(size) is int and 0 < size <= LARGEST for size in sizes) or len(sizes) != len(fields(Sizes)):

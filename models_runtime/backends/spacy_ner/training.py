@@ -22,10 +22,20 @@ from thinc.api import Adam, Optimizer, fix_random_seed
 from models_runtime.backends.augmenting import augmented
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.best import BestEpoch, chosen, span_figures
-from models_runtime.backends.learner import Step, StepFigures, TrainingTask, labels_of, task_key
+from models_runtime.backends.learner import (
+    Learner,
+    Step,
+    StepFigures,
+    TrainingTask,
+    hyperparameters_of,
+    labels_of,
+    opens,
+    task_key,
+)
 from models_runtime.backends.notes.lexicon import learn as learn_words
 from models_runtime.backends.notes.rule_tags import rules_for
 from models_runtime.backends.spacy_ner import weights
+from models_runtime.backends.spacy_ner.backend import SpacyBackend
 from models_runtime.backends.spacy_ner.decoding import entities
 from models_runtime.backends.spacy_ner.encoding import NoteEncoder
 from models_runtime.backends.spacy_ner.model import Card, load_model, save
@@ -145,7 +155,7 @@ def learn(task: TrainingTask, path: Path) -> str:
     Deterministic: the same task gives the same file, even if it continued from a checkpoint. Raises BackendError
     (permanent) for notes without spans.
     """
-    hyper = _way(task)
+    name, hyper = hyperparameters_of(task, ALGORITHMS)
     base = load_model(Path(task.base)) if task.base else None
     labels = labels_of(task.notes, base.card.labels if base else ())
     gold_notes, task = len(task.notes), augmented(task)
@@ -160,19 +170,8 @@ def learn(task: TrainingTask, path: Path) -> str:
         weights.continued(recognizer(nlp), recognizer(base.nlp))
     training = _Training(task, hyper, NoteEncoder(nlp, rules, lexicon))
     tensors, done = training.run_epochs(task_key(task, str(training.hyper), str(sizes), version("spacy")))
-    card = Card(task.label_set, labels, _name(task), rules.label_set, language, sizes, gold_notes, done)
+    card = Card(task.label_set, labels, name, rules.label_set, language, sizes, gold_notes, done)
     return save(path, card, tensors, lexicon)
-
-
-def _name(task: TrainingTask) -> str:
-    return task.algorithm or next(iter(ALGORITHMS))
-
-
-def _way(task: TrainingTask) -> Hyperparameters:
-    name = _name(task)
-    if name not in ALGORITHMS:
-        raise BackendError(f"There is no algorithm “{name}”. Choose one of: {', '.join(ALGORITHMS)}.", permanent=True)
-    return ALGORITHMS[name]
 
 
 def _language(wanted: str) -> str:
@@ -273,3 +272,6 @@ def _batches(examples: Sequence[Example], most: int) -> Iterator[list[Example]]:
             batch, size = [], 0
     if batch:
         yield batch
+
+
+LEARNER: Final = Learner(learn, opens(load_model, SpacyBackend))

@@ -5,23 +5,27 @@
 """
 
 import random
-from collections.abc import Iterable, Sequence
+import tempfile
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, Self
 
+import numpy as np
 import torch
 
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.learner import Step, StepFigures, TrainingTask
 from models_runtime.backends.neural.device import Device, Placement
+from models_runtime.backends.neural.epochs import Orders
 from models_runtime.backends.neural.learning import IGNORED, Loop, Plan
-from models_runtime.backends.neural.windows import batches
-from models_runtime.backends.token_classification.batching import Batching, Orders
-from models_runtime.backends.token_classification.encoding import Pieces
+from models_runtime.backends.neural.windows import Window, batches, batches_of
+from models_runtime.backends.token_classification.encoding import Encoded, Pieces
 from models_runtime.backends.token_classification.network import padding, room
 from models_runtime.backends.token_classification.probing import Probe, sentences_of
 from models_runtime.backends.token_classification.scoring import Scorer
-from models_runtime.backends.token_classification.stored_pieces import StoredPieces
 
 SHARE: Final = 0.15
 MASKED: Final = 0.8
@@ -52,6 +56,63 @@ class Masking:
         shown = torch.where(chosen & (dice < MASKED), self._mask, ids)
         shown = torch.where(chosen & (dice >= 1 - SWAPPED), other, shown)
         return shown, right
+
+
+@dataclass(frozen=True, slots=True)
+class Batching:
+    """`windows`: the number of windows in a batch; 0 for as many as have `pieces` pieces together, with padding.
+
+    `parts`: a batch is computed in up to this many parts, whose gradients are accumulated, to save memory.
+    """
+
+    pieces: int
+    windows: int = 0
+    parts: int = 1
+
+    def changed(self, settings: Mapping[str, Any]) -> Self:
+        """The same, with the choices of a training's settings."""
+        return replace(
+            self, windows=settings.get("batch", self.windows), parts=settings.get("accumulation", self.parts)
+        )
+
+    def cut(self, lengths: Sequence[int]) -> list[list[int]]:
+        """Batches of indexes of windows with similar lengths, the longest first."""
+        return batches_of(lengths, self.windows) if self.windows else batches(lengths, self.pieces)
+
+
+class StoredPieces:
+    """The windows of texts, in their order. In memory, each has a few bytes.
+
+    The pieces are in a file without a name in `folder` (the system's folder for temporary files if None). Nobody else
+    can open it, and it vanishes with this process.
+    """
+
+    def __init__(self, texts: Iterable[Any], cut: Callable[[int], Sequence[Window]], folder: Path | None) -> None:
+        """`texts`: arrays of pieces. `cut`: the windows over a number of pieces."""
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - open as long as this object exists
+        self._starts, self._lengths = array("q"), array("i")
+        written = 0
+        for pieces in texts:
+            for window in cut(len(pieces)):
+                self._starts.append(written + window.start)
+                self._lengths.append(len(window))
+            self._file.write(np.asarray(pieces, dtype=np.int32).tobytes())
+            written += len(pieces)
+        self._file.flush()
+        self._pieces = np.memmap(self._file, np.int32, "r", shape=(written,)) if written else np.zeros(0, np.int32)
+
+    @property
+    def lengths(self) -> Sequence[int]:
+        """The number of pieces in each window."""
+        return self._lengths
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def window(self, number: int) -> tuple[Window, Encoded]:
+        """A window and its pieces, as input of a Scorer."""
+        start, length = self._starts[number], self._lengths[number]
+        return Window(0, length, 0, length), Encoded(self._pieces[start : start + length], [], [], [])
 
 
 class MaskedLmTraining:

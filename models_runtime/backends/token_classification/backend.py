@@ -1,20 +1,19 @@
-"""The backend for transformers trained elsewhere: weights from a folder, with labels mapped to a label set."""
+"""The backends for transformers: trained here, and from a folder of weights with labels mapped to a label set."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from annotations.text.bio import marks_and_labels
-from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.marginals import Marked
-from models_runtime.backends.neural.device import Device, Placement, choose_device
+from models_runtime.backends.neural.device import Placement, choose_device
 from models_runtime.backends.neural.stored import name_of
 from models_runtime.backends.neural.tags import Tags
 from models_runtime.backends.token_classification.encoding import FILE
+from models_runtime.backends.token_classification.model import load_model
 from models_runtime.backends.token_classification.network import (
     CONFIG,
     check_folder,
@@ -25,7 +24,7 @@ from models_runtime.backends.token_classification.network import (
     room,
 )
 from models_runtime.backends.token_classification.scoring import Scorer
-from models_runtime.backends.token_classification.tagger import Tagger
+from models_runtime.backends.token_classification.tagger import Tagger, TaggerBackend
 
 # Map the tags of a model trained elsewhere (BIO, IO, BIOES, BILOU) to BIO tags of a label set.
 
@@ -97,9 +96,10 @@ def _sum(scores: Any, columns: Sequence[tuple[int, float]]) -> Any:
 
 
 VERSION: Final = "2"
+TRAINED_VERSION: Final = "1"
 
 
-class TokenClassificationBackend:
+class TokenClassificationBackend(TaggerBackend):
     """Predicts with the weights in the folder `path` (safetensors; no code from the folder is run).
 
     `labels` maps each of the model's labels to a code in `label_set`, or to None for spans to leave out. Raises
@@ -126,22 +126,23 @@ class TokenClassificationBackend:
             pieces, scorer, columns.tags, columns, source, probabilities=columns.probabilities, barred=columns.barred
         )
 
-    @property
-    def device(self) -> Device:
-        """The device that it computes on at present."""
-        return self.placement.device
 
-    def predict(self, texts: Sequence[str]) -> list[list[Span]]:
-        """The spans of each text: sorted, trimmed, without overlaps."""
-        return list(self.stream(texts))
+class TransformerBackend(TaggerBackend):
+    """Predicts with the model at `path`. Raises BackendError (permanent) for any other file."""
 
-    def predict_marginals(self, texts: Sequence[str]) -> list[Marked]:
-        """The spans of each text, and the probabilities of the labels at its tokens."""
-        return list(self._tagger.marginals(texts, self.placement))
+    name = "transformer"
 
-    def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
-        """The spans of each text, in order, computed in blocks of texts."""
-        return self._tagger.stream(texts, self.placement)
+    def __init__(self, path: str, device: str = "auto") -> None:
+        model = load_model(Path(path))
+        network = model.network
+        self.placement = Placement(choose_device(device), network)
+        reading, config = model.card.reading, network.config
+        scorer = Scorer(network, model.pieces.around, most=room(config), pad=padding(config), disjoint=reading.disjoint)
+        self.label_set = model.card.label_set
+        self.labels = model.card.labels
+        self.revision = f"{TRAINED_VERSION}-{model.revision}"
+        source = f"transformer-{model.revision[:8]}"
+        self._tagger = Tagger(model.pieces, scorer, model.tags, lambda scores: scores, source, reading.decoding)
 
 
 def _digest(folder: Path) -> str:

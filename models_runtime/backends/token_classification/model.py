@@ -5,7 +5,7 @@ the named architecture; no code from the file is run.
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +20,6 @@ from models_runtime.backends.token_classification.reading import Reading
 
 FORMAT: Final = "deidreview-transformer-1"
 MASKED_FORMAT: Final = "deidreview-masked-lm-1"
-WEIGHTS: Final = "weights.safetensors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +61,7 @@ def save_model(path: Path, card: Card | MaskedCard, network: Any, tokenizer: str
     config = network.config.to_diff_dict() | {"model_type": network.config.model_type}
     # A single entry, because safetensors writes several entries in random order.
     header = json.dumps({"config": config, "tokenizer": tokenizer}, sort_keys=True)
-    return files.pack(
-        path,
-        {
-            files.CARD: files.as_json(asdict(card)),
-            files.LEXICON: files.as_json({}),
-            WEIGHTS: save(tensors, {"said": header}),
-        },
-    )
+    return files.save(path, card, save(tensors, {"said": header}))
 
 
 @dataclass(frozen=True)
@@ -85,7 +77,7 @@ class Loaded:
 
 def load_model(path: Path) -> Loaded:
     """Load a model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
-    data, _, content = files.unpack(path, FORMAT, WEIGHTS)
+    data, _, content = files.unpack(path, FORMAT)
     card = _card(path, data)
     tags = Tags.of(card.labels)
     network, tokenizer = _network(path, FORMAT, content, AutoModelForTokenClassification, num_labels=len(tags))
@@ -103,11 +95,8 @@ class LoadedMasked:
 
 def load_masked(path: Path) -> LoadedMasked:
     """Load a masked language model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
-    data, _, content = files.unpack(path, MASKED_FORMAT, WEIGHTS)
-    try:
-        card = MaskedCard(**data | {"labels": tuple(data["labels"])})
-    except (TypeError, KeyError):
-        raise files.refused(path, MASKED_FORMAT, "its card has missing or unknown fields") from None
+    data, _, content = files.unpack(path, MASKED_FORMAT)
+    card = files.card_from(path, MaskedCard, data)
     files.check_words(path, MASKED_FORMAT, (card.algorithm, card.base, card.label_set), card.labels)
     network, tokenizer = _network(path, MASKED_FORMAT, content, AutoModelForMaskedLM)
     return LoadedMasked(card, Pieces(tokenizer), network)
@@ -128,10 +117,7 @@ def _network(path: Path, format: str, content: bytes, kind: Any, **changes: Any)
 
 
 def _card(path: Path, data: dict[str, Any]) -> Card:
-    try:
-        card = Card(**data | {"labels": tuple(data["labels"])})
-    except (TypeError, KeyError):
-        raise files.refused(path, FORMAT, "its card has missing or unknown fields") from None
+    card = files.card_from(path, Card, data)
     words = (card.label_set, card.algorithm, card.base, card.chunks, card.decoding)
     files.check_words(path, FORMAT, words, card.labels)
     return card

@@ -10,7 +10,7 @@ from annotations.text.characters import trim
 from annotations.text.spans import Span
 from annotations.text.tokens import covered
 from models_runtime.backends.marginals import Marginals, Marked
-from models_runtime.backends.neural.device import Placement
+from models_runtime.backends.neural.device import OnDevice, Placement
 from models_runtime.backends.neural.tags import Tags, best_path
 from models_runtime.backends.token_classification.encoding import Encoded, Pieces
 from models_runtime.backends.token_classification.scoring import Scorer
@@ -122,3 +122,17 @@ def _blocks(texts: Iterable[str]) -> Iterator[list[str]]:
         characters += len(text)
     if block:
         yield block
+
+
+class TaggerBackend(OnDevice):
+    """A backend that predicts with a `_tagger`."""
+
+    _tagger: Tagger
+
+    def predict_marginals(self, texts: Sequence[str]) -> list[Marked]:
+        """The spans of each text, and the probabilities of the labels at its tokens."""
+        return list(self._tagger.marginals(texts, self.placement))
+
+    def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
+        """The spans of each text, in order, computed in blocks of texts."""
+        return self._tagger.stream(texts, self.placement)

@@ -8,6 +8,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,17 +17,26 @@ import transformers
 
 from annotations.text.bio import encode_tokens
 from annotations.text.spans import Span
-from models_runtime.backends.learner import StepFigures, TrainingTask, labels_of, model_beside, task_key
+from models_runtime.backends.learner import (
+    Learner,
+    StepFigures,
+    TrainingTask,
+    hyperparameters_of,
+    labels_of,
+    model_beside,
+    opens,
+    task_key,
+)
 from models_runtime.backends.neural.device import Device, Placement, choose_device
-from models_runtime.backends.neural.epochs import adapt, hyperparameters_of, run_epochs
+from models_runtime.backends.neural.epochs import Orders, adapt, run_epochs
 from models_runtime.backends.neural.learning import IGNORED, Loop, Plan, class_weights, seeded
 from models_runtime.backends.neural.tags import Tags
 from models_runtime.backends.neural.windows import Window
-from models_runtime.backends.token_classification.adapting import MaskedLmTraining
-from models_runtime.backends.token_classification.batching import Batching, Orders
+from models_runtime.backends.token_classification.adapting import Batching, MaskedLmTraining
+from models_runtime.backends.token_classification.backend import TransformerBackend
 from models_runtime.backends.token_classification.encoding import Encoded
 from models_runtime.backends.token_classification.held_out import HeldOut
-from models_runtime.backends.token_classification.model import Card, MaskedCard, save_model
+from models_runtime.backends.token_classification.model import Card, MaskedCard, load_masked, load_model, save_model
 from models_runtime.backends.token_classification.network import padding, room
 from models_runtime.backends.token_classification.reading import Reading
 from models_runtime.backends.token_classification.scoring import Scorer
@@ -76,6 +86,8 @@ ALGORITHMS: Final[dict[str, Hyperparameters]] = {
     # For a network with random weights.
     "fresh": Hyperparameters(epochs=30, weighted=False, batch=512, rate=2e-3, warm_up=20),
 }
+# Three epochs as in section 5.
+MASKED_ALGORITHMS: Final = {"masked": Hyperparameters(epochs=3, weighted=False)}
 
 
 def learn(task: TrainingTask, path: Path) -> str:
@@ -109,6 +121,35 @@ def learn(task: TrainingTask, path: Path) -> str:
             save(model_beside(task, path, f"epoch-{epoch}"), epoch)
 
     return save(path, run_epochs(task, training.loop, training.orders, key, training.figures, keep=keep))
+
+
+def learn_masked(task: TrainingTask, path: Path) -> str:
+    """Train a masked language model on text alone (section 5), write it to `path` and return its sha256.
+
+    A training of a transformer can start from it.
+
+    On a CPU, the same task gives the same file, even if it continued from a checkpoint. Raises BackendError (permanent)
+    for notes without text, or unusable starting weights.
+    """
+    name, hyper = hyperparameters_of(task, MASKED_ALGORITHMS)
+    hyper = replace(hyper, rate=task.settings.get("rate", hyper.rate))
+    begin = StartingPoint.at(Path(task.base))
+    device = replace(choose_device(), stays=True)  # the optimizer's state can't move to the CPU
+    key = task_key(task, str(hyper), torch.__version__, transformers.__version__, device.name)
+    seeded(SEED)
+    training = MaskedLmTraining(
+        task,
+        begin.masked_lm(),
+        begin.pieces(),
+        Batching(hyper.batch).changed(task.settings),
+        device,
+        disjoint=task.settings.get("chunks") == "disjoint",
+    )
+    orders = training.orders(hyper.epochs)
+    task.report(training.first_step(hyper.epochs))
+    loop = training.loop(orders, hyper.plan)
+    done = run_epochs(task, loop, orders, key, training.figures)
+    return save_model(path, MaskedCard(name, begin.name, len(task.notes), done), training.network, begin.tokenizer)
 
 
 def _adapted(
@@ -245,3 +286,7 @@ class _Training:
         weights = torch.where(later == 1, self.rest, 1.0) * (right != IGNORED)
         plain = weights if self.weights is None else weights * self.weights[right.clamp(min=0)]
         return (losses * weights).sum() / plain.sum().clamp(min=1e-9)
+
+
+LEARNER: Final = Learner(learn, opens(load_model, partial(TransformerBackend, device="cpu")), choose_device)
+MASKED: Final = Learner(learn_masked, opens(load_masked), choose_device)

@@ -12,7 +12,6 @@ from models_runtime.backends.base import BackendError
 from models_runtime.backends.refining.state import ALL
 from models_runtime.backends.refining.todo import Todo
 from models_runtime.core.llm import KeptReplies
-from models_runtime.core.registry import LLM_AGENT
 from models_runtime.models import Refinement
 from models_runtime.refining.jobs.by_model import ModelRefiner
 from models_runtime.refining.jobs.counting import Timed
@@ -30,7 +29,7 @@ class _Refiner(ModelRefiner):
     def __init__(self, claim: Claim, row: Refinement) -> None:
         super().__init__(claim, row)
         self._agent = self.made(
-            LLM_AGENT,
+            "models_runtime.backends.refining.agent.agent_at",
             server=self.server,
             model=row.model,
             labels=prompt_labels(row.project),

@@ -35,7 +35,6 @@ from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.driver import FixedCapacity, ServerQueue, converse
 from models_runtime.backends.llm.servers import Server
 from models_runtime.core.llm import KeptVerdicts, capacity_of
-from models_runtime.core.registry import CASE, JUDGE
 from models_runtime.core.usage import Bill
 from models_runtime.models import Judge, JudgedNote, Judging, Judgment
 
@@ -270,7 +269,7 @@ def _model(judging: Judging, judge: Judge) -> Any:
     if server is None or judge.model not in server.models:
         raise BackendError(f"{judge.name} is no longer configured on this worker.", permanent=True)
     bill = Bill(judge, server.price)
-    return load(JUDGE)(
+    return load("models_runtime.backends.llm.judging.LlmJudge")(
         server=server,
         model=judge.model,
         prompt=judging.prompt,
@@ -285,7 +284,7 @@ def _model(judging: Judging, judge: Judge) -> Any:
 
 def _case(judging: Judging, note: JudgedNote) -> Any:
     """What a judge sees of a note. Raises BackendError if the model's text of it changed since the judging began."""
-    return load(CASE)(
+    return load("models_runtime.backends.llm.judging.Case")(
         text=note.document.text,
         hidden=[DomainSpan(*bounds) for bounds in note.hidden],
         entities=[Entity(*entity) for entity in note.entities],

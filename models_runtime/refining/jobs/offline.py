@@ -17,7 +17,6 @@ from annotations.projects.selectors.labels import accepted_labels
 from annotations.scores.selectors import label_words
 from annotations.text.spans import Span
 from models_runtime.backends.refining.todo import Todo
-from models_runtime.core.registry import OFFLINE_AGENT
 from models_runtime.models import Refinement
 from models_runtime.refining.jobs.keeping import count_of_source, patients_of_source, source_spans, waiting, write
 
@@ -46,7 +45,7 @@ class FoldModels:
     def __init__(self, project: Project, version: GoldVersion | None, refined: Iterable[tuple[str, str]]) -> None:
         self._version = version
         self._merged = label_words(project).merged
-        self._agent = load(OFFLINE_AGENT)(project.label_set.key)
+        self._agent = load("models_runtime.backends.refining.offline.OfflineAgent")(project.label_set.key)
         self._models: dict[int | None, Any] = {}
         self._examples: dict[int, Any] = {}
         rows = GoldVersionNote.objects.filter(version=version).order_by("document__sha256", "document_id")

@@ -22,7 +22,6 @@ from models_runtime.backends.refining.correcting import Example, applied, questi
 from models_runtime.backends.refining.finishing import settled
 from models_runtime.backends.refining.todo import Todo
 from models_runtime.core.llm import KeptReplies
-from models_runtime.core.registry import COMPLETION
 from models_runtime.models import Refinement
 from models_runtime.refining.jobs.by_model import ModelRefiner
 from models_runtime.refining.jobs.counting import Timed
@@ -41,7 +40,7 @@ def refine(claim: Claim, row: Refinement) -> None:
 class _Refiner(ModelRefiner):
     def __init__(self, claim: Claim, row: Refinement) -> None:
         super().__init__(claim, row)
-        completion = self.made(COMPLETION, self.server, row.model, self.meter)
+        completion = self.made("models_runtime.backends.llm.backend.completion_of", self.server, row.model, self.meter)
         self._completion: Completion = Timed(completion, self.meter)
         self._replies = KeptReplies(row.project, self.meter)
         self._examples = Examples(row, int(row.params.get("examples", 0)))

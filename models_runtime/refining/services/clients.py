@@ -30,7 +30,6 @@ from models_runtime.backends.refining import tools
 from models_runtime.backends.refining.arguments import Argument, checked, schema
 from models_runtime.backends.refining.state import State
 from models_runtime.backends.refining.todo import Refused, Todo
-from models_runtime.core.registry import VALIDATORS
 from models_runtime.models import Refinement
 from models_runtime.refining.events import REFINEMENT_DECIDED, REFINEMENT_NOTE_FINISHED
 from models_runtime.refining.jobs import keeping
@@ -198,7 +197,7 @@ def _state(row: Refinement, note: Document, todo: Todo | None) -> State:
     if todo is None:  # Erased meanwhile.
         raise Http404("This note does not exist.")
     skills = skills_of(row.project, note.language)
-    return State.of(todo, skills=skills, validate=load(VALIDATORS))
+    return State.of(todo, skills=skills, validate=load("models_runtime.backends.refining.validators.validate"))
 
 
 def _record_read(token: ApiToken, note: Document) -> None:

@@ -12,7 +12,7 @@ from annotations.gold.selectors import versions
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
 from annotations.models import AnnotationSet, Author, GoldVersion, Project, User
-from models_runtime.core.registry import LLM_KIND
+from models_runtime.core.registry import LLM, SET_UP
 from models_runtime.models import InjectedRun, Refinement
 from models_runtime.refining.events import REFINEMENT_STARTED
 from models_runtime.refining.jobs.methods import METHODS, WITH_MODEL
@@ -83,7 +83,7 @@ def start_refinement(
             if not external:
                 row.job = enqueue(
                     kind=KIND, project=project, params={"refinement_id": row.pk, "gold": version is not None},
-                    key=key_of(KIND, key), actor=actor, total=notes, queue=LLM_KIND.queue if fields else "",
+                    key=key_of(KIND, key), actor=actor, total=notes, queue=SET_UP[LLM].queue if fields else "",
                 )  # fmt: skip
                 row.save(update_fields=["job"])
             REFINEMENT_STARTED.record(

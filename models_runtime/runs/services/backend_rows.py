@@ -15,7 +15,6 @@ from models_runtime.core.registry import (
     ENSEMBLE,
     EXTERNAL,
     LLM,
-    LLM_KIND,
     REMOTE,
     BackendKind,
     backend_kind,
@@ -57,7 +56,8 @@ def backend_rows(project: Project | None) -> list[BackendRow]:
         BackendRow(key, _(kind.title), _(kind.description), kind.queue, workers.health(key, kind, kind.queue))
         for key, kind in BACKENDS.items()
     ]
-    rows.append(BackendRow(LLM, _(LLM_KIND.title), _(LLM_KIND.description), LLM_KIND.queue, _of_servers(workers)))
+    llm = backend_kind(LLM)
+    rows.append(BackendRow(LLM, _(llm.title), _(llm.description), llm.queue, _of_servers(workers, llm)))
     if project is None:
         return rows
     rows.append(
@@ -76,10 +76,10 @@ def backend_rows(project: Project | None) -> list[BackendRow]:
     return list(_with_runs(project, rows))
 
 
-def _of_servers(workers: Workers) -> Health:
+def _of_servers(workers: Workers, llm: BackendKind) -> Health:
     """Return the health of the language model: no server in the settings counts before missing workers."""
     if servers():
-        return workers.health(LLM, LLM_KIND, LLM_KIND.queue)
+        return workers.health(LLM, llm, llm.queue)
     return Health(
         State.NO_SERVER, _("No server is configured. Ask the administrator to list servers in DEIDREVIEW_LLM_SERVERS.")
     )

@@ -16,8 +16,9 @@ from annotations.core.forms import WholeField, suggest
 from annotations.exchange.services.sources import megabytes
 from annotations.models import GoldVersion
 from models_runtime.core import embeddings
+from models_runtime.core.learner_settings import LANGUAGE_MODEL
 from models_runtime.core.model_names import LONGEST
-from models_runtime.core.registry import LANGUAGE_MODEL, TRAINABLE, TrainableKind
+from models_runtime.core.registry import TRAINABLE, TrainableKind
 from models_runtime.core.training_settings import Setting, checked
 from models_runtime.core.weights import Weights
 from models_runtime.models import OF_MODEL, TrainedModel

@@ -181,7 +181,7 @@ def _first_model(
     kind, options = trainable_kind(row.backend), options_of(row, sources[0].version)
     checkpoint = options["checkpoint"] and str(Path(options["checkpoint"]).with_name("round-1"))
     children.train(
-        kind.child,
+        kind.learner,
         (note for source in sources for note in source.read(source.notes.train)),
         path,
         options=options | {"adapt": 0, "checkpoint": checkpoint},
@@ -313,7 +313,7 @@ def _learn(
     if not kind.predicts:
         train, held_out = without_spans(train), without_spans(held_out)
     result = children.train(
-        kind.child,
+        kind.learner,
         train,
         path,
         options=options_of(row, sources[0].version) | {"choose": chooses},
@@ -347,7 +347,7 @@ def _refitted(
     settings = {key: value for key, value in options["settings"].items() if key not in KEEPING}
     checkpoint = str(checkpoint_of(row.pk).with_name("refit")) if kind.by_epoch else None
     result = children.train(
-        kind.child,
+        kind.learner,
         (note for source in sources for note in source.read(source.everything)),
         path,
         options=options

@@ -7,7 +7,8 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.models import Project
 from models_runtime.core import embeddings
-from models_runtime.core.registry import CHARACTERS, LANGUAGE_MODEL
+from models_runtime.core.learner_settings import LANGUAGE_MODEL
+from models_runtime.core.registry import CHARACTERS
 from models_runtime.core.stages import learned_from
 from models_runtime.core.training_settings import Value
 from models_runtime.models import OF_MODEL, TrainedModel

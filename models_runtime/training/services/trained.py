@@ -99,7 +99,7 @@ def upload_model(*, project: Project, content: IO[bytes], actor: User | None, na
     with apart(content) as (file, carried):
         try:
             with children.on_disk(iter(lambda: file.read(CHUNK), b"")) as path:
-                card = children.check({kind.format: kind.child for kind in TRAINABLE.values()}, path)
+                card = children.check({kind.format: kind.learner for kind in TRAINABLE.values()}, path)
         except BackendError as error:
             raise ServiceError(str(error), code="format") from error
         file.seek(0)

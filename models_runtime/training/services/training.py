@@ -17,9 +17,10 @@ from models_runtime.backends.augmenting import replaceable
 from models_runtime.core import weights
 from models_runtime.core.gold_notes import languages_of
 from models_runtime.core.gold_sources import gold_sources, lending_project, unseen_by
+from models_runtime.core.learner_settings import SURROGATES
 from models_runtime.core.model_files import missing_labels
 from models_runtime.core.model_names import free_name, good_model_name, taken
-from models_runtime.core.registry import SURROGATES, TRAINABLE, trainable_kind
+from models_runtime.core.registry import TRAINABLE, trainable_kind
 from models_runtime.core.stages import check_hold_out
 from models_runtime.core.training_settings import checked
 from models_runtime.models import OF_MODEL, TrainedModel

@@ -23,7 +23,8 @@ from models_runtime.core import embeddings, weights
 from models_runtime.core.abilities import lacking
 from models_runtime.core.gold_notes import languages_of
 from models_runtime.core.health import State, Workers
-from models_runtime.core.registry import LANGUAGE_MODEL, SURROGATES, TRAINABLE, TrainableKind, trainable_kind
+from models_runtime.core.learner_settings import LANGUAGE_MODEL, SURROGATES
+from models_runtime.core.registry import TRAINABLE, TrainableKind, trainable_kind
 from models_runtime.core.self_training import usable_runs
 from models_runtime.core.training_settings import Value, shown
 from models_runtime.models import TrainedModel

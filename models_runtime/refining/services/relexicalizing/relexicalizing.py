@@ -29,7 +29,6 @@ from annotations.release.services.surrogates.makers import (
 )
 from models_runtime.backends.base import BackendError
 from models_runtime.core.llm import capacity_of
-from models_runtime.core.registry import RELEXICALIZER
 from models_runtime.core.usage import Bill
 from models_runtime.refining.services.relexicalizing.answers import SealedAnswers
 from models_runtime.runs.services.consent import check_consent
@@ -179,7 +178,9 @@ def make(project: Project, params: Params) -> ModelMaker:
     key, bill = project_key(project), Bill(payer or project, server.price)
     answers = SealedAnswers(project, key, bill)
     more = {"capacity": capacity_of(server), "meter": bill, "answers": answers}
-    model = _asked(lambda: load(RELEXICALIZER)(server, params["model"], **more))
+    model = _asked(
+        lambda: load("models_runtime.backends.llm.relexicalizing.Relexicalizer")(server, params["model"], **more)
+    )
     return ModelMaker(model, RulesMaker(key))
 
 

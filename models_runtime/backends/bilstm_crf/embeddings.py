@@ -7,7 +7,7 @@ up as written, then in lower case, then with each digit as # or 0, as in Flair.
 import re
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
@@ -15,10 +15,10 @@ from typing import Any, Final, Literal, Protocol
 import numpy as np
 
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.bilstm_crf.characters import Characters
+from models_runtime.backends.bilstm_crf.word_files import WordFile, open_words
+from models_runtime.backends.characters.network import Characters
 from models_runtime.backends.neural.device import Placement
 from models_runtime.backends.notes.note import Note
-from models_runtime.backends.stacked.word_files import WordFile, open_words
 
 _DIGIT: Final = re.compile(r"\d")
 # Words whose vectors are remembered, so that a word of many notes is looked up once.
@@ -35,9 +35,6 @@ class Source:
     kind: Literal["words", "characters"]
     sha256: str
     dimensions: int
-
-    def as_data(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 class Embedding(Protocol):
@@ -132,15 +129,33 @@ class Stack:
         """The vectors of a note's tokens [tokens, dimensions], in half precision.
 
         `groups`: first and past-the-last token of each sequence. A language model reads one sequence at a time, as the
-        network does, so that the sentence grouping factor sets the context of both.
+        network does, so that the sentence grouping factor sets the context of both; without groups, it reads the whole
+        note.
         """
         bounds = [(note.tokens[first].start, note.tokens[past - 1].end) for first, past in groups]
         found = [part.vectors(note, bounds, placement) for part in self.parts]
         return np.concatenate(found, axis=1) if found else np.zeros((len(note.tokens), 0), dtype=np.float16)
 
 
-def room(rows: int, columns: int) -> Any:
+class Room:
     """Space for vectors [rows, columns] in half precision: in memory, or in a file if they are large."""
-    if rows * columns * 2 <= MOST_IN_MEMORY:
-        return np.zeros((rows, columns), dtype=np.float16)
-    return np.memmap(tempfile.TemporaryFile(prefix="deidreview-"), dtype=np.float16, mode="w+", shape=(rows, columns))
+
+    def __init__(self, rows: int, columns: int) -> None:
+        shape, self._used = (rows, columns), 0
+        self._space: Any
+        if rows * columns * 2 <= MOST_IN_MEMORY:
+            self._space = np.zeros(shape, dtype=np.float16)
+        else:
+            self._space = np.memmap(
+                tempfile.TemporaryFile(prefix="deidreview-"),  # noqa: SIM115 - open as long as this object exists
+                dtype=np.float16,
+                mode="w+",
+                shape=shape,
+            )
+
+    def put(self, vectors: Any) -> Any:
+        """Copy vectors into the space, behind those before, and return the copy."""
+        kept = self._space[self._used : self._used + len(vectors)]
+        kept[:] = vectors
+        self._used += len(vectors)
+        return kept
