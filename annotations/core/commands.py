@@ -1,7 +1,6 @@
 """What the commands share: `--json`, `--by`, looking up objects by name, and reporting errors."""
 
 import json
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from enum import StrEnum
@@ -138,11 +137,6 @@ def find_label(project: Project, name: str) -> Label:
             return label
     known = ", ".join(label.code for label in labels)
     raise ServiceError(f"There is no label “{name}” in “{project.slug}”. Labels: {known}.", code="label")
-
-
-def words_or_input(words: str) -> str:
-    """Return words of a command line, or for “-” the first line of standard input: names don't belong in a history."""
-    return sys.stdin.readline().rstrip("\r\n") if words == "-" else words
 
 
 def read_text(path: Path, unchanged: str) -> str:

@@ -1,12 +1,9 @@
 """Search in notes, on the page, through the API and by command: only notes that one may open, and no text is kept."""
 
-import io
 import json
-import sys
 from datetime import timedelta
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
@@ -157,16 +154,6 @@ def searched(world):
     return world
 
 
-def run(*words):
-    """Return the result of the command, or the code of its error."""
-    out = io.StringIO()
-    try:
-        call_command("search", "covid", *map(str, words), "--json", stdout=out)
-    except CommandError:
-        return json.loads(out.getvalue())["code"]
-    return json.loads(out.getvalue())
-
-
 def names(found):
     return {note["name"] for note in found["notes"]}
 
@@ -205,30 +192,3 @@ def test_the_api_narrows_by_labels_and_goes_on_page_by_page(searched, monkeypatc
     first = reviewer.post(API_SEARCH, {"text": "rossi"}).json()
     second = reviewer.post(API_SEARCH, {"text": "rossi", "after": first["next"]}).json()
     assert len(first["notes"]) == len(second["notes"]) == 1 and first["notes"] != second["notes"]
-
-
-def test_the_command(searched, capsys, monkeypatch):
-    found = run("jose", "--ignore-accents", "--by", "rev")
-    assert [note["name"] for note in found["notes"]] == ["wild"] and found["next"] is None
-    assert run("jose", "--by", "rev")["notes"] == []
-    monkeypatch.setattr(sys, "stdin", io.StringIO("José\n"))
-    assert names(run("-", "--case", "--word", "--by", "rev")) == {"wild"}
-    call_command("search", "covid", "José", "--by", "rev")
-    assert capsys.readouterr().out.splitlines()[0] == "wild, line 2: \U0001f600 »José« Rossi"
-    monkeypatch.setattr(searching, "NOTES", 2)
-    one = run("rossi", "--notes", 1, "--by", "rev")
-    rest = run("rossi", "--after", one["next"], "--by", "rev")
-    assert names(one) | names(rest) == names(run("rossi", "--by", "rev")) and not names(one) & names(rest)
-    assert Event.objects.filter(verb="notes.searched", actor=searched.rev).exists() and not Search.objects.exists()
-
-
-def test_what_the_command_refuses(searched):
-    for words, code in (
-        (("rossi",), "by"),
-        (("rossi", "--by", "out"), "access"),
-        ((" ", "--by", "rev"), "text"),
-        (("rossi", "--label", "NONE", "--by", "rev"), "label"),
-        (("rossi", "--unmarked", "--gold", "--by", "ann"), "annotations"),
-        (("rossi", "--notes", 0, "--by", "rev"), "notes"),
-    ):
-        assert run(*words) == code

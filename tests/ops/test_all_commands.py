@@ -50,7 +50,7 @@ def test_members_and_their_links():
     answered("add_member", "p", "nina", "--role", "annotator", "--create", "--by", "boss")
     assert answered("password_link", "p", "nina", "--by", "boss")["path"].startswith("/accounts/")
     make_note(project, name="n1", patient_id="P-1")
-    assert answered("assign", "p", "nina", "n1")["assigned"] == 1
+    answered("do", "assign_by_name", "p", "--annotator", "nina", "--names", "n1", "--by", "boss")
     assert answered("remove_member", "p", "nina", "--preview")["open_notes"] == 1
     answered("remove_member", "p", "nina", "--by", "boss")
     assert not Membership.objects.get(user__username="nina").active

@@ -12,7 +12,6 @@ from tests.ops import test_erasing_everything as everything
 from tests.ops.test_erasing_everything import fake
 from tests.ops.test_erasing_everything import world as full_world
 from tests.worlds.checks import check_page
-from tests.worlds.commands import answered
 
 __all__ = ["fake", "full_world"]  # fixtures
 
@@ -107,16 +106,3 @@ def test_nothing_of_a_deleted_note_is_found_anywhere(full_world, caplog):
     assert client.post(f"/projects/covid/notes/{full_world.note.pk}/delete/").status_code == 302
     client.get("/projects/covid/notes/")
     assert everything.found_in(everything.everywhere(full_world, caplog.text)) == []
-
-
-def test_the_command_deletes_after_a_confirmation(world):
-    make.make_set(world.note, world.ann, [(0, 11, "PATIENT")])
-    words = "delete_note", "covid", world.note.name
-    assert (answered(*words), answered(*words, "--yes", "--by", "ann")) == ("confirm", "access")
-    assert answered("delete_note", "covid", "none") == "note"
-    preview = answered(*words, "--preview")
-    assert (preview["deleted"], preview["annotation_sets"]) == (False, 1)
-    assert models.Document.objects.filter(pk=world.note.pk).exists()
-    assert answered(*words, "--yes", "--by", "mia")["deleted"]
-    assert list(models.Document.objects.all()) == [world.notes[1]]
-    assert models.Event.objects.get(verb=NOTE_DELETED).actor == world.mia

@@ -1,11 +1,8 @@
 """Guidelines: safe Markdown, visible to members, edited by managers without losing anybody's text."""
 
-import io
-import json
 import re
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from annotations.core.templatetags.markdown import markdown
@@ -115,20 +112,3 @@ def test_a_version_that_the_editor_has_not_seen_is_not_overwritten(mia):
     assert "Mine</textarea>" in html and "Theirs</textarea>" in html and stored() == ("Theirs", 1)
     # Now that the page has shown the other version, saving replaces it.
     assert write(mia, "Mine", 1).url == PAGE and stored() == ("Mine", 2)
-
-
-def test_a_command_replaces_and_prints_them(world, tmp_path):
-    def guidelines(*words):
-        out = io.StringIO()
-        call_command("guidelines", "covid", *map(str, words), "--json", stdout=out)
-        return json.loads(out.getvalue())
-
-    file = tmp_path / "rules.md"
-    file.write_text("# Età\n")
-    with pytest.raises(CommandError, match="permission to manage"):
-        guidelines("--from", file, "--by", "ann")
-    guidelines("--from", file, "--by", "mia")
-    assert guidelines() == {"version": 1, "guidelines": "# Età\n"}
-    file.write_bytes(b"caf\xe9")
-    with pytest.raises(CommandError, match="Nothing was changed"):
-        guidelines("--from", file)

@@ -1,12 +1,9 @@
 """Annotators who do nothing for some days: their open notes go to others, and their annotations are kept."""
 
-import io
-import json
 from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from annotations.jobs import hooks
@@ -106,14 +103,3 @@ def test_who_comes_back_takes_the_free_notes_back(ward, long_ago, sign_in, relea
     release_idle_notes()  # the notes count as assigned now
     assert states(ward.ann) == ["open", "released"]
     assert "These notes went to other annotators" in check_page(ann.post(TAKE_BACK, follow=True))
-
-
-def test_an_annotator_takes_notes_back_by_command(ward, long_ago, release_after):
-    release_after()
-    out = io.StringIO()
-    for words, said in (([], "--by"), (["--by", "vic"], "doesn't have permission to annotate")):
-        with pytest.raises(CommandError, match=said):
-            call_command("take_back_notes", "covid", *words)
-    call_command("take_back_notes", "covid", "--by", "ann", "--json", stdout=out)
-    assert json.loads(out.getvalue()) == {"annotator": "ann", "assigned": 2}
-    assert states(ward.ann) == ["open", "open"]

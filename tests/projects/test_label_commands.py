@@ -7,7 +7,7 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotations.models import Category, Event, Label
+from annotations.models import Event, Label
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db
@@ -123,30 +123,3 @@ def test_a_label_is_moved(project):
 
 
 # ── Categories ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_categories_are_added_changed_moved_and_deleted(project, capsys):
-    found = run("categories", "--add", "Things at home", "--color", "7", "--by", "mia")["categories"]
-    code = found[-1]["code"]
-    assert (found[-1]["name"], found[-1]["color"], found[-1]["labels"]) == ("Things at home", 7, [])
-    found = run("categories", "--change", code, "--name", "Things", "--position", 1, "--by", "mia")["categories"]
-    assert (found[0]["code"], found[0]["name"], found[0]["color"], found[0]["position"]) == (code, "Things", 7, 1)
-    call_command("categories", "covid")
-    assert "Things  (color 7)" in capsys.readouterr().out
-    left = run("categories", "--delete", code, "--by", "mia")["categories"]
-    assert code not in [row["code"] for row in left]
-    verbs = list(Event.objects.order_by("pk").values_list("verb", flat=True))
-    assert verbs == ["category.added", "category.changed", "category.moved", "category.deleted"]
-
-
-def test_categories_that_are_refused(project):
-    assert refused("categories", "--delete", "C0")[0] == "used"
-    assert refused("categories", "--delete", "NONE")[0] == "category"
-    assert refused("categories", "--change", "C0")[0] == "change"
-    assert refused("categories", "--add", "X", "--position", 1)[0] == "change"
-    assert refused("categories", "--change", "C0", "--position", 0)[0] == "position"
-    assert "Color: Select a valid choice" in refused("categories", "--add", "X", "--color", 12)[1]
-    # Name and position are changed together, or not at all.
-    taken = Category.objects.get(code="C1").name
-    assert refused("categories", "--change", "C0", "--name", taken, "--position", 2)[0] == "name"
-    assert not Event.objects.exists()

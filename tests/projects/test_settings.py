@@ -1,11 +1,8 @@
 """Settings of a project, quotas, and assignment of notes by name and by the rule; on pages and by commands."""
 
-import io
-import json
 from collections import Counter
 
 import pytest
-from django.core.management import CommandError, call_command
 
 from annotations.core.errors import ServiceError
 from annotations.models import Assignment, Event, Membership, Project
@@ -200,47 +197,3 @@ def test_notes_assigned_by_name_are_never_refused(world, limited):
 
 
 # ── Commands ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def run(name, *words):
-    """Return the result of the command, or the code of its error."""
-    out = io.StringIO()
-    try:
-        call_command(name, "covid", *words, "--json", stdout=out)
-    except CommandError:
-        return json.loads(out.getvalue())["code"]
-    return json.loads(out.getvalue())
-
-
-def test_the_command_shows_and_changes_settings(world, capsys):
-    run_of(world.project)
-    before = run("project_settings")
-    assert (before["distribution"], before["seed_from"], before["idle_days"]) == ("everyone", None, None)
-    words = ["distribution=some", "annotators_per_note=1", "unanimous_passes=yes", "seed_from=rules-1", "idle_days=7"]
-    after = run("project_settings", "--by", "mia", *[f"--set={word}" for word in words])
-    changed = {"distribution": "some", "annotators_per_note": 1, "unanimous_passes": True, "seed_from": "rules-1"}
-    assert after == before | changed | {"idle_days": 7}
-    event = Event.objects.get(verb=PROJECT_CHANGED)
-    assert event.actor == world.mia and set(event.data["fields"]) == {word.partition("=")[0] for word in words}
-    emptied = run("project_settings", "--set", "idle_days=", "--set", "seed_from=")
-    assert emptied == after | {"idle_days": None, "seed_from": None}
-    call_command("project_settings", "covid")
-    assert "unanimous_passes: yes" in capsys.readouterr().out
-
-
-def test_settings_that_the_command_refuses(world):
-    for word in ("idle", "none=1", "slug=x", "unanimous_passes=perhaps"):
-        assert run("project_settings", "--set", word) == "set"
-    for word in ("annotators_per_note=0", "distribution=none", "name=", "planted_share=7"):
-        assert run("project_settings", "--set", "language=it", "--set", word) == "invalid"
-    assert run("project_settings", "--set", "seed_from=none") == "seed_from"
-    assert run("project_settings", "--by", "rev") == "access"
-    assert stored(world).language == "" and not Event.objects.exists()
-
-
-def test_the_command_makes_missing_assignments_by_the_rule(world):
-    make.make_note(world.project)
-    assert run("fill_notes", "--by", "rev") == "access" and run("fill_notes", "--by", "mia")["assigned"] == 2
-    assert run("fill_notes")["assigned"] == 0 and live(world) == {"ann": 3, "ben": 3}
-    Project.objects.update(distribution="list")
-    assert run("fill_notes") == "list"

@@ -1,9 +1,6 @@
 """A prepared release whose surrogates were edited since: what its page says, and preparing it again."""
 
-import io
-
 import pytest
-from django.core.management import call_command
 from django.urls import reverse
 
 from annotations.core.errors import ServiceError
@@ -77,14 +74,3 @@ def test_a_signed_release_and_one_without_surrogates_stay_as_they_are(edited):
         with pytest.raises(ServiceError) as raised:
             prepare_again(release=release, actor=edited.mia)
         assert raised.value.code == "state"
-
-
-def test_the_command_prepares_it_again_before_it_writes(edited, tmp_path, no_redis):
-    words = ("export_release", "covid", "2", "--leave-out", "--json")
-    call_command(*words, str(tmp_path / "before"), stdout=io.StringIO())
-    assert "Zarelloburgo" not in texts()
-    call_command(*words, str(tmp_path / "after"), "--prepare", "--by", "mia", stdout=io.StringIO())
-    assert "Zarelloburgo" in texts()
-    assert Event.objects.get(verb="release.prepared_again").actor == edited.mia
-    call_command(*words, str(tmp_path / "again"), "--prepare", stdout=io.StringIO())
-    assert Event.objects.filter(verb="release.prepared_again").count() == 1

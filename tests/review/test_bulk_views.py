@@ -7,7 +7,6 @@ import random
 from types import SimpleNamespace
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotations.core.events import FILE_DOWNLOADED
@@ -212,7 +211,7 @@ def test_acceptance_counts_single_decisions(decided):
     assert "No decisions yet" in check_page(only)
 
 
-def test_the_log_lists_the_decisions_in_both_formats(decided, tmp_path):
+def test_the_log_lists_the_decisions_in_both_formats(decided):
     """In CSV, every cell is quoted, and a name that is a formula of spreadsheets is defused."""
     type(decided.notes[0]).objects.filter(pk=decided.notes[0].pk).update(name="=1+1;-2")
     answer = decided.client.get(url("decisions_export", "jsonl"))
@@ -234,14 +233,6 @@ def test_the_log_lists_the_decisions_in_both_formats(decided, tmp_path):
     assert all(line.startswith('"') and line.endswith('"') for line in text.splitlines())
     assert Event.objects.filter(verb=FILE_DOWNLOADED).count() == 2
     assert decided.client.get(url("decisions_export", "xls")).status_code == 404
-    # The command writes the same.
-    file, out = tmp_path / "log.csv", io.StringIO()
-    call_command("export_decisions", "covid", "--format", "csv", "--output", str(file))
-    assert len(file.read_text().splitlines()) == 6
-    call_command("export_decisions", "covid", "--format", "jsonl", stdout=out)
-    assert [json.loads(line)["event"] for line in out.getvalue().splitlines()] == [row["event"] for row in rows]
-    with pytest.raises(CommandError, match="Cannot write"):
-        call_command("export_decisions", "covid", "--output", str(tmp_path / "no" / "log.csv"))
 
 
 # ── Gold and drafts of reviews ───────────────────────────────────────────────────────────────────────────────────────

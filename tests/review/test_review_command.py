@@ -6,9 +6,7 @@ import json
 
 from django.core.management import CommandError, call_command
 
-from annotations.models import Decision, Event, Review
-from annotations.review.services.finishing import finish_review
-from tests.worlds.commands import answered
+from annotations.models import Decision, Review
 from tests.worlds.reviewing import gold_of
 
 COLUMNS = ("note", "start", "end", "label", "decision", "new_start", "new_end", "new_label")
@@ -71,20 +69,3 @@ def test_refused_rows_are_named_and_the_others_count(suggested, tmp_path):
     assert failed and result["decided"] == 1 and result["finished"] == []
     found = [(each["line"], each["code"]) for each in result["refused"]]
     assert found[:3] == [(2, "row"), (3, "row"), (4, "label")] and found[4] == (None, "open")
-
-
-def test_finished_reviews_are_reopened_all_or_none(suggested):
-    def reopen(*words):
-        return answered("reopen_review", "covid", *words)
-
-    both, name = [suggested.name.pk, suggested.place.pk], suggested.note.name
-    finish_review(document=suggested.note, author=suggested.run, user=suggested.rev, rest=both)
-    # The run has no suggestions in the second note.
-    assert reopen("rules-1", name, suggested.notes[1].name, "--by", "rev") == "set"
-    assert reopen("rules-1", "none", "--by", "rev") == "note"
-    assert reopen("rules-1", name) == "by"
-    assert reopen("rules-1", name, "--by", "vic") == "access"
-    assert Review.objects.get().finished_at is not None
-    assert reopen("rules-1", name, "--by", "rev") == {"run": "rules-1", "open": [name]}
-    assert Review.objects.get().finished_at is None
-    assert Event.objects.get(verb="review.reopened").actor == suggested.rev

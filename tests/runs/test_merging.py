@@ -5,7 +5,6 @@ import uuid
 
 import pytest
 from django.core.management import call_command
-from django.core.management.base import CommandError
 from django.urls import reverse
 
 from annotations.core.errors import ServiceError
@@ -36,11 +35,9 @@ from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run
 from annotations.review.services.deciding import Request
 from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
-from models_runtime.models import Run
 from models_runtime.runs.services.ensembles import MemberChoice, options_of, start_ensemble
 from models_runtime.runs.services.merging import review_together
 from tests import factories as make
-from tests.runs.conftest import command
 from tests.worlds.checks import check_page
 from tests.worlds.pages import world as covid
 
@@ -272,15 +269,6 @@ def test_a_bulk_act_accepts_the_suggestion_that_most_runs_agree_on(world):
     }  # fmt: skip
     with pytest.raises(ServiceError, match="No open suggestion matches"):
         world.bulk(Rule("merged", [world.author.pk], agree=1))
-
-
-def test_by_command(world):
-    counts = command("review_together", "ward", "a", "b", "--name", "both", "--wait")
-    assert (counts["run"], counts["done"], counts["left_out"]) == ("both", 3, 0)
-    assert counts["members"] == ["run:a", "run:b"]
-    with pytest.raises((CommandError, SystemExit)):
-        command("review_together", "ward", "a")
-    assert Run.objects.count() == 1
 
 
 NAME, TOWN, DAY = (0, 11, "PATIENT"), (44, 50, "CITY"), (31, 41, "DATE")

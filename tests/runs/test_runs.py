@@ -5,7 +5,6 @@ from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
-from django.core.management import CommandError
 from django.db.models import Sum
 from django.db.models.functions import Now
 
@@ -19,8 +18,8 @@ from models_runtime.backends.base import Budget, budget_of
 from models_runtime.models import Run, RunItem
 from models_runtime.runs.jobs import running
 from models_runtime.runs.services import runs
-from tests.factories import label_of, make_author, make_member, make_note, make_project
-from tests.runs.conftest import command, finished, project_of
+from tests.factories import label_of, make_note, make_project
+from tests.runs.conftest import finished, project_of
 from tests.worlds.fake_backend import FakeBackend
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("fake")]
@@ -125,28 +124,6 @@ def test_one_note_s_error_fails_only_this_note_which_can_be_retried(project, mon
     assert finished(run).state == Job.State.DONE and sets_of(run) == 11
     with pytest.raises(ServiceError, match="nothing to retry"):
         runs.retry_failed(run=run, actor=None)
-
-
-def test_failed_notes_are_retried_by_command(project, no_redis):
-    def retry(*words):
-        return command("retry_run", project.slug, *words)
-
-    bad = make_note(project, "EXPLODE Luigi", name="bad")
-    run = started(project)
-    finished(run)
-    with pytest.raises(CommandError, match=r"Failed notes: 1. The first is “bad”: The backend failed"):
-        retry("fake-1", "--wait")
-    Document.objects.filter(pk=bad.pk).update(text="Luigi")
-    mia = make_member(project, "manager")
-    with pytest.raises(CommandError, match="doesn't have permission to manage"):
-        retry("fake-1", "--by", make_member(project, "reviewer").username)
-    found = retry("fake-1", "--wait", "--by", mia.username)
-    assert (found["run"], found["retried"], found["done"], found["failed"]) == ("fake-1", 1, 11, 0)
-    assert Job.objects.get(run=run).created_by == mia
-    make_author(project, kind="run", name="theirs")
-    for name, why in (("fake-1", "nothing to retry"), ("theirs", "was imported")):
-        with pytest.raises(CommandError, match=why):
-            retry(name)
 
 
 def test_a_permanent_error_of_the_backend_stops_the_run(project):

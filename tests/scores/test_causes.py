@@ -293,32 +293,7 @@ def test_charts_of_error_shares_and_tokens_per_span(read, client):
 # ── Commands ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_errors_get_causes(read):
-    found = answered("score_errors", *RUN, "--by", "vic")
-    assert found["total"] == 3 and {row["error"] for row in found["errors"]} >= {str(read.missed), str(read.label)}
-    (missed,) = answered("score_errors", *RUN, "--label", "CITY")["errors"]
-    assert missed == {
-        "error": str(read.missed), "note": "caso-001", "kind": "missed",
-        "gold": {"start": 44, "end": 50, "label": "CITY"}, "predicted": None, "causes": [],
-    }  # fmt: skip
-    assert answered("error_cause", *RUN, read.missed, "AM", "--by", "rev")["causes"] == ["AM"]
-    assert answered("error_cause", *RUN, read.missed, "S", "--by", "rev")["causes"] == ["AM", "S"]
-    assert [row["causes"] for row in answered("score_errors", *RUN, "--cause", "S")["errors"]] == [["AM", "S"]]
-    assert answered("score_errors", *RUN, "--cause", "none")["total"] == 2
-    said = printed("error_cause", *RUN, read.missed, "AM", "--remove", "--by", "rev")
-    assert said == f"{read.missed}: S.\n"
-    verbs = Event.objects.filter(actor=read.rev).values_list("verb", flat=True)
-    assert sorted(verbs) == sorted([str(ERROR_CAUSE_ADDED)] * 2 + [str(ERROR_CAUSE_REMOVED)])
-
-
 def test_what_is_refused(read):
-    for words, code in (
-        ((*RUN[1:], "1:0-1-CITY:", "AM", "--by", "rev"), "error"),
-        ((*RUN[1:], read.missed, "AM", "--by", "vic"), "access"),
-        ((*RUN[1:], read.missed, "AM"), "by"),
-        (("--author", "none", read.missed, "AM", "--by", "rev"), "author"),
-    ):
-        assert answered("error_cause", "covid", *words) == code
     assert answered("score_errors", *RUN, "--note", "none") == "note"
     read.project.anonymous_adjudication = True
     read.project.save()

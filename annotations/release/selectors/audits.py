@@ -29,7 +29,6 @@ from annotations.release.rules.audits.sampling import Unit, is_simple
 from annotations.release.rules.audits.shown import Bounds, Shown
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.rules.redaction.released import Piece
-from annotations.release.selectors.releases import release_numbered
 from annotations.text.sentences import around
 
 # What an audit of a release could be like: its strata, its design, and the notes of its sample.
@@ -152,17 +151,6 @@ def waiting_for(release: Release) -> str:
     if held := states.count():
         return _("Decide the findings of the leak gate first. Notes held back: %(n)d.") % {"n": held}
     return ""
-
-
-def audit_numbered(project: Project, release: int) -> AuditPlan:
-    """Find the audit of a release by its number. Raises ServiceError `release`, or `audit` where none is planned."""
-    found = release_numbered(project, release)
-    plan = AuditPlan.objects.select_related("release__project", "release__policy").filter(release=found).first()
-    if plan is None:
-        raise ServiceError(
-            _("Release %(number)s has no audit yet. Plan one first.") % {"number": release}, code="audit"
-        )
-    return plan
 
 
 # What was read in an audit, and what follows from it.

@@ -4,12 +4,9 @@ from collections.abc import Sequence
 
 from django.db.models import Count, QuerySet
 from django.http import Http404
-from django.utils.translation import gettext as _
 
 from annotations.core.access import Access
-from annotations.core.errors import ServiceError
 from annotations.models import LeakFinding, Project, Release, ReleasedNote
-from annotations.text.numbers import MAX_OFFSET
 
 
 def releases_of(project: Project) -> list[Release]:
@@ -27,19 +24,6 @@ def release_for(access: Access, number: int) -> Release:
         return rows.get(project=access.project, number=number)
     except Release.DoesNotExist:
         raise Http404("This release does not exist.") from None
-
-
-def release_numbered(project: Project, number: int) -> Release:
-    """Find a release of the project by its number. Raises ServiceError `release`, which lists the numbers."""
-    rows = Release.objects.filter(project=project).select_related("project", "policy", "job", "signed_by")
-    found = rows.filter(number=number).first() if 0 < number <= MAX_OFFSET else None
-    if found is None:
-        numbers = ", ".join(map(str, rows.order_by("number").values_list("number", flat=True))) or _("none yet")
-        raise ServiceError(
-            _("There is no release %(number)s. Releases: %(numbers)s.") % {"number": number, "numbers": numbers},
-            code="release",
-        )
-    return found
 
 
 def findings_of(release: Release) -> QuerySet[LeakFinding]:

@@ -350,21 +350,12 @@ def test_votes_are_previewed_made_listed_and_undone(votes, no_redis):
 
 def test_unanimous_notes_are_finished_and_reopened(votes):
     submitted(votes, "alike", [[NAME, CITY]] * 3)
-    assert answered("finish_unanimous", "covid", "--by", "rita") == "rule"
+    assert answered("do", "finish_unanimous_notes", "covid", "--by", "rita") == "rule"
     votes.project.unanimous_passes = True
     votes.project.save()
-    assert answered("finish_unanimous", "covid", "--by", "rita") == {"finished": 1, "left": 0}
-    assert Adjudication.objects.get().document.name == "alike"
-    assert answered("reopen_adjudication", "covid", "alike", "--by", "rita") == {"open": ["alike"]}
+    assert answered("do", "finish_unanimous_notes", "covid", "--by", "rita")["finished"] == 1
+    note = Adjudication.objects.get().document
+    assert note.name == "alike"
+    assert answered("do", "reopen_adjudication", "covid", note.pk, "--by", "rita")["state"] == "open"
     assert not Adjudication.objects.exists()
     assert Event.objects.get(verb="adjudication.reopened").actor == votes.rita
-
-
-def test_who_may_reopen_what(votes):
-    make.make_note(votes.project, name="bare")
-    assert answered("reopen_adjudication", "covid", "bare", "--by", "rita") == "none"
-    assert answered("reopen_adjudication", "covid", "none", "--by", "rita") == "note"
-    for name, *notes in (("reopen_adjudication", "whole"), ("finish_unanimous",)):
-        assert answered(name, "covid", *notes) == "by"
-        assert answered(name, "covid", *notes, "--by", "vera") == "access"
-    assert not AnnotationSet.objects.filter(author__kind="adjudicated").exists()

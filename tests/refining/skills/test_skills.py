@@ -3,8 +3,6 @@
 import json
 
 import pytest
-from django.core.management import call_command
-from django.core.management.base import CommandError
 from django.urls import reverse
 
 from annotations.models import Event, Role
@@ -76,22 +74,6 @@ def test_an_empty_text_switches_the_guidance_off(client, project, manager):
     save(client, text="")
     assert "locations" not in skills_of(project) and "review" in skills_of(project)
     assert "Not used" in page_of(client)
-
-
-def test_the_command_lists_prints_and_replaces(project, tmp_path, capsys):
-    def run(*arguments):
-        call_command("skills", "covid", *arguments, "--json")
-        return json.loads(capsys.readouterr().out)
-
-    assert {row["name"] for row in run()["skills"]} >= {"review", "locations", "dates-ages"}
-    (tmp_path / "genes.md").write_text("# Genes\nNever identifiers.", encoding="utf-8")
-    source = "--from", str(tmp_path / "genes.md")
-    made = run("genes", *source, "--labels", "HOSPITAL")
-    assert made == {"name": "genes", "version": 1, "labels": ["HOSPITAL"], "text": "# Genes\nNever identifiers."}
-    assert run("genes") == made and skills_of(project)["genes"].version == "own-1"
-    for name, words in ((["Genes"], "must begin with a lowercase letter"), ([], "Give the NAME")):
-        with pytest.raises(CommandError, match=words):
-            run(*name, *source, "--labels", "HOSPITAL")
 
 
 PATH = "/projects/covid/skills"

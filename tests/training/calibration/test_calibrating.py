@@ -197,18 +197,3 @@ def test_from_the_button_to_the_plot_and_withdrawal(project, version, manager):
     assert Event.objects.filter(verb=CALIBRATION_WITHDRAWN).count() == 1
     refused = manager.post(start, form | {"gold": 7, "token": "u"}, follow=True)
     assert "there is no gold version 7" in check_page(refused).lower()
-
-
-def test_a_calibration_is_withdrawn_by_command(project, version):
-    ran(project)
-    name = calibrated()["calibration"]
-    mia = make.make_member(project, "manager", "mia")
-    make.make_member(project, "reviewer", "rev")
-    with pytest.raises(CommandError, match=f"There is no calibration “cal-none”. Calibrations: {name}."):
-        command("withdraw_calibration", "cal-none")
-    with pytest.raises(CommandError, match="doesn't have permission to manage"):
-        command("withdraw_calibration", name, "--by", "rev")
-    said = json.loads(command("withdraw_calibration", name, "--by", "mia", "--json"))
-    assert said == {"calibration": name, "backend": "fake", "withdrawn": True}
-    assert Calibration.objects.get().withdrawn_at is not None
-    assert Event.objects.get(verb=CALIBRATION_WITHDRAWN).actor == mia

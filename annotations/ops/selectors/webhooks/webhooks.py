@@ -8,11 +8,9 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
 from annotations.models import Delivery, Project, Webhook
 from annotations.ops.selectors.webhooks.kinds import KINDS
 from annotations.ops.selectors.webhooks.reasons import REASONS
-from annotations.text.numbers import whole
 
 
 @dataclass(frozen=True)
@@ -91,32 +89,3 @@ def as_dict(webhook: Webhook) -> dict[str, Any]:
         "state": webhook.state,
         "failed_in_a_row": webhook.given_up,
     }
-
-
-def delivery_as_dict(row: DeliveryRow) -> dict[str, Any]:
-    """Return a delivery as commands print it."""
-    delivery = row.delivery
-    return {
-        "delivery": str(delivery.key),
-        "event": delivery.kind,
-        "state": delivery.state,
-        "attempts": delivery.tried,
-        "status": row.status or None,
-        "milliseconds": row.ms,
-        "reason": row.reason or None,
-        "at": delivery.created_at.isoformat(timespec="seconds"),
-    }
-
-
-def find_webhook(project: Project, number: str) -> Webhook:
-    """Return the webhook with this id. Raises ServiceError with the choices."""
-    found = whole(number)
-    row = webhook_of(project, found) if found is not None else None
-    if row is None:
-        ids = Webhook.objects.filter(project=project).order_by("pk").values_list("pk", flat=True)
-        raise ServiceError(
-            _("This project has no webhook %(number)s. Webhooks: %(choices)s.")
-            % {"number": number, "choices": ", ".join(map(str, ids)) or "–"},
-            code="webhook",
-        )
-    return row
