@@ -30,6 +30,8 @@ from annotations.models import ApiToken, User
 # A path parameter, such as {slug:slug} or {int:version}.
 _PARAMETER: Final = re.compile(r"\{(?:\w+:)?(\w+)\}")
 _SOURCES: Final = ("query", "body", "form", "file")
+# Options of the command itself.
+_OWN: Final = frozenset({"by", "json", "output", "wait"})
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,9 @@ class Argument:
 
     @property
     def option(self) -> str:
-        return "--" + self.name.replace("_", "-")
+        """The name of the option. A field whose name the command itself uses gets its source before it."""
+        name = f"{self.source}-{self.name}" if self.name in _OWN else self.name
+        return "--" + name.replace("_", "-")
 
     @property
     def dest(self) -> str:
@@ -86,7 +90,7 @@ def arguments_of(operation: Operation) -> tuple[list[str], list[Argument]]:
             for name, info in model.model_fields.items():
                 kind = info.annotation
                 nested = isinstance(kind, type) and issubclass(kind, BaseModel)
-                fields = kind.model_fields.items() if nested else [(name, info)]  # type: ignore[union-attr]
+                fields = kind.model_fields.items() if nested else [(name, info)]
                 found += (Argument(source, inner, one) for inner, one in fields)
     return _PARAMETER.findall(operation.path), found
 
@@ -130,15 +134,16 @@ def call(operation: Operation, person: User, given: Given) -> HttpResponseBase:
     request.GET = QueryDict(urlencode(given.by_source.get("query", {}), doseq=True))
     if "form" in given.by_source or "file" in given.by_source:
         request.content_type = "multipart/form-data"
-        request._post = QueryDict(urlencode(given.by_source.get("form", {}), doseq=True))  # type: ignore[attr-defined]
+        request.POST = QueryDict(urlencode(given.by_source.get("form", {}), doseq=True))
         files = {name: _listed(value) for name, value in given.by_source.get("file", {}).items()}
-        request._files = MultiValueDict(files)  # type: ignore[attr-defined]
+        request.FILES = MultiValueDict(files)
     else:
         request.content_type = JSON
-        request._body = json.dumps(given.by_source.get("body", {})).encode()  # type: ignore[attr-defined]
+        request._body = json.dumps(given.by_source.get("body", {})).encode()
     request.user, request.token, request.entered = person, ApiToken(user=person, scope=Scope.MANAGE), []
     match = request.resolver_match = match_of(address)
-    return operation.run(request, **match.kwargs)
+    response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
+    return response
 
 
 def operations() -> dict[str, Operation]:

@@ -7,12 +7,13 @@ from typing import Any, NoReturn
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.http.response import HttpResponseBase
+from ninja.operation import Operation
 
 from annotations.core.commands import find_user
 from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job
-from deidreview.operations import Given, Operation, call, given_of, lines_of, operations, parser_of
+from deidreview.operations import Given, call, given_of, lines_of, operations, parser_of
 
 
 class Command(BaseCommand):
@@ -108,4 +109,4 @@ def _listed() -> Iterable[str]:
 
 
 def _content(response: HttpResponseBase) -> bytes:
-    return b"".join(response)  # type: ignore[arg-type]  # both kinds of response yield bytes
+    return b"".join(response)

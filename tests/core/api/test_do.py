@@ -10,7 +10,11 @@ from annotations.models import GoldVersion, Project, Webhook
 from deidreview.operations import lines_of, operations, parser_of
 from tests import factories as make
 from tests.worlds.commands import answered, printed
+from tests.worlds.pages import made_world, world
 from tests.worlds.programs import Program
+from tests.worlds.queue import no_redis
+
+__all__ = ["made_world", "no_redis", "world"]
 
 pytestmark = pytest.mark.django_db
 
@@ -70,14 +74,16 @@ def test_a_long_list_has_all_its_pages(world):
 def test_fields_are_emptied_and_switched_off(world):
     do("change_settings", "covid", "--idle-days", "7", "--show-outcome", "--by", "mia")
     do("change_settings", "covid", "--idle-days", "null", "--no-show-outcome", "--by", "mia")
-    project = Project.objects.get()
+    project = Project.objects.get(slug="covid")
     assert (project.idle_days, project.show_outcome) == (None, False)
 
 
 def test_files_go_in_and_out(world, no_redis, tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("Sig. Bruno Bassi.")
     words = ("import_files", "covid", "--files", tmp_path / "a.txt", "--annotations", "none", "--wait", "--by", "mia")
-    assert do(*words)["state"] == "done"
+    made = do(*words)
+    assert isinstance(made, dict), made
+    assert made["state"] == "done"
     assert world.project.documents.filter(text="Sig. Bruno Bassi.").exists()
     out = tmp_path / "comments.csv"
     for _ in range(2):
@@ -88,7 +94,7 @@ def test_files_go_in_and_out(world, no_redis, tmp_path, monkeypatch):
             assert json.loads(found.getvalue())["code"] == "output"
     assert out.read_text().startswith('"')
     monkeypatch.setattr("sys.stdin", io.StringIO("Bruno\n"))
-    assert do("search_notes", "covid", "--text", "-", "--by", "mia")["rows"]
+    assert do("search_notes", "covid", "--text", "-", "--by", "mia")["notes"]
 
 
 def test_lists_of_a_body(world, settings):
