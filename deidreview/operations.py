@@ -18,10 +18,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import QueryDict
 from django.http.response import HttpResponseBase
 from django.utils.datastructures import MultiValueDict
-from ninja import UploadedFile
+from ninja import Schema, UploadedFile
 from ninja.operation import Operation
-from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
 from annotations.core.api.mount import JSON, PREFIX, api, match_of
 from annotations.core.api.requests import ApiRequest, Scope
@@ -36,11 +34,11 @@ _OWN: Final = frozenset({"by", "json", "output", "wait"})
 
 @dataclass(frozen=True)
 class Argument:
-    """One value that an operation takes. `source` is query, body, form or file; `name` is its name there."""
+    """A value that an operation takes: `source` (query, body, form or file), its name there, and the field (`info`)."""
 
     source: str
     name: str
-    info: FieldInfo
+    info: Any
 
     @property
     def option(self) -> str:
@@ -89,7 +87,7 @@ def arguments_of(operation: Operation) -> tuple[list[str], list[Argument]]:
         if source in _SOURCES:
             for name, info in model.model_fields.items():
                 kind = info.annotation
-                nested = isinstance(kind, type) and issubclass(kind, BaseModel)
+                nested = isinstance(kind, type) and issubclass(kind, Schema)
                 fields = kind.model_fields.items() if nested else [(name, info)]
                 found += (Argument(source, inner, one) for inner, one in fields)
     return _PARAMETER.findall(operation.path), found
@@ -210,7 +208,7 @@ def _reader(annotation: Any) -> tuple[Any, str]:
 
 
 def _is_record(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, BaseModel | dict)
+    return isinstance(kind, type) and issubclass(kind, Schema | dict)
 
 
 def _text(word: str) -> str:
