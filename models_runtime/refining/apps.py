@@ -33,7 +33,7 @@ class RefiningConfig(AppConfig):
         notes_learned_from.add(notes_learned)
         patient_erased.add(forget_reasons)
         navigation.register(navigation.Entry("models", 60, _("Refinements"), "refinements", Can.MANAGE))
-        offers.offer("runs.actions", "refining/offers/runs.html", position=10)
+        offers.offer("runs.actions", "refining/offers/runs.html")
         navigation.register(
             navigation.Entry("guidelines", 50, _("For agents"), "skills", Can.MANAGE, frozenset({"skill"})),
         )
@@ -96,5 +96,5 @@ class RefiningConfig(AppConfig):
                 ),
             }
         )
-        offers.offer("release.sections", "refining/relexicalizing/offers/release.html", position=5)
+        offers.offer("release.sections", "refining/relexicalizing/offers/release.html")
         offers.offer("surrogates.sections", "refining/relexicalizing/offers/index.html")

@@ -59,11 +59,11 @@ class RunsConfig(AppConfig):
         )
         offers.offer("review.note_crumbs", "runs/offers/review_note_crumb.html")
         offers.offer("review.empty", "runs/offers/review_empty.html")
-        offers.offer("review.done", "runs/offers/review_done.html", position=20)
+        offers.offer("review.done", "runs/offers/review_done.html")
         addresses.register("models.runs", "runs")
         addresses.register("models.run", "run")
         offers.offer("calibration.crumbs", "runs/offers/calibration_crumb.html")
-        offers.offer("models.actions", "runs/offers/models.html", position=20)
+        offers.offer("models.actions", "runs/offers/models.html")
         offers.offer("model.actions", "runs/offers/model.html")
         register(
             {
