@@ -2,7 +2,7 @@
 """`python .ci/size.py [--write | --reason WHY]`: fail if the project has grown above the values in .ci/size.json.
 
 Files that git ignores aren't counted. A code line has something besides comments and docstrings. Data are the .csv,
-.json, .jsonl, .tsv and .txt files of the product and of fixtures. `--write` lowers the values to today's figures;
+.json, .jsonl, .toml, .tsv and .txt files of the product and of fixtures. `--write` lowers the values to today's figures;
 `--reason` also raises them and keeps the reason in the file.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PRODUCT = ("annotations/", "deidreview/", "models_runtime/")
-DATA = (".csv", ".json", ".jsonl", ".tsv", ".txt")
+DATA = (".csv", ".json", ".jsonl", ".toml", ".tsv", ".txt")
 LONG = 160
 TOKEN = re.compile(r"""#[^\n]*|(?P<quote>\"{3}|'{3}|"|')(?:\\.|(?!(?P=quote)).)*(?P=quote)""", re.DOTALL)
 # After `masked`: a string alone on its lines, at the beginning of a file or of a block.
