@@ -2,8 +2,8 @@
 """`python .ci/size.py [--write | --reason WHY]`: fail if the project has grown above the values in .ci/size.json.
 
 Files that git ignores aren't counted. A code line has something besides comments and docstrings. Data are the .csv,
-.json, .jsonl, .toml, .tsv and .txt files of the product and of fixtures. `--write` lowers the values to today's figures;
-`--reason` also raises them and keeps the reason in the file.
+.json, .jsonl, .toml, .tsv and .txt files of the product and of fixtures. `--write` lowers the values to the figures of
+today; `--reason` also raises them and keeps the reason in the file.
 """
 
 import argparse

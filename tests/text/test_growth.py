@@ -21,8 +21,8 @@ from models_runtime.backends.rules.backend import RulesBackend
 from tests.formats.helpers import WHOLE, read_all
 
 MOST, TRIES = 2.6, 5
-LENGTH = 8_000
-"""Characters of the shorter text: enough that what grows with the square shows."""
+LENGTH, BY_DAY = 8_000, 4_000
+"""Characters of the shorter text, at night and by day: enough that what grows with the square shows."""
 # Signs and tokens of every kind, each repeated without end.
 TOKENS = [
     ".", "..", "!", "?", ",", ";", ":", "-", "–", "_", "/", "\\", "(", ")", "[", "'", '"', "«", "*", "#", "@", "+", "=",
@@ -73,13 +73,14 @@ def seconds(reader: Callable[[str], object], text: str) -> float:
 
 
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
-def test_time_grows_with_the_text(reader):
+def test_time_grows_with_the_text(reader, pytestconfig):
+    length = LENGTH if pytestconfig.getoption("--nightly") else BY_DAY
     slow = {}
     for token in TOKENS:
-        text = (token * LENGTH)[:LENGTH]
+        text = (token * length)[:length]
         short = long = 0.0
         for _try in range(TRIES):
-            # What takes less than 10 ms for 16,000 characters is quick enough.
+            # What takes less than 10 ms for the longer text is quick enough.
             if (long := seconds(reader, text + text)) <= 0.01 or long <= MOST * (short := seconds(reader, text)):
                 break
         else:

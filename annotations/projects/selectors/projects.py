@@ -242,7 +242,7 @@ def _own_counts(project: int, user: int, membership: int) -> QuerySet[Membership
     )
 
 
-# Opening a note needs it: as a plain query it takes 17% of the processor time of opening (docs/performance.md).
+# Opening a note needs it: as a plain query it takes 17% of the processor time of opening.
 _OWN_COUNTS = PreparedRead(_own_counts, int, int, int)
 
 
