@@ -62,6 +62,14 @@ def find_user(name: str) -> User:
     return user
 
 
+def find_active_user(name: str) -> User:
+    """The person of --by. Raises ServiceError `user`, and `access` if the account is not active."""
+    user = find_user(name)
+    if not user.is_active:
+        raise ServiceError(f"The account “{user.username}” is not active.", code="access")
+    return user
+
+
 def entered(actor: User | None, project: Project, right: Can) -> Access:
     """Return the project for the person of --by. Raises ServiceError `by` without one, and `access` without the right.
 
@@ -181,7 +189,16 @@ def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[objec
     return write_lines(path, chain([csv_line(columns)], map(csv_line, rows))) - 1
 
 
-class JourneyCommand(BaseCommand):
+class FailingCommand(BaseCommand):
+    """A command that ends with the reason on stderr, and with `--json` also {"error", "code"} on stdout."""
+
+    def _fail(self, message: str, code: str, *, as_json: bool) -> NoReturn:
+        if as_json:
+            self.stdout.write(json.dumps({"error": message, "code": code}, ensure_ascii=False))
+        raise CommandError(message)
+
+
+class JourneyCommand(FailingCommand):
     """A command whose `act` returns a result, printed as one JSON object with `--json`, else as text from `say`.
 
     On failure: exit status 1, the reason on stderr, and with `--json` also {"error", "code"} on stdout.
@@ -238,20 +255,13 @@ class JourneyCommand(BaseCommand):
 
     def _person(self, options: Mapping[str, Any]) -> User:
         """Return the person of --by. Raises ServiceError and ProjectArchived if the person may not do this."""
-        actor = find_user(options["by"])
-        if not actor.is_active:
-            raise ServiceError(f"The account “{actor.username}” is not active.", code="access")
+        actor = find_active_user(options["by"])
         needed = self.needs_for(options)
         if isinstance(needed, Can):
             entered(actor, find_project(options["project"]), needed)
         elif needed is not None:
             check_standing(actor, needed)
         return actor
-
-    def _fail(self, message: str, code: str, *, as_json: bool) -> NoReturn:
-        if as_json:
-            self.stdout.write(json.dumps({"error": message, "code": code}, ensure_ascii=False))
-        raise CommandError(message)
 
 
 class LinesCommand(JourneyCommand):

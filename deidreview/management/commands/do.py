@@ -3,20 +3,20 @@ import sys
 from argparse import REMAINDER, RawDescriptionHelpFormatter
 from collections.abc import Iterable
 from itertools import groupby
-from typing import Any, NoReturn
+from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.http.response import HttpResponseBase
 from ninja.operation import Operation
 
-from annotations.core.commands import find_user
+from annotations.core.commands import FailingCommand, find_active_user, find_user
 from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job
 from deidreview.operations import Given, call, given_of, lines_of, operations, parser_of
 
 
-class Command(BaseCommand):
+class Command(FailingCommand):
     help = "Do what the API does, with the same arguments and the same answer. Without OPERATION: list all operations."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -34,11 +34,9 @@ class Command(BaseCommand):
             raise CommandError(f"There is no operation “{name}”. `do` without a name lists them.")
         asked = parser_of(name, operation).parse_args(options["arguments"])
         try:
-            person = find_user(asked.by)
+            person = find_active_user(asked.by)
         except ServiceError as error:
             self._fail(str(error), error.code, as_json=asked.json)
-        if not person.is_active:
-            self._fail(f"The account “{person.username}” is not active.", "access", as_json=asked.json)
         given = given_of(operation, asked)
         response = call(operation, person, given)
         if response.status_code >= 400:
@@ -82,11 +80,6 @@ class Command(BaseCommand):
                 file.write(_content(response))
         except OSError as error:
             self._fail(f"Can't write “{asked.output}”: {error.strerror}.", "output", as_json=asked.json)
-
-    def _fail(self, message: str, code: str, *, as_json: bool) -> NoReturn:
-        if as_json:
-            self.stdout.write(json.dumps({"error": message, "code": code}, ensure_ascii=False))
-        raise CommandError(message)
 
 
 def _all_pages(operation: Operation, person: Any, given: Given, answer: dict[str, Any]) -> dict[str, Any]:
