@@ -70,9 +70,19 @@ RUNNING = {"queue", "product"}
 # Marks of tests that run on PostgreSQL in `make test`. Tests with threads do so without a mark.
 SECOND = {"both_databases", "postgresql"}
 # The parts of a run. The second ones use PostgreSQL; `make test` runs only what is marked there, as one part.
-PARTS = ("plain", "first", "first-rest", "first-browser", "first-running", "second", "second-browser", "second-running")
-# From this folder on, tests on SQLite are the part "first-rest": half of them by processor time.
-REST = "h"
+PARTS = (
+    "plain",
+    "first",
+    "first-rest",
+    "first-browser",
+    "first-running",
+    "first-running-rest",
+    "second",
+    "second-browser",
+    "second-running",
+)
+# From these folders on, tests on SQLite are a part of their own that ends in "-rest": about half of them by time.
+REST = {"": "h", "-running": "r"}
 HERE = Path(__file__).parent
 FILES = pytest.StashKey[set[Path]]()
 # Calls that a test can make at the same time.
@@ -84,8 +94,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--part",
         choices=["all", *PARTS],
         default="all",
-        help="plain: tests without a database; first: on SQLite, in two halves; second: on PostgreSQL; -browser and "
-        "-running: those in a browser and those that run processes",
+        help="plain: tests without a database; first: on SQLite; second: on PostgreSQL; -browser and -running: those in "
+        "a browser and those that run processes; -rest: the second half",
     )
     parser.addoption("--plan", type=Path, help="the file that says which files each part needs; made if there is none")
     parser.addoption("--nightly", action="store_true", help="run all that `make test-all` runs")
@@ -161,8 +171,8 @@ def _parts_of(item: pytest.Item, nightly: bool) -> set[str]:
     kind = "-running" if marks & RUNNING else ""
     # Playwright's event loop stays in the thread, where other tests could not run one of their own.
     kind = "-browser" if BROWSER & set(folders) or "playwright" in _fixtures(item) else kind
-    rest = "-rest" if not kind and folders[0] >= REST else ""
-    parts = set() if "postgresql" in marks else {f"first{kind or rest}"}
+    rest = "-rest" if kind in REST and folders[0] >= REST[kind] else ""
+    parts = set() if "postgresql" in marks else {f"first{kind}{rest}"}
     if nightly:
         parts.add(f"second{kind}")
     elif marks & SECOND or "at_once" in _fixtures(item):

@@ -1,6 +1,6 @@
 """`make test`: the browser code's tests under Node, then pytest on SQLite, on PostgreSQL, and without a database.
 
-Four parts run at a time, since tests also wait: for a browser, a disk, and longest for processes. The output of each
+Six parts run at a time, since tests also wait: for a browser, a disk, and longest for processes. The output of each
 part is printed at the end. `make test` runs on PostgreSQL what databases do differently. `make test-all` runs all.
 
     python -m tests.run                        everything that decides whether a change is right
@@ -51,14 +51,14 @@ NO_TESTS = 5
 # so that both cores have work until the end. See `pytest --help`.
 PARTS = {
     "no database": "plain",
-    "processes": "first-running",
     "browser": "first-browser",
     "SQLite, h to z": "first-rest",
+    "processes, r to z": "first-running-rest",
+    "processes, a to q": "first-running",
     "SQLite, a to g": "first",
     "PostgreSQL": "second",
 }
-# More at once gain nothing on two cores: tests take the caches from each other.
-AT_A_TIME = 4
+AT_A_TIME = 6
 NIGHTLY = {"browser, PostgreSQL": "second-browser", "processes, PostgreSQL": "second-running"}
 # The part that loads all files; the others wait until it has, and then load only those that they need.
 FIRST = "no database"
