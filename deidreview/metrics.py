@@ -25,7 +25,7 @@ from prometheus_client.values import MutexValue, ValueClass
 
 from annotations.core.errors import LimitReached
 from annotations.jobs.services.queues import QueueRow, queue_rows
-from annotations.models import Job
+from annotations.models import Job, JobState
 from annotations.projects.services.accounts import forwarded
 from deidreview.logs import request_id
 
@@ -42,7 +42,7 @@ SECONDS = Histogram(
 ERRORS = Counter(
     "deidreview_errors", "Exceptions that no view handled, by view and type.", ["view", "type"], registry=OWN
 )
-ENDED = (Job.State.DONE, Job.State.FAILED, Job.State.CANCELED)
+ENDED = (JobState.DONE, JobState.FAILED, JobState.CANCELED)
 GetResponse = Callable[[HttpRequest], HttpResponse]
 HEADER = "X-Request-ID"
 # A proxy's own id is kept, if it can't be anything but an id.
@@ -139,7 +139,7 @@ class Jobs:
 
 def _jobs(counted: list[tuple[str, str, str, int]]) -> Iterator[Metric]:
     depth: Tally[tuple[str, str]] = Tally(
-        {(queue, state): 0 for queue in Job.Queue.values for state in Job.State.values if state not in ENDED}
+        {(queue, state): 0 for queue in Job.Queue.values for state in JobState.values if state not in ENDED}
     )
     ended: Tally[tuple[str, str]] = Tally()
     for queue, kind, state, count in counted:

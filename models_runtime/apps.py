@@ -12,4 +12,4 @@ class ModelsRuntimeConfig(AppConfig):
         from models_runtime.core.abilities import report
 
         hooks.REPORTS.append(report)
-        navigation.add_group(navigation.Group("models", _("Models"), 70))
+        navigation.add_group(navigation.NavigationGroup("models", _("Models"), 70))

@@ -94,8 +94,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--part",
         choices=["all", *PARTS],
         default="all",
-        help="plain: tests without a database; first: on SQLite; second: on PostgreSQL; -browser and -running: those in "
-        "a browser and those that run processes; -rest: the second half",
+        help="plain: tests without a database; first: on SQLite; second: on PostgreSQL; -browser and -running: those "
+        "in a browser and those that run processes; -rest: the second half",
     )
     parser.addoption("--plan", type=Path, help="the file that says which files each part needs; made if there is none")
     parser.addoption("--nightly", action="store_true", help="run all that `make test-all` runs")

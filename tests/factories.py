@@ -13,8 +13,10 @@ from django.db.models import F
 from annotations.core.suggestions import add_notes
 from annotations.models import (
     AnnotationSet,
+    AnnotationSetState,
     Assignment,
     Author,
+    AuthorKind,
     Category,
     Document,
     ErrorCause,
@@ -112,9 +114,7 @@ def make_note(
     return note
 
 
-def make_author(
-    project: Project, user: User | None = None, kind: str = Author.Kind.ANNOTATOR, name: str = ""
-) -> Author:
+def make_author(project: Project, user: User | None = None, kind: str = AuthorKind.ANNOTATOR, name: str = "") -> Author:
     name = name or (user.username if user else f"author{next(_numbers)}")
     return Author.objects.get_or_create(project=project, kind=kind, name=name, defaults={"user": user})[0]
 
@@ -133,7 +133,7 @@ def make_set(
     """
     if isinstance(author, User):
         author = make_author(note.project, author)
-    state = AnnotationSet.State.SUBMITTED if submitted else AnnotationSet.State.DRAFT
+    state = AnnotationSetState.SUBMITTED if submitted else AnnotationSetState.DRAFT
     with transaction.atomic():
         annotation_set = AnnotationSet.objects.create(document=note, author=author, state=state, **fields)
         _make_spans(annotation_set, list(spans))
@@ -170,7 +170,7 @@ def _make_spans(annotation_set: AnnotationSet, spans: Sequence[tuple[int, int, s
 def list_for_review(author: Author) -> None:
     """Write what a run or an import writes of its notes beside the suggestions, for sets that `make_set` has made."""
     there = SuggestedNote.objects.filter(author=author).values("document")
-    sets = AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED).exclude(document__in=there)
+    sets = AnnotationSet.objects.filter(author=author, state=AnnotationSetState.SUBMITTED).exclude(document__in=there)
     add_notes(author.pk, dict(sets.order_by("pk").values_list("pk", "document_id")))
 
 

@@ -25,7 +25,7 @@ class AgreementConfig(AppConfig):
             }
         )
         disagreements_shown.add(bring_up_to_date)
-        navigation.add_group(navigation.Group("agreement", _("Agreement"), 40))
+        navigation.add_group(navigation.NavigationGroup("agreement", _("Agreement"), 40))
         navigation.register(
             navigation.Entry("agreement", 10, _("Figures"), "agreement", Can.READ_NOTES),
             navigation.Entry(
@@ -57,7 +57,7 @@ class AgreementConfig(AppConfig):
                 ),
             }
         )
-        navigation.add_group(navigation.Group("adjudicate", _("Adjudicate"), 50, counter=notes_left))
+        navigation.add_group(navigation.NavigationGroup("adjudicate", _("Adjudicate"), 50, counter=notes_left))
         navigation.register(
             navigation.Entry(
                 "adjudicate",

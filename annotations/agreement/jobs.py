@@ -1,6 +1,6 @@
 from typing import Any
 
-from annotations.agreement.rules import Unit
+from annotations.agreement.rules import ComparedUnit
 from annotations.agreement.services.adjudication.majority import run_majority, undo_majority
 from annotations.agreement.services.figures import figures_of
 from annotations.jobs.runner import Claim
@@ -11,7 +11,7 @@ from annotations.models import MajorityAct, Project, User
 def run(claim: Claim) -> dict[str, Any]:
     """Compute and store the figures of a unit. A repeated job finds the stored figures."""
     project = Project.objects.get(pk=claim.project_id)
-    unit, tokenizer = Unit(claim.params["unit"]), claim.params.get("tokenizer", "")
+    unit, tokenizer = ComparedUnit(claim.params["unit"]), claim.params.get("tokenizer", "")
     found = figures_of(project=project, unit=unit, tokenizer=tokenizer, progress=claim.progress)
     return {"unit": found["unit"], "notes": found["notes"]} | ({"tokenizer": tokenizer} if tokenizer else {})
 

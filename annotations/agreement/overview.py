@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotations.agreement.rules import Figure, Granularity, RoundFigures, Unit
+from annotations.agreement.rules import ComparedUnit, Figure, Granularity, RoundFigures
 from annotations.agreement.selectors.adjudication.counts import adjudicated_sets, outcomes, to_adjudicate
 from annotations.agreement.selectors.adjudication.waiting import Show
 from annotations.agreement.selectors.figures import counted_sets
@@ -21,7 +21,7 @@ from annotations.models import Figures, Project
 # The stored agreement of a project, without computing or checking anything.
 
 
-KIND = f"agreement:{Unit.TOKEN}"
+KIND = f"agreement:{ComparedUnit.TOKEN}"
 
 
 @dataclass(frozen=True)
@@ -61,14 +61,14 @@ class AgreementCard:
 
 
 @overview.cards.part(10, Can.READ_NOTES)
-def agreement_card(access: Access) -> list[overview.Card]:
+def agreement_card(access: Access) -> list[overview.OverviewCard]:
     found = stored_agreement(access.project)
     card = AgreementCard(
         stored=found,
         wording=in_words(found.alpha["value"]) if found else "",
         trend=trend_of(found.rounds) if found else [],
     )
-    return [overview.Card("agreement/overview.html", card)]
+    return [overview.OverviewCard("agreement/overview.html", card)]
 
 
 @overview.steps.part(50, Can.MANAGE)
@@ -101,9 +101,9 @@ def adjudicated(access: Access) -> list[overview.Stage]:
 
 
 @overview.own.part(30, Can.ANNOTATE)
-def own_outcomes(access: Access) -> list[overview.Card]:
+def own_outcomes(access: Access) -> list[overview.OverviewCard]:
     found = outcomes(access, OUTCOMES)
-    return [overview.Card("agreement/adjudicate/overview_outcomes.html", found)] if found else []
+    return [overview.OverviewCard("agreement/adjudicate/overview_outcomes.html", found)] if found else []
 
 
 @overview.steps.part(60, Can.MANAGE)

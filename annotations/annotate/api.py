@@ -23,7 +23,7 @@ from annotations.core.api.etags import matched, outdated
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
-from annotations.core.changes import Change, Kind, LabeledBounds, Refused
+from annotations.core.changes import ChangeKind, LabeledBounds, Refused, SpanEdit
 from annotations.core.events import NOTE_READ
 from annotations.core.spans import SpanItem, own_set, spans_of
 from annotations.models import Document
@@ -103,7 +103,7 @@ def create_span(request: ApiRequest, response: HttpResponse, slug: str, note: in
     access, document = _open(request, slug, note)
     start_annotations(access=access, note=document)
     label = label_coded(access.project, body.label)
-    change = Change(uuid4(), Kind.CREATE, start=body.start, end=body.end, label=label, quote=body.quote)
+    change = SpanEdit(uuid4(), ChangeKind.CREATE, start=body.start, end=body.end, label=label, quote=body.quote)
     with named(_FIELDS):
         answer = apply_change(document=document, user=access.user, change=change, blind=access.blind)
     assert answer.span is not None  # Creating always gives a span.
@@ -142,7 +142,7 @@ def delete_span(request: ApiRequest, response: HttpResponse, slug: str, note: in
     version, item = _held(request, access, document, span)
     exact = {"version": version, "exact": True} if version is not None else {}
     with _current(document, access):
-        change = _change({"kind": Kind.DELETE}, span, item, exact)
+        change = _change({"kind": ChangeKind.DELETE}, span, item, exact)
         answer = apply_change(document=document, user=access.user, change=change, blind=access.blind)
     response["ETag"] = _etag(document, answer.version)
     return SetState(version=answer.version, state="draft")
@@ -214,18 +214,18 @@ def _changes(access: Access, item: SpanItem, body: ChangedSpan) -> Iterator[dict
     if (body.start is None) != (body.end is None):
         raise invalid(("end" if body.end is None else "start", "Give start and end together."))
     if body.start is not None:
-        yield {"kind": Kind.RESIZE, "start": body.start, "end": body.end, "quote": body.quote}
+        yield {"kind": ChangeKind.RESIZE, "start": body.start, "end": body.end, "quote": body.quote}
     if body.label is not None:
-        yield {"kind": Kind.RELABEL, "label": label_coded(access.project, body.label)}
+        yield {"kind": ChangeKind.RELABEL, "label": label_coded(access.project, body.label)}
     for name, value in body.attributes.items():
         if value is False:
             raise invalid((f"attributes.{name}", "Send null to remove an attribute."))
-        yield {"kind": Kind.ATTRIBUTE, "name": name, "value": value}
+        yield {"kind": ChangeKind.ATTRIBUTE, "name": name, "value": value}
 
 
-def _change(wanted: dict[str, Any], span: int, item: SpanItem, exact: dict[str, Any]) -> Change:
+def _change(wanted: dict[str, Any], span: int, item: SpanItem, exact: dict[str, Any]) -> SpanEdit:
     seen: LabeledBounds = (item["start"], item["end"], item["label"])
-    return Change(change_id=uuid4(), span=span, seen=seen, **wanted, **exact)
+    return SpanEdit(change_id=uuid4(), span=span, seen=seen, **wanted, **exact)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from annotations.annotate.selectors.progress import shared_notes, submitted_sets
 from annotations.core import overview
 from annotations.core.access import Access, Can
-from annotations.models import Assignment, Comment, Document
+from annotations.models import Assignment, AssignmentState, Comment, Document
 from annotations.projects.selectors.projects import own_work
 
 # Comments by others that wait for an annotator's answer.
@@ -35,7 +35,7 @@ def replies(access: Access, most: int) -> list[Replies]:
     """
     user = access.user.pk
     mine = Assignment.objects.filter(
-        project_id=access.project.pk, user_id=user, state__in=[Assignment.State.OPEN, Assignment.State.DONE]
+        project_id=access.project.pk, user_id=user, state__in=[AssignmentState.OPEN, AssignmentState.DONE]
     )
     answered = Comment.objects.filter(author_id=user, pk__gt=OuterRef("pk"), answers=OuterRef("root"))
     resolved = Comment.objects.filter(pk=OuterRef("root"), resolved_at__isnull=False)
@@ -59,15 +59,15 @@ REPLIES = 5
 
 
 @overview.own.part(10, Can.ANNOTATE)
-def own_notes(access: Access) -> list[overview.Card]:
+def own_notes(access: Access) -> list[overview.OverviewCard]:
     work = own_work(access)
-    return [overview.Card("annotate/overview_own.html", work)] if work.total.n or access.blind else []
+    return [overview.OverviewCard("annotate/overview_own.html", work)] if work.total.n or access.blind else []
 
 
 @overview.own.part(20, Can.ANNOTATE)
-def own_replies(access: Access) -> list[overview.Card]:
+def own_replies(access: Access) -> list[overview.OverviewCard]:
     found = replies(access, REPLIES)
-    return [overview.Card("annotate/overview_replies.html", found)] if found else []
+    return [overview.OverviewCard("annotate/overview_replies.html", found)] if found else []
 
 
 @overview.stages.part(20, Can.READ_NOTES)

@@ -20,8 +20,9 @@ from annotations.core import hiding
 from annotations.core.locks import ProjectArchived
 from annotations.models import (
     AnnotationSet,
-    Assignment,
+    AssignmentState,
     Author,
+    AuthorKind,
     Document,
     Membership,
     Project,
@@ -119,7 +120,7 @@ class Access:
     @cached_property
     def closed_kinds(self) -> frozenset[str]:
         """The kinds of authors whose individual annotation sets this person must not see, score, compare or export."""
-        people = [Author.Kind.ANNOTATOR] if self.unnamed else []
+        people = [AuthorKind.ANNOTATOR] if self.unnamed else []
         return frozenset(map(str, [*people, *(Author.MODELS if self.withheld else [])]))
 
 
@@ -189,7 +190,7 @@ def notes_for(access: Access) -> QuerySet[Document]:
     return Document.objects.filter(
         project_id=access.project.pk,
         assignments__user_id=access.user.pk,
-        assignments__state__in=[Assignment.State.OPEN, Assignment.State.DONE],
+        assignments__state__in=[AssignmentState.OPEN, AssignmentState.DONE],
     )
 
 

@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from annotations.core.access import Access
 from annotations.core.errors import ServiceError
 from annotations.core.names import good_name
-from annotations.models import AnnotationSet, Author, Membership, Project, User
+from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, Membership, Project, User
 from annotations.text.provenance import Origin
 
-KINDS_WRITTEN_AS = {"annotator": Author.Kind.ANNOTATOR, "run": Author.Kind.RUN}
+KINDS_WRITTEN_AS = {"annotator": AuthorKind.ANNOTATOR, "run": AuthorKind.RUN}
 GOLD_NAME = "gold"
 IMPORTED: Final = " (imported)"
 """Ends the user name of an inactive account that stands for a person of an archive. Nobody can choose such a name,
@@ -26,14 +26,14 @@ ARCHIVE: Final = "archive"
 
 
 def gold_author(project: Project) -> Author:
-    author, _ = Author.objects.get_or_create(project=project, kind=Author.Kind.GOLD, name=GOLD_NAME)
+    author, _ = Author.objects.get_or_create(project=project, kind=AuthorKind.GOLD, name=GOLD_NAME)
     return author
 
 
 def author_of(project: Project, user: User) -> Author:
     """Return the author row of a person: created on first use, or adopted from an import under their user name."""
     author, _ = Author.objects.get_or_create(
-        project=project, kind=Author.Kind.ANNOTATOR, name=user.username, defaults={"user": user}
+        project=project, kind=AuthorKind.ANNOTATOR, name=user.username, defaults={"user": user}
     )
     if author.user_id is None:
         Author.objects.filter(pk=author.pk, user__isnull=True).update(user=user)
@@ -44,7 +44,7 @@ def author_of(project: Project, user: User) -> Author:
 def parse_written_as(spec: str) -> tuple[str, str]:
     """Parse `gold`, `annotator:NAME` or `run:NAME` into (kind, name). Raises ServiceError (`as`)."""
     if spec == "gold":
-        return Author.Kind.GOLD, GOLD_NAME
+        return AuthorKind.GOLD, GOLD_NAME
     kind, _, name = spec.partition(":")
     if kind not in KINDS_WRITTEN_AS or not name.strip():
         raise ServiceError(
@@ -61,7 +61,7 @@ def author_for_import(project: Project, spec: str) -> Author:
     """
     kind, name = parse_written_as(spec)
     author, _ = Author.objects.get_or_create(project=project, kind=kind, name=name)
-    if kind == Author.Kind.ANNOTATOR and author.user_id is None:
+    if kind == AuthorKind.ANNOTATOR and author.user_id is None:
         member = Membership.objects.select_related("user").filter(project=project, user__username=name).first()
         if member is not None:
             author.user = member.user
@@ -90,9 +90,9 @@ def annotator_names(documents: Sequence[int], *, hidden: bool) -> dict[int, dict
     With `hidden`, each note has its own shuffled order, which never changes and which only the server's secret key
     reveals. Annotators who reopen the note keep their number.
     """
-    sets = AnnotationSet.objects.filter(document_id__in=documents, author__kind=Author.Kind.ANNOTATOR)
+    sets = AnnotationSet.objects.filter(document_id__in=documents, author__kind=AuthorKind.ANNOTATOR)
     rows: dict[int, list[tuple[str, str, str]]] = defaultdict(list)
-    for document, author, name in sets.exclude(state=AnnotationSet.State.WITHDRAWN).values_list(
+    for document, author, name in sets.exclude(state=AnnotationSetState.WITHDRAWN).values_list(
         "document_id", "author_id", "author__name"
     ):
         order = _shuffled(document, author) if hidden else name.casefold()
@@ -115,7 +115,7 @@ def user_namer(access: Access, document: int) -> Callable[[User], str]:
     if not access.unnamed:
         return lambda user: user.get_username()
     numbered = annotator_names([document], hidden=True).get(document, {})
-    authors = Author.objects.filter(project=access.project, kind=Author.Kind.ANNOTATOR, user__isnull=False)
+    authors = Author.objects.filter(project=access.project, kind=AuthorKind.ANNOTATOR, user__isnull=False)
     names = {user: numbered.get(str(pk), _("An annotator")) for pk, user in authors.values_list("pk", "user_id")}
     names.pop(access.user.pk, None)
     return lambda user: names.get(user.pk) or user.get_username()
@@ -124,12 +124,12 @@ def user_namer(access: Access, document: int) -> Callable[[User], str]:
 # The gold annotation sets of a project.
 
 
-SUBMITTED = AnnotationSet.State.SUBMITTED
+SUBMITTED = AnnotationSetState.SUBMITTED
 
 
 def gold_author_id(project: Project | int) -> int:
     """The id of the author of gold; 0 before there is one."""
-    return Author.objects.filter(project=project, kind=Author.Kind.GOLD).values_list("pk", flat=True).first() or 0
+    return Author.objects.filter(project=project, kind=AuthorKind.GOLD).values_list("pk", flat=True).first() or 0
 
 
 def gold_sets(project: Project) -> QuerySet[AnnotationSet]:
@@ -144,4 +144,4 @@ def notes_in_review(project: Project | int, documents: Iterable[int]) -> set[int
 
 def review_drafts(project: Project | int) -> QuerySet[AnnotationSet]:
     """Return the drafts of open reviews. They become gold when the reviews are finished."""
-    return AnnotationSet.objects.filter(author_id=gold_author_id(project), state=AnnotationSet.State.DRAFT)
+    return AnnotationSet.objects.filter(author_id=gold_author_id(project), state=AnnotationSetState.DRAFT)

@@ -32,7 +32,7 @@ LabeledBounds = tuple[int, int, int]
 MOST_AT_ONCE = 2000
 
 
-class Kind(StrEnum):
+class ChangeKind(StrEnum):
     CREATE = "create"
     CREATE_MANY = "create_many"
     RELABEL = "relabel"
@@ -58,7 +58,7 @@ class Refused(ServiceError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedSpan:
     """A span to create, with the text that the page shows between its bounds."""
 
     start: int
@@ -68,14 +68,14 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SpanEdit:
     """A well-formed change. `annotate.services.spans` checks whether it fits the annotation set.
 
     `exact`: the change is refused (`stale`, 412) unless the annotation set still has this `version`.
     """
 
     change_id: UUID
-    kind: Kind
+    kind: ChangeKind
     version: int | None = None
     exact: bool = False
     span: int | None = None
@@ -84,7 +84,7 @@ class Change:
     end: int = -1
     label: int = -1
     quote: str | None = None
-    spans: tuple[Wanted, ...] = ()
+    spans: tuple[WantedSpan, ...] = ()
     name: str = ""
     value: Value | None = None
 
@@ -99,17 +99,17 @@ class Change:
         return [*self.asked, *([] if self.seen is None else self.seen[2:])]
 
 
-def read_change(data: object) -> Change:
+def read_change(data: object) -> SpanEdit:
     """Parse a change from JSON. Raises Refused (`malformed`), naming the field."""
     if not isinstance(data, Mapping):
         raise malformed(_("A change must be a JSON object."))
     try:
-        kind = Kind(str(data.get("kind")))
+        kind = ChangeKind(str(data.get("kind")))
     except ValueError:
-        raise not_one_of("kind", Kind) from None
-    moves = kind in (Kind.CREATE, Kind.RESIZE)
-    names = kind in (Kind.RELABEL, Kind.RESIZE, Kind.DELETE, Kind.ATTRIBUTE)
-    return Change(
+        raise not_one_of("kind", ChangeKind) from None
+    moves = kind in (ChangeKind.CREATE, ChangeKind.RESIZE)
+    names = kind in (ChangeKind.RELABEL, ChangeKind.RESIZE, ChangeKind.DELETE, ChangeKind.ATTRIBUTE)
+    return SpanEdit(
         change_id=change_id_of(data),
         kind=kind,
         version=None if data.get("version") is None else _number(data, "version"),
@@ -117,11 +117,11 @@ def read_change(data: object) -> Change:
         seen=_seen(data) if names else None,
         start=_number(data, "start") if moves else -1,
         end=_number(data, "end") if moves else -1,
-        label=_number(data, "label") if kind in (Kind.CREATE, Kind.RELABEL) else -1,
+        label=_number(data, "label") if kind in (ChangeKind.CREATE, ChangeKind.RELABEL) else -1,
         quote=_quote(data) if moves else None,
-        spans=_spans(data) if kind is Kind.CREATE_MANY else (),
-        name=name_of(data) if kind is Kind.ATTRIBUTE else "",
-        value=value_of(data) if kind is Kind.ATTRIBUTE else None,
+        spans=_spans(data) if kind is ChangeKind.CREATE_MANY else (),
+        name=name_of(data) if kind is ChangeKind.ATTRIBUTE else "",
+        value=value_of(data) if kind is ChangeKind.ATTRIBUTE else None,
     )
 
 
@@ -152,7 +152,7 @@ def _number(data: Mapping[str, Any], field: str) -> int:
     return value
 
 
-def _spans(data: Mapping[str, Any]) -> tuple[Wanted, ...]:
+def _spans(data: Mapping[str, Any]) -> tuple[WantedSpan, ...]:
     given = data.get("spans")
     if (
         not isinstance(given, list)
@@ -161,7 +161,7 @@ def _spans(data: Mapping[str, Any]) -> tuple[Wanted, ...]:
     ):
         raise malformed(_("The field “spans” must be a list of 1 to %(most)s objects."), most=MOST_AT_ONCE)
     return tuple(
-        Wanted(_number(span, "start"), _number(span, "end"), _number(span, "label"), _quote(span)) for span in given
+        WantedSpan(_number(span, "start"), _number(span, "end"), _number(span, "label"), _quote(span)) for span in given
     )
 
 

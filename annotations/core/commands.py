@@ -28,7 +28,7 @@ from annotations.core.access import (
 from annotations.core.errors import LimitReached, ServiceError
 from annotations.core.locks import ProjectArchived
 from annotations.formats.files.csv_lines import csv_line
-from annotations.formats.files.csv_rows import Row, RowError, csv_rows
+from annotations.formats.files.csv_rows import CsvRow, RowError, csv_rows
 from annotations.formats.notes import NoteError
 from annotations.installation import PROGRAM
 from annotations.models import Author, Deletion, Document, Label, Project, User
@@ -157,7 +157,7 @@ def read_text(path: Path, unchanged: str) -> str:
         raise ServiceError(f"“{path}” is not UTF-8. {unchanged} Save it as UTF-8.", code="utf8") from error
 
 
-def read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
+def read_rows(path: Path, columns: Sequence[str]) -> list[CsvRow]:
     """Read the rows of a CSV file. Raises ServiceError `path`, `utf8` or `columns`."""
     try:
         with path.open(encoding="utf-8", newline="") as file:

@@ -34,7 +34,7 @@ class Counter(Protocol):
 
 
 @dataclass(frozen=True)
-class Group:
+class NavigationGroup:
     """An item of the first level. `position` orders the groups of one area; the template translates `name`."""
 
     key: str
@@ -75,13 +75,13 @@ class Entry:
         return int(here in self.pages or (not self.query and here in _MORE.get(self.page, ())))
 
 
-_GROUPS: dict[str, Group] = {}
+_GROUPS: dict[str, NavigationGroup] = {}
 _ENTRIES: dict[tuple[str, int], Entry] = {}
 _MORE: dict[str, set[str]] = {}
 _WORKING: set[str] = set()
 
 
-def add_group(*groups: Group) -> None:
+def add_group(*groups: NavigationGroup) -> None:
     """Add groups. Features of any order may add entries to them."""
     _GROUPS.update({group.key: group for group in groups})
 
@@ -105,7 +105,7 @@ def is_working(here: str) -> bool:
     return here in _WORKING
 
 
-def groups() -> list[tuple[Group, list[Entry]]]:
+def groups() -> list[tuple[NavigationGroup, list[Entry]]]:
     """Return all groups with their entries, in order."""
     found: dict[str, list[Entry]] = {key: [] for key in _GROUPS}
     for _key, entry in sorted(_ENTRIES.items(), key=lambda item: item[0]):

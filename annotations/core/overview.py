@@ -42,7 +42,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Card:
+class OverviewCard:
     """A template of the feature, which gets `found` beside the page's context."""
 
     template: str
@@ -77,8 +77,8 @@ needs = Parts[Need]()
 stages = Parts[Stage]()
 steps = Parts[Step]()
 # The person's own notes. They are part of the first response even in a large project.
-own = Parts[Card]()
+own = Parts[OverviewCard]()
 # Work that is not assigned to one person.
-queues = Parts[Card]()
+queues = Parts[OverviewCard]()
 # The state of the project.
-cards = Parts[Card]()
+cards = Parts[OverviewCard]()

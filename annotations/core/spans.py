@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.events import SET_SEEDED
-from annotations.models import AnnotationSet, Author, Event, Label, Span, User
+from annotations.models import AnnotationSet, Author, AuthorKind, Event, Label, Span, User
 from annotations.models.prepared import PreparedRead, columns_of, object_of
 from annotations.text.attributes import AttributeDef, Attributes, Value, definitions_of, fitting, with_value
 
@@ -28,7 +28,7 @@ class SpanItem(TypedDict):
 def own_sets(document_id: int, user: User) -> QuerySet[AnnotationSet]:
     """Return a query for this person's own annotation set of the note, the only one that an annotator may see."""
     return AnnotationSet.objects.filter(
-        document_id=document_id, author__user_id=user.pk, author__kind=Author.Kind.ANNOTATOR
+        document_id=document_id, author__user_id=user.pk, author__kind=AuthorKind.ANNOTATOR
     )
 
 

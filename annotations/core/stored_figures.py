@@ -13,7 +13,7 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
-class Kind(Generic[Value]):
+class FigureKind(Generic[Value]):
     """A kind of cached figure and the type of its JSON value. `keep` accepts only this type for the kind."""
 
     name: str
@@ -24,25 +24,25 @@ def key_of(*made_of: object) -> str:
     return hashlib.sha256(json.dumps(made_of, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
-def kept(project: Project, kind: Kind[Value], key: str) -> Value | None:
+def kept(project: Project, kind: FigureKind[Value], key: str) -> Value | None:
     """Return the cached value, or None."""
     rows = Figures.objects.filter(project=project, kind=kind.name, key=key)
     value: Value | None = rows.values_list("value", flat=True).first()
     return value
 
 
-def kept_of(project: Project, kind: Kind[Value], keys: Iterable[str]) -> dict[str, Value]:
+def kept_of(project: Project, kind: FigureKind[Value], keys: Iterable[str]) -> dict[str, Value]:
     """Return the cached values by key; missing ones are left out."""
     rows = Figures.objects.filter(project=project, kind=kind.name, key__in=list(keys))
     return dict(rows.values_list("key", "value"))
 
 
-def keep(project: Project, kind: Kind[Value], key: str, value: Value) -> None:
+def keep(project: Project, kind: FigureKind[Value], key: str, value: Value) -> None:
     """Cache a value, and delete the oldest values of its kind beyond KEPT."""
     Figures.objects.update_or_create(project=project, kind=kind.name, key=key, defaults={"value": value})
     same = Figures.objects.filter(project=project, kind=kind.name).order_by("-pk")
     Figures.objects.filter(pk__in=list(same.values_list("pk", flat=True)[KEPT : KEPT + 50])).delete()
 
 
-def forget(project: Project, kind: Kind[Value], key: str) -> None:
+def forget(project: Project, kind: FigureKind[Value], key: str) -> None:
     Figures.objects.filter(project=project, kind=kind.name, key=key).delete()

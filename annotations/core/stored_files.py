@@ -11,12 +11,12 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from annotations.models import Project, StoredChunk, StoredFile, User
+from annotations.models import Project, StoredChunk, StoredFile, StoredFileKind, User
 from annotations.text.names import shown
 
 CHUNK = 1024 * 1024
 IN_MEMORY = 16 * CHUNK
-KEPT = {StoredFile.Kind.MODEL, StoredFile.Kind.ORIGINAL}
+KEPT = {StoredFileKind.MODEL, StoredFileKind.ORIGINAL}
 
 
 def store_file(*, project: Project, kind: str, name: str, content: IO[bytes], actor: User | None) -> StoredFile:

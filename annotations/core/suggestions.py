@@ -20,6 +20,7 @@ from annotations.core.hooks import proposed_removals
 from annotations.models import (
     AnnotationSet,
     Author,
+    AuthorKind,
     Document,
     Review,
     Span,
@@ -136,7 +137,7 @@ Key = tuple[int, int, int]
 
 
 @dataclass(slots=True)
-class Tally:
+class StringCounts:
     """Counts to add to a string's row; `sample` is the id of one of its spans."""
 
     count: int = 0
@@ -170,7 +171,7 @@ _ADD = f"""
 """  # noqa: S608 - names of ours
 
 
-def add_strings(tallies: dict[Key, Tally]) -> None:
+def add_strings(tallies: dict[Key, StringCounts]) -> None:
     """Add counts inside the caller's transaction, in a fixed order, so that transactions don't deadlock."""
     rows = [
         (*key, each.count, each.open, each.scored, each.confidence_sum, _uncertainty(each), each.sample)
@@ -180,13 +181,13 @@ def add_strings(tallies: dict[Key, Tally]) -> None:
         cursor.executemany(_ADD, rows)
 
 
-def _uncertainty(tally: Tally) -> float:
+def _uncertainty(tally: StringCounts) -> float:
     return 1 - 2 * abs(tally.confidence_sum / tally.scored - 0.5) if tally.scored else 1.0
 
 
-def tally_of(spans: "QuerySet[Span]") -> dict[Key, Tally]:
+def tally_of(spans: "QuerySet[Span]") -> dict[Key, StringCounts]:
     """Count the strings of those spans that are suggestions. Hidden planted leaks don't count until they are shown."""
-    found: dict[Key, Tally] = defaultdict(Tally)
+    found: dict[Key, StringCounts] = defaultdict(StringCounts)
     rows = shown(spans).filter(string_key__isnull=False, annotation_set__author__kind__in=Author.MODELS).order_by()
     columns = ("annotation_set__author_id", "string_key", "label_id", "confidence", "pk", "decision__pk")
     for author, key, label, confidence, pk, decision in rows.values_list(*columns).iterator(chunk_size=5_000):
@@ -194,7 +195,7 @@ def tally_of(spans: "QuerySet[Span]") -> dict[Key, Tally]:
     return found
 
 
-def uncount_strings(hidden: dict[Key, Tally]) -> None:
+def uncount_strings(hidden: dict[Key, StringCounts]) -> None:
     """Subtract suggestions that are hidden for now. Rows with a count of 0 stay."""
     with connection.cursor() as cursor:
         cursor.executemany(
@@ -204,7 +205,7 @@ def uncount_strings(hidden: dict[Key, Tally]) -> None:
         )
 
 
-def remove_strings(gone: dict[Key, Tally]) -> None:
+def remove_strings(gone: dict[Key, StringCounts]) -> None:
     """Subtract deleted suggestions, counted by `tally_of` before the deletion. Rows with a count of 0 are deleted.
 
     Call it after the deletion: a decision locks the note's gold first and the string's row last, and the same order
@@ -232,10 +233,10 @@ _OPEN = f"UPDATE {_TABLE} SET open = open + %s WHERE author_id = %s AND string_k
 def relabel_strings(source: int, target: int) -> None:
     """Move the counts of a label that was merged into another."""
     rows = SuggestedString.objects.filter(label_id=source)
-    moved: dict[Key, Tally] = {}
+    moved: dict[Key, StringCounts] = {}
     values: Any = rows.values_list("author_id", "string_key", "count", "open", "scored", "confidence_sum", "sample")
     for author, key, *counts in values:
-        moved[author, key, target] = Tally(*counts)
+        moved[author, key, target] = StringCounts(*counts)
     rows.delete()
     add_strings(moved)
 
@@ -259,6 +260,6 @@ class ProposedRemoval(NamedTuple):
 
 def removals_of(author: Author, document: Document) -> list[ProposedRemoval]:
     """Return the annotations that this author proposes to remove from the note. Only refiners propose any."""
-    if author.kind != Author.Kind.REFINED:
+    if author.kind != AuthorKind.REFINED:
         return []
     return [one for answer in proposed_removals(author=author, document=document) for one in answer]

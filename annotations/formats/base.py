@@ -48,7 +48,7 @@ class Files(Protocol):
         """A file of many notes as a seekable stream, which the caller closes. Raises NoteError if it can't be read."""
 
 
-class Loaded:
+class LoadedFiles:
     """Files that a function loads whole."""
 
     def __init__(self, load: Callable[[str], bytes]) -> None:

@@ -41,7 +41,7 @@ class Sofa:
 
 
 @dataclass(slots=True)
-class Found:
+class CasAnnotation:
     """An annotation: its layer, offsets as in the file, values of features as words, and names of other features."""
 
     identity: str
@@ -61,12 +61,12 @@ class Cas:
     file: str
     types: TypeSystem = field(default_factory=TypeSystem)
     sofas: dict[str, Sofa] = field(default_factory=dict)
-    found: list[Found] = field(default_factory=list)
+    found: list[CasAnnotation] = field(default_factory=list)
     members: dict[str, set[str]] = field(default_factory=dict)
     others: dict[str, int | None] = field(default_factory=dict)
     """Layers that are not imported, and the line of the first annotation of each."""
 
-    def add(self, found: Found) -> None:
+    def add(self, found: CasAnnotation) -> None:
         """Add an annotation. Of layers that are not imported, only the first line is kept."""
         if is_span_layer(found.layer):
             self.found.append(found)
@@ -109,7 +109,7 @@ class Cas:
         message = "The file holds no text. Expected: a Sofa with the text in “sofaString”."
         raise NoteError([Problem(self.file, 1, "no text", message)])
 
-    def _spans(self, sofa: str, taker: SpanTaker) -> Iterator[tuple[Found, str, dict[str, str | bool]]]:
+    def _spans(self, sofa: str, taker: SpanTaker) -> Iterator[tuple[CasAnnotation, str, dict[str, str | bool]]]:
         """The annotations of the chosen text that are spans, each with its label as written and its attributes."""
         views = sum(each.text is not None for each in self.sofas.values())
         if views > 1:

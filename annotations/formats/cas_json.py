@@ -13,7 +13,7 @@ from io import BytesIO
 from typing import Any, Final
 
 from annotations.formats.base import Files, Loss, NoteFiles, OutNote, split_names
-from annotations.formats.cas import INITIAL_VIEW, Cas, CasReading, Found, Sofa
+from annotations.formats.cas import INITIAL_VIEW, Cas, CasAnnotation, CasReading, Sofa
 from annotations.formats.files.json_records import json_records
 from annotations.formats.files.strict_json import JsonError
 from annotations.formats.notes import NoteError, Problem, check_name
@@ -183,7 +183,7 @@ def _add(cas: Cas, given: Mapping[str, Any], lines: Mapping[str, int]) -> None:
     others = [key[1:] for key, value in given.items() if key[:1] == "@" and key != "@sofa" and value is not None]
     others += [name for name, value in plain.items() if isinstance(value, list | dict)]
     line = lines.get(identity, 1)
-    cas.add(Found(identity, layer, str(given.get("@sofa")), start, end, line, values, tuple(sorted(others))))
+    cas.add(CasAnnotation(identity, layer, str(given.get("@sofa")), start, end, line, values, tuple(sorted(others))))
 
 
 def _word(value: str | float) -> str:

@@ -12,7 +12,7 @@ from annotations.text.tokens import Parts
 from annotations.text.utf16 import Utf16
 
 
-class Unit(StrEnum):
+class OffsetUnit(StrEnum):
     """What an offset counts."""
 
     POINTS = "characters (code points)"
@@ -24,11 +24,11 @@ Points = Callable[[int], int | None]
 """The offset in code points for an offset in a unit; None inside a character or outside the text."""
 
 
-def points_of(text: str, unit: Unit) -> Points:
+def points_of(text: str, unit: OffsetUnit) -> Points:
     """The conversion of the offsets of one text."""
-    if unit is Unit.UTF16:
+    if unit is OffsetUnit.UTF16:
         return Utf16(text).points
-    if unit is Unit.BYTES and not text.isascii():
+    if unit is OffsetUnit.BYTES and not text.isascii():
         ends = [0, *accumulate(len(character.encode("utf-8", "surrogatepass")) for character in text)]
 
         def points(count: int) -> int | None:
@@ -40,7 +40,7 @@ def points_of(text: str, unit: Unit) -> Points:
     return lambda count: count if 0 <= count <= length else None
 
 
-def misfits(text: str, unit: Unit, quoted: Iterable[tuple[int, int, str]]) -> int:
+def misfits(text: str, unit: OffsetUnit, quoted: Iterable[tuple[int, int, str]]) -> int:
     """The number of quotes that don't stand at their offsets (start, end) in a text, counted in a unit."""
     points = points_of(text, unit)
     wrong = 0
@@ -55,10 +55,10 @@ def counts_utf16(text: str, quoted: Iterable[tuple[int, int, str]]) -> bool:
     if text.isascii() or max(text) <= "\uffff":
         return False
     given = list(quoted)
-    return misfits(text, Unit.UTF16, given) < misfits(text, Unit.POINTS, given)
+    return misfits(text, OffsetUnit.UTF16, given) < misfits(text, OffsetUnit.POINTS, given)
 
 
-def likely_unit(text: str, bounds: Iterable[Bounds], unit: Unit) -> tuple[Unit, int]:
+def likely_unit(text: str, bounds: Iterable[Bounds], unit: OffsetUnit) -> tuple[OffsetUnit, int]:
     """The unit that offsets without quotes count, and the number of spans that don't begin and end with words in it.
 
     It is `unit`, unless all spans begin and end with words in another one.
@@ -68,7 +68,7 @@ def likely_unit(text: str, bounds: Iterable[Bounds], unit: Unit) -> tuple[Unit, 
         return unit, 0
     words = Parts(text)
 
-    def misplaced(unit: Unit) -> int:
+    def misplaced(unit: OffsetUnit) -> int:
         points = points_of(text, unit)
         wrong = 0
         for first, past in given:
@@ -83,12 +83,12 @@ def likely_unit(text: str, bounds: Iterable[Bounds], unit: Unit) -> tuple[Unit, 
         return wrong
 
     wrong = misplaced(unit)
-    other = next((each for each in Unit if not misplaced(each)), None) if wrong else None
+    other = next((each for each in OffsetUnit if not misplaced(each)), None) if wrong else None
     return (unit, wrong) if other is None else (other, 0)
 
 
-def size(text: str, unit: Unit) -> int:
+def size(text: str, unit: OffsetUnit) -> int:
     """The length of a text in a unit."""
-    if unit is Unit.POINTS or text.isascii():
+    if unit is OffsetUnit.POINTS or text.isascii():
         return len(text)
-    return Utf16(text).length if unit is Unit.UTF16 else len(text.encode("utf-8", "surrogatepass"))
+    return Utf16(text).length if unit is OffsetUnit.UTF16 else len(text.encode("utf-8", "surrogatepass"))

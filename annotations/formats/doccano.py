@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from annotations.formats.base import LabelFinder, Loss, OutNote, lost_attributes
-from annotations.formats.counting import Unit, likely_unit
+from annotations.formats.counting import OffsetUnit, likely_unit
 from annotations.formats.giving import given_spans
 from annotations.formats.json_notes import (
     JsonFormat,
@@ -70,8 +70,8 @@ class DoccanoFormat(JsonFormat):
         """See `JsonFormat.note_in`."""
         text = text_in(record.get("text"), "text", file, line)
         # Records that we write say so if their offsets could be taken for others.
-        given = [] if record.get(_OFFSETS) == Unit.UTF16 else [each[:2] for each in _spans_in(record)]
-        taker, offset = unquoted_taker(text, given, Unit.UTF16, file, find_label, line)
+        given = [] if record.get(_OFFSETS) == OffsetUnit.UTF16 else [each[:2] for each in _spans_in(record)]
+        taker, offset = unquoted_taker(text, given, OffsetUnit.UTF16, file, find_label, line)
         has_spans = False
         for field in _SPANS:
             items = items_in(record, field, taker, line)
@@ -104,8 +104,11 @@ class DoccanoFormat(JsonFormat):
         units = Utf16(note.text).units
         given = [(units(span.start), units(span.end), code) for span, code in spans]
         record: dict[str, object] = {"name": note.name, "text": note.text, "label": given}
-        if likely_unit(note.text, [(start, end) for start, end, _code in given], Unit.UTF16) != (Unit.UTF16, 0):
-            record[_OFFSETS] = Unit.UTF16
+        if likely_unit(note.text, [(start, end) for start, end, _code in given], OffsetUnit.UTF16) != (
+            OffsetUnit.UTF16,
+            0,
+        ):
+            record[_OFFSETS] = OffsetUnit.UTF16
         return record, losses + lost_attributes(note)
 
 

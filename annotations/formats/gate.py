@@ -132,7 +132,7 @@ class _Annotation:
 
 
 @dataclass(slots=True)
-class _Parts:
+class _GateParts:
     """Handles the parts of a file. `nodes` are offsets in code points by id, `relations` the line of the first one."""
 
     line: int = 0
@@ -203,9 +203,9 @@ class _Parts:
         return found if wanted is not None else [each for each in found if each.type not in _MADE_BY_GATE]
 
 
-def _parts(file: str, data: bytes) -> _Parts:
+def _parts(file: str, data: bytes) -> _GateParts:
     """The parts of a file. Raises NoteError if it is not XML with one `<TextWithNodes>`."""
-    parts = _Parts()
+    parts = _GateParts()
     for _ in parse(io.BytesIO(data), file, parts):
         continue
     if parts.texts != 1:

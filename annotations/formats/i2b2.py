@@ -96,7 +96,7 @@ class _Tag:
 
 
 @dataclass(slots=True)
-class _Parts:
+class _I2b2Parts:
     """Handles the parts of a file: collects its text and its tags."""
 
     line: int = 0
@@ -127,9 +127,9 @@ class _Parts:
             self.replaced = data
 
 
-def _parts(file: str, data: bytes) -> _Parts:
+def _parts(file: str, data: bytes) -> _I2b2Parts:
     """The parts of a file. Raises NoteError if it is not XML with one `<TEXT>`."""
-    parts = _Parts()
+    parts = _I2b2Parts()
     for _ in parse(io.BytesIO(data), file, parts):
         continue
     if parts.texts != 1:
@@ -149,7 +149,7 @@ def _is_span(tag: _Tag) -> bool:
     return not (tag.get("start") in (None, "-1") and tag.get("end") in (None, "-1"))
 
 
-def _note(name: str, file: str, parts: _Parts, find_label: LabelFinder) -> ParsedNote:
+def _note(name: str, file: str, parts: _I2b2Parts, find_label: LabelFinder) -> ParsedNote:
     text = "".join(parts.text)
     if not parts.has_tags:
         return ParsedNote(name, restored(text, parts.replaced, file), None)

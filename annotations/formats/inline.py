@@ -129,7 +129,7 @@ class _Element:
 
 
 @dataclass(slots=True)
-class _Parts:
+class _InlineParts:
     """Handles the parts of a file: collects its text and its elements."""
 
     line: int = 0
@@ -160,7 +160,7 @@ class _Parts:
         return self.elements[1:]
 
 
-def _parts(file: str, data: bytes) -> _Parts:
+def _parts(file: str, data: bytes) -> _InlineParts:
     """The parts of a file, with its root or with one around it. Raises NoteError if it is not well-formed."""
     has_prolog = bool(_PROLOG.match(data))
     try:
@@ -174,8 +174,8 @@ def _parts(file: str, data: bytes) -> _Parts:
     return _parsed(file, f"<{_ROOT}>{decode_utf8(data, file)}</{_ROOT}>".encode())
 
 
-def _parsed(file: str, data: bytes) -> _Parts:
-    parts = _Parts()
+def _parsed(file: str, data: bytes) -> _InlineParts:
+    parts = _InlineParts()
     for _ in parse(io.BytesIO(data), file, parts):
         continue
     return parts

@@ -20,7 +20,7 @@ from annotations.formats.base import (
     Sink,
     numbered_name,
 )
-from annotations.formats.counting import Unit, likely_unit, points_of
+from annotations.formats.counting import OffsetUnit, likely_unit, points_of
 from annotations.formats.files.json_records import json_records
 from annotations.formats.files.strict_json import JsonError
 from annotations.formats.notes import NoteError, ParsedNote, Problem, check_name
@@ -195,7 +195,7 @@ def counted(text: str, taken: Callable[[bool], SpanTaker]) -> SpanTaker:
 
 
 def unquoted_taker(
-    text: str, bounds: Iterable[tuple[object, object]], unit: Unit, file: str, find_label: LabelFinder, line: int
+    text: str, bounds: Iterable[tuple[object, object]], unit: OffsetUnit, file: str, find_label: LabelFinder, line: int
 ) -> tuple[SpanTaker, Callable[[object], object]]:
     """The taker for spans without quotes, and the conversion of their offsets for it.
 
@@ -204,14 +204,14 @@ def unquoted_taker(
     pairs = [(whole(start), whole(end)) for start, end in bounds]
     given = [(start, end) for start, end in pairs if start is not None and end is not None]
     found, misplaced = likely_unit(text, given, unit)
-    taker = SpanTaker(text, file, find_label, utf16=found is Unit.UTF16)
+    taker = SpanTaker(text, file, find_label, utf16=found is OffsetUnit.UTF16)
     if found is not unit:
         message = f"The offsets of this note were read as {found}: only so do all its spans begin and end with words."
         taker.warn("unit", message, line)
     elif misplaced:
         spans = "1 span begins or ends" if misplaced == 1 else f"{misplaced} spans begin or end"
         taker.warn("unit", f"{spans} inside a word or with a space. Check that offsets count {unit}.", line)
-    points = points_of(text, found) if found is Unit.BYTES else None
+    points = points_of(text, found) if found is OffsetUnit.BYTES else None
 
     def offset(value: object) -> object:
         number = whole(value) if points else None

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from annotations.formats.base import LabelFinder
-from annotations.formats.counting import Unit
+from annotations.formats.counting import OffsetUnit
 from annotations.formats.json_notes import (
     JsonReader,
     Record,
@@ -48,7 +48,7 @@ class PubannotationFormat(JsonReader):
         """See `JsonReader.note_in`."""
         text = text_in(record.get("text"), "text", file, line)
         given = [piece for _id, _label, pieces in _spans_in(record) for piece in pieces]
-        taker, offset = unquoted_taker(text, given, Unit.POINTS, file, find_label, line)
+        taker, offset = unquoted_taker(text, given, OffsetUnit.POINTS, file, find_label, line)
         attributes: dict[str, dict[str, Any]] = defaultdict(dict)
         for item in items_in(record, "attributes", taker, line):
             if isinstance(item, dict) and isinstance(item.get("subj"), str) and isinstance(item.get("pred"), str):

@@ -45,13 +45,15 @@ class Misplaced:
     keep: Callable[[int, int], None]
 
 
-class Report(Protocol):
+class ReportLine(Protocol):
     """Reports a problem or a warning: its code, its message, and its line."""
 
     def __call__(self, code: str, message: str, line: int | None = None) -> None: ...
 
 
-def place(text: str, misplaced: Iterable[Misplaced], right: Iterable[int], *, warn: Report, refuse: Report) -> None:
+def place(
+    text: str, misplaced: Iterable[Misplaced], right: Iterable[int], *, warn: ReportLine, refuse: ReportLine
+) -> None:
     """Move misplaced spans to their quotes, in text order: offsets are often wrong by the same number.
 
     The number is that of the span before; after a span in its place it is 0. `right` are the starts of these spans.

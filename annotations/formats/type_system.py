@@ -81,13 +81,13 @@ def type_system_xml(types: TypeSystem) -> bytes:
 
 def read_type_system(data: bytes, file: str) -> TypeSystem:
     """The types of a type system. Raises NoteError if it is not well-formed."""
-    handler = _Handler()
+    handler = _TypeHandler()
     for _ in parse(BytesIO(data), file, handler):
         pass
     return handler.types
 
 
-class _Handler:
+class _TypeHandler:
     """Collects the types and features in the order of the file."""
 
     def __init__(self) -> None:

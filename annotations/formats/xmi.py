@@ -20,7 +20,7 @@ from posixpath import basename, dirname, splitext
 from typing import Final
 
 from annotations.formats.base import Files, Loss, NoteFiles, OutNote, is_system_file, split_names
-from annotations.formats.cas import INITIAL_VIEW, Cas, CasReading, Found, Sofa
+from annotations.formats.cas import INITIAL_VIEW, Cas, CasAnnotation, CasReading, Sofa
 from annotations.formats.files.zips import TooManyEntries, open_zip
 from annotations.formats.notes import NoteError, Problem, check_name
 from annotations.formats.type_system import TypeSystem, read_type_system, type_system_xml, written_types
@@ -86,7 +86,7 @@ def xmi_document(text: str, annotations: list[str], layer: str = NAMED_ENTITY) -
 
 def read_cas(data: bytes, file: str, types: TypeSystem) -> Cas:
     """The content of an XMI file. Raises NoteError; `file` is its name for messages."""
-    handler = _Handler(Cas(file, types))
+    handler = _XmiHandler(Cas(file, types))
     for _ in parse(BytesIO(data), file, handler):
         pass
     return handler.finished()
@@ -208,7 +208,7 @@ def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, file: str) -> bytes
     return data
 
 
-class _Handler:
+class _XmiHandler:
     """Takes the elements of an XMI file. The children of an annotation are features with lists."""
 
     def __init__(self, cas: Cas) -> None:
@@ -217,7 +217,7 @@ class _Handler:
         self._depth = 0
         self._kinds: dict[str, str] = {}
         self._lists: set[str] = set()
-        self._open: Found | None = None
+        self._open: CasAnnotation | None = None
         self._replaced = ""
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
@@ -269,7 +269,7 @@ class _Handler:
                 if feature not in ("begin", "end", "sofa") and "}" not in feature
             }
             self._lists.clear()
-            self._open = Found(
+            self._open = CasAnnotation(
                 attributes.get(_ID, ""),
                 kind,
                 attributes.get("sofa", ""),

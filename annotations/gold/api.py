@@ -26,7 +26,7 @@ from annotations.gold.services.starting import start_gold, start_statistics
 from annotations.gold.services.statistics import kept_statistics, statistics_of, takes_long
 from annotations.gold.services.statistics_rows import as_data, table_of
 from annotations.jobs.api import JobItem, started
-from annotations.models import AnnotationSet, Author, Document, GoldVersion
+from annotations.models import AnnotationSet, AuthorKind, Document, GoldVersion
 from annotations.text.numbers import MAX_ID
 
 router = Router(tags=["Gold"])
@@ -337,7 +337,7 @@ def _note(access: Access, note: int) -> Document:
 
 
 def _gold(note: Document) -> AnnotationSet | None:
-    return AnnotationSet.objects.filter(document=note, author__kind=Author.Kind.GOLD).first()
+    return AnnotationSet.objects.filter(document=note, author__kind=AuthorKind.GOLD).first()
 
 
 def _etag(gold: AnnotationSet) -> str:

@@ -30,7 +30,7 @@ class GoldConfig(AppConfig):
 
         from annotations.core import navigation, offers
 
-        navigation.add_group(navigation.Group("gold", _("Gold"), 80))
+        navigation.add_group(navigation.NavigationGroup("gold", _("Gold"), 80))
         navigation.register(
             navigation.Entry("gold", 10, _("Gold set"), "gold", Can.READ_NOTES),
             # The versions have no list of their own: they are a part of the page of the gold set.

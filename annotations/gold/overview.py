@@ -76,11 +76,11 @@ def gold_stages(access: Access) -> list[overview.Stage]:
 
 
 @overview.cards.part(20, Can.READ_NOTES)
-def version_card(access: Access) -> list[overview.Card]:
+def version_card(access: Access) -> list[overview.OverviewCard]:
     """The last version. Managers see it among the stages already."""
     if access.can(Can.MANAGE):
         return []
-    return [overview.Card("gold/overview.html", version_rows(access.project).first())]
+    return [overview.OverviewCard("gold/overview.html", version_rows(access.project).first())]
 
 
 @overview.steps.part(70, Can.MANAGE)

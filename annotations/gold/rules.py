@@ -195,7 +195,7 @@ class Count:
 
 
 @dataclass(slots=True)
-class Part:
+class CorpusPart:
     """A part of a corpus, for example its training notes. `begin`, `inside`: tokens with the tags B and I."""
 
     notes: int = 0
@@ -269,14 +269,14 @@ def _by(tokenizer: Tokenizer, text: str, spans: Sequence[Span]) -> tuple[int, li
     return len(tokens), [past - first for first, past in ranges]
 
 
-def part_of(data: PartData) -> Part:
+def part_of(data: PartData) -> CorpusPart:
     labels = {code: Count(spans, tokens) for code, (spans, tokens) in data["labels"].items()}
-    return Part(data["notes"], data["tokens"], data["begin"], data["inside"], labels)
+    return CorpusPart(data["notes"], data["tokens"], data["begin"], data["inside"], labels)
 
 
-def together(parts: Iterable[Part]) -> Part:
+def together(parts: Iterable[CorpusPart]) -> CorpusPart:
     """Several parts as one."""
-    whole = Part()
+    whole = CorpusPart()
     for part in parts:
         whole.notes += part.notes
         whole.tokens += part.tokens
@@ -399,7 +399,7 @@ class ChangeKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class GoldChange:
     kind: ChangeKind
     before: Span | None
     after: Span | None
@@ -413,7 +413,7 @@ class Change:
         return max(span.end for span in (self.before, self.after) if span)
 
 
-def diff(before: Iterable[Span], after: Iterable[Span]) -> list[Change]:
+def diff(before: Iterable[Span], after: Iterable[Span]) -> list[GoldChange]:
     """The changes from one set of spans to another, in text order.
 
     Spans that differ and overlap are paired one to one by `domain.matching`. A span that moved without overlapping its
@@ -422,12 +422,12 @@ def diff(before: Iterable[Span], after: Iterable[Span]) -> list[Change]:
     old, new = ({span: span for span in spans} for spans in (before, after))
     gone, come = sorted(old.keys() - new.keys()), sorted(new.keys() - old.keys())
     pairs = match(come, gone)
-    found = [Change(_kind(gone[g], come[c]), gone[g], come[c]) for c, g in pairs]
+    found = [GoldChange(_kind(gone[g], come[c]), gone[g], come[c]) for c, g in pairs]
     paired_c, paired_g = {c for c, _ in pairs}, {g for _, g in pairs}
-    found += [Change(ChangeKind.REMOVED, span, None) for at, span in enumerate(gone) if at not in paired_g]
-    found += [Change(ChangeKind.ADDED, None, span) for at, span in enumerate(come) if at not in paired_c]
+    found += [GoldChange(ChangeKind.REMOVED, span, None) for at, span in enumerate(gone) if at not in paired_g]
+    found += [GoldChange(ChangeKind.ADDED, None, span) for at, span in enumerate(come) if at not in paired_c]
     both = ((old[span], new[span]) for span in old.keys() & new.keys())
-    found += [Change(ChangeKind.ATTRIBUTES, *pair) for pair in both if pair[0].attributes != pair[1].attributes]
+    found += [GoldChange(ChangeKind.ATTRIBUTES, *pair) for pair in both if pair[0].attributes != pair[1].attributes]
     return sorted(found, key=lambda change: (change.start, change.end, change.kind))
 
 

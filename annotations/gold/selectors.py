@@ -10,7 +10,16 @@ from annotations.core.access import Access, Can
 from annotations.core.authors import SUBMITTED, gold_sets, review_drafts
 from annotations.core.hooks import disagreements_shown
 from annotations.core.spans import pairs_of
-from annotations.models import AnnotationSet, Author, Comparison, GoldVersion, GoldVersionNote, Project, Span
+from annotations.models import (
+    AnnotationSet,
+    Author,
+    AuthorKind,
+    Comparison,
+    GoldVersion,
+    GoldVersionNote,
+    Project,
+    Span,
+)
 from annotations.models.author import NOT_IN_BULK
 from annotations.text.attributes import Value
 from annotations.text.hashes import gold_hash
@@ -24,7 +33,7 @@ COMPARING = 0.4
 
 
 @dataclass(frozen=True)
-class Source:
+class GoldCandidate:
     """An author whose submitted annotation sets can become gold.
 
     `free` counts the sets that would become gold, `in_review` those whose notes have a draft of a review, and
@@ -46,7 +55,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Change:
+class GoldDifference:
     """How the gold differs from the last version. Freezing makes a new version unless it is the `same`.
 
     `touched` counts notes that are new or have other spans, `removed` notes that have no gold any more, and `erased`
@@ -77,8 +86,8 @@ class GoldState:
     notes: int
     spans: int
     in_review: int
-    change: Change | None
-    sources: list[Source]
+    change: GoldDifference | None
+    sources: list[GoldCandidate]
     disputed: Disputed
     waiting: int
 
@@ -100,7 +109,7 @@ def gold_state(project: Project, last: GoldVersion | None, *, annotators: bool =
         spans=Span.objects.filter(annotation_set__in=gold.order_by().values("pk")).count(),
         in_review=drafts.count(),
         change=change_since(project, last) if last else None,
-        sources=[s for s in _sources(project, gold, drafts, disputed) if annotators or s.kind != Author.Kind.ANNOTATOR],
+        sources=[s for s in _sources(project, gold, drafts, disputed) if annotators or s.kind != AuthorKind.ANNOTATOR],
         disputed=_disputed(gold, disputed),
         waiting=waiting,
     )
@@ -150,11 +159,11 @@ def hashed(span: Sequence[Any]) -> tuple[Any, ...]:
     return (start, end, code, *map(pairs_of, attributes))
 
 
-def change_since(project: Project, version: GoldVersion) -> Change:
+def change_since(project: Project, version: GoldVersion) -> GoldDifference:
     """Compare the gold with a version by the content hash that freezing uses, and count the notes that differ."""
     now = gold_notes(project)
     if content_hash_of(now) == version.content_hash:
-        return Change(same=True)
+        return GoldDifference(same=True)
     touched, removed = len(now), 0
     frozen = GoldVersionNote.objects.filter(version=version).values_list("document_id", "spans")
     for note, spans in frozen.iterator(chunk_size=BATCH):
@@ -162,7 +171,7 @@ def change_since(project: Project, version: GoldVersion) -> Change:
             removed += 1
         elif sorted(map(hashed, spans)) == sorted(map(hashed, now[note][2])):
             touched -= 1
-    return Change(same=False, touched=touched, removed=removed, erased=version.erased_count)
+    return GoldDifference(same=False, touched=touched, removed=removed, erased=version.erased_count)
 
 
 def has_changed(project: Project, version: GoldVersion) -> bool:
@@ -177,7 +186,7 @@ def has_changed(project: Project, version: GoldVersion) -> bool:
 
 def _open_disagreements(project: Project) -> QuerySet[Comparison]:
     """The notes on which annotators disagree and whose adjudication is not finished, as far as they are compared."""
-    authors = Author.objects.filter(project=project, kind=Author.Kind.ADJUDICATED).values_list("pk", flat=True)
+    authors = Author.objects.filter(project=project, kind=AuthorKind.ADJUDICATED).values_list("pk", flat=True)
     adjudicated = AnnotationSet.objects.filter(
         author_id=authors.first() or 0, state=SUBMITTED, document_id=OuterRef("document_id")
     )
@@ -192,7 +201,7 @@ def _disputed(gold: QuerySet[AnnotationSet], disputed: QuerySet[Comparison]) -> 
 
 def _sources(
     project: Project, gold: QuerySet[AnnotationSet], drafts: QuerySet[AnnotationSet], disputed: QuerySet[Comparison]
-) -> list[Source]:
+) -> list[GoldCandidate]:
     authors = {a.pk: a for a in Author.objects.filter(project=project).exclude(kind__in=NOT_IN_BULK)}
     in_review = Exists(drafts.filter(document_id=OuterRef("document_id")))
     free = ~Q(Exists(gold.filter(document_id=OuterRef("document_id")))) & ~Q(in_review)
@@ -209,13 +218,13 @@ def _sources(
         )
     )
     found = [
-        Source(pk, authors[pk].name, authors[pk].kind, authors[pk].get_kind_display(), *numbers)
+        GoldCandidate(pk, authors[pk].name, authors[pk].kind, authors[pk].get_kind_display(), *numbers)
         for pk, *numbers in counts
     ]
-    order = [Author.Kind.ADJUDICATED, Author.Kind.ANNOTATOR]
+    order = [AuthorKind.ADJUDICATED, AuthorKind.ANNOTATOR]
     return sorted(
         found,
-        key=lambda s: (order.index(Author.Kind(s.kind)) if s.kind in order else len(order), s.kind, s.name),
+        key=lambda s: (order.index(AuthorKind(s.kind)) if s.kind in order else len(order), s.kind, s.name),
     )
 
 

@@ -30,7 +30,7 @@ from annotations.gold.services.splitting import (
 )
 from annotations.gold.services.starting import start_gold, start_statistics
 from annotations.gold.services.statistics import Parts, kept_statistics, statistics_of, takes_long
-from annotations.gold.services.statistics_rows import Table, table_of
+from annotations.gold.services.statistics_rows import StatisticsTable, table_of
 from annotations.jobs.tokens import form_token
 from annotations.models import GoldVersion, Project
 from annotations.notes.selectors.in_context import label_looks, note_names
@@ -303,7 +303,7 @@ def _figures(project: Project, version: GoldVersion) -> dict[str, object]:
     return {"table": table, "clusters": _clusters(table), "series": [_name(one.name) for one in table.columns[:-1]]}
 
 
-def _clusters(table: Table) -> list[Cluster]:
+def _clusters(table: StatisticsTable) -> list[Cluster]:
     """The labels that the version has, with a bar for each split; without a split, with one bar."""
     last = len(table.columns) - 1 or 1
     return [Cluster(row.name, [cell.spans for cell in row.cells[:last]]) for row in table.labels if row.total]

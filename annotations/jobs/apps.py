@@ -12,6 +12,6 @@ class JobsConfig(AppConfig):
         from annotations.core.api.kept_answers import forget_answers
         from annotations.jobs import hooks
 
-        navigation.add_group(navigation.Group("jobs", _("Jobs"), 10, navigation.Area.OWN))
+        navigation.add_group(navigation.NavigationGroup("jobs", _("Jobs"), 10, navigation.Area.OWN))
         navigation.register(navigation.Entry("jobs", 10, _("Jobs"), "jobs", Can.READ_NOTES, frozenset({"job"})))
         hooks.TIDIERS.append(forget_answers)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 
-class Report(Protocol):
+class MachineReport(Protocol):
     """Writes a worker's report about its machine. `redis` is a connection or a pipeline."""
 
     def __call__(self, redis: Any, worker_key: str, *, seconds: int) -> None: ...
@@ -15,7 +15,7 @@ TIDIERS: list[Callable[[], object]] = []
 # The relay calls these in each round, about once a second. A call that has something to do works for about a second.
 STEPS: list[Callable[[], object]] = []
 # A worker calls these with every heartbeat.
-REPORTS: list[Report] = []
+REPORTS: list[MachineReport] = []
 # These are called with the id and the state of a job that is done or failed, in the transaction that writes the state.
 ENDED: list[Callable[[int, str], object]] = []
 

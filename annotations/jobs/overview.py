@@ -9,7 +9,7 @@ from django.utils.translation import ngettext
 
 from annotations.core import overview
 from annotations.core.access import Access, Can
-from annotations.models import Job
+from annotations.models import Job, JobState
 
 # Older failures are no news: the list of jobs still shows them.
 RECENT_DAYS = 7
@@ -18,7 +18,7 @@ RECENT_DAYS = 7
 @overview.needs.part(50, Can.MANAGE)
 def failed(access: Access) -> list[overview.Need]:
     since = timezone.now() - timedelta(days=RECENT_DAYS)
-    n = Job.objects.filter(project=access.project, state=Job.State.FAILED, finished_at__gte=since).count()
+    n = Job.objects.filter(project=access.project, state=JobState.FAILED, finished_at__gte=since).count()
     if not n:
         return []
     text = ngettext(

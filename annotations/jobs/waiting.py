@@ -12,7 +12,7 @@ from django.db import connection
 from annotations.core.progress import progress_bar
 from annotations.jobs.runner import run as work
 from annotations.jobs.services.doorbell import workers_alive
-from annotations.models import Job
+from annotations.models import Job, JobState
 
 LOOK_EVERY = 0.3
 
@@ -21,8 +21,8 @@ def wait_for(job: Job, *, tell: OutputWrapper | None) -> None:
     """Wait until the job ends. Without a running worker, run the job here and say so on `tell`."""
     job.refresh_from_db()
     with watched(job):
-        while job.state in (Job.State.QUEUED, Job.State.RUNNING):
-            if job.state == Job.State.QUEUED and not workers_alive(job.queue):
+        while job.state in (JobState.QUEUED, JobState.RUNNING):
+            if job.state == JobState.QUEUED and not workers_alive(job.queue):
                 if tell is not None:
                     tell.write("No worker is running, so this command runs the job itself.")
                 work(job.pk)

@@ -60,22 +60,23 @@ class Adjudication(models.Model):
         return f"adjudication {self.pk}"
 
 
+class MajorityActState(models.TextChoices):
+    WORKING = "working", _("Running")
+    DONE = "done", _("Done")
+    UNDOING = "undoing", _("Being undone")
+    UNDONE = "undone", _("Undone")
+
+
 class MajorityAct(models.Model):
     """A majority vote over many notes, made by one person and undone together.
 
     Notes without a tie became gold. The counts grow while the job runs. The primary key is part of the URL.
     """
 
-    class State(models.TextChoices):
-        WORKING = "working", _("Running")
-        DONE = "done", _("Done")
-        UNDOING = "undoing", _("Being undone")
-        UNDONE = "undone", _("Undone")
-
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
-    state = models.CharField(max_length=8, choices=State, default=State.WORKING)
+    state = models.CharField(max_length=8, choices=MajorityActState, default=MajorityActState.WORKING)
     planned = models.PositiveIntegerField(default=0, help_text="The notes of the preview.")
     gold = models.PositiveIntegerField(default=0, help_text="Notes that became gold.")
     spans = models.PositiveIntegerField(default=0, help_text="Their gold spans.")

@@ -6,18 +6,19 @@ from annotations.models.document import Document
 from annotations.models.project import Project
 
 
+class AssignmentState(models.TextChoices):
+    OPEN = "open", _("To do")
+    DONE = "done", _("Done")
+    RELEASED = "released", _("Released")
+
+
 class Assignment(models.Model):
     """A note assigned to an annotator. A released row keeps the history; the work stays in the annotation set."""
-
-    class State(models.TextChoices):
-        OPEN = "open", _("To do")
-        DONE = "done", _("Done")
-        RELEASED = "released", _("Released")
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="assignments", db_index=False)
     document = models.ForeignKey(Document, models.CASCADE, related_name="assignments", db_index=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="assignments", db_index=False)
-    state = models.CharField(max_length=8, choices=State, default=State.OPEN)
+    state = models.CharField(max_length=8, choices=AssignmentState, default=AssignmentState.OPEN)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

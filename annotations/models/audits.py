@@ -6,6 +6,12 @@ from django.utils.translation import gettext_lazy as _
 from annotations.models.release import LeakFinding, Release, ReleasedNote
 
 
+class AuditPlanState(models.TextChoices):
+    OPEN = "open", _("Being read")
+    MET = "met", _("Target met")
+    UNMET = "unmet", _("Target not met")
+
+
 class AuditPlan(models.Model):
     """The audit of a release: a random sample of its notes, which auditors read for leaks.
 
@@ -20,11 +26,6 @@ class AuditPlan(models.Model):
         SITE = "site", _("Site")
         LANGUAGE = "language", _("Language")
 
-    class State(models.TextChoices):
-        OPEN = "open", _("Being read")
-        MET = "met", _("Target met")
-        UNMET = "unmet", _("Target not met")
-
     release = models.OneToOneField(Release, models.CASCADE, related_name="audit")
     by = models.CharField(max_length=8, choices=By, blank=True)
     confidence = models.FloatField()
@@ -36,12 +37,18 @@ class AuditPlan(models.Model):
     looks = models.JSONField()
     drawn = models.PositiveIntegerField()
     erased_count = models.PositiveIntegerField(default=0, help_text="Notes of the sample that were erased since.")
-    state = models.CharField(max_length=5, choices=State, default=State.OPEN)
+    state = models.CharField(max_length=5, choices=AuditPlanState, default=AuditPlanState.OPEN)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
         return f"audit of release {self.release_id}"
+
+
+class AuditNoteState(models.TextChoices):
+    WAITING = "waiting", _("Waiting")
+    READING = "reading", _("Being read")
+    DONE = "done", _("Read")
 
 
 class AuditNote(models.Model):
@@ -51,17 +58,12 @@ class AuditNote(models.Model):
     its replacement. No page shows whether there is one before the audit has ended.
     """
 
-    class State(models.TextChoices):
-        WAITING = "waiting", _("Waiting")
-        READING = "reading", _("Being read")
-        DONE = "done", _("Read")
-
     plan = models.ForeignKey(AuditPlan, models.CASCADE, related_name="notes", db_index=False)
     note = models.ForeignKey(ReleasedNote, models.CASCADE, related_name="+")
     position = models.PositiveIntegerField(help_text="The order in which notes are read, from 1.")
     look = models.PositiveSmallIntegerField()
     stratum = models.CharField(max_length=80, blank=True)
-    state = models.CharField(max_length=7, choices=State, default=State.WAITING)
+    state = models.CharField(max_length=7, choices=AuditNoteState, default=AuditNoteState.WAITING)
     reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     leased_until = models.DateTimeField(null=True)
     done_at = models.DateTimeField(null=True)

@@ -6,6 +6,15 @@ from django.utils.translation import gettext_lazy as _
 from annotations.models.project import Project
 
 
+class AuthorKind(models.TextChoices):
+    ANNOTATOR = "annotator", _("Annotator")
+    RUN = "run", _("Model run")
+    REFINED = "refined", _("Refined run")
+    ADJUDICATED = "adjudicated", _("Adjudicated")
+    GOLD = "gold", _("Gold")
+    BENCH = "bench", _("Injected errors")
+
+
 class Author(models.Model):
     """The author of annotation sets in a project: a person, a model run, a refiner, an adjudicator or gold.
 
@@ -13,19 +22,11 @@ class Author(models.Model):
     from or released.
     """
 
-    class Kind(models.TextChoices):
-        ANNOTATOR = "annotator", _("Annotator")
-        RUN = "run", _("Model run")
-        REFINED = "refined", _("Refined run")
-        ADJUDICATED = "adjudicated", _("Adjudicated")
-        GOLD = "gold", _("Gold")
-        BENCH = "bench", _("Injected errors")
-
     # Kinds whose annotation sets no person has checked.
-    MODELS = (Kind.RUN, Kind.REFINED)
+    MODELS = (AuthorKind.RUN, AuthorKind.REFINED)
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="authors", db_index=False)
-    kind = models.CharField(max_length=12, choices=Kind)
+    kind = models.CharField(max_length=12, choices=AuthorKind)
     name = models.CharField(max_length=150)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="authors")
     merged_from = models.JSONField(null=True, help_text="For merged suggestions: the author ids of the merged runs.")
@@ -47,4 +48,4 @@ class Author(models.Model):
 
 
 # Kinds whose annotation sets can't become gold in bulk: gold itself, and sets that no person has checked.
-NOT_IN_BULK = (Author.Kind.GOLD, Author.Kind.BENCH, *Author.MODELS)
+NOT_IN_BULK = (AuthorKind.GOLD, AuthorKind.BENCH, *Author.MODELS)

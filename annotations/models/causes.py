@@ -8,19 +8,20 @@ from annotations.models.author import Author
 from annotations.models.document import Document
 
 
+class CauseKind(models.TextChoices):
+    ABBREVIATION = "AB", _("Abbreviation")
+    AMBIGUITY = "AM", _("Ambiguity")
+    DEBATABLE = "D", _("Debatable annotation")
+    SCARCITY = "S", _("Scarcity")
+
+
 class Cause(models.Model):
     """A cause why annotators differ at a location (code points, end-exclusive). A location may have several."""
-
-    class Kind(models.TextChoices):
-        ABBREVIATION = "AB", _("Abbreviation")
-        AMBIGUITY = "AM", _("Ambiguity")
-        DEBATABLE = "D", _("Debatable annotation")
-        SCARCITY = "S", _("Scarcity")
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="causes", db_index=False)
     start = models.PositiveIntegerField()
     end = models.PositiveIntegerField()
-    kind = models.CharField(max_length=2, choices=Kind)
+    kind = models.CharField(max_length=2, choices=CauseKind)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
     at = models.DateTimeField(auto_now=True)
 
@@ -49,7 +50,7 @@ class ErrorCause(models.Model):
     predicted_start = models.PositiveIntegerField()
     predicted_end = models.PositiveIntegerField()
     predicted_label = models.CharField(max_length=60, blank=True)
-    kind = models.CharField(max_length=2, choices=Cause.Kind)
+    kind = models.CharField(max_length=2, choices=CauseKind)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
     at = models.DateTimeField(auto_now=True)
 

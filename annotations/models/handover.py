@@ -6,6 +6,13 @@ from django.utils.translation import gettext_lazy as _
 from annotations.models.review import Review
 
 
+class HandoverState(models.TextChoices):
+    WAITING = "waiting", _("Waiting for the second reviewer")
+    RESOLVING = "resolving", _("The second reviewer resolves differences")
+    DONE = "done", _("Finished by both reviewers")
+    UNDONE = "undone", _("Continued by the first reviewer")
+
+
 class Handover(models.Model):
     """A review passed from the first reviewer, who has finished it, to a second one (the two-person rule).
 
@@ -13,16 +20,10 @@ class Handover(models.Model):
     [bounds]}`. `kept` holds what a blind second reviewer must not see; it is restored if the first reviewer continues.
     """
 
-    class State(models.TextChoices):
-        WAITING = "waiting", _("Waiting for the second reviewer")
-        RESOLVING = "resolving", _("The second reviewer resolves differences")
-        DONE = "done", _("Finished by both reviewers")
-        UNDONE = "undone", _("Continued by the first reviewer")
-
-    ACTIVE = (State.WAITING, State.RESOLVING)
+    ACTIVE = (HandoverState.WAITING, HandoverState.RESOLVING)
 
     review = models.ForeignKey(Review, models.CASCADE, related_name="handovers", db_index=False)
-    state = models.CharField(max_length=9, choices=State, default=State.WAITING)
+    state = models.CharField(max_length=9, choices=HandoverState, default=HandoverState.WAITING)
     blind = models.BooleanField(
         help_text="The second reviewer doesn't see the first one's decisions until both have finished."
     )

@@ -7,15 +7,16 @@ from annotations.models.project import Project
 from annotations.models.stored_file import StoredFile
 
 
+class ImportState(models.TextChoices):
+    STAGED = "staged", _("Waiting for confirmation")
+    RUNNING = "running", _("Running")
+    DONE = "done", _("Done")
+    FAILED = "failed", _("Failed; nothing was imported")
+    CANCELED = "canceled", _("Canceled; nothing was imported")
+
+
 class Import(models.Model):
     """One import of notes, with its report. While it runs, it can be canceled, which removes what it has added."""
-
-    class State(models.TextChoices):
-        STAGED = "staged", _("Waiting for confirmation")
-        RUNNING = "running", _("Running")
-        DONE = "done", _("Done")
-        FAILED = "failed", _("Failed; nothing was imported")
-        CANCELED = "canceled", _("Canceled; nothing was imported")
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="imports")
     stored_file = models.ForeignKey(StoredFile, models.SET_NULL, null=True, related_name="+")
@@ -42,7 +43,7 @@ class Import(models.Model):
         max_length=40, blank=True, help_text="Encoding of the text in documents; empty: it is detected."
     )
     no_cleanup = models.JSONField(default=list, help_text="Clean-up rules that documents are read without.")
-    state = models.CharField(max_length=10, choices=State, default=State.STAGED)
+    state = models.CharField(max_length=10, choices=ImportState, default=ImportState.STAGED)
     notes_done = models.PositiveIntegerField(default=0, help_text="Notes that a resumed import may skip.")
     files_done = models.PositiveIntegerField(
         default=0, help_text="Documents read to the end, which a resumed import doesn't read again."

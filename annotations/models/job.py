@@ -9,6 +9,15 @@ from django.utils.translation import gettext_lazy as _
 from annotations.models.project import Project
 
 
+class JobState(models.TextChoices):
+    QUEUED = "queued", _("Waiting for a worker")
+    RUNNING = "running", _("Running")
+    PAUSED = "paused", _("Paused")
+    DONE = "done", _("Done")
+    FAILED = "failed", _("Failed")
+    CANCELED = "canceled", _("Canceled")
+
+
 class Job(models.Model):
     """A job. The row is the truth; Redis only notifies workers (docs/architecture.md).
 
@@ -16,14 +25,6 @@ class Job(models.Model):
     lease has expired from writing. `params` holds ids, never note text. People see `number`, which counts the project's
     jobs from 1.
     """
-
-    class State(models.TextChoices):
-        QUEUED = "queued", _("Waiting for a worker")
-        RUNNING = "running", _("Running")
-        PAUSED = "paused", _("Paused")
-        DONE = "done", _("Done")
-        FAILED = "failed", _("Failed")
-        CANCELED = "canceled", _("Canceled")
 
     class Queue(models.TextChoices):
         CPU = "cpu", "cpu"
@@ -38,7 +39,7 @@ class Job(models.Model):
         max_length=120, unique=True, help_text="Idempotency key: a second request with it returns the same job."
     )
     queue = models.CharField(max_length=4, choices=Queue, default=Queue.CPU)
-    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
+    state = models.CharField(max_length=10, choices=JobState, default=JobState.QUEUED)
     done = models.PositiveIntegerField(default=0)
     total = models.PositiveIntegerField(default=0)
     attempt = models.PositiveSmallIntegerField(default=0)

@@ -27,6 +27,11 @@ class KnownPerson(models.Model):
         return f"known person {self.pk}"
 
 
+class KnownUploadState(models.TextChoices):
+    WAITING = "waiting", _("Being read")
+    READ = "read", _("Waiting for confirmation")
+
+
 class KnownUpload(models.Model):
     """A file of a patient master that waits for confirmation, encrypted with the project's key.
 
@@ -34,13 +39,9 @@ class KnownUpload(models.Model):
     columns and fields; never a value of a row.
     """
 
-    class State(models.TextChoices):
-        WAITING = "waiting", _("Being read")
-        READ = "read", _("Waiting for confirmation")
-
     project = models.ForeignKey(Project, models.CASCADE, related_name="+")
     format = models.CharField(max_length=4)
-    state = models.CharField(max_length=7, choices=State, default=State.WAITING)
+    state = models.CharField(max_length=7, choices=KnownUploadState, default=KnownUploadState.WAITING)
     sealed = models.BinaryField()
     report = models.JSONField(default=dict)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
@@ -53,6 +54,11 @@ class KnownUpload(models.Model):
         return f"known upload {self.pk}"
 
 
+class ListedTermKind(models.TextChoices):
+    ALLOW = "allow", _("Allow")
+    DENY = "deny", _("Deny")
+
+
 class ListedTerm(models.Model):
     """A term of a project's allow list or deny list.
 
@@ -60,12 +66,8 @@ class ListedTerm(models.Model):
     the code of a denied term's label.
     """
 
-    class Kind(models.TextChoices):
-        ALLOW = "allow", _("Allow")
-        DENY = "deny", _("Deny")
-
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
-    kind = models.CharField(max_length=5, choices=Kind)
+    kind = models.CharField(max_length=5, choices=ListedTermKind)
     sealed = models.BinaryField()
     digest = models.CharField(max_length=64)
     label = models.CharField(max_length=60, blank=True)

@@ -23,20 +23,21 @@ class PersonalKey(models.Model):
         return f"key {self.pk}"
 
 
+class SearchKind(models.TextChoices):
+    TEXT = "text", _("In the text of the notes")
+    NAME = "name", _("In the names of the notes")
+
+
 class Search(models.Model):
     """A person's search in a project's notes or in their names.
 
     The URL of the page holds only the id, because `text` may be a patient's name. Erasing a patient deletes it here.
     """
 
-    class Kind(models.TextChoices):
-        TEXT = "text", _("In the text of the notes")
-        NAME = "name", _("In the names of the notes")
-
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     project = models.ForeignKey(Project, models.CASCADE, related_name="searches")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
-    kind = models.CharField(max_length=4, choices=Kind, default=Kind.TEXT)
+    kind = models.CharField(max_length=4, choices=SearchKind, default=SearchKind.TEXT)
     text = models.CharField(max_length=255)
     options = models.JSONField(default=dict)
     created_at = models.DateTimeField(auto_now_add=True)

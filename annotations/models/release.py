@@ -35,6 +35,13 @@ class ReleasePolicy(models.Model):
         return f"policy {self.slug}, version {self.version}"
 
 
+class ReleaseState(models.TextChoices):
+    PREPARING = "preparing", _("Being prepared")
+    PREPARED = "prepared", _("Prepared")
+    SIGNED = "signed", _("Signed")
+    WITHDRAWN = "withdrawn", _("Withdrawn")
+
+
 class Release(models.Model):
     """De-identified texts of a project's notes, from one choice of annotation sets under one policy.
 
@@ -42,12 +49,6 @@ class Release(models.Model):
     (domain.hashing.gold_hash). It is empty until the release is prepared, and after a decision until it is computed
     again (release.services.settling).
     """
-
-    class State(models.TextChoices):
-        PREPARING = "preparing", _("Being prepared")
-        PREPARED = "prepared", _("Prepared")
-        SIGNED = "signed", _("Signed")
-        WITHDRAWN = "withdrawn", _("Withdrawn")
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="releases", db_index=False)
     number = models.PositiveIntegerField()
@@ -64,7 +65,7 @@ class Release(models.Model):
     keep_names = models.BooleanField(
         default=False, help_text="Released notes keep the names of the notes, which can hold dates and identifiers."
     )
-    state = models.CharField(max_length=10, choices=State, default=State.PREPARING)
+    state = models.CharField(max_length=10, choices=ReleaseState, default=ReleaseState.PREPARING)
     job = models.ForeignKey(Job, models.SET_NULL, null=True, related_name="+")
     purpose = models.CharField(max_length=300, blank=True)
     recipient = models.CharField(max_length=200, blank=True)
@@ -95,6 +96,12 @@ class Release(models.Model):
         return self.note_count - self.erased_count
 
 
+class ReleasedNoteState(models.TextChoices):
+    PENDING = "pending", _("Waiting")
+    DONE = "done", _("Ready")
+    HELD = "held", _("Held back")
+
+
 class ReleasedNote(models.Model):
     """A note of a release: the de-identified text. It is derived from the note and deleted with it.
 
@@ -105,15 +112,10 @@ class ReleasedNote(models.Model):
     dates, before the release changed them.
     """
 
-    class State(models.TextChoices):
-        PENDING = "pending", _("Waiting")
-        DONE = "done", _("Ready")
-        HELD = "held", _("Held back")
-
     release = models.ForeignKey(Release, models.CASCADE, related_name="notes", db_index=False)
     document = models.ForeignKey(Document, models.CASCADE, related_name="+")
     name = models.CharField(max_length=255)
-    state = models.CharField(max_length=7, choices=State, default=State.PENDING)
+    state = models.CharField(max_length=7, choices=ReleasedNoteState, default=ReleasedNoteState.PENDING)
     sha256 = models.CharField(max_length=64, blank=True)
     span_count = models.PositiveIntegerField(default=0)
     spans = models.JSONField(default=list)

@@ -47,6 +47,14 @@ class Review(models.Model):
         return f"review {self.pk}"
 
 
+class BulkActState(models.TextChoices):
+    PLANNED = "planned", _("Planned")
+    WORKING = "working", _("Running")
+    DONE = "done", _("Done")
+    UNDOING = "undoing", _("Being undone")
+    UNDONE = "undone", _("Undone")
+
+
 class BulkAct(models.Model):
     """Many decisions by one rule, undone together. It decides only open suggestions, and skips notes that already have
     gold and doubtful suggestions unless the rule includes them.
@@ -59,19 +67,12 @@ class BulkAct(models.Model):
         ACCEPT = "accept", _("Accept")
         REJECT = "reject", _("Reject")
 
-    class State(models.TextChoices):
-        PLANNED = "planned", _("Planned")
-        WORKING = "working", _("Running")
-        DONE = "done", _("Done")
-        UNDOING = "undoing", _("Being undone")
-        UNDONE = "undone", _("Undone")
-
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
     act = models.CharField(max_length=8, choices=Act)
     rule = models.JSONField(default=dict)
-    state = models.CharField(max_length=8, choices=State, default=State.PLANNED)
+    state = models.CharField(max_length=8, choices=BulkActState, default=BulkActState.PLANNED)
     planned = models.PositiveIntegerField(default=0)
     decided = models.PositiveIntegerField(default=0)
     left = models.PositiveIntegerField(default=0, help_text="Decided by somebody else first, or in a finished review.")

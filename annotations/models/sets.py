@@ -8,6 +8,12 @@ from annotations.models.imports import Import
 from annotations.models.label import Label
 
 
+class AnnotationSetState(models.TextChoices):
+    DRAFT = "draft", _("Draft")
+    SUBMITTED = "submitted", _("Submitted")
+    WITHDRAWN = "withdrawn", _("Withdrawn")
+
+
 class AnnotationSet(models.Model):
     """One author's spans on one note.
 
@@ -15,14 +21,9 @@ class AnnotationSet(models.Model):
     `version` counts the changes, so that an outdated page is noticed.
     """
 
-    class State(models.TextChoices):
-        DRAFT = "draft", _("Draft")
-        SUBMITTED = "submitted", _("Submitted")
-        WITHDRAWN = "withdrawn", _("Withdrawn")
-
     document = models.ForeignKey(Document, models.CASCADE, related_name="annotation_sets", db_index=False)
     author = models.ForeignKey(Author, models.CASCADE, related_name="annotation_sets", db_index=False)
-    state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
+    state = models.CharField(max_length=10, choices=AnnotationSetState, default=AnnotationSetState.DRAFT)
     version = models.PositiveIntegerField(default=0)
     blind = models.BooleanField(default=True, help_text="False where the author could see other annotators' spans.")
     seeded = models.BooleanField(default=False, help_text="The annotator began from a model's spans.")

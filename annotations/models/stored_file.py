@@ -5,22 +5,23 @@ from django.utils.translation import gettext_lazy as _
 from annotations.models.project import Project
 
 
+class StoredFileKind(models.TextChoices):
+    UPLOAD = "upload", _("Upload")
+    EXPORT = "export", _("Export")
+    MODEL = "model", _("Model")
+    ARCHIVE = "archive", _("Project archive")
+    RELEASE = "release", _("Release")
+    ORIGINAL = "original", _("Original document")
+
+
 class StoredFile(models.Model):
     """An upload to be imported, a document that notes were extracted from, an export, a release, or a trained model.
 
     Stored in the database, not on disk, so that workers on other machines need no shared file system.
     """
 
-    class Kind(models.TextChoices):
-        UPLOAD = "upload", _("Upload")
-        EXPORT = "export", _("Export")
-        MODEL = "model", _("Model")
-        ARCHIVE = "archive", _("Project archive")
-        RELEASE = "release", _("Release")
-        ORIGINAL = "original", _("Original document")
-
     project = models.ForeignKey(Project, models.CASCADE, related_name="stored_files")
-    kind = models.CharField(max_length=8, choices=Kind)
+    kind = models.CharField(max_length=8, choices=StoredFileKind)
     name = models.CharField(max_length=255)
     size = models.PositiveBigIntegerField(default=0)
     sha256 = models.CharField(max_length=64, blank=True)

@@ -9,6 +9,12 @@ from annotations.models.document import Document
 from annotations.models.project import Project
 
 
+class WebhookState(models.TextChoices):
+    ON = "on", _("On")
+    OFF = "off", _("Off")
+    STOPPED = "stopped", _("Stopped after failures")
+
+
 class Webhook(models.Model):
     """A URL to which a project reports what happened. `kinds` are those that it wants (annotations.ops.kinds).
 
@@ -16,16 +22,11 @@ class Webhook(models.Model):
     row that failed for good; after some of them the webhook is stopped.
     """
 
-    class State(models.TextChoices):
-        ON = "on", _("On")
-        OFF = "off", _("Off")
-        STOPPED = "stopped", _("Stopped after failures")
-
     project = models.ForeignKey(Project, models.CASCADE, related_name="+")
     url = models.CharField(max_length=500)
     kinds = models.JSONField(default=list)
     sealed = models.BinaryField()
-    state = models.CharField(max_length=7, choices=State, default=State.ON)
+    state = models.CharField(max_length=7, choices=WebhookState, default=WebhookState.ON)
     given_up = models.PositiveSmallIntegerField(default=0)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -37,6 +38,12 @@ class Webhook(models.Model):
         return f"webhook {self.pk}"
 
 
+class DeliveryState(models.TextChoices):
+    WAITING = "waiting", _("Waiting")
+    DELIVERED = "delivered", _("Delivered")
+    FAILED = "failed", _("Failed")
+
+
 class Delivery(models.Model):
     """One message to a webhook. Receivers know a repeated message by its `key`.
 
@@ -45,17 +52,12 @@ class Delivery(models.Model):
     A sender holds the row by `claim` until `claimed_until`.
     """
 
-    class State(models.TextChoices):
-        WAITING = "waiting", _("Waiting")
-        DELIVERED = "delivered", _("Delivered")
-        FAILED = "failed", _("Failed")
-
     webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="deliveries", db_index=False)
     key = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     kind = models.CharField(max_length=20)
     note = models.ForeignKey(Document, models.CASCADE, null=True, related_name="+")
     data = models.JSONField(default=dict)
-    state = models.CharField(max_length=9, choices=State, default=State.WAITING)
+    state = models.CharField(max_length=9, choices=DeliveryState, default=DeliveryState.WAITING)
     tries = models.JSONField(default=list)
     tried = models.PositiveSmallIntegerField(default=0)
     due_at = models.DateTimeField()

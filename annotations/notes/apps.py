@@ -18,7 +18,7 @@ class NotesConfig(AppConfig):
         from annotations.core.access import Can
         from annotations.notes.selectors.flags import notes_flagged
 
-        navigation.add_group(navigation.Group("notes", _("Notes"), 20))
+        navigation.add_group(navigation.NavigationGroup("notes", _("Notes"), 20))
         navigation.register(
             navigation.Entry("notes", 10, _("List"), "notes", Can.SEE_PROJECT, frozenset({"note"})),
             navigation.Entry("notes", 30, _("Search"), "search", Can.SEE_PROJECT, frozenset({"search_results"})),

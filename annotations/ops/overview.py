@@ -8,7 +8,7 @@ from django.utils.translation import ngettext
 
 from annotations.core import overview
 from annotations.core.access import Access, Can
-from annotations.models import Webhook
+from annotations.models import Webhook, WebhookState
 from annotations.ops.services.archives.claiming import imported_self
 
 POSITION = 90
@@ -17,7 +17,7 @@ POSITION = 90
 @overview.needs.part(POSITION, Can.MANAGE)
 def stopped(access: Access) -> Iterable[overview.Need]:
     """The webhooks that stopped because their deliveries failed."""
-    count = Webhook.objects.filter(project=access.project, state=Webhook.State.STOPPED).count()
+    count = Webhook.objects.filter(project=access.project, state=WebhookState.STOPPED).count()
     if count:
         text = ngettext(
             "%(count)d webhook was stopped after repeated failures.",
@@ -31,6 +31,6 @@ def stopped(access: Access) -> Iterable[overview.Need]:
 
 
 @overview.own.part(5, Can.ANNOTATE)
-def imported(access: Access) -> list[overview.Card]:
+def imported(access: Access) -> list[overview.OverviewCard]:
     found = imported_self(access.project, access.user)
-    return [overview.Card("ops/archives/overview_imported.html", found)] if found else []
+    return [overview.OverviewCard("ops/archives/overview_imported.html", found)] if found else []

@@ -17,9 +17,9 @@ class ProjectsConfig(AppConfig):
 
         hooks.TIDIERS.append(release_idle_notes)
         navigation.add_group(
-            navigation.Group("overview", _("Overview"), 10),
-            navigation.Group("guidelines", _("Guidelines"), 30),
-            navigation.Group("project", _("Project"), 10, navigation.Area.GEAR),
+            navigation.NavigationGroup("overview", _("Overview"), 10),
+            navigation.NavigationGroup("guidelines", _("Guidelines"), 30),
+            navigation.NavigationGroup("project", _("Project"), 10, navigation.Area.GEAR),
         )
         navigation.register(
             navigation.Entry("overview", 10, _("Overview"), "project", Can.SEE_PROJECT),
@@ -55,7 +55,7 @@ class ProjectsConfig(AppConfig):
                 "project", 20, _("People"), "people", Can.MANAGE, frozenset({"member_remove", "member_link"})
             ),
         )
-        navigation.add_group(navigation.Group("account", _("Account"), 10, navigation.Area.ACCOUNT))
+        navigation.add_group(navigation.NavigationGroup("account", _("Account"), 10, navigation.Area.ACCOUNT))
         hooks.TIDIERS.append(forget_failures)
         navigation.extend("people", "groups", "group_remove")
         hooks.TIDIERS.extend([once.forget_used, sessions.forget_old])

@@ -41,7 +41,7 @@ class ReleaseConfig(AppConfig):
         )
         patient_erased.add(count_erased)
         project_deleted.add(delete_releases)
-        navigation.add_group(navigation.Group("release", _("Release"), 85))
+        navigation.add_group(navigation.NavigationGroup("release", _("Release"), 85))
         made = frozenset({"release", "release_new", "release_findings", "release_note"})
         navigation.register(
             navigation.Entry("release", 10, _("Releases"), "releases", Can.RELEASE, made),

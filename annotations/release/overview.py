@@ -7,14 +7,22 @@ from django.utils.translation import ngettext
 
 from annotations.core import overview
 from annotations.core.access import Access, Can
-from annotations.models import AuditNote, AuditPlan, GoldVersion, LeakFinding, Release
+from annotations.models import (
+    AuditNoteState,
+    AuditPlan,
+    AuditPlanState,
+    GoldVersion,
+    LeakFinding,
+    Release,
+    ReleaseState,
+)
 
 
 @overview.needs.part(45, Can.RELEASE)
 def undecided(access: Access) -> list[overview.Need]:
     """Prepared releases whose findings wait for a decision; withdrawn ones need none."""
     waiting = LeakFinding.objects.filter(
-        note__release__project=access.project, note__release__state=Release.State.PREPARED, decision=""
+        note__release__project=access.project, note__release__state=ReleaseState.PREPARED, decision=""
     )
     rows = (
         waiting.order_by()
@@ -53,7 +61,7 @@ def release_stage(access: Access) -> list[overview.Stage]:
 
 @overview.steps.part(120, Can.RELEASE)
 def steps(access: Access) -> list[overview.Step]:
-    made = Release.objects.filter(project=access.project).exclude(state=Release.State.WITHDRAWN).exists()
+    made = Release.objects.filter(project=access.project).exclude(state=ReleaseState.WITHDRAWN).exists()
     text = _("Choose a policy, check for leaks, and export text without identifiers.")
     url = reverse("releases", args=[access.project.slug])
     return [overview.Step(_("Release de-identified text"), text, url, _("Release text"), made)]
@@ -63,9 +71,9 @@ def steps(access: Access) -> list[overview.Step]:
 def to_read(access: Access) -> list[overview.Need]:
     """The open audits of prepared releases with notes that nobody has read."""
     plans = AuditPlan.objects.filter(
-        release__project=access.project, state=AuditPlan.State.OPEN, release__state=Release.State.PREPARED
+        release__project=access.project, state=AuditPlanState.OPEN, release__state=ReleaseState.PREPARED
     )
-    rows = plans.order_by("release__number").annotate(left=Count("notes", filter=~Q(notes__state=AuditNote.State.DONE)))
+    rows = plans.order_by("release__number").annotate(left=Count("notes", filter=~Q(notes__state=AuditNoteState.DONE)))
     return [
         overview.Need(
             ngettext(

@@ -38,7 +38,7 @@ class ReviewConfig(AppConfig):
         from annotations.core import navigation
         from annotations.review.selectors.left import CHOSEN_RUNS, notes_left
 
-        navigation.add_group(navigation.Group("review", _("Review"), 60, counter=notes_left))
+        navigation.add_group(navigation.NavigationGroup("review", _("Review"), 60, counter=notes_left))
         navigation.register(
             navigation.Entry(
                 "review", 10, _("By note"), "reviews", Can.MAKE_GOLD, frozenset({"review", "review_next"})

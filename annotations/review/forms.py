@@ -11,7 +11,7 @@ from annotations.core.access import Access
 from annotations.core.forms import WholeField, offer
 from annotations.core.labels import labels_of
 from annotations.models import Author, BulkAct
-from annotations.review.selectors.bulk_rules import Kind, Rule
+from annotations.review.selectors.bulk_rules import BulkRule, Kind
 
 SOURCE_LENGTH = 80
 
@@ -78,12 +78,12 @@ class BulkForm(forms.Form):
             raise ValidationError({"runs": _("Choose at least as many runs as must agree.")})
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> BulkRule:
         data = self.cleaned_data
         if data["kind"] == "agreed":
             kind: Kind = "merged" if set(data["runs"]) <= set(self._merged) else "agreed"
-            return Rule(kind, sorted(data["runs"]), label=data["label"], agree=data["agree"] or 2)
-        return Rule(
+            return BulkRule(kind, sorted(data["runs"]), label=data["label"], agree=data["agree"] or 2)
+        return BulkRule(
             "threshold",
             sorted(data["runs"]),
             label=data["label"],

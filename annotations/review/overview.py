@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core import overview
 from annotations.core.access import Access, Can
-from annotations.models import AnnotationSet, Author, Project, Review, User
+from annotations.models import AnnotationSet, AnnotationSetState, Author, Project, Review, User
 from annotations.review.selectors.handovers import Waiting, waiting_of
 from annotations.review.selectors.reviewing import ReviewProgress, run_authors
 
@@ -29,7 +29,7 @@ def queues(project: Project, user: User, most: int) -> list[Queue]:
     A count of suggestions could reveal a planted leak; a count of notes can't.
     """
     authors = {author.pk: author for author in run_authors(project)[:most]}
-    sets = AnnotationSet.objects.filter(author__in=list(authors), state=AnnotationSet.State.SUBMITTED).order_by()
+    sets = AnnotationSet.objects.filter(author__in=list(authors), state=AnnotationSetState.SUBMITTED).order_by()
     total = dict(sets.values_list("author_id").annotate(n=Count("pk")))
     reviews = Review.objects.filter(author__in=list(authors), finished_at__isnull=False).order_by()
     done = dict(reviews.values_list("author_id").annotate(n=Count("pk")))
@@ -61,12 +61,12 @@ class Queues:
 
 
 @overview.queues.part(10, Can.MAKE_GOLD)
-def review_queues(access: Access) -> list[overview.Card]:
+def review_queues(access: Access) -> list[overview.OverviewCard]:
     found = queues(access.project, access.user, RUNS)
     if not found and access.can(Can.MANAGE):
         return []
     waiting = [queue for queue in found if queue.progress.left > 0]
-    return [overview.Card("review/overview.html", Queues(waiting, len(found) - len(waiting)))]
+    return [overview.OverviewCard("review/overview.html", Queues(waiting, len(found) - len(waiting)))]
 
 
 @overview.steps.part(100, Can.MANAGE)

@@ -17,11 +17,11 @@ from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.gold.selectors import versions
 from annotations.jobs.api import JobItem, started
-from annotations.models import Cause, Project
+from annotations.models import CauseKind, Project
 from annotations.notes.selectors.in_context import Entry, label_looks
 from annotations.notes.views.in_context import shown_in_context
 from annotations.scores.rules.causes import ErrorId
-from annotations.scores.rules.errors import Kind
+from annotations.scores.rules.errors import ErrorType
 from annotations.scores.selectors import AuthorNotes, Reference, authors_with_notes, note_languages
 from annotations.scores.services.about import about_score
 from annotations.scores.services.asking import plain_request, score_now
@@ -99,12 +99,12 @@ class ScoreOut(Schema):
 class ErrorsWanted(ScoreChoices):
     """Which errors to list. `cause` may be `none`, for errors without a cause; `label` is of either span."""
 
-    kind: Kind | Literal[""] = ""
+    kind: ErrorType | Literal[""] = ""
     label: str = Field("", max_length=60)
     gold: str = Field("", max_length=60)
     predicted: str = Field("", max_length=60)
     category: str = Field("", max_length=60)
-    cause: Cause.Kind | Literal["", "none"] = ""
+    cause: CauseKind | Literal["", "none"] = ""
     note: int | None = Field(None, ge=0, le=MAX_ID)
 
     def chosen(self) -> ErrorFilters:

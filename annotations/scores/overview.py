@@ -39,14 +39,14 @@ class Scores:
 
 
 @overview.cards.part(30, Can.READ_NOTES)
-def scores(access: Access) -> list[overview.Card]:
+def scores(access: Access) -> list[overview.OverviewCard]:
     """The stored scores against the last version, without authors whom this person may not see."""
     if access.can(Can.MANAGE):
         return []
     versions = GoldVersion.objects.filter(project=access.project).order_by("-number")
     version = versions.values_list("number", flat=True).first()
     rows = _stored(access, version) if version else []
-    return [overview.Card("scores/overview.html", Scores(version, rows))]
+    return [overview.OverviewCard("scores/overview.html", Scores(version, rows))]
 
 
 def _stored(access: Access, version: int) -> list[StoredScore]:

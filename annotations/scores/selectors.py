@@ -13,7 +13,9 @@ from annotations.core.hooks import notes_learned_from, notes_without_answer, thr
 from annotations.core.spans import definitions, pairs_of
 from annotations.models import (
     AnnotationSet,
+    AnnotationSetState,
     Author,
+    AuthorKind,
     Document,
     GoldVersion,
     GoldVersionNote,
@@ -28,7 +30,7 @@ from annotations.text.provenance import pass_of
 from annotations.text.spans import Span as DomainSpan
 
 BATCH = 250
-SUBMITTED = AnnotationSet.State.SUBMITTED
+SUBMITTED = AnnotationSetState.SUBMITTED
 # The names of units and granularities together.
 LEVELS = {
     ("entity", "subcategory"): _("Spans, by label"),
@@ -91,7 +93,7 @@ class Compared:
 def scorable_authors(project: Project, among: QuerySet[Author] | None = None) -> QuerySet[Author]:
     """Query the authors that can be scored, optionally `among` some: all except gold."""
     authors = Author.objects.all() if among is None else among
-    return authors.filter(project=project).exclude(kind=Author.Kind.GOLD)
+    return authors.filter(project=project).exclude(kind=AuthorKind.GOLD)
 
 
 def codes_of(project: Project, language: str) -> list[str]:
@@ -148,14 +150,14 @@ def compared(reference: Reference, author: Author, *, split: str = "", language:
 
 def _failed(author: Author) -> set[int]:
     """Return the ids of notes for which a model gave no usable answer."""
-    if author.kind != Author.Kind.RUN:
+    if author.kind != AuthorKind.RUN:
         return set()
     return {note for answer in notes_without_answer(author=author) for note in answer}
 
 
 def _rewritten_key(author: Author) -> tuple[Any, ...]:
     """Return what identifies the state of the notes that a language model rewrote."""
-    if author.kind != Author.Kind.RUN:
+    if author.kind != AuthorKind.RUN:
         return ()
     return tuple(RewrittenNote.objects.filter(author=author).aggregate(count=Count("pk"), last=Max("pk")).values())
 
@@ -177,7 +179,7 @@ def _gold_notes(reference: Reference, split: str, language: str) -> dict[int, st
 
 
 def _gold_authors(project: Project) -> QuerySet[Author]:
-    return Author.objects.filter(project=project, kind=Author.Kind.GOLD)
+    return Author.objects.filter(project=project, kind=AuthorKind.GOLD)
 
 
 def _checksums(author: Author) -> tuple[Any, ...]:
@@ -220,7 +222,7 @@ def note_pairs(reference: Reference, author: Author, compared: Compared) -> Iter
     origin = origin_of(author)
     notes = compared.notes
     kept = RewrittenNote.objects.filter(author=author)
-    rewrites = author.kind == Author.Kind.RUN and kept.exists()
+    rewrites = author.kind == AuthorKind.RUN and kept.exists()
     for at in range(0, len(notes), BATCH):
         batch = notes[at : at + BATCH]
         rows = Document.objects.filter(pk__in=batch).values_list("pk", "text", "language")
@@ -275,7 +277,7 @@ def spans_by_note(note_of: dict[int, int]) -> dict[int, list[DomainSpan]]:
 def passes_of(author: Author) -> int:
     """The number of passes in which the author's suggestions were found; 0 if they are not from a run with passes."""
     sources = Span.objects.filter(annotation_set__author=author).order_by().values_list("source", flat=True).distinct()
-    return max((pass_of(source) or 0 for source in sources), default=0) if author.kind == Author.Kind.RUN else 0
+    return max((pass_of(source) or 0 for source in sources), default=0) if author.kind == AuthorKind.RUN else 0
 
 
 @dataclass(frozen=True)
@@ -340,10 +342,10 @@ def authors_with_notes(
     submitted: dict[int, int] = dict(sets.annotate(n=Count("pk")))
     shared: dict[int, int] = dict(sets.filter(document_id__in=gold).annotate(n=Count("pk")))
     order = [
-        Author.Kind.ANNOTATOR, Author.Kind.ADJUDICATED, Author.Kind.REFINED, Author.Kind.RUN, Author.Kind.BENCH,
+        AuthorKind.ANNOTATOR, AuthorKind.ADJUDICATED, AuthorKind.REFINED, AuthorKind.RUN, AuthorKind.BENCH,
     ]  # fmt: skip
     found = [AuthorNotes(authors[pk], n, shared.get(pk, 0)) for pk, n in submitted.items()]
-    return sorted(found, key=lambda one: (order.index(Author.Kind(one.author.kind)), one.author.name))
+    return sorted(found, key=lambda one: (order.index(AuthorKind(one.author.kind)), one.author.name))
 
 
 def annotation_set_ids(author: Author, notes: set[int]) -> dict[int, int]:

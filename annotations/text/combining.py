@@ -31,7 +31,7 @@ class Method(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class VotingModel:
     """A voting model. `weight` is above 0 and counts only in a weighted vote."""
 
     name: str
@@ -52,7 +52,7 @@ class _Ballot:
 Item = TypeVar("Item", Span, _Ballot)
 
 
-def vote(method: Method, members: Sequence[Member], annotation_sets: Sequence[Sequence[Span]]) -> list[Span]:
+def vote(method: Method, members: Sequence[VotingModel], annotation_sets: Sequence[Sequence[Span]]) -> list[Span]:
     """The combined spans of one note, in order; `annotation_sets[i]` holds the spans of `members[i]`.
 
     A span with enough votes wins. Majority and weighted votes have two more rules for stretches without a winner:
@@ -84,7 +84,7 @@ def vote(method: Method, members: Sequence[Member], annotation_sets: Sequence[Se
     return winners
 
 
-def _check(members: Sequence[Member], annotation_sets: Sequence[Sequence[Span]]) -> None:
+def _check(members: Sequence[VotingModel], annotation_sets: Sequence[Sequence[Span]]) -> None:
     if len(members) < LEAST:
         raise ValueError(f"An ensemble needs at least {LEAST} members, not {len(members)}.")
     if len(annotation_sets) != len(members):
@@ -116,7 +116,9 @@ def _by_label(annotation_sets: Sequence[Sequence[Span]]) -> dict[str, list[_Ball
 class _Poll:
     """All ballots on one note, by label."""
 
-    def __init__(self, method: Method, members: Sequence[Member], ballots: Mapping[str, Sequence[_Ballot]]) -> None:
+    def __init__(
+        self, method: Method, members: Sequence[VotingModel], ballots: Mapping[str, Sequence[_Ballot]]
+    ) -> None:
         self._method, self._names = method, [member.name for member in members]
         self._weights = [member.weight if method is Method.WEIGHTED else 1.0 for member in members]
         self._ballots = ballots

@@ -30,7 +30,7 @@ os.register_at_fork(after_in_child=_turns.clear)
 class Cursor(base.SQLiteCursorWrapper):
     """A cursor that queues for writes outside a transaction, and caches statements converted to SQLite's style."""
 
-    queue: "Queue | None" = None
+    queue: "WriterQueue | None" = None
     _in_turn = False
 
     def execute(self, query: str, params: Any = None) -> Any:
@@ -68,7 +68,7 @@ def _in_sqlites_style(query: str) -> str:
     return base.FORMAT_QMARK_REGEX.sub("?", query).replace("%%", "%")
 
 
-class Queue:
+class WriterQueue:
     """One connection's position in the queue of a database file. A connection that holds the lock may enter again."""
 
     def __init__(self, file: str, seconds: float) -> None:
@@ -187,7 +187,7 @@ def _has_log(connection: Any) -> bool:
 
 
 class DatabaseWrapper(Original):  # type: ignore[misc]  # its class has no types
-    queue: Queue | None = None
+    queue: WriterQueue | None = None
     log: Log | None = None
     _level = ""
 
@@ -198,7 +198,7 @@ class DatabaseWrapper(Original):  # type: ignore[misc]  # its class has no types
         if not self.is_in_memory_db():
             with suppress(OSError):  # If the folder can't be written, no writes need a queue.
                 file = os.path.abspath(conn_params["database"])  # noqa: PTH100 - keeps symlinks
-                self.queue = Queue(file, conn_params.get("timeout", 5))
+                self.queue = WriterQueue(file, conn_params.get("timeout", 5))
                 self._level = WAITS.get(connection.execute("PRAGMA synchronous").fetchone()[0], "")
                 self.log = Log(file) if self._level and _has_log(connection) else None
         return connection

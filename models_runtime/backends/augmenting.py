@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from annotations.release.rules.redaction.kinds import Kind, kinds_of
+from annotations.release.rules.redaction.kinds import IdentifierType, kinds_of
 from annotations.release.rules.surrogates.clustering import RuleClusterer
 from annotations.release.rules.surrogates.folding import long_words
 from annotations.release.rules.surrogates.generating.rules import RuleGenerator, in_order
@@ -66,11 +66,20 @@ def edited(text: str, spans: Sequence[Span], edits: Sequence[Edit]) -> tuple[str
 CONTEXT: Final = 40
 # Kinds that keep their text: words of few values, and dates, which rules move instead of inventing them.
 KEPT: Final = frozenset(
-    {Kind.COUNTRY, Kind.DATE, Kind.SEX, Kind.FAMILY, Kind.ETHNICITY, Kind.PROFESSION, Kind.OTHER, Kind.BIOMETRIC}
+    {
+        IdentifierType.COUNTRY,
+        IdentifierType.DATE,
+        IdentifierType.SEX,
+        IdentifierType.FAMILY,
+        IdentifierType.ETHNICITY,
+        IdentifierType.PROFESSION,
+        IdentifierType.OTHER,
+        IdentifierType.BIOMETRIC,
+    }
 )
 
 
-def replaceable(label_set: str) -> Mapping[str, Kind]:
+def replaceable(label_set: str) -> Mapping[str, IdentifierType]:
     """The kind of each label whose spans get surrogates; empty for a label set that is not shipped."""
     return {label: kind for label, kind in kinds_of(label_set).items() if kind not in KEPT}
 

@@ -14,10 +14,10 @@ from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
 from annotations.core.spans import pairs_of
-from annotations.models import AnnotationSet, Author, Document, Project, Span
+from annotations.models import AnnotationSetState, Author, Document, Project, Span
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.review.selectors.doubtful import is_doubtful
-from annotations.text.combining import Member, Method, merge
+from annotations.text.combining import Method, VotingModel, merge
 from annotations.text.provenance import doubtful
 from annotations.text.spans import Span as DomainSpan
 from annotations.text.spans import renamed
@@ -58,7 +58,7 @@ def combined(row: Run) -> EnsembleBackend | Combined:
     if row.params["method"] == MERGED:
         return _merged(sources, revisions, codes)
     method = Method(row.params["method"])
-    members = [Member(each["name"], float(each.get("weight", 1.0))) for each in wanted]
+    members = [VotingModel(each["name"], float(each.get("weight", 1.0))) for each in wanted]
     backends = [source for source in sources if not isinstance(source, Author)]
     if len(backends) == len(sources) and not any(isinstance(backend, OfPatients) for backend in backends):
         return EnsembleBackend(members, backends, method=method, label_set=project.label_set.key, codes=codes)
@@ -149,7 +149,7 @@ def _stored(author: Author, notes: Sequence[Document], *, doubts: bool = False) 
     found: defaultdict[int, list[DomainSpan]] = defaultdict(list)
     rows = Span.objects.filter(
         annotation_set__author=author,
-        annotation_set__state=AnnotationSet.State.SUBMITTED,
+        annotation_set__state=AnnotationSetState.SUBMITTED,
         annotation_set__document__in=notes,
     ).order_by("start", "end", "id")
     columns = ("annotation_set__document", "start", "end", "label__code", "confidence", "source")

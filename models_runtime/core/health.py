@@ -12,7 +12,7 @@ from models_runtime.core.abilities import WEIGHTS, Lacks, lacking, remedy, repor
 from models_runtime.core.registry import BackendKind, TrainableKind
 
 
-class State(StrEnum):
+class ModelHealth(StrEnum):
     READY = "ready"
     LIBRARY = "library"
     WEIGHTS = "weights"
@@ -26,20 +26,20 @@ class State(StrEnum):
 class Health:
     """The state of a backend. `message` says what is missing and what to do; empty if the backend is ready."""
 
-    state: State
+    state: ModelHealth
     message: str = ""
 
     @property
     def name(self) -> str:
         """The name of the state."""
         return {
-            State.READY: _("Ready"),
-            State.LIBRARY: _("Library missing"),
-            State.WEIGHTS: _("Weights missing"),
-            State.LABELS: _("Labels missing"),
-            State.NO_SERVER: _("No server"),
-            State.NO_WORKER: _("No worker"),
-            State.UNKNOWN: _("Unknown"),
+            ModelHealth.READY: _("Ready"),
+            ModelHealth.LIBRARY: _("Library missing"),
+            ModelHealth.WEIGHTS: _("Weights missing"),
+            ModelHealth.LABELS: _("Labels missing"),
+            ModelHealth.NO_SERVER: _("No server"),
+            ModelHealth.NO_WORKER: _("No worker"),
+            ModelHealth.UNKNOWN: _("Unknown"),
         }[self.state]
 
 
@@ -64,14 +64,16 @@ class Workers:
         here = lacking(kind)
         if alive is None:
             unknown = _("The queue (Redis) does not answer, so it is unknown whether a worker can run this backend.")
-            return Health(State.UNKNOWN, _joined(unknown, remedy(kind, here) if here else ""))
+            return Health(ModelHealth.UNKNOWN, _joined(unknown, remedy(kind, here) if here else ""))
         if not alive:
-            return Health(State.NO_WORKER, _joined(missing(queue), remedy(kind, here) if here else ""))
+            return Health(ModelHealth.NO_WORKER, _joined(missing(queue), remedy(kind, here) if here else ""))
         lacks = [report.get(key, "") for report in alive]
         if "" in lacks:
-            return Health(State.READY)
+            return Health(ModelHealth.READY)
         restart = _("Then restart the worker.")
-        return Health(State.WEIGHTS if WEIGHTS in lacks else State.LIBRARY, _joined(remedy(kind, lacks[0]), restart))
+        return Health(
+            ModelHealth.WEIGHTS if WEIGHTS in lacks else ModelHealth.LIBRARY, _joined(remedy(kind, lacks[0]), restart)
+        )
 
 
 def _joined(*sentences: str) -> str:

@@ -32,7 +32,7 @@ from models_runtime.core.registry import (
     backend_kind,
     trainable_kind,
 )
-from models_runtime.models import TrainedModel
+from models_runtime.models import TrainedModel, TrainedModelState
 
 # Incomplete files of killed workers are deleted after this time (seconds).
 LEFT = 3600
@@ -102,7 +102,7 @@ def cached(model: TrainedModel) -> Path:
     Raises ServiceError `model` if the model is not ready or its file is damaged.
     """
     stored = model.stored_file
-    if model.state != TrainedModel.State.READY or stored is None:
+    if model.state != TrainedModelState.READY or stored is None:
         raise ServiceError(
             gettext("The model “%(name)s” can't be run. Its state is: %(state)s.")
             % {"name": model.name, "state": model.get_state_display().lower()},
@@ -139,7 +139,7 @@ def _sha256(path: Path) -> str:
 
 def _prune(folder: Path) -> None:
     """Delete incomplete files, and files of models that are no longer ready, from the cache."""
-    ready = TrainedModel.objects.filter(state=TrainedModel.State.READY)
+    ready = TrainedModel.objects.filter(state=TrainedModelState.READY)
     kept = set(ready.values_list("stored_file__sha256", flat=True))
     for path in folder.iterdir():
         with suppress(OSError):

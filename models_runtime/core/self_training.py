@@ -13,7 +13,16 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.gold.rules import Split
-from annotations.models import AnnotationSet, Author, Document, GoldVersion, GoldVersionNote, Job, Project
+from annotations.models import (
+    AnnotationSet,
+    AnnotationSetState,
+    AuthorKind,
+    Document,
+    GoldVersion,
+    GoldVersionNote,
+    JobState,
+    Project,
+)
 from annotations.models import Span as SpanRow
 from annotations.review.selectors.doubtful import is_doubtful
 from annotations.scores.selectors import codes_of, label_words
@@ -36,7 +45,7 @@ BATCH: Final = 200
 
 def usable_runs(project: Project) -> list[Run]:
     """List the finished runs of the project from which a training can learn, newest first."""
-    rows = Run.objects.filter(project=project, job__state=Job.State.DONE).select_related("author", "project", "model")
+    rows = Run.objects.filter(project=project, job__state=JobState.DONE).select_related("author", "project", "model")
     return [run for run in rows.order_by("-pk") if _shows_doubt(run)]
 
 
@@ -54,7 +63,7 @@ def chosen_run(project: Project, word: str, versions: Sequence[GoldVersion], par
         raise _refused(
             _("There is no run “%(name)s”. Runs to learn from: %(choices)s.") % {"name": word[:80], "choices": choices}
         )
-    if run.job is None or run.job.state != Job.State.DONE:
+    if run.job is None or run.job.state != JobState.DONE:
         raise _refused(_("The run “%(name)s” is not finished. Wait for its end.") % {"name": word})
     if not _shows_doubt(run):
         raise _refused(
@@ -102,9 +111,9 @@ def notes_without_gold(
     """
     project = run.project
     inside = GoldVersionNote.objects.filter(version__project=project).values("document")
-    gold = AnnotationSet.objects.filter(author__project=project, author__kind=Author.Kind.GOLD).values("document")
+    gold = AnnotationSet.objects.filter(author__project=project, author__kind=AuthorKind.GOLD).values("document")
     texts = GoldVersionNote.objects.filter(version__in=versions).values("document__sha256")
-    done = AnnotationSet.objects.filter(author=run.author, state=AnnotationSet.State.SUBMITTED).values("document")
+    done = AnnotationSet.objects.filter(author=run.author, state=AnnotationSetState.SUBMITTED).values("document")
     rows = Document.objects.filter(project=project, pk__in=done)
     rows = rows.exclude(pk__in=inside).exclude(pk__in=gold).exclude(sha256__in=texts)
     if language := params.get("language", ""):

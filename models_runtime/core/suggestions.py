@@ -7,7 +7,7 @@ from annotations.core.bulk import SpanRow, insert_objects, insert_spans
 from annotations.core.hooks import suggestions_stored
 from annotations.core.labels import labels_of_today
 from annotations.core.suggestions import add_notes, add_strings, tally_of
-from annotations.models import AnnotationSet, Author, Span
+from annotations.models import AnnotationSet, AnnotationSetState, Author, Span
 
 
 def store_suggestions(author: Author, suggested: Mapping[int, list[SpanRow]], now: datetime) -> None:
@@ -40,7 +40,7 @@ def _with_labels_of_today(read: Mapping[int, list[SpanRow]]) -> dict[int, list[S
 
 def _make_sets(author: Author, notes: Iterable[int], now: datetime) -> dict[int, int]:
     """Make the author's annotation sets of these notes. Return the ids of sets by note."""
-    state = AnnotationSet.State.SUBMITTED
+    state = AnnotationSetState.SUBMITTED
     insert_objects(
         AnnotationSet,
         (

@@ -5,9 +5,9 @@ from models_runtime.models.injecting import InjectedError, InjectedRun, Systemic
 from models_runtime.models.judging import Judge, JudgedNote, Judging, Judgment
 from models_runtime.models.llm import LlmAnswer, LlmUsage, ServerCapacity
 from models_runtime.models.refining import RefinedItem, Refinement
-from models_runtime.models.run import Run, RunItem
+from models_runtime.models.run import Run, RunItem, RunItemState
 from models_runtime.models.skills import ReviewSkill
-from models_runtime.models.trained import OF_MODEL, TrainedModel
+from models_runtime.models.trained import OF_MODEL, TrainedModel, TrainedModelState
 
 __all__ = [
     "OF_MODEL",
@@ -25,8 +25,10 @@ __all__ = [
     "ReviewSkill",
     "Run",
     "RunItem",
+    "RunItemState",
     "ServerCapacity",
     "SystemicError",
     "SystemicExample",
     "TrainedModel",
+    "TrainedModelState",
 ]

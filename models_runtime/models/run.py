@@ -40,17 +40,18 @@ class Run(models.Model):
         return f"{self.revision}+{self.calibration.word}" if self.calibration else self.revision
 
 
+class RunItemState(models.TextChoices):
+    PENDING = "pending", _("To do")
+    DONE = "done", _("Done")
+    FAILED = "failed", _("Failed")
+
+
 class RunItem(models.Model):
     """One note of a run. The result and `done` are written in one transaction, fenced by the worker's share."""
 
-    class State(models.TextChoices):
-        PENDING = "pending", _("To do")
-        DONE = "done", _("Done")
-        FAILED = "failed", _("Failed")
-
     run = models.ForeignKey(Run, models.CASCADE, related_name="items", db_index=False)
     document = models.ForeignKey(Document, models.CASCADE, related_name="+")
-    state = models.CharField(max_length=8, choices=State, default=State.PENDING)
+    state = models.CharField(max_length=8, choices=RunItemState, default=RunItemState.PENDING)
     attempt = models.PositiveSmallIntegerField(default=0)
     error = models.CharField(max_length=300, blank=True, help_text="A sentence for people, without note text.")
     finished_at = models.DateTimeField(null=True)

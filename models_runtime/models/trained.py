@@ -11,6 +11,13 @@ from models_runtime.models.cards import ModelCard, TrainingParams
 OF_MODEL = "model:"
 
 
+class TrainedModelState(models.TextChoices):
+    TRAINING = "training", _("In training")
+    READY = "ready", _("Ready")
+    FAILED = "failed", _("Failed")
+    RETIRED = "retired", _("Retired")
+
+
 class TrainedModel(models.Model):
     """A model trained on this project's gold, or uploaded as a file.
 
@@ -18,18 +25,12 @@ class TrainedModel(models.Model):
     training. A retired model keeps its card and its runs, but its weights are deleted.
     """
 
-    class State(models.TextChoices):
-        TRAINING = "training", _("In training")
-        READY = "ready", _("Ready")
-        FAILED = "failed", _("Failed")
-        RETIRED = "retired", _("Retired")
-
-    LIVE = (State.TRAINING, State.READY)
+    LIVE = (TrainedModelState.TRAINING, TrainedModelState.READY)
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="trained_models", db_index=False)
     name = models.CharField(max_length=80)
     backend = models.CharField(max_length=40, help_text="A key of models_runtime.core.registry.TRAINABLE.")
-    state = models.CharField(max_length=8, choices=State, default=State.TRAINING)
+    state = models.CharField(max_length=8, choices=TrainedModelState, default=TrainedModelState.TRAINING)
     params: "models.JSONField[TrainingParams, TrainingParams]" = models.JSONField(
         default=dict, help_text="The requested parameters: algorithm, iterations and others."
     )

@@ -52,7 +52,7 @@ def test_a_job_computes_the_figures_of_a_large_project(read, monkeypatch):
     job = read.rita.post(f"{WARD}/agreement/compute", {"unit": "token"})
     assert (job.status_code, job.json()["kind"]) == (202, "agreement")
     assert read.rita.post(f"{WARD}/agreement/compute", {}).json()["number"] == job.json()["number"]
-    service.figures_of(project=read.project, unit=service.Unit.TOKEN)
+    service.figures_of(project=read.project, unit=service.ComparedUnit.TOKEN)
     assert read.rita.get(f"{WARD}/agreement").status_code == 200
 
 

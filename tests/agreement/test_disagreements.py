@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotations.agreement.events import GUIDELINES_AMENDED
 from annotations.core.access import enter
 from annotations.models import Amendment, AnnotationSet, Cause, Comment, Event, Project
-from annotations.notes.services.comments import About, add_comment
+from annotations.notes.services.comments import ThreadSubject, add_comment
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.pages import TEXT
@@ -143,8 +143,8 @@ def test_a_location_is_discussed(read, client, sign_in):
     """The page shows only comments on the location itself."""
     url, access = at(read, "disagreement_talk"), enter(read.rev, "covid")
     for about, text in (
-        (About(annotator=read.ann.pk, start=0, end=5), "About ann."),
-        (About(annotator=None, start=31, end=41), "Elsewhere."),
+        (ThreadSubject(annotator=read.ann.pk, start=0, end=5), "About ann."),
+        (ThreadSubject(annotator=None, start=31, end=41), "Elsewhere."),
     ):
         add_comment(access=access, document=read.note, about=about, text=text)
     elsewhere = Comment.objects.count()

@@ -6,19 +6,19 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from annotations.agreement.rules import Granularity, Unit
+from annotations.agreement.rules import ComparedUnit, Granularity
 from annotations.agreement.selectors.figures import content_key, shared_annotation_sets, shared_notes
 from annotations.agreement.services import figures as service
 from annotations.agreement.services.figures import figures_of, kept_figures, notes_of
 from annotations.annotate.services.annotation_set import reopen, submit
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Canceled
-from annotations.models import Amendment, AnnotationSet, Category, Figures, Label
+from annotations.models import Amendment, AnnotationSet, AnnotationSetState, Category, Figures, Label
 from annotations.projects.services.labels import merge_labels, update_label
 from tests import factories as make
 from tests.held import made_once
 
-TOKEN = Unit.TOKEN
+TOKEN = ComparedUnit.TOKEN
 
 
 def build_project():
@@ -50,7 +50,7 @@ def test_kept_and_found_again(project, monkeypatch):
     assert figures_of(project=project, unit=TOKEN) == made == kept_figures(project, TOKEN)
     table = notes_of(project, made, Granularity.BIO)
     assert {row["note"] for row in table.named(table.rows)} == set(shared_notes(project))
-    assert kept_figures(project, Unit.ENTITY) is None, "of another unit"
+    assert kept_figures(project, ComparedUnit.ENTITY) is None, "of another unit"
 
 
 @pytest.mark.both_databases
@@ -112,7 +112,7 @@ def test_what_changes_while_it_is_counted_is_counted_again(project, monkeypatch)
     def meanwhile(*args):
         yield from read(*args)
         annotation_set = one_annotation_set(project)
-        if annotation_set.state == AnnotationSet.State.SUBMITTED:
+        if annotation_set.state == AnnotationSetState.SUBMITTED:
             reopen(document=annotation_set.document, user=annotation_set.author.user)
 
     monkeypatch.setattr(service, "shared_annotation_sets", meanwhile)
@@ -134,8 +134,8 @@ def test_progress_is_told_and_can_stop_it(project):
                 raise Canceled
 
         with pytest.raises(Canceled):
-            figures_of(project=project, unit=Unit.MARKED, progress=stop)
-        assert kept_figures(project, Unit.MARKED) is None
+            figures_of(project=project, unit=ComparedUnit.MARKED, progress=stop)
+        assert kept_figures(project, ComparedUnit.MARKED) is None
 
 
 def test_it_gives_up_when_sets_keep_changing(project, monkeypatch):

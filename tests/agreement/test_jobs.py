@@ -7,14 +7,14 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotations.agreement.rules import Unit, bootstrap
+from annotations.agreement.rules import ComparedUnit, bootstrap
 from annotations.agreement.services import figures as service
 from annotations.agreement.services.figures import kept_figures
 from annotations.agreement.services.starting import start_agreement
 from annotations.core.tokenizers import KINDS
 from annotations.jobs.performing import perform
 from annotations.jobs.runner import claims
-from annotations.models import Figures, Job
+from annotations.models import Figures, Job, JobState
 from annotations.text.tokens import Token
 from tests import factories as make
 from tests.worlds.checks import check_page
@@ -80,7 +80,7 @@ def test_the_page_has_the_tokens_of_another_tokenizer(world, monkeypatch):
     perform(job.pk)
     assert choice in check_page(world.client.get(reverse("job", args=["covid", job.number])))
     html = check_page(world.client.get(page, chosen))
-    assert kept_figures(world.project, Unit.MARKED, "spacy")["notes"] == 2
+    assert kept_figures(world.project, ComparedUnit.MARKED, "spacy")["notes"] == 2
     assert html.count(f"granularity=binary&amp;{choice}") == html.count(f"measure=exact&amp;{choice}") == 1
     assert "/agreement/csv" not in html, "the table has the tokens of the default rule"
 
@@ -93,7 +93,7 @@ def whole_texts(language):
 def test_two_requests_are_one_job_and_changed_sets_are_another(world):
     """So is a job whose figures were deleted."""
 
-    def begin(unit=Unit.TOKEN):
+    def begin(unit=ComparedUnit.TOKEN):
         return start_agreement(project=world.project, unit=unit, actor=world.viewer)
 
     answers = [ask(world) for _ in range(2)]
@@ -105,15 +105,15 @@ def test_two_requests_are_one_job_and_changed_sets_are_another(world):
     again = begin()
     assert again.pk != job.pk
     perform(again.pk)
-    assert kept_figures(world.project, Unit.TOKEN)["notes"] == 2
+    assert kept_figures(world.project, ComparedUnit.TOKEN)["notes"] == 2
     make.make_set(make.make_note(world.project), make.make_member(world.project), [], submitted=True)
     assert begin().pk not in (job.pk, again.pk)
-    assert begin(Unit.ENTITY).params == {"unit": "entity"}
+    assert begin(ComparedUnit.ENTITY).params == {"unit": "entity"}
 
 
 def test_one_that_failed_is_shown_and_not_started_over_and_over(world):
     ask(world)
-    Job.objects.update(state=Job.State.FAILED, error="It fell over.", started_at="2026-01-01T00:00:00Z")
+    Job.objects.update(state=JobState.FAILED, error="It fell over.", started_at="2026-01-01T00:00:00Z")
     html = check_page(ask(world, **HTMX), fragment=True)
     assert "It fell over." in html and "Restart" in html
     assert "hx-get" not in html
@@ -121,7 +121,7 @@ def test_one_that_failed_is_shown_and_not_started_over_and_over(world):
 
 
 def test_it_can_be_canceled_while_the_intervals_are_drawn(world, monkeypatch):
-    job = start_agreement(project=world.project, unit=Unit.TOKEN, actor=world.viewer)
+    job = start_agreement(project=world.project, unit=ComparedUnit.TOKEN, actor=world.viewer)
     drawn, draws = [], bootstrap._draws
 
     def canceled_meanwhile(*args):
@@ -135,5 +135,5 @@ def test_it_can_be_canceled_while_the_intervals_are_drawn(world, monkeypatch):
     monkeypatch.setattr(claims, "WRITE_EVERY", 0)
     perform(job.pk)
     job.refresh_from_db()
-    assert (job.state, job.done, len(drawn)) == (Job.State.CANCELED, 2, 1), "not after the first of 100 pieces"
+    assert (job.state, job.done, len(drawn)) == (JobState.CANCELED, 2, 1), "not after the first of 100 pieces"
     assert not Figures.objects.exists()

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError
 from django.urls import reverse
 
-from annotations.agreement.rules import Granularity, Unit, granularities
+from annotations.agreement.rules import ComparedUnit, Granularity, granularities
 from annotations.agreement.services.figures import figures_of
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.models import Event
@@ -55,16 +55,16 @@ def alpha_of(rows, unit):
     columns = []
     for row in rows:
         column = [kinds[cell] if cell else np.nan for cell in row[3:]]
-        columns += [column] * (int(row[2]) - int(row[1]) if unit == Unit.CHARACTER else 1)
+        columns += [column] * (int(row[2]) - int(row[1]) if unit == ComparedUnit.CHARACTER else 1)
     return krippendorff.alpha(np.array(columns).T, level_of_measurement="nominal")
 
 
-@pytest.mark.parametrize("unit, granularity", [(unit, each) for unit in Unit for each in granularities(unit)])
+@pytest.mark.parametrize("unit, granularity", [(unit, each) for unit in ComparedUnit for each in granularities(unit)])
 def test_the_table_has_the_alpha_of_the_page(raw, sign_in, unit, granularity):
     head, *rows = rows_of(sign_in(raw.rev).get(f"{CSV}?unit={unit}&granularity={granularity}"))
     assert head == ["note", "start", "end", "carla", "anna", "bruno"]
     report = figures_of(project=raw.project, unit=unit)["granularities"][granularity]
-    units = sum(int(row[2]) - int(row[1]) for row in rows) if unit == Unit.CHARACTER else len(rows)
+    units = sum(int(row[2]) - int(row[1]) for row in rows) if unit == ComparedUnit.CHARACTER else len(rows)
     assert units == report["units"]
     assert alpha_of(rows, unit) == pytest.approx(report["alpha"]["value"])
 
@@ -90,8 +90,8 @@ def test_hidden_names_are_numbered_anew_in_each_note(raw, sign_in):
     head, *rows = rows_of(sign_in(raw.rev).get(f"{CSV}?unit=entity"))
     assert head[3:] == ["Annotator 1", "Annotator 2", "Annotator 3"]
     assert all("carla" not in cell for row in rows for cell in row)
-    report = figures_of(project=raw.project, unit=Unit.ENTITY)["granularities"][Granularity.SUBCATEGORY]
-    assert alpha_of(rows, Unit.ENTITY) == pytest.approx(report["alpha"]["value"])
+    report = figures_of(project=raw.project, unit=ComparedUnit.ENTITY)["granularities"][Granularity.SUBCATEGORY]
+    assert alpha_of(rows, ComparedUnit.ENTITY) == pytest.approx(report["alpha"]["value"])
 
 
 def test_the_page_links_to_the_table_and_the_command_writes_a_new_file(raw, sign_in, tmp_path):

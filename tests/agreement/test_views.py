@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
-from annotations.agreement.rules import Unit, granularities
+from annotations.agreement.rules import ComparedUnit, granularities
 from annotations.agreement.services import figures as service
 from annotations.models import Amendment, AnnotationSet, Span
 from tests import factories as make
@@ -67,7 +67,7 @@ def test_figures_with_their_unit(read, sign_in):
 
 @pytest.mark.parametrize("unit", ["token", "entity"])
 def test_the_page_and_the_command_give_the_same_numbers(ward, sign_in, unit):
-    for granularity in granularities(Unit(unit)):
+    for granularity in granularities(ComparedUnit(unit)):
         compare(ward, sign_in, unit, granularity)
 
 
@@ -180,5 +180,5 @@ def test_large_projects_are_for_a_worker(ward, sign_in, monkeypatch):
         assert "Annotations changed while the figures were computed" in check_page(client.get(url))
     monkeypatch.setattr(service, "AT_ONCE_ANNOTATION_SETS", 3)
     assert reverse("agreement_start", args=["covid"]) in check_page(client.get(url))
-    service.figures_of(project=ward.project, unit=service.Unit.TOKEN)
+    service.figures_of(project=ward.project, unit=service.ComparedUnit.TOKEN)
     assert "Computing figures" not in check_page(client.get(url))

@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotations.models import AnnotationSet, Assignment, Event, Label, Membership, Project, Role, Span
+from annotations.models import AnnotationSet, Assignment, AssignmentState, Event, Label, Membership, Project, Role, Span
 from tests.factories import make_member, make_note, make_project
 from tests.worlds.programs import Program
 
@@ -101,9 +101,9 @@ def test_a_further_span_asks_each_thing_once(note, saver):
 
 def test_a_right_that_ends_holds_for_the_next_span(note, saver):
     assert save(saver, note, 0, 5).status_code == 201
-    note.assignments.update(state=Assignment.State.RELEASED)
+    note.assignments.update(state=AssignmentState.RELEASED)
     assert save(saver, note, 6, 11).status_code == 404
-    note.assignments.update(state=Assignment.State.OPEN)
+    note.assignments.update(state=AssignmentState.OPEN)
     for change, status in (({"role": Role.VIEWER}, 403), ({"role": Role.ANNOTATOR, "active": False}, 404)):
         Membership.objects.update(**change)
         assert save(saver, note, 6, 11).status_code == status

@@ -9,7 +9,7 @@ import pytest
 from django.urls import reverse
 
 from annotations.core.access import enter
-from annotations.models import AnnotationSet, Comment, Event, Span, User
+from annotations.models import AnnotationSet, AnnotationSetState, Comment, Event, Span, User
 from annotations.notes.selectors.comments import PAGE, ThreadItem, threads
 from annotations.notes.services import comments as service
 from annotations.ops.services.erasing import erase_patient
@@ -68,11 +68,11 @@ def test_a_reviewers_word_about_the_note_is_told_once_it_is_adjudicated(world: S
     author = make.make_author(world.project, kind="adjudicated", name="adjudicated")
     outcome = make.make_set(world.note, author)
     assert texts(world, world.ann) == []
-    AnnotationSet.objects.filter(pk=outcome.pk).update(state=AnnotationSet.State.SUBMITTED)
+    AnnotationSet.objects.filter(pk=outcome.pk).update(state=AnnotationSetState.SUBMITTED)
     # Others may have submitted, and been adjudicated, before this annotator has.
     own = make.make_set(world.note, world.ann, [(0, 11, "PATIENT")])
     assert texts(world, world.ann) == []
-    AnnotationSet.objects.filter(pk=own.pk).update(state=AnnotationSet.State.SUBMITTED)
+    AnnotationSet.objects.filter(pk=own.pk).update(state=AnnotationSetState.SUBMITTED)
     assert texts(world, world.ann) == ["Look at line 1."]
     # They have seen the outcome: if they submit again, the set is not blind.
     client = client_of(world.ann)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from annotations.models import Assignment, Event, Flag, User
+from annotations.models import Assignment, AssignmentState, Event, Flag, User
 from tests import factories as make
 from tests.annotate.test_views import client_of, post
 
@@ -101,6 +101,6 @@ def test_the_lists_of_notes(world: SimpleNamespace) -> None:
     # The note's page keeps the filter for the next note.
     page = reverse("note", args=["covid", world.note.pk])
     assert client_of(world.rev).get(f"{page}?state=flagged").status_code == 200
-    Assignment.objects.filter(user=world.ann).update(state=Assignment.State.RELEASED)
+    Assignment.objects.filter(user=world.ann).update(state=AssignmentState.RELEASED)
     assert "caso-001" not in listed(world, world.ann, "?state=flagged")
     assert "caso-001" in listed(world, world.rev, "?state=flagged")

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from annotations.annotate.selectors.pace import typical_minutes
-from annotations.models import AnnotationSet, Assignment, Event, Flag, Label, PersonalKey
+from annotations.models import AnnotationSet, Assignment, AssignmentState, Event, Flag, Label, PersonalKey
 from tests import factories as make
 from tests.annotate.conftest import create
 from tests.annotate.test_views import client_of, post, url
@@ -82,7 +82,7 @@ def test_the_notes_around_and_the_next_to_do(world: SimpleNamespace) -> None:
     assert (rev["next_open"], rev["total"]) == (None, 0)
     notes = [world.note, *(make.make_note(world.project, annotators=[world.ann]) for _ in range(40))]
     ids = [note.pk for note in notes]
-    Assignment.objects.filter(user=world.ann, document__in=notes[3:38]).update(state=Assignment.State.DONE)
+    Assignment.objects.filter(user=world.ann, document__in=notes[3:38]).update(state=AssignmentState.DONE)
     work = work_of(world, ids[2])
     first = {"id": ids[0], "name": "caso-001", "state": "open", "flagged": False, "url": url(world, "annotate")}
     assert work["notes"][0] == first

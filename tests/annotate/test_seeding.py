@@ -8,7 +8,7 @@ import pytest
 from django.contrib.messages import get_messages
 
 from annotations.agreement.selectors.figures import counted_sets, left_out, shared_notes
-from annotations.models import AnnotationSet, Assignment, Author, Event, Project, Span
+from annotations.models import AnnotationSet, AnnotationSetState, Assignment, AuthorKind, Event, Project, Span
 from tests import factories as make
 from tests.annotate.conftest import alter, create, merge, step
 from tests.annotate.test_views import client_of, post, url
@@ -44,7 +44,7 @@ def started(world: SimpleNamespace, user: Any = None, **over: Any) -> Any:
 
 
 def annotation_sets(world: SimpleNamespace) -> Any:
-    return AnnotationSet.objects.filter(author__kind=Author.Kind.ANNOTATOR)
+    return AnnotationSet.objects.filter(author__kind=AuthorKind.ANNOTATOR)
 
 
 def test_the_first_start_begins_from_the_runs_spans(seeded: SimpleNamespace) -> None:
@@ -186,7 +186,7 @@ def test_only_a_submitted_set_of_the_run_within_the_limits_counts(
         assert (answer["version"], answer["changed_elsewhere"]) == (1, False)
         assert not annotation_sets(seeded).get().seeded
     annotation_sets(seeded).delete()
-    AnnotationSet.objects.filter(pk=seeded.made.pk).update(state=AnnotationSet.State.DRAFT)
+    AnnotationSet.objects.filter(pk=seeded.made.pk).update(state=AnnotationSetState.DRAFT)
     assert started(seeded)["seeded"] == ""
     assert not annotation_sets(seeded).exists()
     # A run that found nothing in a note has read it all the same.

@@ -11,7 +11,7 @@ from annotations.annotate.services.annotation_set import reopen, submit
 from annotations.annotate.services.spans import apply_change
 from annotations.core.changes import Refused, read_change
 from annotations.core.events import Verb
-from annotations.models import AnnotationSet, Author, Event, Span
+from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, Event, Span
 from tests import factories as make
 from tests.annotate.conftest import alter, at, create, do, made, many, merge, step
 
@@ -42,7 +42,7 @@ def test_the_first_span_makes_author_and_set_and_an_event_without_text(world: Si
     annotation_set = AnnotationSet.objects.get()
     author = annotation_set.author
     assert (annotation_set.version, annotation_set.state, annotation_set.blind) == (1, "draft", True)
-    assert (author.user, author.kind, author.name) == (world.ann, Author.Kind.ANNOTATOR, "ann")
+    assert (author.user, author.kind, author.name) == (world.ann, AuthorKind.ANNOTATOR, "ann")
     event = Event.objects.get()
     assert (event.verb, str(event.change_id)) == ("span.created", data["change_id"])
     assert (event.actor, event.project_id, event.document_id) == (world.ann, world.project.pk, world.note.pk)
@@ -207,7 +207,7 @@ def test_a_submitted_or_withdrawn_set_can_not_change(world: SimpleNamespace) -> 
     assert refused(world, step("undo")).code == "submitted"
     reopen(document=world.note, user=world.ann)
     assert do(world, data).span
-    AnnotationSet.objects.update(state=AnnotationSet.State.WITHDRAWN)
+    AnnotationSet.objects.update(state=AnnotationSetState.WITHDRAWN)
     assert refused(world, create(world.note, world.labels, "Rossi", "AGE")).code == "withdrawn"
 
 

@@ -6,7 +6,7 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotations.models import AnnotationSet, Assignment, Event, Project
+from annotations.models import AnnotationSet, Assignment, AssignmentState, Event, Project
 from annotations.projects.services.archiving import archive_project
 from tests import factories as make
 
@@ -32,12 +32,12 @@ def test_annotations_are_submitted_and_reopened(world):
     found, _error = submit("caso-001", "--by", "ann")
     assert found["notes"] == [{"note": "caso-001", "version": found["notes"][0]["version"], "state": "submitted"}]
     assert (states(world), found["annotator"]) == (["submitted"], "ann")
-    assert Assignment.objects.get(user=world.ann).state == Assignment.State.DONE
+    assert Assignment.objects.get(user=world.ann).state == AssignmentState.DONE
     assert Event.objects.get(verb="set.submitted").actor == world.ann
 
     assert submit("caso-001", "--reopen", "--by", "ann")[0]["notes"][0]["state"] == "draft"
     assert states(world) == ["draft"] and Event.objects.get(verb="set.reopened").actor == world.ann
-    assert Assignment.objects.get(user=world.ann).state == Assignment.State.OPEN
+    assert Assignment.objects.get(user=world.ann).state == AssignmentState.OPEN
 
 
 def test_a_note_that_is_refused_leaves_the_others(world):

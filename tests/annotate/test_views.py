@@ -10,7 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotations.models import AnnotationSet, Assignment, Event, Span, User
+from annotations.models import AnnotationSet, AnnotationSetState, Assignment, AssignmentState, Event, Span, User
 from tests import factories as make
 from tests.annotate.conftest import PARTS, alter, at, create, many, step
 from tests.worlds.checks import check_page
@@ -192,7 +192,7 @@ def test_submit_and_reopen_change_set_and_assignment_together(world: SimpleNames
 
 def test_a_withdrawn_set_is_neither_submitted_nor_reopened(world: SimpleNamespace) -> None:
     make.make_set(world.note, world.ann)
-    AnnotationSet.objects.update(state=AnnotationSet.State.WITHDRAWN)
+    AnnotationSet.objects.update(state=AnnotationSetState.WITHDRAWN)
     for name in ("submit", "reopen"):
         assert post(client_of(world.ann), url(world, name), {}).status_code == 409
     assert AnnotationSet.objects.get().state == "withdrawn"
@@ -226,16 +226,16 @@ def test_next_note(world: SimpleNamespace) -> None:
     assert after(world.note.pk) == url(world, "annotate", pk=second.pk)
     assert after(third.pk) == url(world, "annotate")
     assert after("x") == after("²") == after(-1) == after("9" * 40) == client.get(path).url == url(world, "annotate")
-    Assignment.objects.filter(user=world.ann).exclude(document=third).update(state=Assignment.State.DONE)
+    Assignment.objects.filter(user=world.ann).exclude(document=third).update(state=AssignmentState.DONE)
     assert after(third.pk) == url(world, "annotate", pk=third.pk)
-    Assignment.objects.filter(user=world.ann).update(state=Assignment.State.DONE)
+    Assignment.objects.filter(user=world.ann).update(state=AssignmentState.DONE)
     assert "3 of 3 notes" in check_page(client.get(path))
 
 
 def test_the_list_shows_the_persons_notes_around_this_one(world: SimpleNamespace) -> None:
     notes = [world.note, *(make.make_note(world.project, annotators=[world.ann]) for _ in range(80))]
     make.make_note(world.project, name="not for ann", annotators=[world.ben])
-    Assignment.objects.filter(user=world.ann, document__in=notes[:30]).update(state=Assignment.State.DONE)
+    Assignment.objects.filter(user=world.ann, document__in=notes[:30]).update(state=AssignmentState.DONE)
     work = client_of(world.ann).get(url(world, "annotate", pk=notes[40].pk)).context["work"]
     assert [item.pk for item in work.notes] == [note.pk for note in notes[25:56]]
     assert [item.state for item in work.notes[:6]] == ["done"] * 5 + ["open"]

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from annotations.text.combining import Member, Method
+from annotations.text.combining import Method, VotingModel
 from annotations.text.spans import Span
 from models_runtime.backends import Backend
 from models_runtime.backends.ensemble import EnsembleBackend
@@ -29,7 +29,7 @@ class Finds:
 
 
 def ensemble(*backends: Backend, method: Method = Method.MAJORITY, **options: object) -> EnsembleBackend:
-    members = options.pop("members", None) or [Member(f"m{at}") for at in range(len(backends))]
+    members = options.pop("members", None) or [VotingModel(f"m{at}") for at in range(len(backends))]
     return EnsembleBackend(members, backends, method=method, label_set="meddocan", **options)
 
 
@@ -74,9 +74,14 @@ def test_votes_are_counted_after_labels_were_merged() -> None:
 def test_the_revision_changes_with_members_and_method() -> None:
     one, two, other = Finds("Madrid", "X"), Finds("Julián", "X"), Finds("Madrid", "X")
     other.revision = "2"
-    heavy, weighted = {"members": [Member("m0", 2), Member("m1")]}, {"method": Method.WEIGHTED}
+    heavy, weighted = {"members": [VotingModel("m0", 2), VotingModel("m1")]}, {"method": Method.WEIGHTED}
     made = [ensemble(one, two), ensemble(other, two), ensemble(one, other), ensemble(one, two, two)]
-    for options in ({"method": Method.UNION}, {"members": [Member("a"), Member("b")]}, weighted, weighted | heavy):
+    for options in (
+        {"method": Method.UNION},
+        {"members": [VotingModel("a"), VotingModel("b")]},
+        weighted,
+        weighted | heavy,
+    ):
         made.append(ensemble(one, two, **options))
     revisions = [each.revision for each in made]
     assert len(set(revisions)) == len(revisions) and max(map(len, revisions)) <= 120

@@ -3,16 +3,16 @@
 import pytest
 
 from annotations.release.rules.known.matcher import Denied, Profile, find
-from annotations.release.rules.known.person import Person
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.known.person import MasterPerson
+from annotations.release.rules.redaction.kinds import IdentifierType
 from models_runtime.backends import Backend
 from models_runtime.backends.base import OfPatients
 from models_runtime.backends.known import KnownBackend
 from tests.backends.contract import HOSTILE, PLAIN, BackendContract, key
 from tests.timing import grows_in_proportion
 
-LABELS = {kind: kind.upper().replace(" ", "") for kind in Kind}
-PERSON = Person(
+LABELS = {kind: kind.upper().replace(" ", "") for kind in IdentifierType}
+PERSON = MasterPerson(
     given=("Julián",), family=("Otero",), second_family=("Paz",), birth_dates=("2020-03-05",), phones=("923 555 100",),
     streets=("Calle Mayor 3",), zips=("28013",), cities=("Madrid",), emails=("a@b.it",), records=("12345678",),
 )  # fmt: skip

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 pytest.importorskip("torch")
 
 from annotations.text.characters import trim
-from annotations.text.combining import Member, Method
+from annotations.text.combining import Method, VotingModel
 from annotations.text.spans import Span
 from annotations.text.tokens import covered, tokenize
 from models_runtime.backends.base import BackendError
@@ -108,7 +108,7 @@ class Given:
 
 
 def ensemble(*backends, method=Method.MAJORITY, weights=(1.0, 1.0)):
-    members = [Member(backend.name, weight) for backend, weight in zip(backends, weights, strict=True)]
+    members = [VotingModel(backend.name, weight) for backend, weight in zip(backends, weights, strict=True)]
     return EnsembleBackend(members, backends, method=method, label_set="i2b2-2014")
 
 
@@ -130,7 +130,7 @@ def test_an_ensemble_reads_the_mean_of_its_members():
 
 def test_a_member_without_probabilities_is_an_error():
     plain = SimpleNamespace(name="plain", predict=Given("two", []).predict, revision="1", labels=LABELS)
-    members = [Member("one"), Member("two")]
+    members = [VotingModel("one"), VotingModel("two")]
     whole = EnsembleBackend(members, [Given("one", []), plain], method=Method.UNION, label_set="i2b2-2014")
     with pytest.raises(BackendError, match="gives no probabilities"):
         ThresholdBackend(whole, 0.05).predict(["Anna"])
@@ -195,7 +195,7 @@ class Models:
         return TokenClassificationBackend(str(folder), "meddocan", MAPPED)
 
     def ensemble(self, name):
-        members = [Member("crf", 1.0), Member("bilstm", 2.0), Member("transformer", 0.5)]
+        members = [VotingModel("crf", 1.0), VotingModel("bilstm", 2.0), VotingModel("transformer", 0.5)]
         backends = [self[member.name] for member in members]
         return EnsembleBackend(members, backends, method=Method.WEIGHTED, label_set="meddocan")
 

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from annotations.jobs.performing import perform
-from annotations.models import Document, GoldVersion, Job, Label, Project, Span, User
+from annotations.models import Document, GoldVersion, Job, JobState, Label, Project, Span, User
 from tests import factories as make
 from tests.waiting import in_browser
 
@@ -152,7 +152,7 @@ def world(transactional_db: None, settings: Any, tmp_path: Path) -> SimpleNamesp
 
 def work() -> None:
     """What the worker does: every job that waits."""
-    for job in Job.objects.filter(state=Job.State.QUEUED).order_by("pk"):
+    for job in Job.objects.filter(state=JobState.QUEUED).order_by("pk"):
         perform(job.pk)
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.models import Assignment, GoldVersion, Job, LabelSet, Role, Span
+from annotations.models import Assignment, GoldVersion, Job, JobState, LabelSet, Role, Span
 from annotations.projects.services.archiving import archive_project
-from models_runtime.models import Run, TrainedModel
+from models_runtime.models import Run, TrainedModel, TrainedModelState
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, open_note, press
 from tests.languages import SCRIPT, bracket_marked_texts
@@ -107,7 +107,7 @@ def world(live_server: Any, settings: Any, tmp_path: Any, monkeypatch: Any) -> S
     GoldVersion.objects.create(
         project=project, number=1, content_hash="0" * 64, note_count=0, span_count=0, created_by=boss
     )
-    TrainedModel.objects.create(project=project, name="μοντέλο", backend="crf", state=TrainedModel.State.READY)
+    TrainedModel.objects.create(project=project, name="μοντέλο", backend="crf", state=TrainedModelState.READY)
     Job.objects.create(project=project, kind="gold", key="greek", created_by=boss)
     return SimpleNamespace(project=project, anna=anna, boss=boss, notes=notes, author=author, run=run)
 
@@ -140,7 +140,7 @@ def test_every_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     for name, number in [("run", world.run.pk), ("gold_version", 1), ("note", note), ("note_delete", note)]:
         page.goto(live(name, "dokimi", number))
         found[name] = unmarked(page)
-    Job.objects.update(state=Job.State.DONE)
+    Job.objects.update(state=JobState.DONE)
     archive_project(project=world.project, actor=world.boss)
     for name in ("projects", "project", "project_settings", "project_delete", "people"):
         page.goto(live(name) if name in OUTSIDE else live(name, "dokimi"))

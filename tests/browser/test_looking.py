@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from annotations.core.stored_files import store_file
 from annotations.gold.services.making import freeze, make_gold
-from annotations.models import AnnotationSet, Author, Job
+from annotations.models import AnnotationSet, Author, AuthorKind, Job, JobState
 from annotations.projects.selectors import projects as projects_selector
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.core import external
@@ -56,7 +56,7 @@ def in_training(project: Any) -> TrainedModel:
     model = start_training(project=project, gold=1, actor=None, key="k", backend="spacy")
     TrainedModel.objects.filter(pk=model.pk).update(losses=[0.4, 0.2, 0.1], hold_out=[0.5, 0.7, 0.75])
     Job.objects.filter(pk=model.job_id).update(
-        state=Job.State.RUNNING, done=3, total=11, started_at=timezone.now(), lease_until=timezone.now() + HOUR
+        state=JobState.RUNNING, done=3, total=11, started_at=timezone.now(), lease_until=timezone.now() + HOUR
     )
     return model
 
@@ -164,7 +164,7 @@ def test_gold_is_made_and_replaced_by_keys_alone(world: SimpleNamespace, page_of
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Replace gold").press("Enter")
     expect(page.locator("#messages")).to_contain_text("The annotations of ben are now gold")
-    gold = AnnotationSet.objects.get(document=world.notes[0], author__kind=Author.Kind.GOLD)
+    gold = AnnotationSet.objects.get(document=world.notes[0], author__kind=AuthorKind.GOLD)
     assert list(gold.spans.values_list("start", "end")) == [(13, 15)]
 
 

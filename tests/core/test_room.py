@@ -11,7 +11,7 @@ from annotations.gold.services.making import make_gold, make_gold_bulk
 from annotations.models import AnnotationSet, BulkAct, Decision, Document, Event, Project, Resolution, Span
 from annotations.models.project import SecondReview
 from annotations.projects.services.labels import merge_labels
-from annotations.review.selectors.bulk_rules import Rule
+from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run_bulk
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
@@ -89,7 +89,7 @@ def test_a_reviewer_s_acceptance_and_own_span_meet_the_limit(at_most, ward):
 def test_a_bulk_act_leaves_suggestions_open_where_the_note_is_full(at_most, ward):
     at_most(1)
     Span.objects.update(confidence=0.9)
-    rule = Rule("threshold", [ward.run.pk], least=0.0)
+    rule = BulkRule("threshold", [ward.run.pk], least=0.0)
     bulk = plan_bulk(project=ward.project, user=ward.rita, rule=rule, act=BulkAct.Act.ACCEPT)
     assert begin_bulk(bulk=bulk, user=ward.rita)
     at_once(bulk, run_bulk)

@@ -22,6 +22,7 @@ from annotations.models import (
     Certificate,
     Comment,
     Delivery,
+    DeliveryState,
     Document,
     DocumentSource,
     Flag,
@@ -37,19 +38,22 @@ from annotations.models import (
     Project,
     Release,
     ReleasedNote,
+    ReleasedNoteState,
     ReleasePolicy,
+    ReleaseState,
     RewrittenNote,
     Role,
     Search,
     StoredFile,
+    StoredFileKind,
     SuggestedString,
     SurrogateEntity,
     User,
     Webhook,
 )
 from annotations.release.rules.certificates.signatures import fingerprint_of
-from annotations.release.rules.known.person import Person
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.known.person import MasterPerson
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.redaction.released import Mention
 from annotations.release.services.certificates.keys import newest_key
 from annotations.release.services.known.master import store_people
@@ -57,7 +61,16 @@ from annotations.release.services.policies import codes_of, save_policy
 from annotations.release.services.surrogates.making import NoteMentions, surrogates_for
 from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.registry import EXTERNAL
-from models_runtime.models import InjectedRun, Judging, Refinement, ReviewSkill, Run, SystemicError, TrainedModel
+from models_runtime.models import (
+    InjectedRun,
+    Judging,
+    Refinement,
+    ReviewSkill,
+    Run,
+    SystemicError,
+    TrainedModel,
+    TrainedModelState,
+)
 from tests.factories import (
     label_of,
     make_author,
@@ -115,7 +128,7 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         project=project, name="a.zip", content=packed, format="text", written_as="", language="",
         take_duplicates=False, actor=manager,
     )  # fmt: skip
-    store_people(project=project, people={"P-1": Person(given=("Anna",))}, problems=0, actor=manager)
+    store_people(project=project, people={"P-1": MasterPerson(given=("Anna",))}, problems=0, actor=manager)
     known_upload = KnownUpload.objects.create(project=project, format="csv", sealed=b"", created_by=manager)
     run_author = make_author(project, kind="run", name="rules-1")
     suggestions = make_set(note, run_author, [(0, 11, "PATIENT")], submitted=True)
@@ -129,16 +142,16 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
     job = Job.objects.create(project=project, kind="gold", key=f"matrix-{project.pk}", created_by=manager)
     counting = Job.objects.create(project=project, kind="agreement", key=f"matrix-{project.pk}-agreement")
     stored = StoredFile.objects.create(
-        project=project, kind=StoredFile.Kind.EXPORT, name="brat.zip", created_by=manager,
+        project=project, kind=StoredFileKind.EXPORT, name="brat.zip", created_by=manager,
         expires_at="2099-01-01T00:00:00Z",
     )  # fmt: skip
     archive, upload = (
         StoredFile.objects.create(project=project, kind=kind, name="archive.zip", expires_at=stored.expires_at)
-        for kind in (StoredFile.Kind.ARCHIVE, StoredFile.Kind.UPLOAD)
+        for kind in (StoredFileKind.ARCHIVE, StoredFileKind.UPLOAD)
     )
-    weights = StoredFile.objects.create(project=project, kind=StoredFile.Kind.MODEL, name="crf-1.zip")
+    weights = StoredFile.objects.create(project=project, kind=StoredFileKind.MODEL, name="crf-1.zip")
     model = TrainedModel.objects.create(
-        project=project, name="crf-1", backend="crf", state=TrainedModel.State.READY, stored_file=weights
+        project=project, name="crf-1", backend="crf", state=TrainedModelState.READY, stored_file=weights
     )
     rule = {"kind": "threshold", "runs": [run_author.pk], "least": 0.0}
     number = 1 + GoldVersion.objects.count()
@@ -159,13 +172,13 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         project=project, name=f"own-{project.slug}", version=1, labels=["*"], text="# Own"
     )
     certificate = certified(project)
-    mention = Mention(0, 11, "PATIENT", Kind.NAME, note.text[:11])
+    mention = Mention(0, 11, "PATIENT", IdentifierType.NAME, note.text[:11])
     surrogates_for(project=project, notes=[NoteMentions(note.pk, "", "it", note.text, [mention])])
-    original = StoredFile.objects.create(project=project, kind=StoredFile.Kind.ORIGINAL, name="a.png")
+    original = StoredFile.objects.create(project=project, kind=StoredFileKind.ORIGINAL, name="a.png")
     DocumentSource.objects.create(document=note, original=original, name="a.png", kind="image")
     webhook = Webhook.objects.create(project=project, url="https://hooks.example.org/", sealed=b"", kinds=["job.done"])
     delivery = Delivery.objects.create(
-        webhook=webhook, kind="job.done", due_at=timezone.now(), state=Delivery.State.FAILED
+        webhook=webhook, kind="job.done", due_at=timezone.now(), state=DeliveryState.FAILED
     )
     return {
         "webhook": webhook.pk,
@@ -230,7 +243,7 @@ def certified(project: Project) -> Certificate:
     number = 1 + Release.objects.count()
     policy = ReleasePolicy.objects.get(project=project)
     release = Release.objects.create(
-        project=project, number=number, set_spec="gold", policy=policy, state=Release.State.SIGNED
+        project=project, number=number, set_spec="gold", policy=policy, state=ReleaseState.SIGNED
     )
     return Certificate.objects.create(
         release=release, number=number, key=newest_key(), sha256="0" * 64, json=b"{}", pdf=b"%PDF-", note_count=0,
@@ -244,10 +257,10 @@ def _release(project: Project, note: Document, manager: User) -> Release:
     policy = save_policy(project=project, slug="mask", name="Mask", rules=rules, actor=manager)
     release = Release.objects.create(
         project=project, number=1 + Release.objects.count(), set_spec="gold", policy=policy, created_by=manager,
-        state=Release.State.PREPARED, note_count=1,
+        state=ReleaseState.PREPARED, note_count=1,
     )  # fmt: skip
     released = ReleasedNote.objects.create(
-        release=release, document=note, name=note.name, state=ReleasedNote.State.HELD,
+        release=release, document=note, name=note.name, state=ReleasedNoteState.HELD,
         text="[PATIENT]" + note.text[11:], pieces=[[0, 11, 0, 9, "PATIENT", "mask"]], spans=[[0, 9, "PATIENT"]],
     )  # fmt: skip
     LeakFinding.objects.create(

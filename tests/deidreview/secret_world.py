@@ -26,9 +26,11 @@ from annotations.gold.services.making import freeze, make_gold
 from annotations.gold.services.sets import set_specs
 from annotations.models import (
     AnnotationSet,
+    AnnotationSetState,
     Assignment,
     AuditNote,
     Author,
+    AuthorKind,
     Certificate,
     Comment,
     Document,
@@ -36,21 +38,23 @@ from annotations.models import (
     Job,
     Label,
     LeakFinding,
-    ListedTerm,
+    ListedTermKind,
     Membership,
     PlantedLeak,
     Project,
     Release,
     ReleasedNote,
+    ReleasedNoteState,
     Review,
     Role,
     Span,
     StoredFile,
+    StoredFileKind,
     SuggestedString,
     SurrogateEntity,
 )
-from annotations.release.rules.known.person import Person
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.known.person import MasterPerson
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.redaction.released import Mention
 from annotations.release.services.known.lists import add_terms
 from annotations.release.services.known.master import store_people
@@ -123,14 +127,14 @@ def build_secrets() -> World:
     }
     Assignment.objects.filter(document=note, user__in=[people["zqbenno"], people["zqcarla"]]).update(state="done")
     sets["anna"] = AnnotationSet.objects.create(document=note, author=Author.objects.get(user=anna), version=1)
-    adjudicated = make_author(project, kind=Author.Kind.ADJUDICATED, name="adjudicated")
+    adjudicated = make_author(project, kind=AuthorKind.ADJUDICATED, name="adjudicated")
     sets["outcome"] = _annotation_set(note, adjudicated, *SPANS["outcome"])
     _talk(world, note)
     golden = make_note(project, TEXT, "case-2")
     benno = _annotation_set(golden, make_author(project, people["zqbenno"]), 901, 77_000_051)
     make_gold(document=golden, annotation_set=benno, actor=people["manager"])
     # The note also has a run's suggestions: review shows beside them from whose annotations the gold came.
-    _annotation_set(golden, make_author(project, kind=Author.Kind.RUN, name="rules-1"), 901, 77_000_061)
+    _annotation_set(golden, make_author(project, kind=AuthorKind.RUN, name="rules-1"), 901, 77_000_061)
     world.objects["ours"] |= {"case": note.pk, "golden": golden.pk} | _leak(world)
     _release(world, golden)
     freeze(project=project, actor=people["manager"])
@@ -140,7 +144,7 @@ def build_secrets() -> World:
 
 def _annotation_set(note: Document, author: Author, start: int, pk: int) -> AnnotationSet:
     annotation_set = AnnotationSet.objects.create(
-        document=note, author=author, state=AnnotationSet.State.SUBMITTED, submitted_at="2026-01-01T00:00Z"
+        document=note, author=author, state=AnnotationSetState.SUBMITTED, submitted_at="2026-01-01T00:00Z"
     )
     label = Label.objects.get(label_set__project=note.project, name="CITY")
     Span.objects.create(pk=pk, annotation_set=annotation_set, start=start, end=start + 6, label=label)
@@ -159,14 +163,14 @@ def _leak(world: World) -> dict[str, int]:
     """Create a run whose second suggestion on a note is hidden, and the first is gold already."""
     project = world.ours
     note = make_note(project, TEXT, "case-3")
-    run = make_author(project, kind=Author.Kind.RUN, name="leaky")
-    annotation_set = AnnotationSet.objects.create(document=note, author=run, state=AnnotationSet.State.SUBMITTED)
+    run = make_author(project, kind=AuthorKind.RUN, name="leaky")
+    annotation_set = AnnotationSet.objects.create(document=note, author=run, state=AnnotationSetState.SUBMITTED)
     label = Label.objects.get(label_set__project=project, name="CITY")
     for pk, start in SUGGESTIONS.items():
         Span.objects.create(pk=pk, annotation_set=annotation_set, start=start, end=start + 6, label=label)
     gold = AnnotationSet.objects.create(
-        document=note, author=Author.objects.get(project=project, kind=Author.Kind.GOLD),
-        state=AnnotationSet.State.SUBMITTED, blind=False,
+        document=note, author=Author.objects.get(project=project, kind=AuthorKind.GOLD),
+        state=AnnotationSetState.SUBMITTED, blind=False,
     )  # fmt: skip
     Span.objects.create(annotation_set=gold, start=6029, end=6035, label=label, provenance={"from": "run:leaky"})
     review = Review.objects.create(document=note, author=run, planted_share=20)
@@ -181,7 +185,7 @@ def _release(world: World, note: Document) -> None:
     Release.objects.filter(pk=release.pk).update(purpose="zqpurpose")
     text = "zqreleased" + TEXT[4:]
     row = ReleasedNote.objects.create(
-        release=release, document=note, name=note.name, state=ReleasedNote.State.HELD, text=text,
+        release=release, document=note, name=note.name, state=ReleasedNoteState.HELD, text=text,
         pieces=[[0, 4, 0, 10, "CITY", "surrogate"]], spans=[[0, 10, "CITY"]],
     )  # fmt: skip
     LeakFinding.objects.create(
@@ -192,12 +196,12 @@ def _release(world: World, note: Document) -> None:
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("case-2.txt", "zqpacked")
     packed.seek(0)
-    store_file(project=project, kind=StoredFile.Kind.RELEASE, name="release-1-text.zip", content=packed, actor=manager)
-    store_people(project=project, people={"P-1": Person(given=("zqknown",))}, problems=0, actor=manager)
-    add_terms(project=project, kind=ListedTerm.Kind.DENY, terms=["zqdenied"], label="CITY", actor=manager)
-    mention = Mention(0, 4, "CITY", Kind.CITY, TEXT[:4])
+    store_file(project=project, kind=StoredFileKind.RELEASE, name="release-1-text.zip", content=packed, actor=manager)
+    store_people(project=project, people={"P-1": MasterPerson(given=("zqknown",))}, problems=0, actor=manager)
+    add_terms(project=project, kind=ListedTermKind.DENY, terms=["zqdenied"], label="CITY", actor=manager)
+    mention = Mention(0, 4, "CITY", IdentifierType.CITY, TEXT[:4])
     surrogates_for(project=project, notes=[NoteMentions(note.pk, "", "en", TEXT, [mention])])
-    entity = SurrogateEntity.objects.get(project=project, kind=Kind.CITY)
+    entity = SurrogateEntity.objects.get(project=project, kind=IdentifierType.CITY)
     replace(project=project, entity=entity.pk, version=entity.version, text="Zqsurrogate", actor=manager)
     Certificate.objects.filter(release__project=project).update(json=b'{"purpose":"zqcertified"}')
 
@@ -209,9 +213,9 @@ def draw_anew(world: World) -> dict[str, int]:
     """
     project, ours = world.ours, world.objects["ours"]
     Review.objects.filter(pk=ours["leaky_review"]).delete()
-    other = make_author(project, kind=Author.Kind.RUN, name="agreeing")
+    other = make_author(project, kind=AuthorKind.RUN, name="agreeing")
     annotation_set = AnnotationSet.objects.create(
-        document_id=ours["leaky_note"], author=other, state=AnnotationSet.State.SUBMITTED
+        document_id=ours["leaky_note"], author=other, state=AnnotationSetState.SUBMITTED
     )
     spans = Span.objects.filter(annotation_set__author=ours["leaky"])
     for span in spans:
@@ -248,7 +252,7 @@ def _work(world: World) -> None:
 def with_notes(project: Project) -> list[str]:
     """Return the annotation sets for which an export is not empty."""
     empty = [f"gold:{number}" for number in project.gold_versions.filter(note_count=0).values_list("number", flat=True)]
-    drafts = Author.objects.filter(project=project).exclude(annotation_sets__state=AnnotationSet.State.SUBMITTED)
+    drafts = Author.objects.filter(project=project).exclude(annotation_sets__state=AnnotationSetState.SUBMITTED)
     empty += [f"{author.kind}:{author.name}" for author in drafts]
     return [spec for spec in set_specs(project) if spec not in empty]
 

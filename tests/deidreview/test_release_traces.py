@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotations.jobs.runner import run as run_job
-from annotations.models import Event, Job, KnownPerson, KnownUpload, LeakFinding, SurrogateEntity
+from annotations.models import Event, Job, JobState, KnownPerson, KnownUpload, LeakFinding, SurrogateEntity
 from tests.worlds.queue import no_redis
 from tests.worlds.released import make_clinic
 
@@ -34,7 +34,7 @@ class Desk:
         answer = self.client.get(url) if post is None else self.client.post(url, post)
         assert answer.status_code in expect, (name, answer.status_code)
         self.led_to.append(str(answer.headers))
-        for job in Job.objects.filter(state=Job.State.QUEUED):
+        for job in Job.objects.filter(state=JobState.QUEUED):
             run_job(job.pk)
         return answer
 

@@ -13,11 +13,11 @@ from annotations.exchange.events import NOTES_EXPORTED
 from annotations.exchange.services.export_labels import labels_in_words, labels_of_mapping
 from annotations.exchange.services.exporting import export_to_path, run_export
 from annotations.formats import FORMATS
-from annotations.formats.base import LabelFinder, Loaded
+from annotations.formats.base import LabelFinder, LoadedFiles
 from annotations.formats.notes import NoteError
 from annotations.gold.services.making import freeze
 from annotations.jobs.runner import run as work
-from annotations.models import Event, Job, MappedLabel, Span, StoredFile
+from annotations.models import Event, Job, JobState, MappedLabel, Span, StoredFile
 from annotations.projects.services.labels import add_label, merge_labels
 from tests import factories as make
 from tests.exchange.mapped import CODES, SPANS, make_mapping
@@ -129,7 +129,7 @@ def test_an_unmapped_label_stops_an_export_before_and_after_its_start(gold, rev)
     job = Job.objects.get(kind="export")
     work(job.pk)
     job.refresh_from_db()
-    assert job.state == Job.State.FAILED and "“Phone”" in job.error and not StoredFile.objects.exists()
+    assert job.state == JobState.FAILED and "“Phone”" in job.error and not StoredFile.objects.exists()
     for url in (START, PREVIEW):
         response = rev.post(url, body(gold))
         assert response.url == reverse("label_mapping", args=["covid", gold.mapping.pk])
@@ -181,7 +181,9 @@ def test_every_format_writes_and_reads_the_codes(gold, tmp_path, format):
     files = {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
     groups, _strays = FORMATS[format].group(files)
     accepted = {code: code for code in WRITTEN}
-    notes = [note for group in groups for note in FORMATS[format].read_many(group, Loaded(files.__getitem__), accepted)]
+    notes = [
+        note for group in groups for note in FORMATS[format].read_many(group, LoadedFiles(files.__getitem__), accepted)
+    ]
     assert not [note for note in notes if isinstance(note, NoteError)]
     spans = {(span.start, span.end, span.label) for note in notes for span in note.spans or ()}
     assert spans == {(0, 11, "NAME"), (31, 41, "WHEN"), (44, 50, "PLACE")}

@@ -25,7 +25,7 @@ def test_staged_preview_then_run(project):
     assert not models.Document.objects.exists()
     report = importing.run_import(import_id=row.pk, progress=silent)
     assert (report["notes"], report["spans"]) == (1, 2)
-    assert models.Import.objects.get().state == models.Import.State.DONE
+    assert models.Import.objects.get().state == models.ImportState.DONE
     assert not models.StoredFile.objects.exists(), "the upload is deleted after the import"
     assert importing.run_import(import_id=row.pk, progress=silent) == report, "a second run changes nothing"
     assert models.Document.objects.count() == 1
@@ -74,7 +74,7 @@ def test_the_job_ends_with_the_last_transaction_and_before_the_upload_is_deleted
 
     with pytest.raises(Killed):
         importing.run_import(import_id=row.pk, progress=silent, finish=lose)
-    assert models.Import.objects.get().state == models.Import.State.RUNNING, (
+    assert models.Import.objects.get().state == models.ImportState.RUNNING, (
         "a worker without its lease doesn't end the import"
     )
     finished = []
@@ -136,7 +136,7 @@ def test_an_import_resumes_where_it_stopped_and_a_canceled_one_leaves_only_notes
     assert list(models.Document.objects.all()) == [touched]
     assert list(models.Assignment.objects.values_list("document", flat=True)) == [touched.pk]
     row.refresh_from_db()
-    assert row.state == models.Import.State.CANCELED
+    assert row.state == models.ImportState.CANCELED
 
 
 def test_a_worker_without_its_lease_writes_nothing_and_a_discarded_import_adds_nothing(project):
@@ -148,6 +148,6 @@ def test_a_worker_without_its_lease_writes_nothing_and_a_discarded_import_adds_n
     with pytest.raises(Killed):
         importing.run_import(import_id=row.pk, progress=silent, fence=lose)
     assert not models.Document.objects.exists()
-    models.Import.objects.update(state=models.Import.State.CANCELED)
+    models.Import.objects.update(state=models.ImportState.CANCELED)
     importing.run_import(import_id=row.pk, progress=silent)
     assert not models.Document.objects.exists()

@@ -18,7 +18,7 @@ from annotations.exchange.services.label_mappings import delete_mapping
 from annotations.exchange.services.starting import start_import
 from annotations.jobs.runner import run as work
 from annotations.jobs.services.queue import cancel
-from annotations.models import Category, Document, Import, Job, Label, Span
+from annotations.models import Category, Document, Import, ImportState, Job, Label, Span
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.labels import add_label, delete_label, merge_labels, update_label
 from tests import factories as make
@@ -93,7 +93,7 @@ def test_map_add_and_skip(world, mia, row):
     html = check_page(mia.get(page_of(row)))  # the choices survive a reload
     assert html.count(" selected>") == 3  # with the format
     start(mia, row)
-    assert row.state == Import.State.DONE
+    assert row.state == ImportState.DONE
     patients = {("uno", 0, "PATIENT"), ("uno", 5, "PATIENT"), ("due", 0, "PATIENT"), ("due", 5, "PATIENT")}
     assert spans() == patients | {("uno", 12, "DRAGON")}
     assert label(world, "DRAGON").category == category
@@ -123,7 +123,7 @@ def test_nothing_starts_before_every_label_has_a_choice(world, mia, row):
     choose(mia, row, {"PATIENTS": f"map:{city.pk}", "DRAGON": "skip"})
     delete_label(label=city, actor=None)
     start(mia, row)
-    assert row.state == Import.State.STAGED and not Job.objects.exists()
+    assert row.state == ImportState.STAGED and not Job.objects.exists()
     assert [one.name for one in unknown(row).open] == ["PATIENTS"]
     assert "PATIENTS" in check_page(mia.get(page_of(row)))
     with pytest.raises(ServiceError, match=r"(?s)PATIENTS.*spans: 3, notes: 2.*PATIENT"):
@@ -139,9 +139,9 @@ def test_two_managers_choose_at_once(world, mia, row):
     assert choose(mia, row, {"PATIENTS": target, "DRAGON": "skip"}, seen).status_code == 409
     # A person who saw other choices can't start the import either.
     assert "have changed" in check_page(mia.get(start(mia, row, seen).url))
-    assert row.state == Import.State.STAGED
+    assert row.state == ImportState.STAGED
     start(mia, row)
-    assert row.state == Import.State.DONE and spans() == {("due", 0, "PATIENT")}
+    assert row.state == ImportState.DONE and spans() == {("due", 0, "PATIENT")}
 
 
 def test_labels_renamed_and_merged_before_and_after_the_start(world, mia, row):

@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from annotations.exchange.services.importing import undo_import
-from annotations.models import AnnotationSet, Author, Document, Import, StoredFile
+from annotations.models import AnnotationSet, Author, Document, Import, ImportState, StoredFile
 from tests.exchange.import_pages import GOLD, PAGE, page_of
 from tests.worlds.checks import check_page
 from tests.worlds.managing import run, staged, upload, zip_of
@@ -108,14 +108,14 @@ def test_discard(mia):
         response = mia.post(page_of(row), {"do": "discard"}, follow=True)
         assert response.redirect_chain == [(PAGE, 302)]
     row.refresh_from_db()
-    assert row.state == Import.State.CANCELED and not StoredFile.objects.exists()
+    assert row.state == ImportState.CANCELED and not StoredFile.objects.exists()
     assert run(row) == {} and not Document.objects.filter(name="a").exists()
     assert "was canceled" in check_page(mia.get(page_of(row)))
 
 
 def test_a_running_import_can_not_be_discarded_or_changed(mia):
     row = staged(upload(mia, {"a.txt": b"one"}))
-    Import.objects.filter(pk=row.pk).update(state=Import.State.RUNNING)
+    Import.objects.filter(pk=row.pk).update(state=ImportState.RUNNING)
     for do in ("discard", "take", "leave", "", "unknown"):
         response = mia.post(page_of(row), {"do": do})
         assert response.status_code == 409
@@ -128,7 +128,7 @@ def test_a_failed_import_and_an_upload_that_was_deleted(mia):
     StoredFile.objects.all().delete()
     html = check_page(mia.get(page_of(row)))
     assert "were deleted" in html and "Start import" not in html
-    undo_import(import_id=row.pk, state=Import.State.FAILED)
+    undo_import(import_id=row.pk, state=ImportState.FAILED)
     assert "Nothing was imported" in check_page(mia.get(page_of(row)))
 
 

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotations.exchange.services.import_plan import LISTED, Report
+from annotations.exchange.services.import_plan import LISTED, ImportReport
 from annotations.formats.notes import Problem
 from annotations.jobs.runner import run as work
 from annotations.models import Document, Import, Job, Span
@@ -97,7 +97,7 @@ def test_markup_in_names_stays_text(mia):
 
 
 def test_a_report_lists_its_first_lines_and_counts_the_others():
-    report, problem = Report(), Problem("a.txt", None, "utf8", "The file is not UTF-8.")
+    report, problem = ImportReport(), Problem("a.txt", None, "utf8", "The file is not UTF-8.")
     for count in (LISTED, 1, 2):
         report.warn([problem] * count)
         report.refuse_files([problem] * count)

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotations.exchange.forms.exports import set_choices
-from annotations.models import Author, Import
+from annotations.models import Author, Import, ImportState
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.pages import made_world, sign_in, world
@@ -23,7 +23,7 @@ PLACES = ["project", "scores", "export", "release_new", "notes"]
 @pytest.fixture
 def marked(world):
     """A run and an annotator whose sets a file brought, a run from here, and gold."""
-    done = {"project": world.project, "state": Import.State.DONE, "finished_at": timezone.now()}
+    done = {"project": world.project, "state": ImportState.DONE, "finished_at": timezone.now()}
     for kind, name, spec in (
         ("run", "theirs", "run:theirs"),
         ("annotator", "jeff", "annotator:jeff"),
@@ -66,7 +66,7 @@ def test_choices_the_api_and_exports_mark_imported_work(marked, tmp_path):
 def test_an_archive_marks_its_runs_and_gold_but_nothing_that_came_later(marked):
     before = marked.project.imported_authors
     at = timezone.now()
-    Import.objects.create(project=marked.project, format="archive", state=Import.State.DONE, finished_at=at)
+    Import.objects.create(project=marked.project, format="archive", state=ImportState.DONE, finished_at=at)
     later = make.make_author(marked.project, kind="run", name="later")
     del marked.project.imported_authors
     names = set(Author.objects.filter(pk__in=marked.project.imported_authors).values_list("name", flat=True))

@@ -4,7 +4,16 @@ import pytest
 
 from annotations.core.errors import ServiceError
 from annotations.exchange.services import importing
-from annotations.models import AnnotationSet, Assignment, Author, Document, Span, SuggestedLabel, SuggestedNote
+from annotations.models import (
+    AnnotationSet,
+    Assignment,
+    AssignmentState,
+    Author,
+    Document,
+    Span,
+    SuggestedLabel,
+    SuggestedNote,
+)
 from tests.exchange.brat_files import brat, codes, spans_of
 from tests.factories import make_member, make_project, make_set
 
@@ -57,7 +66,7 @@ def test_annotations_of_a_member_complete_the_assignment_and_a_guest_needs_no_ac
     anna = make_member(project, user="anna")
     take(written_as="annotator:anna")
     assert Author.objects.get(kind="annotator").user == anna
-    assert Assignment.objects.get(user=anna).state == Assignment.State.DONE
+    assert Assignment.objects.get(user=anna).state == AssignmentState.DONE
     take(written_as="annotator:guest")
     assert Author.objects.get(kind="annotator", name="guest").user is None
 

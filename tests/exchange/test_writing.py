@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotations.core.tokenizers import KINDS, TokenizerKind
 from annotations.exchange.services.importing import import_files
 from annotations.jobs.runner import run as work
-from annotations.models import Document, Job, StoredFile
+from annotations.models import Document, Job, JobState, StoredFile
 from annotations.text.tokens import Token
 from tests import factories as make
 from tests.exchange.brat_files import spans_of
@@ -114,13 +114,13 @@ def test_spacy_tokens(client):
     assert spans_of() == [(10, 16, "CITY"), (29, 31, "AGE")]
     Document.objects.filter(name="viaggio").update(language="zz")
     job = export(client, tokenizer="spacy")
-    assert job.state == Job.State.FAILED and "“zz”" in job.error
+    assert job.state == JobState.FAILED and "“zz”" in job.error
 
 
 def test_a_tokenizer_that_is_not_there_fails_the_job_with_the_reason(client, monkeypatch):
     monkeypatch.setitem(KINDS, "gone", TokenizerKind("Gone", "nowhere.at_all", "Gone"))
     job = export(client, tokenizer="gone")
-    assert job.state == Job.State.FAILED and "Gone" in job.error
+    assert job.state == JobState.FAILED and "Gone" in job.error
 
 
 def test_options_that_the_format_lacks_are_refused(client):

@@ -7,7 +7,7 @@ import docx
 from fpdf import FPDF
 
 from annotations.core.stored_files import open_stored
-from annotations.models import Job, StoredFile
+from annotations.models import Job, JobState, StoredFile
 
 
 def pdf(*pages: str) -> bytes:
@@ -33,6 +33,6 @@ def word(*paragraphs: str) -> bytes:
 def files_of(job: Job) -> dict[str, bytes]:
     """The files in the archive of an export."""
     job.refresh_from_db()
-    assert job.state == Job.State.DONE, job.error
+    assert job.state == JobState.DONE, job.error
     with open_stored(StoredFile.objects.get(pk=job.result["file_id"])) as content, zipfile.ZipFile(content) as archive:
         return {name: archive.read(name) for name in archive.namelist()}

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import IO
 
 from annotations.formats import FORMATS
-from annotations.formats.base import Format, InputFormat, Loaded, Loss, OutNote
+from annotations.formats.base import Format, InputFormat, LoadedFiles, Loss, OutNote
 from annotations.formats.notes import NoteError, ParsedNote, Problem
 from annotations.text.spans import Span
 from tests.text.strategies import LABELS
@@ -44,7 +44,7 @@ def read_all(
     stored = {name: data.encode() if isinstance(data, str) else data for name, data in files.items()}
     groups, problems = reader.group(stored)
     assert problems == []
-    return [note for group in groups for note in reader.read_many(group, Loaded(stored.__getitem__), labels)]
+    return [note for group in groups for note in reader.read_many(group, LoadedFiles(stored.__getitem__), labels)]
 
 
 def parsed(

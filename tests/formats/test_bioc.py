@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from annotations.formats.base import Loaded, OutNote
+from annotations.formats.base import LoadedFiles, OutNote
 from annotations.formats.bioc import BiocFormat
 from annotations.text.spans import Span
 from tests.formats.helpers import NAMES, facts, outcomes, parsed, read_one, refused, said, write_one
@@ -114,7 +114,7 @@ def test_many_notes_take_the_memory_of_one() -> None:
     with BiocFormat().sink(out, NAMES) as add:
         for at in range(500):
             add(OutNote(f"n{at}", "Anna Neri 2069\n" * 100, [Span(0, 4, "NAME")]))
-    files = Loaded({"a.xml": out.getvalue()}.__getitem__)
+    files = LoadedFiles({"a.xml": out.getvalue()}.__getitem__)
     (group,), _ = BiocFormat().group(["a.xml"])
     tracemalloc.start()
     assert sum(1 for _ in BiocFormat().read_many(group, files, NAMES)) == 500

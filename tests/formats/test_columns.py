@@ -5,7 +5,7 @@ from hypothesis import given
 
 from annotations.formats import FORMATS, detected, writer
 from annotations.formats.aligning import PLACED, REBUILT
-from annotations.formats.base import Loaded
+from annotations.formats.base import LoadedFiles
 from annotations.text.bio import encode
 from annotations.text.spans import Span
 from tests.formats.helpers import outcomes, parsed, read_one, refused, said, write_one
@@ -29,7 +29,7 @@ def test_writing(kind: str, rows: str) -> None:
     assert losses == []
     assert files["sub/a.conll"].decode() == f"-DOCSTART- -X- O O\n\n{rows}"
     assert files["sub/a.txt"] == TEXT.encode()
-    assert detected(files, Loaded(files.__getitem__)) == kind
+    assert detected(files, LoadedFiles(files.__getitem__)) == kind
 
 
 @every_kind
@@ -131,7 +131,7 @@ PLACES = [
 
 @pytest.mark.parametrize(("rows", "name", "text", "bounds", "warned"), PLACES)
 def test_no_column_is_lost(rows: str, name: str, text: str, bounds: list[tuple[int, int]], warned: list[str]) -> None:
-    kind = detected(["a.conll"], Loaded(lambda _name: rows.encode()))
+    kind = detected(["a.conll"], LoadedFiles(lambda _name: rows.encode()))
     note = read_one(kind, {"a.conll": rows})
     assert (note.name, note.text, note.spans) == (name, text, [Span(*each, "NAME") for each in bounds])
     assert [each.message if each.code == "rebuilt" else each.code for each in note.warnings] == warned
@@ -184,7 +184,7 @@ def test_notes_of_one_file_are_refused_separately() -> None:
 
 def test_a_text_file_with_rows_is_read_as_rows() -> None:
     files = {"train.txt": "Anna B-NAME\nNeri I-NAME\n. O\n", "note.txt": "vitamin B-12\n"}
-    assert detected(files, Loaded(lambda name: files[name].encode())) == "conll2003"
+    assert detected(files, LoadedFiles(lambda name: files[name].encode())) == "conll2003"
     found = [(note.text, note.spans) for note in parsed("conll2003", files)]
     assert found == [("vitamin B-12\n", None), ("Anna Neri .", [Span(0, 9, "NAME")])]
 
@@ -232,5 +232,5 @@ def test_labels_are_counted_as_written(kind: str) -> None:
     files = {"a.conll": b"Anna B-PER\nBo B-PER\nX junk\nY I-LOC\n\nZ I-LOC\n", "b.txt": b"text"}
     files["c.txt"] = b"Anna U-PER\n. O\n. O\n"
     (group,), _ = FORMATS[kind].group(files)
-    counts = list(FORMATS[kind].used_labels(group, Loaded(files.__getitem__)))
+    counts = list(FORMATS[kind].used_labels(group, LoadedFiles(files.__getitem__)))
     assert counts == [{"PER": 2, "LOC": 2}, {"PER": 1}]

@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given
 
-from annotations.formats.base import Loaded
+from annotations.formats.base import LoadedFiles
 from annotations.formats.conll import ConllFormat
 from annotations.formats.notes import NoteError
 from annotations.text.spans import Span
@@ -104,7 +104,7 @@ def test_two_notes_where_one_is_expected() -> None:
         files = texts | {"a.conll" if problems else "all.conll": ALL.encode()}
         (group,), _ = CONLL.group(files)
         with pytest.raises(NoteError) as raised:
-            CONLL.read(group, Loaded(files.__getitem__), NAMES)
+            CONLL.read(group, LoadedFiles(files.__getitem__), NAMES)
         assert problems is None or said(raised.value.problems) == problems
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.formats import FORMATS, detected, writer
-from annotations.formats.base import Loaded, OutNote
+from annotations.formats.base import LoadedFiles, OutNote
 from annotations.formats.notes import NoteError
 from annotations.text.spans import Span, SpanError, overlaps
 from annotations.text.tokens import Token
@@ -72,7 +72,7 @@ def test_the_text_is_written_byte_for_byte(kind: str, made: tuple[str, list[Span
 @every_format
 def test_what_is_written_is_detected_and_its_labels_are_counted(kind: str) -> None:
     files, _ = write_one(kind, "Anna 1", [Span(0, 4, "NAME"), Span(5, 6, "DATE")])
-    loaded = Loaded(files.__getitem__)
+    loaded = LoadedFiles(files.__getitem__)
     assert detected(files, loaded) == FORMATS[kind].name == kind
     (group,), _ = FORMATS[kind].group(files)
     assert kind == "text" or list(FORMATS[kind].used_labels(group, loaded)) == [{"NAME": 1, "DATE": 1}]
@@ -202,7 +202,7 @@ def test_broken_files_are_refused_by_name_and_line(kind: str) -> None:
     for _ in range(80):
         broken = {name: mutated(data, chance) for name, data in files.items()}
         groups, _ = FORMATS[kind].group(broken)
-        loaded = Loaded(broken.__getitem__)
+        loaded = LoadedFiles(broken.__getitem__)
         for group in groups:
             list(FORMATS[kind].used_labels(group, loaded))
             for read in FORMATS[kind].read_many(group, loaded, NAMES):

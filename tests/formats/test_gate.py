@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from annotations.formats.base import AcceptedLabels, Loaded
+from annotations.formats.base import AcceptedLabels, LoadedFiles
 from annotations.formats.gate import GateFormat, set_format
 from annotations.text.spans import Span
 from tests.formats.helpers import facts, read_one, refused, said, write_one
@@ -66,7 +66,7 @@ def test_the_set_is_chosen() -> None:
         reader = GateFormat(chosen)
         assert read_one(reader, files).spans == spans
         (group,), _problems = reader.group(files)
-        loaded = Loaded(lambda name: str(files[name]).encode())
+        loaded = LoadedFiles(lambda name: str(files[name]).encode())
         assert list(reader.used_labels(group, loaded)) == [dict.fromkeys(labels, 1)]
     accepted = AcceptedLabels({"Token": "DATE", "Split": "Split"}, skipped=["Split"])
     assert read_one(GateFormat(""), files, accepted).spans == [Span(0, 4, "DATE")]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from annotations.formats import FORMATS
-from annotations.formats.base import Loaded, OneFileFormat, OutNote
+from annotations.formats.base import LoadedFiles, OneFileFormat, OutNote
 from annotations.formats.notes import NoteError, ParsedNote
 from annotations.text.spans import Span
 from tests.formats.helpers import BINARY, NAMES, outcomes, parsed, read_all
@@ -61,7 +61,7 @@ def test_notes_are_read_one_after_the_other(kind: str) -> None:
     files = written_together(kind, {f"n{number:04}": ("Anna " * 200, [Span(0, 4, "NAME")]) for number in range(700)})
     stream = io.BytesIO(files[ONE_FILE[kind].file])
 
-    class OneStream(Loaded):
+    class OneStream(LoadedFiles):
         def open(self, name: str, /) -> IO[bytes]:
             return stream
 
@@ -107,8 +107,8 @@ def test_exchanged_keys_and_values_give_a_note_or_an_error(kind: str) -> None:
 def check_broken(kind: str, files: dict[str, bytes]) -> None:
     """Every note is read, or refused with a reason that names a file and never quotes the text."""
     (group,), _ = FORMATS[kind].group(files)
-    list(FORMATS[kind].used_labels(group, Loaded(files.__getitem__)))
-    for note in FORMATS[kind].read_many(group, Loaded(files.__getitem__), NAMES):
+    list(FORMATS[kind].used_labels(group, LoadedFiles(files.__getitem__)))
+    for note in FORMATS[kind].read_many(group, LoadedFiles(files.__getitem__), NAMES):
         problems = note.problems if isinstance(note, NoteError) else note.warnings
         assert problems or isinstance(note, ParsedNote)
         for problem in problems:

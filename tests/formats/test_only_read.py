@@ -5,7 +5,7 @@ import json
 import pytest
 
 from annotations.formats import READERS, claiming
-from annotations.formats.base import Loaded
+from annotations.formats.base import LoadedFiles
 from annotations.text.spans import Span
 from tests.formats.helpers import NAMES, facts, outcomes, read_all, read_one, refused, said
 
@@ -30,7 +30,7 @@ def test_pubtator(wide: int) -> None:
     assert (two.name, two.text, two.spans, said(two.warnings)) == ("x-00002", "Bo", [], [(7, "name")])
     assert (three.name, three.spans) == ("x", [Span(0, 4, "NAME")])
     (group,), _problems = PUBTATOR.group(files)
-    counted = list(PUBTATOR.used_labels(group, Loaded(lambda _name: rows.encode())))
+    counted = list(PUBTATOR.used_labels(group, LoadedFiles(lambda _name: rows.encode())))
     assert counted == [{"NAME": 1, "DATE": 1}, {}, {"NAME": 1}]
 
 
@@ -63,7 +63,7 @@ def test_pubannotation() -> None:
     )
     assert said(note.warnings) == [(1, "discontinuous"), (1, "not kept"), (1, "not kept")]
     (group,), _problems = PUBANNOTATION.group(["a.json"])
-    counted = list(PUBANNOTATION.used_labels(group, Loaded(lambda _name: data.encode())))
+    counted = list(PUBANNOTATION.used_labels(group, LoadedFiles(lambda _name: data.encode())))
     assert counted == [{"NAME": 1, "ID-1": 1, "DATE": 1}]
     # Offsets of TextAE may count UTF-16, and an array holds many notes.
     notes = [{"text": "😀 Anna", "denotations": [denotation("T1", "NAME", (3, 7))]}, {"text": "x", "denotations": []}]

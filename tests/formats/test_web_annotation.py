@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from annotations.formats.base import Loaded
+from annotations.formats.base import LoadedFiles
 from annotations.formats.web_annotation import WebAnnotationFormat
 from annotations.text.spans import Span
 from tests.formats.helpers import facts, outcomes, parsed, read_one, refused, write_one
@@ -113,7 +113,7 @@ def test_collections(record: object, indent: int | None) -> None:
     spans = [Span(2, 6, "NAME"), Span(7, 11, "NAME")]
     assert [(note.name, note.spans) for note in parsed(WEB, found)] == [("a", spans), ("b", None)]
     (group,), _ = WEB.group(found)
-    assert list(WEB.used_labels(group, Loaded(lambda name: found[name].encode()))) == [{"NAME": 2}]
+    assert list(WEB.used_labels(group, LoadedFiles(lambda name: found[name].encode()))) == [{"NAME": 2}]
 
 
 def test_single_annotations_in_any_order() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from annotations.formats import FORMATS
-from annotations.formats.base import Loaded
+from annotations.formats.base import LoadedFiles
 from annotations.formats.webanno_tsv.escapes import escape_text, escape_value, unescape_text, unescape_value
 from annotations.text.spans import Span
 from tests.formats.helpers import facts, read_one, refused, said, write_one
@@ -110,7 +110,7 @@ def test_a_missing_column() -> None:
 def test_labels_used() -> None:
     stored = str(tsv("#Text=a b c\n1-1 0-1 a X[1]|Y[2]\n1-2 2-3 b X[1]\n1-3 4-5 c X")["a.tsv"]).encode()
     (group,), _ = FORMATS["webanno-tsv"].group(["a.tsv"])
-    assert list(FORMATS["webanno-tsv"].used_labels(group, Loaded(lambda _: stored))) == [{"X": 2, "Y": 1}]
+    assert list(FORMATS["webanno-tsv"].used_labels(group, LoadedFiles(lambda _: stored))) == [{"X": 2, "Y": 1}]
 
 
 def test_writing() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from annotations.formats import FORMATS, detected, writer
-from annotations.formats.base import Loaded
+from annotations.formats.base import LoadedFiles
 from annotations.formats.uima import Layer
 from annotations.formats.xml_writing import UNWRITABLE
 from annotations.text.labels import LabelSetDef
@@ -173,8 +173,8 @@ def test_zip_files_of_inception() -> None:
     note = read_one("xmi", {"doc.txt/anna.zip": data})
     assert (note.name, facts(note.spans)) == ("doc.txt/anna", [(4, 8, "NAME", ())])
     assert said(note.warnings) == [(3, "not kept")]
-    assert detected(["x.zip"], Loaded({"x.zip": data}.__getitem__)) == "xmi"
-    assert detected(["x.zip"], Loaded({"x.zip": zipped(a__txt="x")}.__getitem__)) != "xmi"
+    assert detected(["x.zip"], LoadedFiles({"x.zip": data}.__getitem__)) == "xmi"
+    assert detected(["x.zip"], LoadedFiles({"x.zip": zipped(a__txt="x")}.__getitem__)) != "xmi"
 
 
 INVALID_ZIPS = [b"", b"PK", zipped(a__txt="x"), zipped(a__xmi="x", b__xmi="y"), zipped(a__xmi=xmi(ANNA))[:-30]]

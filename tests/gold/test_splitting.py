@@ -17,7 +17,7 @@ from annotations.core.stored_files import open_stored
 from annotations.exchange.events import NOTES_EXPORTED
 from annotations.exchange.services.exporting import export_to_path, run_export
 from annotations.formats import FORMATS
-from annotations.formats.base import Loaded
+from annotations.formats.base import LoadedFiles
 from annotations.gold.events import GOLD_SPLIT
 from annotations.gold.services.differing import difference
 from annotations.gold.services.diffing import version_diff
@@ -177,7 +177,7 @@ def test_every_format_is_exported_in_folders(project, version, tmp_path):
         files = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
         if any(file.endswith(".txt") for file in files):
             assert {f"{folder}/{name}.txt" for name, folder in folders.items()} <= files, format
-        reader, loaded = FORMATS[format], Loaded(lambda name, out=out: (out / name).read_bytes())
+        reader, loaded = FORMATS[format], LoadedFiles(lambda name, out=out: (out / name).read_bytes())
         groups, _strays = reader.group(sorted(files))
         labels = {"PATIENT": "PATIENT", "DATE": "DATE"}
         notes = [note for group in groups for note in reader.read_many(group, loaded, labels)]

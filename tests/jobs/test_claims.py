@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotations.core.progress import Canceled
 from annotations.jobs.runner import HandBack, LostLease, claims, stopping, take
 from annotations.jobs.runner.execute import Heartbeat
-from annotations.models import Job
+from annotations.models import Job, JobState
 from tests.waiting import crowding, wait_for
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db]
@@ -34,14 +34,14 @@ def test_a_claim_takes_the_job_for_one_lease(job, settings):
     settings.JOB_LEASE_SECONDS = 40
     claim = take(job.pk)
     job.refresh_from_db()
-    assert (job.state, job.attempt, job.lease_token) == (Job.State.RUNNING, 1, claim.token)
+    assert (job.state, job.attempt, job.lease_token) == (JobState.RUNNING, 1, claim.token)
     assert 38 < (job.lease_until - job.claimed_at).total_seconds() < 42
     assert (claim.params, claim.project_id, claim.attempt) == (job.params, job.project_id, 1)
     expire(job)
     assert claim.beat() and take(job.pk) is None, "a lease that ran out is extended if nobody claimed the job"
     claim.give_back()  # which does not count as an attempt
     job.refresh_from_db()
-    assert (job.state, job.attempt, job.lease_token, job.finished_at) == (Job.State.QUEUED, 0, None, None)
+    assert (job.state, job.attempt, job.lease_token, job.finished_at) == (JobState.QUEUED, 0, None, None)
 
 
 @pytest.mark.both_databases
@@ -65,7 +65,7 @@ def test_a_job_with_an_expired_lease_can_be_claimed(job):
         first.finish({"late": True})
     second.finish({"in time": True})
     job.refresh_from_db()
-    assert (job.state, job.result) == (Job.State.DONE, {"in time": True})
+    assert (job.state, job.result) == (JobState.DONE, {"in time": True})
 
 
 @pytest.mark.django_db(transaction=True)

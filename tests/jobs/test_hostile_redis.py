@@ -17,7 +17,7 @@ from rq.serializers import JSONSerializer
 
 from annotations.jobs.services import worker
 from annotations.jobs.services.doorbell import Bell, connection
-from annotations.models import Job
+from annotations.models import JobState
 from tests.jobs.probes.handlers import results
 from tests.waiting import HANGS, wait_for
 from tests.worlds.queue import wait_for_state
@@ -124,7 +124,7 @@ def test_no_function_named_in_redis_runs_and_good_jobs_do(make_job, processes, r
     processes("work", *queues)
     client.rpush("rq:queue:cpu", Bell(later.pk).name())
     for one in (job, later):
-        wait_for_state(one, Job.State.DONE, "the good jobs")
+        wait_for_state(one, JobState.DONE, "the good jobs")
         assert [item for item, _ in results(one.pk)] == [0, 1, 2]
     wait_for(lambda: client.llen("rq:queue:cpu") == 0, what="the queue to be empty")
     time.sleep(1)
@@ -153,7 +153,7 @@ def test_rq_s_own_worker_runs_a_named_function_and_deidreview_s_does_not(make_jo
     wait_for(lambda: client.llen("rq:queue:cpu") == 0, what="the worker to take both")
     time.sleep(0.5)
     assert [made.name for made in traces.iterdir()] == ["by-rq"]
-    wait_for_state(job, Job.State.DONE, "the job behind it")
+    wait_for_state(job, JobState.DONE, "the job behind it")
 
 
 @pytest.mark.processes
@@ -161,10 +161,10 @@ def test_messages_to_a_worker_do_nothing(make_job, processes, redis_server):
     """RQ's workers listen to a channel for commands, such as shutdown. Workers of deidreview don't listen."""
     job = make_job("count", total=20, nap=0.1)
     processes("work")
-    wait_for_state(job, Job.State.RUNNING, "the worker")
+    wait_for_state(job, JobState.RUNNING, "the worker")
     client = redis_server.client()
     for key in client.smembers("rq:workers"):
         name = key.decode().removeprefix("rq:worker:")
         for command in ("shutdown", "kill-horse"):
             assert client.publish(f"rq:pubsub:{name}", json.dumps({"command": command})) == 0
-    wait_for_state(job, Job.State.DONE, "the job to end")
+    wait_for_state(job, JobState.DONE, "the job to end")

@@ -16,7 +16,7 @@ from annotations.jobs.services.doorbell import connection as redis_connection
 from annotations.jobs.services.doorbell import workers_alive
 from annotations.jobs.services.queue import cancel, pause, push, resume
 from annotations.jobs.services.worker import DurableWorker
-from annotations.models import Document, Job
+from annotations.models import Document, Job, JobState
 from annotations.threads import VARIABLES, threads_for
 from tests.factories import make_project, make_user
 from tests.jobs.probes.handlers import results
@@ -51,7 +51,7 @@ def counting(make_job, worker, gate):
 def finished(job):
     if "gate" in job.params:
         Gate(Path(job.params["gate"])).open()
-    wait_for_state(job, Job.State.DONE, "the job to end")
+    wait_for_state(job, JobState.DONE, "the job to end")
     job.refresh_from_db()
     assert [item for item, _ in results(job.pk)] == list(range(TOTAL)), "each result once, none missing"
     assert (job.done, job.total, job.result, job.lease_token) == (TOTAL, TOTAL, {"items": TOTAL}, None)
@@ -84,7 +84,7 @@ def test_redis_is_emptied_and_restarts_under_a_working_worker(counting, redis_se
     assert counting.attempt == 1
     shown(1)
     later = make_job("count", total=3)
-    wait_for_state(later, Job.State.DONE, "a job after the restart")
+    wait_for_state(later, JobState.DONE, "a job after the restart")
 
 
 def test_the_relay_is_killed_and_started_again(counting, worker, relay, processes, redis_server):
@@ -94,7 +94,7 @@ def test_the_relay_is_killed_and_started_again(counting, worker, relay, processe
     processes("work")
     end_lease(counting)
     shown(1)
-    assert state_of(counting) == Job.State.RUNNING, "only the relay notices lost workers"
+    assert state_of(counting) == JobState.RUNNING, "only the relay notices lost workers"
     processes("relay")
     finished(counting)
 
@@ -114,7 +114,7 @@ def test_redis_is_unavailable_at_the_start(make_job, processes, redis_server):
 @pytest.mark.both_databases
 def test_a_worker_frozen_past_its_lease_is_refused(counting, worker, processes, gate):
     worker.freeze()
-    wait_for_state(counting, Job.State.QUEUED, "the lease to run out")
+    wait_for_state(counting, JobState.QUEUED, "the lease to run out")
     gate.let(TOTAL - 1)
     processes("work")
     wait_for(lambda: 2 in {attempt for _, attempt in results(counting.pk)}, what="the second worker")
@@ -128,12 +128,12 @@ def test_a_worker_frozen_past_its_lease_is_refused(counting, worker, processes, 
 @pytest.mark.both_databases
 def test_a_late_result_is_refused(make_job, worker, processes, gate):
     job = make_job("once", gate=str(gate.file))
-    wait_for_state(job, Job.State.RUNNING, "the first worker")
+    wait_for_state(job, JobState.RUNNING, "the first worker")
     worker.freeze()
     gate.open()
     end_lease(job)
     processes("work")
-    wait_for_state(job, Job.State.DONE, "the second worker")
+    wait_for_state(job, JobState.DONE, "the second worker")
     woken(worker)
     job.refresh_from_db()
     assert results(job.pk) == [(0, 2)] and (job.attempt, job.result) == (2, {"once": True})
@@ -141,7 +141,7 @@ def test_a_late_result_is_refused(make_job, worker, processes, gate):
 
 @pytest.mark.both_databases
 def test_sigterm_puts_the_job_back_at_once(counting, worker, processes):
-    assert worker.terminate() == 0 and state_of(counting) == Job.State.QUEUED
+    assert worker.terminate() == 0 and state_of(counting) == JobState.QUEUED
     processes("work")
     finished(counting)
     assert counting.attempt == 1, "an orderly stop is not counted"
@@ -150,7 +150,7 @@ def test_sigterm_puts_the_job_back_at_once(counting, worker, processes):
 def test_sigint_from_a_terminal_puts_the_job_back(counting, worker):
     for number in (signal.SIGINT, signal.SIGTERM):
         worker.popen.send_signal(number)
-    assert ended(worker.popen) == 0 and state_of(counting) == Job.State.QUEUED
+    assert ended(worker.popen) == 0 and state_of(counting) == JobState.QUEUED
 
 
 def stubborn(make_job, nap):
@@ -162,21 +162,21 @@ def stubborn(make_job, nap):
 
 def test_a_job_that_ends_within_the_grace_is_not_killed(make_job, worker):
     job = stubborn(make_job, nap=6)
-    assert worker.terminate() == 0 and state_of(job) == Job.State.DONE
+    assert worker.terminate() == 0 and state_of(job) == JobState.DONE
 
 
 def test_a_job_that_reports_nothing_is_killed_after_the_grace(make_job, worker):
     job = stubborn(make_job, nap=HANGS)
-    assert worker.terminate() == 0 and state_of(job) == Job.State.RUNNING
+    assert worker.terminate() == 0 and state_of(job) == JobState.RUNNING
     end_lease(job)
-    wait_for_state(job, Job.State.QUEUED, "the relay to put it back")
+    wait_for_state(job, JobState.QUEUED, "the relay to put it back")
 
 
 def test_the_parent_alone_is_killed(counting, worker, processes):
     """The child notices and puts the job back without waiting for the lease to expire."""
     worker.popen.kill()
     worker.popen.wait()
-    wait_for_state(counting, Job.State.QUEUED, "the child to give the job back")
+    wait_for_state(counting, JobState.QUEUED, "the child to give the job back")
     counting.refresh_from_db()
     assert counting.attempt == 0, "the relay, which waits for the lease, would count the attempt"
     processes("work")
@@ -185,14 +185,14 @@ def test_the_parent_alone_is_killed(counting, worker, processes):
 
 def test_pausing_resuming_and_canceling_a_running_job(counting):
     pause(counting)
-    wait_for_state(counting, Job.State.PAUSED, "the worker to notice")
+    wait_for_state(counting, JobState.PAUSED, "the worker to notice")
     so_far = len(results(counting.pk))
     time.sleep(MOMENT)
     assert len(results(counting.pk)) == so_far < TOTAL
     resume(counting)
-    wait_for_state(counting, Job.State.RUNNING, "the worker to go on")
+    wait_for_state(counting, JobState.RUNNING, "the worker to go on")
     cancel(counting)
-    wait_for_state(counting, Job.State.CANCELED, "the worker to notice")
+    wait_for_state(counting, JobState.CANCELED, "the worker to notice")
     written = [item for item, _ in results(counting.pk)]
     assert written == list(range(len(written))), "each result once"
     assert counting.project.stored_files.get().name == "undone-canceled"
@@ -201,7 +201,7 @@ def test_pausing_resuming_and_canceling_a_running_job(counting):
 def test_a_job_that_kills_its_workers_is_ended(make_job, worker):
     job = make_job("dies")
     # Each work process kills itself, and its lease is ended at once.
-    wait_for(lambda: end_lease(job) or state_of(job) == Job.State.FAILED, what="the last attempt")
+    wait_for(lambda: end_lease(job) or state_of(job) == JobState.FAILED, what="the last attempt")
     job.refresh_from_db()
     assert len(results(job.pk)) == 5 and "lost 5 times" in job.error
     assert job.project.stored_files.get().name == "undone-failed"
@@ -224,7 +224,7 @@ def test_an_import_survives_the_loss_of_its_worker(worker, processes, redis_serv
     kept = Document.objects.filter(project=project).count()
     assert 0 < kept < total and kept % 250 == 0, "whole batches only"
     processes("work")
-    wait_for_state(job, Job.State.DONE, "the import to end")
+    wait_for_state(job, JobState.DONE, "the import to end")
     job.refresh_from_db()
     assert Document.objects.filter(project=project).count() == job.result["notes"] == job.done == total
     assert job.attempt == 2
@@ -236,7 +236,7 @@ def test_two_workers_share_the_jobs(make_job, processes):
     jobs = [make_job("count", total=20, nap=0.01) for _ in range(6)]
     processes("work"), processes("work")
     for job in jobs:
-        wait_for_state(job, Job.State.DONE, "all jobs")
+        wait_for_state(job, JobState.DONE, "all jobs")
         assert results(job.pk) == [(item, 1) for item in range(20)]
 
 
@@ -248,7 +248,7 @@ def test_a_worker_on_all_queues_takes_turns(make_job, processes, redis_server):
     push([job.pk for job in jobs])
     processes("work")
     for job in jobs:
-        wait_for_state(job, Job.State.DONE, "all jobs")
+        wait_for_state(job, JobState.DONE, "all jobs")
     served = list(Job.objects.order_by("started_at").values_list("queue", flat=True))
     assert served == ["cpu", "gpu", "llm", "cpu", "cpu"]
 
@@ -258,8 +258,8 @@ def test_redis_holds_only_ids(make_job, redis_server, processes, gate):
     job = make_job("once", gate=str(gate.file), note="Mario Rossi")
     waiting = make_job("count", total=3, note="Mario Rossi")
     processes("work")
-    wait_for_state(job, Job.State.RUNNING, "the worker")
-    assert state_of(waiting) == Job.State.QUEUED
+    wait_for_state(job, JobState.RUNNING, "the worker")
+    assert state_of(waiting) == JobState.QUEUED
     client = redis_server.client()
     raw = [client.dump(key) or b"" for key in client.keys("*")]
     assert b"Mario" not in b"".join(raw)
@@ -293,7 +293,7 @@ def test_a_frozen_worker_s_transaction_does_not_block_the_others(make_job, worke
     gate.open()
     end_lease(job)
     processes("work")
-    wait_for_state(job, Job.State.DONE, "the second worker")
+    wait_for_state(job, JobState.DONE, "the second worker")
     woken(worker)
     assert results(job.pk) == [(0, 2)]
 
@@ -338,6 +338,6 @@ def test_work_processes_share_the_cores(unlimited, make_job, relay, processes):
         processes("work", "--queue", "cpu")
         shown(workers)
         job = make_job("threads")
-        wait_for_state(job, Job.State.DONE, "the job to end")
+        wait_for_state(job, JobState.DONE, "the job to end")
         job.refresh_from_db()
         assert job.result == dict.fromkeys(VARIABLES, str(threads_for(workers)))

@@ -11,7 +11,7 @@ from annotations.jobs.runner import take
 from annotations.jobs.services.doorbell import waiting
 from annotations.jobs.services.queue import cancel, enqueue, pause, push, resume, retry
 from annotations.jobs.services.relay import Relay, sweep
-from annotations.models import Job
+from annotations.models import Job, JobState
 from tests.factories import make_project
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
@@ -68,7 +68,7 @@ def test_the_same_key_at_the_same_time_is_the_same_job(redis_server, probes, at_
 def test_an_outage_of_redis_does_not_fail_the_request(no_redis, make_job):
     job = make_job()
     job.refresh_from_db()
-    assert (job.state, job.pushed_at) == (Job.State.QUEUED, None)
+    assert (job.state, job.pushed_at) == (JobState.QUEUED, None)
     with pytest.raises(LookupError, match="“sing”"):
         enqueue(kind="sing", project=make_project(), params={}, key="k", actor=None)
 
@@ -102,7 +102,7 @@ def test_the_relay_puts_back_a_job_that_lost_its_worker(redis_server, make_job):
     swept = sweep()
     assert (swept.put_back, swept.rung or list(waiting("cpu"))) == ([job.pk], [job.pk])
     job.refresh_from_db()
-    assert (job.state, job.attempt, job.lease_token) == (Job.State.QUEUED, 1, None) and not claim.beat()
+    assert (job.state, job.attempt, job.lease_token) == (JobState.QUEUED, 1, None) and not claim.beat()
 
 
 @pytest.mark.parametrize(("kind", "attempts"), [("once", 5), ("count", 8)])
@@ -115,7 +115,7 @@ def test_the_relay_ends_a_job_that_lost_too_many_workers(no_redis, make_job, kin
         swept = sweep()
     assert swept.failed == [job.pk]
     job.refresh_from_db()
-    assert (job.state, job.finished_at is None) == (Job.State.FAILED, False)
+    assert (job.state, job.finished_at is None) == (JobState.FAILED, False)
     assert f"lost {attempts} times" in job.error
 
 
@@ -152,11 +152,11 @@ def test_canceling_ends_a_waiting_job_at_once_and_asks_the_worker_of_a_running_o
     for job in (make_job("count"), pause(make_job("count"))):
         for _ in range(2):
             job = cancel(job)
-            assert (job.state, undone(job)) == (Job.State.CANCELED, ["undone-canceled"])
+            assert (job.state, undone(job)) == (JobState.CANCELED, ["undone-canceled"])
     job = make_job("count")
     take(job.pk)
     job = cancel(job)
-    assert (job.state, job.cancel_requested, undone(job)) == (Job.State.RUNNING, True, [])
+    assert (job.state, job.cancel_requested, undone(job)) == (JobState.RUNNING, True, [])
 
 
 def test_canceling_a_half_done_job_leaves_the_undo_to_a_worker(redis_server, make_job):
@@ -165,11 +165,11 @@ def test_canceling_a_half_done_job_leaves_the_undo_to_a_worker(redis_server, mak
         take(job.pk).give_back(paused=paused)
         redis_server.client().flushall()
         job = cancel(job)
-        assert (job.state, job.cancel_requested, undone(job)) == (Job.State.QUEUED, True, [])
+        assert (job.state, job.cancel_requested, undone(job)) == (JobState.QUEUED, True, [])
         assert waiting("cpu") == {job.pk} and take(job.pk).cancel_requested
     nothing_to_undo = make_job("once")
     take(nothing_to_undo.pk).give_back()
-    assert cancel(nothing_to_undo).state == Job.State.CANCELED
+    assert cancel(nothing_to_undo).state == JobState.CANCELED
 
 
 def test_control_of_a_job_in_another_state_changes_nothing(no_redis, make_job):
@@ -185,9 +185,9 @@ def test_control_of_a_job_in_another_state_changes_nothing(no_redis, make_job):
 
 def test_pausing_and_resuming(redis_server, make_job):
     job = pause(make_job("count"))
-    assert job.state == Job.State.PAUSED and take(job.pk) is None
+    assert job.state == JobState.PAUSED and take(job.pk) is None
     redis_server.client().flushall()
-    assert resume(job).state == Job.State.QUEUED and waiting("cpu") == {job.pk}
+    assert resume(job).state == JobState.QUEUED and waiting("cpu") == {job.pk}
     take(job.pk)
     assert pause(job).pause_requested, "a running job asks its worker"
     assert not resume(job).pause_requested
@@ -203,7 +203,7 @@ def test_a_retry_starts_from_the_beginning(redis_server, make_job, state):
     claim.end(state, "words")
     redis_server.client().flushall()
     job = retry(job)
-    assert (job.state, job.attempt, job.done, job.error) == (Job.State.QUEUED, 0, 0, "")
+    assert (job.state, job.attempt, job.done, job.error) == (JobState.QUEUED, 0, 0, "")
     assert job.started_at is None and job.finished_at is None and waiting("cpu") == {job.pk}
     change(job, state="failed", kind="import")
     job.refresh_from_db()

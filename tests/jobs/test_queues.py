@@ -11,9 +11,9 @@ from django.db.models.functions import Now
 from django.urls import reverse
 
 from annotations.jobs.runner import take
-from annotations.models import Job, Share
+from annotations.models import Job, JobState, Share
 from models_runtime.core import registry
-from models_runtime.models import TrainedModel
+from models_runtime.models import TrainedModel, TrainedModelState
 from models_runtime.runs.services import runs
 from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble
 from tests import factories as make
@@ -52,7 +52,7 @@ def queues(capsys, *words):
 
 def test_a_run_goes_to_its_backend_s_queue_and_so_does_its_retry(run, no_redis, capsys):
     assert Job.objects.get().queue == "gpu"
-    Job.objects.update(state=Job.State.FAILED)
+    Job.objects.update(state=JobState.FAILED)
     runs.retry_failed(run=run, actor=None)
     assert set(Job.objects.values_list("queue", flat=True)) == {"gpu"} and Job.objects.count() == 2
     assert "gpu: Redis does not respond" in queues(capsys)
@@ -63,7 +63,7 @@ def test_models_and_ensembles_go_to_the_queue_that_their_kinds_need(project, no_
     start_ensemble(project=project, members=members, method="union", actor=None, key="k")
     assert Job.objects.get().queue == "gpu", "as its most demanding member"
     monkeypatch.setitem(registry.TRAINABLE, "crf", replace(registry.TRAINABLE["crf"], queue="llm"))
-    model = TrainedModel.objects.create(project=project, name="ours", backend="crf", state=TrainedModel.State.READY)
+    model = TrainedModel.objects.create(project=project, name="ours", backend="crf", state=TrainedModelState.READY)
     runs.start_run(project=project, backend=model.name, actor=None, key="trained")
     assert Job.objects.latest("pk").queue == "llm"
 
@@ -74,7 +74,7 @@ def test_the_run_s_page_gives_the_number_of_workers_and_shows_an_unfinished_paus
     for number, until in enumerate((live, live, late)):
         Share.objects.create(job_id=run.job_id, token=uuid4(), first=number, last=number, lease_until=until)
     assert "2 workers" in show()
-    Job.objects.update(state=Job.State.PAUSED)
+    Job.objects.update(state=JobState.PAUSED)
     html = show()
     assert "Pausing" in html and "hx-trigger" in html, "two workers still finish the notes they hold"
     Share.objects.all().delete()

@@ -16,7 +16,7 @@ from annotations.exchange.services.starting import start_import
 from annotations.jobs.services import allowance
 from annotations.jobs.services.queue import cancel, enqueue, retry
 from annotations.jobs.services.starting import once
-from annotations.models import Import, Job
+from annotations.models import Import, ImportState, Job, JobState
 from models_runtime.models import Run
 from tests import factories as make
 from tests.worlds.checks import check_page
@@ -61,7 +61,7 @@ def test_a_number_leads_to_the_job_of_this_project_only(project, mia, client, ma
         assert client.get(address).status_code == 404
     assert client.post(f"{JOBS}1/cancel").url == f"{JOBS}1/"
     states = [Job.objects.get(pk=job.pk).state for job in (ours, theirs)]
-    assert states == [Job.State.CANCELED, Job.State.QUEUED]
+    assert states == [JobState.CANCELED, JobState.QUEUED]
 
 
 def test_an_import_has_the_number_of_its_job(project, mia, client, make_job):
@@ -80,7 +80,7 @@ def test_an_import_has_the_number_of_its_job(project, mia, client, make_job):
     job_url = client.post(reverse("job_start_import", args=["covid", row.pk])).url
     assert job_url == f"{JOBS}3/" and "<h1>Import, job 3</h1>" in check_page(client.get(job_url))
     assert shown() == ("Import 3", '"covid-import-3.csv"')
-    row = Import.objects.create(project=project, format="text", state=Import.State.CANCELED)
+    row = Import.objects.create(project=project, format="text", state=ImportState.CANCELED)
     preview, report = (reverse(name, args=["covid", row.pk]) for name in ("import_preview", "import_report"))
     assert shown() == ("Import", '"covid-import.csv"')
 
@@ -172,13 +172,13 @@ def test_exports_are_limited_and_the_same_form_twice_counts_once(project, mia, c
 
 
 def test_the_limit_is_per_person_and_project_and_not_for_commands_without_a_user(project, mia, full):
-    row = Import.objects.create(project=project, format="text", state=Import.State.STAGED, created_by=mia)
+    row = Import.objects.create(project=project, format="text", state=ImportState.STAGED, created_by=mia)
     with pytest.raises(LimitReached):
         start(project, "one more", mia)
     with pytest.raises(LimitReached):
         start_import(project=project, import_id=row.pk, actor=mia)
     row.refresh_from_db()
-    assert row.state == Import.State.STAGED
+    assert row.state == ImportState.STAGED
     start(project, "of another person", make.make_member(project, "manager", "max"))
     start(make.make_project("other"), "in another project", mia)
     for number in range(5):
@@ -186,24 +186,24 @@ def test_the_limit_is_per_person_and_project_and_not_for_commands_without_a_user
 
 
 def test_paused_and_restarted_jobs_count(project, mia, full):
-    Job.objects.update(state=Job.State.PAUSED)
+    Job.objects.update(state=JobState.PAUSED)
     with pytest.raises(LimitReached):
         start(project, "one more", mia)
     first = Job.objects.order_by("pk").first()
-    Job.objects.filter(pk=first.pk).update(state=Job.State.FAILED)
+    Job.objects.filter(pk=first.pk).update(state=JobState.FAILED)
     start(project, "in its place", mia)
     first.refresh_from_db()
     with pytest.raises(LimitReached):
         retry(first)
     first.refresh_from_db()
-    assert first.state == Job.State.FAILED
+    assert first.state == JobState.FAILED
 
 
 def test_the_number_of_jobs_per_hour_is_limited(project, mia, monkeypatch):
     monkeypatch.setattr(allowance, "MOST_AN_HOUR", 3)
     for number in range(3):
         start(project, f"job-{number}", mia)
-        Job.objects.update(state=Job.State.DONE)
+        Job.objects.update(state=JobState.DONE)
     with pytest.raises(LimitReached, match="3 jobs in this project within an hour"):
         start(project, "one more", mia)
     Job.objects.filter(key="job-0").update(created_at=Now() - timedelta(hours=2))

@@ -16,7 +16,7 @@ from annotations.exchange.services.staged import pack, stage_import
 from annotations.jobs.performing import perform
 from annotations.jobs.runner import take
 from annotations.jobs.services import queues, status
-from annotations.models import Document, Import, Job
+from annotations.models import Document, Import, ImportState, Job, JobState
 from tests import factories as make
 from tests.held import fresh
 from tests.worlds.checks import check_page
@@ -131,9 +131,9 @@ def test_a_waiting_job_says_how_many_are_ahead(world, make_job):
     last = make_job("count", **own)
     make_job("count", **own)
     assert "2 jobs are ahead in the queue “cpu”." in check_page(client.get(url_of(last)))
-    change(first, state=Job.State.RUNNING)
+    change(first, state=JobState.RUNNING)
     assert "1 job is ahead in the queue “cpu”." in check_page(client.get(url_of(last)))
-    change(last, state=Job.State.RUNNING)
+    change(last, state=JobState.RUNNING)
     assert "in the queue" not in check_page(client.get(url_of(last)))
 
 
@@ -189,7 +189,7 @@ def test_the_command_lists_and_controls_jobs(world, job):
 
 
 def test_a_job_that_failed_is_a_failure_to_wait_for(job):
-    change(job, state=Job.State.FAILED, error="A reason.")
+    change(job, state=JobState.FAILED, error="A reason.")
     assert jobs("covid", 1)[1] is False
     result, failed = jobs("covid", 1, "--wait")
     assert failed and result["failed"] == "A reason."
@@ -221,7 +221,7 @@ def test_a_canceled_import_keeps_nothing(world, manager, staged):
     job = Job.objects.get(kind="import")
     manager.post(url_of(job, "job_cancel"))
     staged.refresh_from_db()
-    assert (staged.state, staged.stored_file) == (Import.State.CANCELED, None)
+    assert (staged.state, staged.stored_file) == (ImportState.CANCELED, None)
     perform(job.pk)
     assert Document.objects.filter(project=world.project).count() == 1
 
@@ -234,11 +234,11 @@ def test_an_import_that_is_canceled_too_late_is_done(manager, staged):
     run_import(import_id=staged.pk, progress=take(job.pk).progress)
     change(job, cancel_requested=True, lease_until=timezone.now() - timedelta(seconds=1))
     done(job)
-    assert (job.state, job.result["notes"]) == (Job.State.DONE, 2)
+    assert (job.state, job.result["notes"]) == (JobState.DONE, 2)
 
 
 def test_a_discarded_import_is_not_started(manager, staged):
-    Import.objects.filter(pk=staged.pk).update(state=Import.State.CANCELED)
+    Import.objects.filter(pk=staged.pk).update(state=ImportState.CANCELED)
     assert start(manager, staged).url == reverse("import_preview", args=["covid", staged.pk])
     assert not Job.objects.exists()
     assert manager.get(reverse("job_of_import", args=["covid", staged.pk])).status_code == 404
@@ -255,7 +255,7 @@ def test_an_export_from_the_click_to_the_file(world):
     job = Job.objects.get(kind="export")
     assert reviewer.post(EXPORT, chosen).url == first.url == url_of(job)
     done(job)
-    assert (job.state, job.result["notes"], job.error) == (Job.State.DONE, 1, "")
+    assert (job.state, job.result["notes"], job.error) == (JobState.DONE, 1, "")
     assert world.project.stored_files.get(pk=job.result["file_id"]).size > 0
     check_page(reviewer.get(url_of(job)))
     assert reviewer.post(EXPORT, chosen).url == url_of(job), "the same form token gives the same job"

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from annotations.gold.events import GOLD_MADE, GOLD_WITHDRAWN
-from annotations.models import AnnotationSet, Author, Event, Span
+from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, Event, Span
 from tests import factories as make
 from tests.notes.note_pages import ROSSI, gold_of, page_of
 from tests.projects.overview_pages import show, stages
@@ -64,10 +64,10 @@ def test_gold_of_wrong_notes_and_methods(annotated, sign_in):
 def test_a_reviewer_makes_annotations_gold_and_goes_on_to_the_next(annotated, sign_in):
     client = sign_in(annotated.rev)
     client.post(gold_url(annotated.note.pk), gold_form(annotated.bens))
-    assert not AnnotationSet.objects.filter(author__kind=Author.Kind.GOLD).exists(), "it is a draft"
+    assert not AnnotationSet.objects.filter(author__kind=AuthorKind.GOLD).exists(), "it is a draft"
     client.get(page_of(annotated.note.pk))
     response = client.post(gold_url(annotated.note.pk), gold_form(annotated.anns))
-    gold = AnnotationSet.objects.get(document=annotated.note, author__kind=Author.Kind.GOLD)
+    gold = AnnotationSet.objects.get(document=annotated.note, author__kind=AuthorKind.GOLD)
     assert response.url == page_of(annotated.note.pk, f"?set={gold.pk}") and gold.spans.count() == 2
     assert "are now gold" in check_page(client.get(response.url))
     response = client.post(gold_url(annotated.note.pk), gold_form(annotated.anns, then="next", state="no-gold"))
@@ -121,10 +121,10 @@ def test_gold_can_replace_the_draft(reviewed):
     data = {"set": own.pk, "version": own.version}
     check_page(reviewed.client.post(url, data, follow=True))
     draft.refresh_from_db()
-    assert draft.state == AnnotationSet.State.DRAFT
+    assert draft.state == AnnotationSetState.DRAFT
     # It is empty because the reviewer rejected everything so far.
     Span.objects.filter(annotation_set=draft).delete()
     assert "0 spans of the draft are removed." in page_in(reviewed, 1)
     reviewed.client.post(url, data | {"replace": "1", "gold_version": draft.version})
     draft.refresh_from_db()
-    assert draft.state == AnnotationSet.State.SUBMITTED and draft.spans.count() == 2
+    assert draft.state == AnnotationSetState.SUBMITTED and draft.spans.count() == 2

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotations.core.access import enter
-from annotations.models import AnnotationSet, Assignment, Flag, Search
+from annotations.models import AnnotationSet, Assignment, AssignmentState, Flag, Search
 from annotations.notes.selectors import notes as selector
 from annotations.notes.selectors.notes import Show, note_page
 from tests import factories as make
@@ -48,7 +48,7 @@ def test_annotators_see_their_own_notes_and_state_only(world, sign_in):
 )
 def test_filters_of_members_who_see_all_notes(world, sign_in, show, expected):
     make.make_note(world.project, name="caso-003")
-    Assignment.objects.filter(document=world.note).update(state=Assignment.State.DONE)
+    Assignment.objects.filter(document=world.note).update(state=AssignmentState.DONE)
     gold_of(world.note)
     html = check_page(sign_in(world.rev).get(listing(f"?state={show}")))
     assert names(html) == [f"caso-{n:03}" for n in expected]
@@ -137,7 +137,7 @@ def test_every_filter_walks_an_index(world, who, show):
 
 def test_filters(world, sign_in):
     make.make_note(world.project, name="caso-003")
-    Assignment.objects.filter(document=world.note).update(state=Assignment.State.DONE)
+    Assignment.objects.filter(document=world.note).update(state=AssignmentState.DONE)
     Assignment.objects.create(project=world.project, document=world.notes[1], user=world.rev)
     gold_of(world.note)
     for who, expected in (

@@ -10,7 +10,7 @@ from annotations import models
 from annotations.gold.services.making import freeze
 from annotations.jobs.runner import run as work
 from annotations.ops.services.erasing import erase_patient
-from annotations.review.selectors.bulk_rules import Rule
+from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.review.services.bulk import begin_bulk, plan_bulk
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.core import registry
@@ -81,7 +81,7 @@ def bulk(world):
     for note in world.notes:
         make.make_set(note, run, [(0, 11, "PATIENT")], submitted=True)
     models.Span.objects.update(confidence=0.9)
-    rule = Rule("threshold", [run.pk], least=0.5)
+    rule = BulkRule("threshold", [run.pk], least=0.5)
     act = plan_bulk(project=world.project, user=world.mia, rule=rule, act=models.BulkAct.Act.ACCEPT)
     assert act.planned == 4 and begin_bulk(bulk=act, user=world.mia)
     return act

@@ -54,7 +54,7 @@ def prepared(world, action, **about):
     )
     work(release.job_id)
     release.refresh_from_db()
-    assert release.state == models.Release.State.PREPARED, release.job.error
+    assert release.state == models.ReleaseState.PREPARED, release.job.error
     return release
 
 
@@ -68,9 +68,9 @@ def known(world, patient, word):
     _upload, job = stage_master(project=world.project, content=table + b"x,Ugo,Bo,\n", format="csv", actor=world.mia)
     work(job.pk)
     stage_master(project=world.project, content=table + b"y,Ugo,Bo,\n", format="csv", actor=world.mia)
-    for kind, label in ((models.ListedTerm.Kind.DENY, "CITY"), (models.ListedTerm.Kind.ALLOW, "")):
+    for kind, label in ((models.ListedTermKind.DENY, "CITY"), (models.ListedTermKind.ALLOW, "")):
         add_terms(project=world.project, kind=kind, terms=[f"{word}bis"], label=label, actor=world.mia)
-    add_terms(project=world.project, kind=models.ListedTerm.Kind.DENY, terms=["Milano"], label="CITY", actor=world.mia)
+    add_terms(project=world.project, kind=models.ListedTermKind.DENY, terms=["Milano"], label="CITY", actor=world.mia)
 
 
 def _answered(world, word):
@@ -104,7 +104,7 @@ def read(plan, user):
         mark(note=note, start=start, end=start + 5, label="CITY", user=user)
         finish(note=note, user=user)
         plan.refresh_from_db()
-        if plan.state != plan.State.OPEN:
+        if plan.state != models.AuditPlanState.OPEN:
             return
 
 

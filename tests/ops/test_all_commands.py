@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command, get_commands, load_command_class
 
 from annotations.jobs.runner import run as work
-from annotations.models import Document, Job, Membership, Project, Review, Role, Span, User
+from annotations.models import Document, Job, JobState, Membership, Project, Review, Role, Span, User
 from annotations.review.selectors.reviewing import next_to_review
 from models_runtime.models import Run
 from models_runtime.ops.services import preparing
@@ -72,7 +72,7 @@ def test_the_demo_loads_once_and_has_a_run_that_waits_for_review(settings, no_re
     demo_run = Run.objects.get(project=project)
     work(demo_run.job_id)
     job = Job.objects.get(pk=demo_run.job_id)
-    assert (job.state, job.done) == (Job.State.DONE, Document.objects.count()) and job.done >= 40
+    assert (job.state, job.done) == (JobState.DONE, Document.objects.count()) and job.done >= 40
     assert not Review.objects.exists() and next_to_review(demo_run.author) is not None
 
 

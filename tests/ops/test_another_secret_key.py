@@ -8,9 +8,9 @@ import pytest
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import OtherSecretKey, project_key
 from annotations.jobs.runner import run as work
-from annotations.models import Document, Job, KnownPerson, Release, SigningKey, SurrogateEntity
+from annotations.models import Document, Job, JobState, KnownPerson, Release, SigningKey, SurrogateEntity
 from annotations.ops.services.erasing import erase_patient
-from annotations.release.rules.known.person import Person
+from annotations.release.rules.known.person import MasterPerson
 from annotations.release.services.certificates.signing import sign
 from annotations.release.services.certificates.verifying import verify_certificate
 from annotations.release.services.known.lists import add_terms
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("no_redis")
 def build():
     """A project with known identifiers and a release with surrogates."""
     clinic = make_clinic()
-    people = {"P-1": Person(given=("Mario",), family=("Rossi",))}
+    people = {"P-1": MasterPerson(given=("Mario",), family=("Rossi",))}
     store_people(project=clinic.project, people=people, problems=0, actor=clinic.mia)
     add_terms(project=clinic.project, kind="deny", terms=["Torino"], label="CITY", actor=clinic.mia)
     clinic.release = make_release(clinic.project, clinic.mia, "surrogate")
@@ -92,7 +92,7 @@ def test_a_release_fails_and_commands_write_nothing(clinic, tmp_path):
     release = start_release(project=clinic.project, set_spec="gold", policy=policy, actor=clinic.mia)
     work(release.job_id)
     job = Job.objects.get(pk=release.job_id)
-    assert job.state == Job.State.FAILED and SENTENCE in job.error
+    assert job.state == JobState.FAILED and SENTENCE in job.error
     out = tmp_path / "out"
     assert answered("surrogates", "covid") == "sealed"
     assert answered("release", "covid", "--set", "gold", "--policy", "surrogate", "--out", out) == "job"

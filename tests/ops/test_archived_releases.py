@@ -7,7 +7,7 @@ import pytest
 
 from annotations.core.locks import ProjectArchived
 from annotations.jobs.runner import run as work
-from annotations.models import AuditPlan, Certificate, LeakFinding, Release, SurrogateEntity
+from annotations.models import AuditPlan, Certificate, LeakFinding, Release, ReleaseState, SurrogateEntity
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.archiving import archive_project
 from annotations.release.selectors.audits import Choices
@@ -80,7 +80,7 @@ def test_services_refuse_what_pages_would_ask_for(clinic):
 
 def unsigned(clinic):
     """The signed release as if it could still be audited."""
-    Release.objects.filter(pk=clinic.signed.pk).update(state=Release.State.PREPARED)
+    Release.objects.filter(pk=clinic.signed.pk).update(state=ReleaseState.PREPARED)
     return Release.objects.select_related("project").get(pk=clinic.signed.pk)
 
 

@@ -184,7 +184,7 @@ def test_nothing_of_a_deleted_project_is_found_anywhere(full_world, caplog):
     models.ReleaseErasure.objects.create(release=made.masked, notes=1, patients=1)
     client = everything.pages(world)
     fill_the_rest(world)
-    models.Job.objects.filter(state=models.Job.State.QUEUED).update(state=models.Job.State.CANCELED)
+    models.Job.objects.filter(state=models.JobState.QUEUED).update(state=models.JobState.CANCELED)
     models.Project.objects.update(slug="zqslug77", name="Zqproject77", guidelines="zqguidelines77")
     everything_said = [*everything.TOKENS, "zqslug77", "Zqproject77", "zqguidelines77"]
     before = {token for token in everything_said if any(token in text for _, text in everything.tables())}

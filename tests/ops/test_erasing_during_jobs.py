@@ -12,7 +12,7 @@ import pytest
 from django.db import IntegrityError, OperationalError, connection
 
 from annotations import models
-from annotations.agreement.rules import Unit
+from annotations.agreement.rules import ComparedUnit
 from annotations.agreement.services import comparing
 from annotations.agreement.services import figures as agreeing
 from annotations.agreement.services.figures import figures_of
@@ -32,7 +32,7 @@ from annotations.gold.services.making import make_gold, make_gold_bulk
 from annotations.jobs.runner import run as work
 from annotations.jobs.services import batch_acts
 from annotations.jobs.services.batch_acts import begin_undo
-from annotations.models import AnnotationSet, Document, Job, Project, Span, StoredFile
+from annotations.models import AnnotationSet, Document, Job, JobState, Project, Span, StoredFile
 from annotations.models.project import SecondReview
 from annotations.ops.services import erasing
 from annotations.ops.services.backup import write_backup
@@ -75,7 +75,7 @@ def a_comparison(world, **options):
 
 
 def agreement(world, **options):
-    return figures_of(project=world.project, unit=Unit.TOKEN, **options)
+    return figures_of(project=world.project, unit=ComparedUnit.TOKEN, **options)
 
 
 def start_run(world):
@@ -174,7 +174,7 @@ def test_the_job_says_why_it_failed(world, fake, monkeypatch, what):
         job = calibrated(world, monkeypatch, erase_first=True)
     work(job.pk)
     job.refresh_from_db()
-    assert job.state == Job.State.FAILED and "were erased during this work" in job.error
+    assert job.state == JobState.FAILED and "were erased during this work" in job.error
     assert not StoredFile.objects.exists() and not Calibration.objects.exists()
 
 
@@ -202,7 +202,7 @@ def test_making_gold_of_a_set_whose_note_is_erased(world):
 def test_a_run(world, fake, monkeypatch):
     erase_after(world, monkeypatch, running, "_predict")
     run = a_run(world)
-    assert Job.objects.get(pk=run.job_id).state == Job.State.DONE
+    assert Job.objects.get(pk=run.job_id).state == JobState.DONE
     assert RunItem.objects.filter(run=run).count() == AnnotationSet.objects.filter(author=run.author).count() == 3
 
 
@@ -224,7 +224,7 @@ def test_an_import_that_starts_after_the_erasure_finds_no_upload(world):
     erase(world)
     with pytest.raises(ServiceError, match="were deleted"):
         run_import(import_id=row.pk, progress=silent)
-    assert models.Import.objects.get().state == models.Import.State.RUNNING and Document.objects.count() == 3
+    assert models.Import.objects.get().state == models.ImportState.RUNNING and Document.objects.count() == 3
 
 
 @pytest.mark.parametrize("step", ["its notes", "a verdict"])
@@ -246,7 +246,7 @@ def test_a_judging(world, judge, monkeypatch, step):
     else:
         judge.server.script = while_it_answers
     job = judge()
-    assert (job.state, job.error) == (Job.State.DONE, "")
+    assert (job.state, job.error) == (JobState.DONE, "")
     assert (JudgedNote.objects.count(), Judgment.objects.count(), LlmAnswer.objects.count()) == (3, 3, 3)
 
 
@@ -317,7 +317,7 @@ def test_an_erasure_waits_for_the_storing_of(world, fake, monkeypatch, what):
     meanwhile = Meanwhile(world, monkeypatch, module, name, after=True)
     store()
     meanwhile.check()
-    assert not Job.objects.exclude(state=Job.State.DONE).exists()
+    assert not Job.objects.exclude(state=JobState.DONE).exists()
 
 
 @pytest.mark.parametrize("act", ["the act", "its undo"])
@@ -331,7 +331,7 @@ def test_an_erasure_waits_for_a_batch_of_a_bulk_act(world, bulk, monkeypatch, ac
     work_of(bulk=bulk)
     meanwhile.check()
     bulk.refresh_from_db()
-    assert bulk.state == (models.BulkAct.State.DONE if act == "the act" else models.BulkAct.State.UNDONE)
+    assert bulk.state == (models.BulkActState.DONE if act == "the act" else models.BulkActState.UNDONE)
 
 
 @pytest.mark.parametrize(("step", "at"), [("its notes", 1), ("a verdict", 2)])
@@ -339,7 +339,7 @@ def test_an_erasure_waits_for_what_a_judging_stores(world, judge, monkeypatch, s
     meanwhile = Meanwhile(world, monkeypatch, judging_jobs, "hold", after=True, at=at)
     job = judge()
     meanwhile.check()
-    assert (job.state, job.error) == (Job.State.DONE, "")
+    assert (job.state, job.error) == (JobState.DONE, "")
     assert (JudgedNote.objects.count(), Judgment.objects.count()) == (3, 3)
 
 

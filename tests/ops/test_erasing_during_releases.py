@@ -63,8 +63,8 @@ def test_preparing(clinic, monkeypatch, policy, after):
     work(release.job_id)
     meanwhile.check(waited=after)
     release.refresh_from_db()
-    assert release.state == models.Release.State.PREPARED, models.Job.objects.get(pk=release.job_id).error
-    assert release.notes.get().state == models.ReleasedNote.State.DONE
+    assert release.state == models.ReleaseState.PREPARED, models.Job.objects.get(pk=release.job_id).error
+    assert release.notes.get().state == models.ReleasedNoteState.DONE
     assert (release.note_count - release.erased_count) == 1
     assert not models.LeakFinding.objects.filter(source__isnull=False).exclude(source__patient_id="P-2").exists()
     assert not models.SurrogateMention.objects.exclude(document__patient_id="P-2").exists()
@@ -101,7 +101,7 @@ def test_exporting(clinic, monkeypatch, after):
     job.refresh_from_db()
     meanwhile.check(waited=after)
     # On SQLite the transaction of the export excludes the erasure from its begin, so the file is stored and erased.
-    assert job.state == models.Job.State.DONE or (not after and "erased during this work" in job.error)
+    assert job.state == models.JobState.DONE or (not after and "erased during this work" in job.error)
     assert not models.StoredFile.objects.exists()
 
 
@@ -132,7 +132,7 @@ def test_signing(clinic, monkeypatch):
     meanwhile.check()
     assert certificate.note_count == 3
     release.refresh_from_db()
-    assert (release.state, release.erased_count, release.erasures.get().notes) == (models.Release.State.SIGNED, 2, 2)
+    assert (release.state, release.erased_count, release.erasures.get().notes) == (models.ReleaseState.SIGNED, 2, 2)
     newer = sign(release=release, terms=TERMS, accepted=(), actor=clinic.mia, everything=True)
     assert (newer.number, newer.note_count) == (2, 1) and content_of(newer)["data"]["erased"][0]["notes"] == 2
 

@@ -26,7 +26,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotations import models
-from annotations.agreement.rules import Unit
+from annotations.agreement.rules import ComparedUnit
 from annotations.agreement.services.starting import start_agreement
 from annotations.core.sealing import project_key
 from annotations.core.stored_files import store_file
@@ -39,7 +39,7 @@ from annotations.jobs.runner import run as work
 from annotations.ops.services.backup import write_backup
 from annotations.ops.services.backup_list import backups_before_erasing
 from annotations.ops.services.erasing import erase_patient
-from annotations.release.rules.certificates.verifying import State
+from annotations.release.rules.certificates.verifying import CheckState
 from annotations.release.selectors.surrogates import form_number, identity_digest, private_scope
 from annotations.release.services.certificates.signing import content_of
 from annotations.release.services.certificates.verifying import verify_certificate
@@ -120,17 +120,17 @@ def jobs(world):
     """Finish one job of each kind, and leave one job waiting."""
     project, mia = world.project, world.mia
     export = worked(start_export(project=project, set_spec="gold:1", format="conll", actor=mia))
-    assert export.state == models.Job.State.DONE and export.result["losses"]
+    assert export.state == models.JobState.DONE and export.result["losses"]
     assert all(isinstance(loss["note"], int) for loss in export.result["losses"])
     both = comparison_request(project, version=1, names=["annotator:ann", "annotator:ben"])
     done = [
         start_score(wanted=score_request(project, version=1, author="annotator:ann"), actor=mia),
         start_comparison(wanted=both, actor=mia),
-        start_agreement(project=project, unit=Unit.TOKEN, actor=mia),
+        start_agreement(project=project, unit=ComparedUnit.TOKEN, actor=mia),
     ]
-    assert [worked(job).state for job in done] == [models.Job.State.DONE] * 3
+    assert [worked(job).state for job in done] == [models.JobState.DONE] * 3
     run = runs.start_run(project=project, backend="fake", actor=mia, key="k", name="fake-1")
-    assert worked(run.job).state == models.Job.State.DONE
+    assert worked(run.job).state == models.JobState.DONE
     worked(start_calibration(project=project, author_id=run.author_id, gold=1, actor=mia))
     make.make_calibration(run, world.version)
     start_export(project=project, set_spec="gold:1", format="brat", actor=mia)  # this job stays in the queue
@@ -297,8 +297,8 @@ def test_nothing_of_an_erased_patient_is_found_anywhere(world, backup, caplog):
     assert (version.erased_count, version.notes.count()) == (1, 4)
 
     # The waiting job contains no data of the patient either, and the pages of finished jobs still open.
-    waiting = models.Job.objects.get(kind="export", state=models.Job.State.QUEUED)
-    assert worked(waiting).state == models.Job.State.DONE
+    waiting = models.Job.objects.get(kind="export", state=models.JobState.QUEUED)
+    assert worked(waiting).state == models.JobState.DONE
     for job in models.Job.objects.all():
         assert world.client.get(f"/projects/covid/jobs/{job.number}/").status_code == 200
     export = models.Job.objects.get(kind="export", result__format="conll")
@@ -362,7 +362,7 @@ def test_nothing_of_an_erased_patient_is_left_of_releases(world, caplog):
 
 def failing(certificate):
     verdict = verify_certificate(bytes(certificate.json))
-    return [check.code for check in verdict.checks if check.state == State.FAILED]
+    return [check.code for check in verdict.checks if check.state == CheckState.FAILED]
 
 
 def keyed_digests(project):

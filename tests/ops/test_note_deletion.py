@@ -45,7 +45,7 @@ def test_the_page_says_what_is_deleted(world, sign_in, address, frozen, settings
 def test_delete_a_note(world, sign_in, address, frozen):
     run = make.make_author(world.project, kind="run", name="rules-1")
     make.make_set(world.note, run, [(0, 11, "PATIENT")], submitted=True)
-    models.StoredFile.objects.create(project=world.project, kind=models.StoredFile.Kind.EXPORT, name="brat.zip")
+    models.StoredFile.objects.create(project=world.project, kind=models.StoredFileKind.EXPORT, name="brat.zip")
     models.Figures.objects.create(project=world.project, kind="x", key="k", value={})
     mia = sign_in(world.mia)
     html = check_page(mia.post(address, follow=True))
@@ -70,7 +70,7 @@ def test_delete_a_note(world, sign_in, address, frozen):
 
 def test_what_is_refused(world, sign_in, address):
     mia, other = sign_in(world.mia), make.make_note(world.other)
-    running = models.Import.objects.create(project=world.project, format="text", state=models.Import.State.RUNNING)
+    running = models.Import.objects.create(project=world.project, format="text", state=models.ImportState.RUNNING)
     answer = mia.post(address)
     assert answer.status_code == 409 and "An import is running" in check_page(answer)
     assert models.Document.objects.filter(pk=world.note.pk).exists()

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotations.core.events import PATIENT_ERASED
 from annotations.core.suggestions import add_strings, tally_of
-from annotations.models import BulkAct, Document, Event, GoldVersion, Import, Span, SuggestedString
+from annotations.models import BulkAct, Document, Event, GoldVersion, Import, ImportState, Span, SuggestedString
 from annotations.ops.events import METADATA_SET, PATIENTS_SET
 from annotations.ops.services.erasing import erase_patient
 from tests import factories as make
@@ -65,7 +65,7 @@ def test_erasures_that_are_refused(world, mia):
         assert mia.post(PAGE, {"do": "preview", "patient_id": patient}).status_code == 422
         check_page(mia.post(PAGE, {"do": "erase", "patient_id": patient, "again": patient}))
     assert mia.post(PAGE, {"do": "all"}).status_code == 422
-    Import.objects.create(project=world.project, format="text", state=Import.State.RUNNING)
+    Import.objects.create(project=world.project, format="text", state=ImportState.RUNNING)
     answer = mia.post(PAGE, {"do": "erase", "patient_id": ID, "again": ID})
     # It doesn't say that there is nothing to erase, which would end the manager's work.
     assert answer.status_code == 409 and "nothing to erase" not in check_page(answer)

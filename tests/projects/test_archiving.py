@@ -17,7 +17,19 @@ from annotations.core.access import enter
 from annotations.core.changes import read_change
 from annotations.core.locks import ProjectArchived
 from annotations.jobs.services.queue import enqueue, retry
-from annotations.models import Assignment, Event, Import, Job, Membership, Project, Role, Span
+from annotations.models import (
+    Assignment,
+    AssignmentState,
+    Event,
+    Import,
+    ImportState,
+    Job,
+    JobState,
+    Membership,
+    Project,
+    Role,
+    Span,
+)
 from annotations.projects.events import PROJECT_ARCHIVED, PROJECT_RESTORED
 from annotations.projects.services import archiving
 from annotations.projects.services.archiving import archive_project, restore_project
@@ -88,12 +100,12 @@ def test_archive_and_restore(world, mia, sign_in):
 
 def test_unfinished_jobs_and_imports_are_named_and_have_to_end_first(world, mia):
     job = Job.objects.create(project=world.project, kind="export", key="k")
-    for state in (Job.State.QUEUED, Job.State.RUNNING, Job.State.PAUSED):
+    for state in (JobState.QUEUED, JobState.RUNNING, JobState.PAUSED):
         Job.objects.update(state=state)
         assert f'href="/projects/covid/jobs/{job.pk}/">Export<' in check_page(mia.post(ARCHIVE, follow=True))
         assert not is_archived(world)
-    Job.objects.update(state=Job.State.DONE)
-    row = Import.objects.create(project=world.project, format="text", state=Import.State.RUNNING)
+    Job.objects.update(state=JobState.DONE)
+    row = Import.objects.create(project=world.project, format="text", state=ImportState.RUNNING)
     assert "An import is running." in check_page(mia.post(ARCHIVE, follow=True)) and not is_archived(world)
     row.delete()
     mia.post(ARCHIVE)
@@ -206,11 +218,11 @@ def test_commands_that_change_something_are_refused_and_others_go_on(world, tmp_
 def test_jobs_that_change_something_neither_start_nor_restart(archived):
     with pytest.raises(ProjectArchived):
         enqueue(kind="gold", project=archived.project, params={}, key="k", actor=None)
-    failed = Job.objects.create(project=archived.project, kind="gold", key="old", state=Job.State.FAILED)
+    failed = Job.objects.create(project=archived.project, kind="gold", key="old", state=JobState.FAILED)
     with pytest.raises(ProjectArchived):
         retry(failed)
     failed.refresh_from_db()
-    assert failed.state == Job.State.FAILED and Job.objects.count() == 1
+    assert failed.state == JobState.FAILED and Job.objects.count() == 1
 
 
 def test_idle_annotators_keep_their_notes(world):
@@ -218,10 +230,10 @@ def test_idle_annotators_keep_their_notes(world):
     Assignment.objects.update(created_at=timezone.now() - timedelta(days=30))
     archive(world)
     release_idle_notes()
-    assert set(Assignment.objects.values_list("state", flat=True)) == {Assignment.State.OPEN}
+    assert set(Assignment.objects.values_list("state", flat=True)) == {AssignmentState.OPEN}
     restore_project(project=world.project, actor=world.mia)
     release_idle_notes()
-    assert set(Assignment.objects.values_list("state", flat=True)) == {Assignment.State.RELEASED}
+    assert set(Assignment.objects.values_list("state", flat=True)) == {AssignmentState.RELEASED}
 
 
 def test_a_change_that_was_under_way_stores_nothing(archived):

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from annotations.core.errors import ServiceError
-from annotations.models import Category, Event, Job
+from annotations.models import Category, Event, Job, JobState
 from annotations.projects.events import CATEGORY_ADDED, CATEGORY_CHANGED, CATEGORY_DELETED, CATEGORY_MOVED
 from annotations.projects.services import categories
 from annotations.projects.services.labels import add_label
@@ -147,7 +147,7 @@ def test_an_empty_category_is_deleted_once(world, mia, empty):
     mia.post(page_of(empty, "move"), {"position": 0})
     assert page_of(empty, "delete") in check_page(mia.get(LABELS))
     check_page(mia.get(page_of(empty, "delete")))
-    job = Job.objects.create(kind="export", project=world.project, key="k", state=Job.State.RUNNING)
+    job = Job.objects.create(kind="export", project=world.project, key="k", state=JobState.RUNNING)
     assert mia.post(page_of(empty, "delete")).status_code == 409 and "Machines" in names(world)
     job.delete()
     for _click in range(2):

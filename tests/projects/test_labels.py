@@ -4,7 +4,7 @@ import pytest
 
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import freeze
-from annotations.models import Event, Job, Label, PersonalKey, Span
+from annotations.models import Event, Job, JobState, Label, PersonalKey, Span
 from annotations.projects.events import LABEL_CHANGED, LABEL_DELETED
 from annotations.projects.services import labels
 from annotations.projects.services.projects import create_project, shipped_label_sets
@@ -118,7 +118,7 @@ def frozen(world, city):
 
 
 def during_a_job(world, city):
-    Job.objects.create(kind="export", project=world.project, key="k", state=Job.State.RUNNING)
+    Job.objects.create(kind="export", project=world.project, key="k", state=JobState.RUNNING)
 
 
 @pytest.mark.parametrize(

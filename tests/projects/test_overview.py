@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotations import models
-from annotations.agreement.rules import Unit
+from annotations.agreement.rules import ComparedUnit
 from annotations.agreement.services.figures import figures_of
 from annotations.core.events import NOTE_READ
 from annotations.core.progress import silent
@@ -70,7 +70,7 @@ def submit(world, *people):
 
 
 def adjudicate(world, note):
-    author = make.make_author(world.project, kind=models.Author.Kind.ADJUDICATED, name="adjudicated")
+    author = make.make_author(world.project, kind=models.AuthorKind.ADJUDICATED, name="adjudicated")
     return make.make_set(note, author, SPAN, submitted=True)
 
 
@@ -166,7 +166,7 @@ def test_the_stages_lead_to_their_pages(world, mia, vic):
 
 
 def test_stored_agreement_with_its_interval_and_time(world, mia):
-    figures_of(project=world.project, unit=Unit.TOKEN)  # of no note
+    figures_of(project=world.project, unit=ComparedUnit.TOKEN)  # of no note
     assert "not computed yet" in section(show(mia), "Agreement") and "Measure agreement" in open_steps(mia)
     models.Figures.objects.all().delete()
     submit(world, world.ann)
@@ -178,7 +178,7 @@ def test_stored_agreement_with_its_interval_and_time(world, mia):
     assert not models.Figures.objects.exists(), "the page computes nothing"
     at = datetime(2026, 2, 1, tzinfo=UTC)
     models.Amendment.objects.create(project=world.project, number=1, text="x", guidelines_version=1, at=at)
-    alpha = figures_of(project=world.project, unit=Unit.TOKEN)["granularities"]["subcategory"]["alpha"]
+    alpha = figures_of(project=world.project, unit=ComparedUnit.TOKEN)["granularities"]["subcategory"]["alpha"]
     text = plain(section(show(mia), "Agreement"))
     assert f"α = {alpha['value']:.3f}" in text.replace("−", "-")
     assert "95% interval" in text and "on 2 notes. Computed" in text and "Round 2" in text
@@ -209,7 +209,7 @@ def test_each_step_knows_that_it_is_done(world, sign_in, run, tmp_path):
     todo = [
         lambda: models.Project.objects.update(guidelines="Mark names."),
         lambda: (submit(world, world.ann), submit(world, world.ben)),
-        lambda: figures_of(project=project, unit=Unit.CHARACTER),
+        lambda: figures_of(project=project, unit=ComparedUnit.CHARACTER),
         lambda: adjudicate(world, world.note),
         lambda: golden(world, world.note),
         lambda: frozen(world),
@@ -220,7 +220,7 @@ def test_each_step_knows_that_it_is_done(world, sign_in, run, tmp_path):
         assert open_steps(client) == STEPS[number:]
         act()
     assert open_steps(client) == STEPS[10:]
-    models.Job.objects.create(project=project, kind="export", key="x", state=models.Job.State.FAILED)
+    models.Job.objects.create(project=project, kind="export", key="x", state=models.JobState.FAILED)
     assert open_steps(client) == STEPS[10:]
     for export in (
         lambda: run_export(project_id=project.pk, set_spec="gold:1", format="brat", actor_id=None, progress=silent),
@@ -271,10 +271,10 @@ def test_one_button_leads_to_the_next_note(world, ann, sign_in):
     own = models.Assignment.objects.filter(user=world.ann)
     html = section(show(ann), "Your notes")
     assert f'<a class="btn primary go" href="{url("next_note")}">Start' in html and "0 done, 2 to do" in html
-    own.filter(document=world.note).update(state=models.Assignment.State.DONE)
+    own.filter(document=world.note).update(state=models.AssignmentState.DONE)
     html = section(show(ann), "Your notes")
     assert "> Continue<" in html and "1 done, 1 to do" in html
-    own.update(state=models.Assignment.State.DONE)
+    own.update(state=models.AssignmentState.DONE)
     html = show(ann)
     assert "You have submitted all your notes." in html and url("next_note") not in html
     own.delete()
@@ -304,7 +304,7 @@ def test_replies_until_they_are_answered_or_resolved(world, ann):
     for author in (world.rev, world.mia):  # threads that others begin
         comment(world, author)
     assert "2 comments" in section(show(ann), REPLIES)
-    models.Assignment.objects.filter(document=world.note, user=world.ann).update(state=models.Assignment.State.RELEASED)
+    models.Assignment.objects.filter(document=world.note, user=world.ann).update(state=models.AssignmentState.RELEASED)
     assert section(show(ann), REPLIES) == ""
 
 
@@ -319,9 +319,9 @@ def test_outcomes_of_own_submitted_notes(world, ann):
     html = section(show(ann), OUTCOMES)
     assert "1 of your notes is adjudicated." in plain(html) and url("outcome", world.note.pk) in html
     assert "caso-002" not in html and ann.get(url("outcome", world.note.pk)).status_code == 200
-    models.Assignment.objects.filter(document=world.note, user=world.ann).update(state=models.Assignment.State.RELEASED)
+    models.Assignment.objects.filter(document=world.note, user=world.ann).update(state=models.AssignmentState.RELEASED)
     assert section(show(ann), OUTCOMES) == ""
-    models.Assignment.objects.update(state=models.Assignment.State.DONE)
+    models.Assignment.objects.update(state=models.AssignmentState.DONE)
     models.Project.objects.update(show_outcome=False)
     assert section(show(ann), OUTCOMES) == ""
 
@@ -394,14 +394,14 @@ def test_stored_scores_on_few_notes_and_on_copied_gold_are_marked(world, vic, ve
 def grow(world):
     """Add people, notes with annotations by all of them, and runs."""
     more = [world.ann, *(make.make_member(world.project, user=f"more{n}") for n in range(4))]
-    gold = make.make_author(world.project, kind=models.Author.Kind.GOLD, name="gold")
+    gold = make.make_author(world.project, kind=models.AuthorKind.GOLD, name="gold")
     for n in range(6):
         note = make.make_note(world.project, name=f"more-{n}", annotators=more)
         for author in [*more, gold]:
             make.make_set(note, author, SPAN, submitted=True)
         adjudicate(world, note)
     for n in range(3):
-        run = make.make_author(world.project, kind=models.Author.Kind.RUN, name=f"run-{n}")
+        run = make.make_author(world.project, kind=models.AuthorKind.RUN, name=f"run-{n}")
         make.make_set(world.note, run, SPAN, submitted=True)
 
 
@@ -419,7 +419,7 @@ def test_the_number_of_queries_does_not_grow(world, sign_in, version, run, who, 
     adjudicate(world, world.note)
     comment(world, world.rev)
     compute(world, run)
-    figures_of(project=world.project, unit=Unit.TOKEN)
+    figures_of(project=world.project, unit=ComparedUnit.TOKEN)
     client = sign_in(getattr(world, who))
     before = queries(client)
     grow(world)

@@ -5,7 +5,7 @@ from unittest.mock import patch
 import pytest
 from django.urls import reverse
 
-from annotations.models import Assignment, Event, Membership, Project, Role
+from annotations.models import Assignment, AssignmentState, Event, Membership, Project, Role
 from annotations.projects.events import PROJECT_CREATED
 from annotations.projects.selectors import projects as selector
 from tests import factories as make
@@ -24,7 +24,7 @@ def mia(world, sign_in):
 
 
 def test_the_list_shows_each_person_their_own_projects_and_work(world, mia, sign_in):
-    Assignment.objects.filter(user=world.ann, document=world.note).update(state=Assignment.State.DONE)
+    Assignment.objects.filter(user=world.ann, document=world.note).update(state=AssignmentState.DONE)
     make.make_set(world.note, make.make_author(world.project, kind="gold", name="gold"), submitted=True)
     assert "1 of 2 notes" in check_page(mia.get("/"))
     ann = sign_in(world.ann)

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotations.jobs.runner import run as work
-from annotations.models import AnnotationSet, Author, Event, Job, Span
+from annotations.models import AnnotationSet, Author, AuthorKind, Event, Job, Span
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.models import RefinedItem, Refinement
 from models_runtime.refining.jobs import offline
@@ -26,7 +26,7 @@ def test_a_run_that_marks_too_much(ward):
     assert spans_of("wide-offline-1") == spans_of("gold")
     assert spans_of("wide") == before
     author = Author.objects.get(name="wide-offline-1")
-    assert author.kind == Author.Kind.REFINED
+    assert author.kind == AuthorKind.REFINED
     # Each annotation has its row, with the decision and a reason; a suggestion tells what became of it.
     rows = RefinedItem.objects.filter(refinement__author=author)
     assert rows.count() == 360 and not rows.filter(action="").exists() and not rows.filter(reason="").exists()
@@ -59,7 +59,7 @@ def test_a_token_too_many_is_cut_off_and_a_missing_one_added(ward):
 def test_injected_errors_are_caught(ward):
     run = command("inject_errors", "ward", "--gold", 1, "--rate", "0.3")["run"]
     refined = command("refine", "ward", run, "--wait")["author"]
-    assert Author.objects.get(name=refined).kind == Author.Kind.BENCH
+    assert Author.objects.get(name=refined).kind == AuthorKind.BENCH
     score = command("score_injection", "ward", run, "--author", refined)
     assert score["injected"] == 60
     assert score["share"] > 0.95 and score["collateral_share"] < 0.01 and score["lost"] == 0

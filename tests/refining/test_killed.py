@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 
 from annotations.jobs.runner import run as work
 from annotations.jobs.services.relay import sweep
-from annotations.models import Job, Span
+from annotations.models import Job, JobState, Span
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.models import LlmAnswer, RefinedItem, ServerCapacity
 from models_runtime.refining.services.asking import Asked
@@ -204,7 +204,7 @@ def test_a_killed_work_process_s_successor_asks_nothing_twice(refining, task):
     assert items.count() == PER_NOTE and not items.filter(action="").exists()
     assert not Span.objects.filter(annotation_set__author=row.author).exists()
     refining.put_back(row)
-    wait_for_state(row.job, Job.State.DONE, "the job to end")
+    wait_for_state(row.job, JobState.DONE, "the job to end")
     found, asked = outcome(row), refining.asked()
     assert len(asked) == len(set(asked)) == task.questions
     assert found[-1]["calls"] == task.questions and found[-1]["unreadable"] >= NOTES
@@ -222,7 +222,7 @@ def test_only_questions_without_an_answer_are_asked_again(refining, task):
     refining.worker.tree[1].kill()
     model.answer_all()
     refining.put_back(row)
-    wait_for_state(row.job, Job.State.DONE, "the job to end")
+    wait_for_state(row.job, JobState.DONE, "the job to end")
     found, asked = outcome(row), refining.asked()
     again = Counter(asked) - Counter(set(asked))
     assert sorted(again) == sorted(model.held) and again.total() == NOTES

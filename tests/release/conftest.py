@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from django.core.management import call_command
 
-from annotations.models import Author, Document, Label, Project, Span
+from annotations.models import Author, AuthorKind, Document, Label, Project, Span
 from annotations.projects.services.projects import create_project
 from tests import factories as make
 from tests.held import fresh
@@ -54,7 +54,7 @@ def add_note(project: Project, name: str, text: str, *, author: Author | None = 
     """Add a note with «string|LABEL» in its text, and these spans as submitted gold or by the author."""
     plain, spans = marked(text)
     note = make.make_note(project, plain, name, **fields)
-    author = author or make.make_author(project, kind=Author.Kind.GOLD, name="gold")
+    author = author or make.make_author(project, kind=AuthorKind.GOLD, name="gold")
     labels = {label.code: label for label in Label.objects.filter(label_set__project=project)}
     made = make.make_set(note, author, submitted=True)
     Span.objects.bulk_create(

@@ -9,7 +9,7 @@ from django.core.management import CommandError
 from annotations import models
 from annotations.core.errors import ServiceError
 from annotations.formats import FORMATS
-from annotations.formats.base import Loaded
+from annotations.formats.base import LoadedFiles
 from annotations.gold.services.making import freeze
 from annotations.release.rules.redaction.shipped import SHIPPED
 from annotations.release.services.policies import policies_of
@@ -64,7 +64,7 @@ def test_moved_offsets_can_be_read_back(ward, release, tmp_path, format):
     release("out", "--format", format)
     out = tmp_path / "out"
     names = [path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()]
-    reader, files = FORMATS[format], Loaded(lambda name: (out / name).read_bytes())
+    reader, files = FORMATS[format], LoadedFiles(lambda name: (out / name).read_bytes())
     groups, _problems = reader.group(name for name in names if not name.startswith("release.json"))
     notes = [note for group in groups for note in reader.read_many(group, files, LABELS)]
     assert len(notes) == 4
@@ -164,7 +164,7 @@ def test_an_open_quotation_mark_and_an_unknown_part_say_what_to_do(ward):
 
 
 def test_the_command_unites_repeated_sets(ward, tmp_path):
-    run = make.make_author(ward.project, kind=models.Author.Kind.RUN, name="rules+crf")
+    run = make.make_author(ward.project, kind=models.AuthorKind.RUN, name="rules+crf")
     add_note(ward.project, "u", "«Nora Quimby|PATIENT» came.\n", author=run, language="en")
     out = tmp_path / "out"
     given = ["--set", "gold", "--set", "run:rules+crf"]

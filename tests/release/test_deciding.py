@@ -5,7 +5,7 @@ import pytest
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
 from annotations.jobs.runner import run as work
-from annotations.models import Event, Job, LeakFinding, Release, ReleasedNote
+from annotations.models import Event, Job, LeakFinding, Release, ReleasedNote, ReleaseState
 from annotations.release.services import deciding
 from annotations.release.services.deciding import decide, decide_all, decide_equal, undecide
 from annotations.release.services.policies import policy_named
@@ -133,11 +133,11 @@ def test_many_notes_are_prepared_by_a_job(release, ward, monkeypatch):
     monkeypatch.setattr(deciding, "AT_ONCE", 1)
     assert decide_all(release=release, answer="replace", actor=None) == 3
     release.refresh_from_db()
-    assert release.state == Release.State.PREPARING and states(release) == "ppd"
+    assert release.state == ReleaseState.PREPARING and states(release) == "ppd"
     assert Job.objects.filter(kind="release").count() == 2
     work(release.job_id)
     release.refresh_from_db()
-    assert (release.state, states(release)) == (Release.State.PREPARED, "ddd")
+    assert (release.state, states(release)) == (ReleaseState.PREPARED, "ddd")
     assert text_of(release, "b") == "[PATIENT] left. [PATIENT] paid.\n"
 
 
@@ -165,7 +165,7 @@ def test_a_language_model_is_never_called_by_a_page(ward, monkeypatch):
     release = start_release(project=ward, set_spec="gold", policy=policy, actor=None, surrogate_maker=maker)
     work(release.job_id)
     assert decide_all(release=release, answer="replace", actor=None) == 3
-    assert (release.state, release.job.queue) == (Release.State.PREPARING, "llm")
+    assert (release.state, release.job.queue) == (ReleaseState.PREPARING, "llm")
     work(release.job_id)
     assert states(release) == "ddd"
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import open_stored
 from annotations.jobs.runner import run as work
-from annotations.models import Event, Job, Release, StoredFile
+from annotations.models import Event, Job, JobState, Release, ReleaseState, StoredFile
 from annotations.ops.services.erasing import delete_note
 from annotations.release.services.deciding import decide_all
 from annotations.release.services.exporting import start_release_export
@@ -123,8 +123,8 @@ def test_withdrawing_deletes_exports_and_keeps_the_texts(release, ward, sign_in)
     withdraw(release=release, actor=ward.manager)
     withdraw(release=release, actor=ward.manager)
     release.refresh_from_db()
-    assert release.state == Release.State.WITHDRAWN and release.notes.count() == 5
-    assert not StoredFile.objects.exists() and Job.objects.get(pk=queued.pk).state == Job.State.CANCELED
+    assert release.state == ReleaseState.WITHDRAWN and release.notes.count() == 5
+    assert not StoredFile.objects.exists() and Job.objects.get(pk=queued.pk).state == JobState.CANCELED
     assert Event.objects.get(verb="release.withdrawn").data == {"release": 1, "files": 1}
     client = sign_in(ward.manager)
     for name, pk in (("job", job.number), ("file_download", job.result["file_id"])):
@@ -144,7 +144,7 @@ def test_a_release_that_is_withdrawn_while_it_is_prepared(ward):
     withdraw(release=release, actor=ward.manager)
     work(release.job_id)
     release.refresh_from_db()
-    assert release.state == Release.State.WITHDRAWN and Job.objects.get(pk=release.job_id).state == Job.State.CANCELED
+    assert release.state == ReleaseState.WITHDRAWN and Job.objects.get(pk=release.job_id).state == JobState.CANCELED
 
 
 def test_only_managers_see_and_download_the_file(release, ward, sign_in):

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from annotations.core.events import NOTE_READ
-from annotations.models import Event, LeakFinding, Release
+from annotations.models import Event, LeakFinding, Release, ReleaseState
 from annotations.release.events import RELEASE_DECIDED
 from tests import factories as make
 from tests.worlds.checks import check_page
@@ -91,7 +91,7 @@ def test_a_finding_that_somebody_decided_meanwhile_keeps_that_answer(found):
 
 
 def test_a_signed_release_shows_its_findings_without_buttons(found):
-    Release.objects.update(state=Release.State.SIGNED)
+    Release.objects.update(state=ReleaseState.SIGNED)
     html = check_page(found.client.get(FINDINGS))
     assert "<button" not in html.split("leak-groups")[1].split("</main>")[0]
     response = ask(found, found.first, "allow", htmx=False)

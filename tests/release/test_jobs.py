@@ -8,7 +8,18 @@ from django.db.models.functions import Now
 from annotations.jobs.runner import run as work
 from annotations.jobs.runner import take, take_share
 from annotations.jobs.services import queue
-from annotations.models import Document, Event, Job, LeakFinding, Release, ReleasedNote, ReleasePolicy, Share
+from annotations.models import (
+    Document,
+    Event,
+    Job,
+    JobState,
+    LeakFinding,
+    Release,
+    ReleasedNote,
+    ReleasePolicy,
+    ReleaseState,
+    Share,
+)
 from annotations.ops.services.deleting import delete_project
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.projects.services.archiving import archive_project
@@ -44,8 +55,8 @@ def release(no_redis, monkeypatch):
 def check_complete(release, notes=PATIENTS * EACH):
     job = Job.objects.get(pk=release.job_id)
     release.refresh_from_db()
-    assert (job.state, job.done, job.total) == (Job.State.DONE, notes, notes)
-    assert (release.state, release.figures["notes"]) == (Release.State.PREPARED, notes)
+    assert (job.state, job.done, job.total) == (JobState.DONE, notes, notes)
+    assert (release.state, release.figures["notes"]) == (ReleaseState.PREPARED, notes)
     rows = list(ReleasedNote.objects.filter(release=release))
     assert len(rows) == notes and {row.state for row in rows} == {"done"}
     assert all(row.text == "[PATIENT] came on [DATE].\n" and row.sha256 == text_sha256(row.text) for row in rows)
@@ -149,10 +160,10 @@ def test_an_interrupted_job_goes_on(release, monkeypatch, act):
 
     monkeypatch.setattr(Preparer, "prepare", interrupted)
     work(release.job_id)
-    assert Job.objects.get().state == (Job.State.PAUSED if act == "pause" else Job.State.CANCELED)
+    assert Job.objects.get().state == (JobState.PAUSED if act == "pause" else JobState.CANCELED)
     assert ReleasedNote.objects.filter(state="done").count() < PATIENTS * EACH
     release.refresh_from_db()
-    assert release.state == Release.State.PREPARING
+    assert release.state == ReleaseState.PREPARING
     monkeypatch.setattr(Preparer, "prepare", prepare)
     (queue.resume if act == "pause" else queue.retry)(Job.objects.get())
     work(release.job_id)
@@ -164,7 +175,7 @@ def test_the_job_prepares_all_notes_until_a_patient_is_erased_and_the_project_de
     check_complete(release)
     written = str([*Event.objects.values_list("data", flat=True), *Job.objects.values_list("params", "result")])
     assert "Quimby" not in written and "P-0" not in written
-    Release.objects.update(state=Release.State.SIGNED)
+    Release.objects.update(state=ReleaseState.SIGNED)
     erase_patient(project=release.project, patient_id="P-00001", actor=None)
     signed = Release.objects.get()
     assert (signed.content_hash, signed.erased_count) == (release.content_hash, EACH)

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from annotations.core.events import NOTE_READ
 from annotations.jobs.runner import run as run_job
-from annotations.models import Event, Job, Label, Release, ReleasePolicy
+from annotations.models import Event, Job, JobState, Label, Release, ReleasePolicy
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.services.deciding import decide_all
 from annotations.release.services.settling import settle
@@ -125,11 +125,11 @@ def test_the_page_shows_no_figures_until_the_job_has_computed_them(clinic, sign_
     """All notes are prepared, and the job still counts them: the page goes on loading its part again."""
     release = clinic.release
     Release.objects.filter(pk=release.pk).update(figures={"surrogates": {}}, content_hash="")
-    Job.objects.filter(pk=release.job_id).update(state=Job.State.RUNNING)
+    Job.objects.filter(pk=release.job_id).update(state=JobState.RUNNING)
     path = url("release")
     html = check_page(sign_in(clinic.mia).get(path))
     assert f'hx-get="{path}"' in html and "What was done" not in html
-    Job.objects.filter(pk=release.job_id).update(state=Job.State.DONE)
+    Job.objects.filter(pk=release.job_id).update(state=JobState.DONE)
     settle(release=release)
     html = check_page(sign_in(clinic.mia).get(path, headers={"HX-Request": "true"}))
     assert f'hx-get="{path}"' not in html and "What was done" in html

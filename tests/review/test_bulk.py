@@ -10,7 +10,7 @@ from annotations.core.progress import Canceled
 from annotations.jobs.services.batch_acts import begin_undo
 from annotations.models import AnnotationSet, BulkAct, Decision, Event, Review, Role, Span, SuggestedString
 from annotations.review.events import REVIEW_BULK_DONE, REVIEW_DECIDED, REVIEW_UNDONE
-from annotations.review.selectors.bulk_rules import Rule
+from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.review.selectors.state import review_state
 from annotations.review.services import bulk as bulk_review
 from annotations.review.services import finishing as review_finishing
@@ -43,7 +43,7 @@ class World:
 
     def plan(self, act="accept", *, user=None, runs=None, kind="threshold", **rule):
         rule = {"least": 0.0} | rule if kind == "threshold" else rule
-        rule = Rule(kind, [run.pk for run in runs or self.runs[:1]], **rule)
+        rule = BulkRule(kind, [run.pk for run in runs or self.runs[:1]], **rule)
         return plan_bulk(project=self.project, user=user or self.rita, rule=rule, act=BulkAct.Act(act))
 
     def do(self, act="accept", **options):

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotations.models import Review, Span, SuggestedString
 from annotations.review.rules.precision import Rate, by_notes
-from annotations.review.selectors.ordering import Queue
+from annotations.review.selectors.ordering import NoteOrder
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from tests import factories as make
@@ -47,7 +47,7 @@ def read(world, at, order="note"):
     note = world.notes[at]
     for act, span in zip((Act.ACCEPT, Act.REJECT), suggestions(note, world.run), strict=True):
         review(note, world.run, world.rev, act, span)
-    finish_review(document=note, author=world.run, user=world.rev, queue=Queue(order))
+    finish_review(document=note, author=world.run, user=world.rev, queue=NoteOrder(order))
 
 
 def in_words(*words):

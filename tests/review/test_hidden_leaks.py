@@ -5,10 +5,10 @@ import pytest
 from annotations.core.errors import ServiceError
 from annotations.models import BulkAct, Decision, PlantedLeak, Span, SuggestedString
 from annotations.review.selectors.bulk_preview import preview
-from annotations.review.selectors.bulk_rules import Rule, open_of, waiting_by_string
+from annotations.review.selectors.bulk_rules import BulkRule, open_of, waiting_by_string
 from annotations.review.selectors.misses import hints_of
 from annotations.review.selectors.occurrences import occurrences
-from annotations.review.selectors.ordering import Queue
+from annotations.review.selectors.ordering import NoteOrder
 from annotations.review.selectors.state import review_state
 from annotations.review.selectors.suggested_strings import spans_of, strings
 from annotations.review.services.bulk import at_once, begin_bulk, decide_batch, plan_bulk, run_bulk
@@ -30,7 +30,7 @@ def accept_in_bulk(world, rule, **options):
 def test_lists_counts_hints_and_bulk_acts_leave_hidden_leaks_out(world):
     world.store()
     hidden = world.suggestion(NAME)
-    rule = Rule("string", [world.run.pk], string=hidden.string_key, label=hidden.label_id)
+    rule = BulkRule("string", [world.run.pk], string=hidden.string_key, label=hidden.label_id)
     assert open_of(rule, world.project, world.rosa).count() == 2
     string = SuggestedString.objects.get(author=world.run, label_id=hidden.label_id)
     shown = occurrences(spans_of(string, [world.run.pk]), world.project.pk, world.rosa)
@@ -41,7 +41,10 @@ def test_lists_counts_hints_and_bulk_acts_leave_hidden_leaks_out(world):
     assert len(hints_of(world.notes[1], world.run)) == 3
     # The review of the other run shows the suggestion, which is hidden only in this run.
     assert len(review_state(document=world.note, author=world.other)["suggestions"]) == 3
-    threshold, agreed = Rule("threshold", [world.run.pk], least=0.5), Rule("agreed", [world.run.pk, world.other.pk])
+    threshold, agreed = (
+        BulkRule("threshold", [world.run.pk], least=0.5),
+        BulkRule("agreed", [world.run.pk, world.other.pk]),
+    )
     for each in (rule, threshold):
         accept_in_bulk(world, each)
     with pytest.raises(ServiceError) as error:
@@ -53,7 +56,7 @@ def test_lists_counts_hints_and_bulk_acts_leave_hidden_leaks_out(world):
 
 
 def test_agreement_of_runs_does_not_count_hidden_leaks(world):
-    agreed = Rule("agreed", [world.run.pk, world.other.pk], label=world.suggestion(NAME).label_id)
+    agreed = BulkRule("agreed", [world.run.pk, world.other.pk], label=world.suggestion(NAME).label_id)
     assert open_of(agreed, world.project, world.rosa).count() == 6
     world.store()
     assert open_of(agreed, world.project, world.rosa).count() == 4, (
@@ -65,7 +68,7 @@ def test_counts_of_doubtful_suggestions_leave_hidden_leaks_out(world):
     hidden = world.suggestion(NAME)
     world.store()
     Span.objects.update(provenance={"removed": [], "unsupported": [], "places": 2})
-    rule = Rule("threshold", [world.run.pk], least=0.5)
+    rule = BulkRule("threshold", [world.run.pk], least=0.5)
     found = preview(rule, BulkAct.Act.ACCEPT, world.project, world.rosa)
     assert (found.open, found.doubtful) == (0, 8)
     name = hidden.string_key, hidden.label_id
@@ -76,7 +79,7 @@ def test_counts_of_doubtful_suggestions_leave_hidden_leaks_out(world):
 
 def test_a_bulk_act_planned_earlier_leaves_hidden_leaks_alone(world):
     hidden = world.suggestion(NAME)
-    rule = Rule("threshold", [world.run.pk], least=0.5)
+    rule = BulkRule("threshold", [world.run.pk], least=0.5)
     bulk = plan_bulk(project=world.project, user=world.rosa, rule=rule, act=BulkAct.Act.ACCEPT)
     pairs = [(world.note.pk, span.pk) for span in hidden.annotation_set.spans.all()]
     world.store()
@@ -103,4 +106,4 @@ def test_a_note_with_nothing_else_open_is_still_offered(world):
         for start in (CITY, DOCTOR):
             world.decide(world.rita, Act.ACCEPT, start, note)
     for order in ("note", "uncertainty"):
-        assert next_in_queue(world.run, world.project, Queue(order), world.rita) == world.note.pk
+        assert next_in_queue(world.run, world.project, NoteOrder(order), world.rita) == world.note.pk

@@ -9,7 +9,7 @@ from annotations.core.suggestions import bits, expected_bits
 from annotations.models import Document, Review, Role, SuggestedNote
 from annotations.review.rules.precision import by_notes
 from annotations.review.selectors.drawn import drawn_of
-from annotations.review.selectors.ordering import Queue
+from annotations.review.selectors.ordering import NoteOrder
 from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
 from annotations.review.services.offering import ONE_IN, next_offered
@@ -40,7 +40,7 @@ class World:
     def finish(self, pk, order="informative"):
         note = next(note for note in self.notes if note.pk == pk)
         rest = {span.pk for span in suggestions(note, self.run)}
-        finish_review(document=note, author=self.run, user=self.rita, rest=rest, queue=Queue(order))
+        finish_review(document=note, author=self.run, user=self.rita, rest=rest, queue=NoteOrder(order))
 
     def drawn(self, how):
         return list(Review.objects.filter(drawn=how).order_by("pk").values_list("document_id", flat=True))

@@ -9,7 +9,7 @@ from annotations.models import BulkAct, Decision, Event, PlantedLeak, Review, Sp
 from annotations.models.project import SecondReview
 from annotations.ops.services.erasing import erase_patient
 from annotations.review.events import REVIEW_REVEALED
-from annotations.review.selectors.bulk_rules import Rule
+from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.review.selectors.decision_log import decisions
 from annotations.review.selectors.known import known_among, suggested_in
 from annotations.review.selectors.leaks_found import measured_by, together, unsuggested
@@ -154,7 +154,7 @@ def test_a_missed_leak_must_be_decided_before_the_review_can_finish(world):
         assert error.value.code == "open"
     assert PlantedLeak.objects.filter(result="missed").count() == 1
     assert Event.objects.filter(verb=REVIEW_REVEALED).count() == 1
-    rule = Rule("threshold", [world.run.pk], least=0.5)
+    rule = BulkRule("threshold", [world.run.pk], least=0.5)
     bulk = plan_bulk(project=world.project, user=world.rosa, rule=rule, act=BulkAct.Act.ACCEPT)
     begin_bulk(bulk=bulk, user=world.rosa)
     at_once(bulk, run_bulk)

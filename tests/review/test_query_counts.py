@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotations.models import BulkAct, Decision, Event, Handover, Project, Span
 from annotations.review.events import REVIEW_DECIDED
-from annotations.review.selectors.bulk_rules import Rule
+from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.review.selectors.decision_log import as_csv, overruled
 from annotations.review.selectors.state import review_state
 from annotations.review.services.bulk import decide_batch, undo_batch
@@ -55,7 +55,7 @@ class World:
         return list(spans.order_by("annotation_set__document", "pk").values_list("annotation_set__document", "pk"))
 
     def bulk(self, act="accept"):
-        rule = Rule("threshold", [self.run.pk], least=0.0)
+        rule = BulkRule("threshold", [self.run.pk], least=0.0)
         return BulkAct.objects.create(project=self.project, user=self.rita, act=act, rule=rule.data())
 
     def finish(self, note, user):

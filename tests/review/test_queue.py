@@ -7,7 +7,7 @@ import pytest
 from annotations.models import Label, Review, Role, Span, SuggestedLabel
 from annotations.projects.services.labels import merge_labels
 from annotations.review.rules.precision import Rate, likely_right
-from annotations.review.selectors.ordering import Queue
+from annotations.review.selectors.ordering import NoteOrder
 from annotations.review.selectors.precision import rates_of
 from annotations.review.services import queue as review_queue
 from annotations.review.services.finishing import finish_review
@@ -68,7 +68,7 @@ class World:
         labels = [None, Label.objects.get(label_set__project=self.project, name="DOCTOR").pk]
         for order in ORDERS:
             for label in labels:
-                queue = Queue(order, label)
+                queue = NoteOrder(order, label)
                 if queue.plain or not self.open(label):
                     continue
                 first = self.brute(order, label)
@@ -92,7 +92,7 @@ def test_orders_stay_right_while_suggestions_are_decided(world):
     world.check()
     for step in range(6):
         # Decide or finish the first notes, so that the stored bounds are no longer reached.
-        first = next_in_queue(world.run, world.project, Queue(ORDERS[step % 3]), world.rita)
+        first = next_in_queue(world.run, world.project, NoteOrder(ORDERS[step % 3]), world.rita)
         spans = [span for span in world.open() if span.annotation_set.document_id == first]
         if step == 3:
             note = next(note for note in world.notes if note.pk == first)
@@ -112,5 +112,5 @@ def test_merged_labels_and_a_fully_decided_run(world):
     for span in world.open():
         world.decide(span, Act.REJECT)
     assert SuggestedLabel.objects.exists()
-    waiting = next_in_queue(world.run, world.project, Queue("false"), world.rita, world.notes[0].pk)
+    waiting = next_in_queue(world.run, world.project, NoteOrder("false"), world.rita, world.notes[0].pk)
     assert waiting == world.notes[1].pk, "unfinished notes follow by id"

@@ -11,6 +11,7 @@ from annotations.models import (
     Decision,
     Event,
     Handover,
+    HandoverState,
     PlantedLeak,
     RemovalDecision,
     Review,
@@ -196,7 +197,7 @@ def test_a_blind_second_reviewer_decides_on_removals_anew(world):
     for number in (world.removed, world.also_removed):
         world.decide(Act.ACCEPT, number, user=world.rosa)
     world.finish(world.rosa)
-    handover = Handover.objects.get(state=Handover.State.RESOLVING)
+    handover = Handover.objects.get(state=HandoverState.RESOLVING)
     assert (handover.compared, handover.equal) == (4, 3)
     outcome = world.state(world.rosa)["between"]["outcome"]
     assert outcome["removals"] == {

@@ -6,7 +6,7 @@ import pytest
 
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import freeze
-from annotations.models import AnnotationSet, Decision, Event, Review, Role, Span
+from annotations.models import AnnotationSet, AnnotationSetState, Decision, Event, Review, Role, Span
 from annotations.projects.services.labels import merge_labels
 from annotations.projects.services.projects import set_guidelines
 from annotations.review.events import REVIEW_DECIDED, REVIEW_FINISHED
@@ -176,7 +176,7 @@ def test_a_reviewed_note_without_spans_is_recorded(world):
         world.do(Act.REJECT, suggestion=suggestion.pk)
     world.finish()
     assert Review.objects.get().found_empty and world.gold() == []
-    assert AnnotationSet.objects.get(author__kind="gold").state == AnnotationSet.State.SUBMITTED
+    assert AnnotationSet.objects.get(author__kind="gold").state == AnnotationSetState.SUBMITTED
 
 
 def test_merging_labels_changes_decisions_too(world):

@@ -33,7 +33,7 @@ from annotations.review.events import (
     REVIEW_REVEALED,
     REVIEW_UNDONE,
 )
-from annotations.review.selectors.bulk_rules import Rule
+from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.review.selectors.planted import aliases
 from annotations.review.services.bulk import plan_bulk
 from annotations.review.services.planting import draw_leaks
@@ -309,7 +309,7 @@ def test_one_marks_a_planted_leak_while_the_other_finishes(world, at_once, plant
 def planned(world: SimpleNamespace, user: User, run: Author, note: Document) -> BulkAct:
     """A planned act that accepts the string of the run's first suggestion in the note."""
     first = suggestions(note, run)[0]
-    rule = Rule("string", [run.pk], string=first.string_key, label=first.label_id)
+    rule = BulkRule("string", [run.pk], string=first.string_key, label=first.label_id)
     return plan_bulk(project=world.project, user=user, rule=rule, act=BulkAct.Act.ACCEPT)
 
 

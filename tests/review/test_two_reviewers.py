@@ -10,10 +10,10 @@ from annotations.models import BulkAct, Decision, Event, Handover, Role, Span
 from annotations.models.project import SecondReview
 from annotations.projects.services.projects import update_project
 from annotations.review.events import REVIEW_FINISHED
-from annotations.review.selectors.bulk_rules import Rule
+from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.review.selectors.decision_log import decisions
 from annotations.review.selectors.handovers import pairs
-from annotations.review.selectors.ordering import Queue
+from annotations.review.selectors.ordering import NoteOrder
 from annotations.review.selectors.reviewing import next_to_review, review_progress
 from annotations.review.selectors.state import review_state
 from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run_bulk, undo_bulk
@@ -79,7 +79,7 @@ class World:
         return [(start, label) for start, _end, label in gold_of(self.note)]
 
     def plan(self, user):
-        rule = Rule("threshold", [self.run.pk], least=0.0)
+        rule = BulkRule("threshold", [self.run.pk], least=0.0)
         return plan_bulk(project=self.project, user=user, rule=rule, act=BulkAct.Act.ACCEPT)
 
     def bulk(self, user):
@@ -150,7 +150,7 @@ def test_the_queue_offers_each_person_their_notes(world, rule):
     first, second = world.notes
     assert next_to_review(world.run, 0, world.rita) == second.pk
     assert next_to_review(world.run, 0, world.rosa) == first.pk, "notes that wait for a second reviewer come first"
-    queue = Queue("uncertainty")
+    queue = NoteOrder("uncertainty")
     assert next_in_queue(world.run, world.project, queue, world.rita) == second.pk
     assert (review_progress(world.run, world.rita).others, review_progress(world.run, world.rosa).yours) == (1, 1)
     world.first(note=second)

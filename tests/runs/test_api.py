@@ -4,8 +4,8 @@ import pytest
 from django.urls import reverse
 
 from annotations.jobs.runner import run as work
-from annotations.models import Author, Event, Job, Release, Review, RewrittenNote
-from models_runtime.models import Run, RunItem
+from annotations.models import Author, Event, Job, JobState, Release, Review, RewrittenNote
+from models_runtime.models import Run, RunItem, RunItemState
 from models_runtime.runs.events import RUN_RENAMED
 from tests import factories as make
 from tests.runs.conftest import fields_of
@@ -38,7 +38,7 @@ def test_a_run_from_its_start_to_its_suggestions(world, mia):
     assert (found["state"], found["done"], found["pending"], found["backend"]) == ("done", 2, 0, "fake")
     assert [one["id"] for one in mia.get(RUNS).json()["items"]] == [made["id"]]
     assert mia.post(f"{RUNS}/{made['id']}/retry").json()["code"] == "none"
-    RunItem.objects.filter(document=world.note).update(state=RunItem.State.FAILED, error="It did not answer.")
+    RunItem.objects.filter(document=world.note).update(state=RunItemState.FAILED, error="It did not answer.")
     (failed,) = mia.get(f"{RUNS}/{made['id']}/failures").json()["items"]
     assert failed == {"note": world.note.pk, "name": "caso-001", "error": "It did not answer."}
     retried = mia.post(f"{RUNS}/{made['id']}/retry").json()
@@ -131,7 +131,7 @@ def test_a_run_that_a_release_or_a_job_names_keeps_its_name(run, mia, spec):
     job = Job.objects.create(project=run.project, kind="export", key="x", params={"set": "run:rules-1"})
     path = f"{RUNS}/{run.pk}"
     assert mia.patch(path, {"name": "x"}).json()["code"] == "live"
-    Job.objects.filter(pk=job.pk).update(state=Job.State.DONE)
+    Job.objects.filter(pk=job.pk).update(state=JobState.DONE)
     release = make_release(run.project, notes=1)
     Release.objects.filter(pk=release.pk).update(set_spec=spec)
     answer = mia.patch(path, {"name": "x"})

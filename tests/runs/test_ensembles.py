@@ -3,7 +3,7 @@
 import pytest
 
 from annotations.core.errors import ServiceError
-from annotations.models import AnnotationSet, Author, Job, Span
+from annotations.models import AnnotationSet, Author, Job, JobState, Span
 from annotations.projects.services.labels import merge_labels
 from models_runtime.core import registry
 from models_runtime.models import Run, RunItem, TrainedModel
@@ -41,7 +41,7 @@ def asked(project, *words, method="majority", key="e", weights=(), **options):
 
 def voted(project, *words, **options):
     run = asked(project, *words, **options)
-    assert finished(run).state == Job.State.DONE
+    assert finished(run).state == JobState.DONE
     return run
 
 
@@ -147,13 +147,13 @@ def test_a_run_in_progress_or_a_deleted_one_can_t_vote(project):
     assert "run:capitals-1" not in {option.spec for option in options_of(project)}
     finished(run)
     assert {option.spec: option.notes for option in options_of(project)}["run:capitals-1"] == 4
-    assert finished(asked(project, "run:capitals-1", "cities")).state == Job.State.DONE
+    assert finished(asked(project, "run:capitals-1", "cities")).state == JobState.DONE
     author = imported(project, "a", (MARIO, "PATIENT"))
     run = asked(project, "capitals", "run:a", key="deleted")
     AnnotationSet.objects.filter(author=author).delete()
     author.delete()
     job = finished(run)
-    assert job.state == Job.State.FAILED and "no longer exists" in job.error
+    assert job.state == JobState.FAILED and "no longer exists" in job.error
 
 
 def test_one_note_s_error_fails_only_this_note(project):

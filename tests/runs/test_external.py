@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 from django.urls import reverse
 
 from annotations.gold.services.making import freeze
-from annotations.models import Job, Label, LabelSet, Project, Span
+from annotations.models import Job, JobState, Label, LabelSet, Project, Span
 from models_runtime.backends.remote.servers import read_remote_models
 from models_runtime.backends.rules import RulesBackend
 from models_runtime.core import pipelines as pipelines_here
@@ -59,7 +59,7 @@ def html_of(client, name, *arguments):
 
 def ran(run):
     job = finished(run)
-    assert (job.error, job.state) == ("", Job.State.DONE)
+    assert (job.error, job.state) == ("", JobState.DONE)
     return job
 
 

@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from annotations.core.errors import ServiceError
 from annotations.jobs.runner import run as work
 from annotations.models import Job, Label, Span
-from annotations.release.rules.known.person import Person
+from annotations.release.rules.known.person import MasterPerson
 from annotations.release.services.known.lists import add_terms
 from annotations.release.services.known.master import store_people
 from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble
@@ -17,9 +17,9 @@ from tests import factories as make
 from tests.release.known.files import CSV
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
-MARIO = Person(given=("Mario",), family=("Brambillaschi",))
+MARIO = MasterPerson(given=("Mario",), family=("Brambillaschi",))
 MARIO_THERE = "BRAMBILLASCHI, Mario"
-LUCREZIA = Person(given=("Lucrezia",), family=("Pontevecchio",))
+LUCREZIA = MasterPerson(given=("Lucrezia",), family=("Pontevecchio",))
 TEXT = "Visto il sig. BRAMBILLASCHI, Mario con Lucrezia Pontevecchio a Villa Azul."
 
 

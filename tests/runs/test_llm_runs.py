@@ -11,14 +11,14 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.urls import reverse
 
-from annotations.models import AnnotationSet, Document, Event, Job, Span
+from annotations.models import AnnotationSet, Document, Event, Job, JobState, Span
 from annotations.ops.services.erasing import erase_patient
 from annotations.review.selectors.state import review_state
 from models_runtime.backends.llm import driver, remote
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.core import llm as server_capacity
 from models_runtime.core.llm import KeptAnswers
-from models_runtime.models import LlmAnswer, LlmUsage, Run, RunItem, ServerCapacity
+from models_runtime.models import LlmAnswer, LlmUsage, Run, RunItem, RunItemState, ServerCapacity
 from models_runtime.runs.services.llm import start_llm_run
 from tests import factories as make
 from tests.backends.llm.scripted import Reply, entities, note_of
@@ -82,7 +82,7 @@ def test_from_the_form_to_suggestions_with_counts_cost_and_prompt(manager, serve
     for words in ("llm.example.org", "without encryption", "Elenchi ogni menzione", "Prompt version 2,"):
         assert words in html
     run = started(manager)
-    assert finished(run).state == Job.State.DONE
+    assert finished(run).state == JobState.DONE
     first = AnnotationSet.objects.filter(author=run.author).order_by("document_id").first()
     spans = [(span.start, span.end, span.label.code, span.source) for span in first.spans.order_by("start")]
     assert spans == [(0, 11, "PATIENT", "small it2 pass 1"), (13, 15, "AGE", "small it2 pass 2")]
@@ -98,7 +98,7 @@ def test_an_answer_is_kept_as_offsets_in_its_project_and_goes_with_its_note(mana
     finished(started(manager))
     asked = len(server.requests)
     again = started(manager)
-    assert finished(again).state == Job.State.DONE and len(server.requests) == asked
+    assert finished(again).state == JobState.DONE and len(server.requests) == asked
     assert "6 answered from cache" in page_of(manager, again)
     kept = LlmAnswer.objects.all()
     assert kept.count() == 6 and "Rossi" not in json.dumps(list(kept.values("key", "found")))
@@ -106,7 +106,7 @@ def test_an_answer_is_kept_as_offsets_in_its_project_and_goes_with_its_note(mana
     other = make.make_project("other")
     make.make_note(other, f"{TEXT} 0")
     run = start_llm_run(project=other, given={"language": "it"}, may_leave=False, actor=None, key="o")
-    assert finished(run).state == Job.State.DONE and len(server.requests) == asked + 2
+    assert finished(run).state == JobState.DONE and len(server.requests) == asked + 2
     erase_patient(project=project, patient_id="p0", actor=None)
     assert LlmAnswer.objects.filter(document__project=project).count() == 4 and project.documents.count() == 2
     assert not LlmAnswer.objects.exclude(document__in=Document.objects.all()).exists()
@@ -121,7 +121,7 @@ def test_a_model_in_this_process_says_where_it_computes(manager, settings, tmp_p
     monkeypatch.setattr("models_runtime.backends.llm.asking._TOKENS_OVERHEAD", 4)
     run = started(manager, model="here tiny")
     job = finished(run)
-    assert (job.state, job.queue, job.result["failed"]) == (Job.State.DONE, "llm", 3)
+    assert (job.state, job.queue, job.result["failed"]) == (JobState.DONE, "llm", 3)
     html = page_of(manager, run)
     assert re.search(r"CPU \(no GPU available\), peak memory [\d.]+\s[MG]B", html)
     assert "the notes were sent to" not in html
@@ -138,7 +138,7 @@ def test_a_note_that_is_erased_while_it_is_read_keeps_nothing_but_its_cost(manag
     server.script = erase_first
     run = started(manager)
     job = finished(run)
-    assert (job.state, job.result["notes"], RunItem.objects.count()) == (Job.State.DONE, 2, 2)
+    assert (job.state, job.result["notes"], RunItem.objects.count()) == (JobState.DONE, 2, 2)
     assert (LlmAnswer.objects.count(), LlmUsage.objects.get(run=run).requests) == (4, len(server.requests))
 
 
@@ -176,8 +176,8 @@ def test_a_server_that_is_not_listed_or_listed_no_more_is_said(manager, server, 
 def test_one_note_that_fails_is_its_own_and_the_others_are_asked_once(manager, project, server):
     make.make_note(project, "BREAK this note")
     job = finished(started(manager))
-    assert (job.state, job.result["notes"], job.result["failed"]) == (Job.State.DONE, 3, 1)
-    assert "not the requested JSON" in RunItem.objects.get(state=RunItem.State.FAILED).error
+    assert (job.state, job.result["notes"], job.result["failed"]) == (JobState.DONE, 3, 1)
+    assert "not the requested JSON" in RunItem.objects.get(state=RunItemState.FAILED).error
     assert len(server.requests) == 7
 
 
@@ -185,12 +185,12 @@ def test_a_server_that_refuses_the_key_ends_the_run_and_what_is_left_is_worked_o
     server.script = lambda body: Reply(status=401)
     run = started(manager)
     job = finished(run)
-    assert job.state == Job.State.FAILED and "“ward” rejected the key (401)" in job.error
+    assert job.state == JobState.FAILED and "“ward” rejected the key (401)" in job.error
     html = page_of(manager, run)
     assert f"{len(server.requests)} sent" in html and "0.0000 EUR" in html
     server.script = model
     manager.post(reverse("run_retry", args=["covid", run.pk]))
-    assert finished(run).state == Job.State.DONE and LlmUsage.objects.filter(run=run).exists()
+    assert finished(run).state == JobState.DONE and LlmUsage.objects.filter(run=run).exists()
 
 
 def test_a_run_that_is_canceled_asks_nothing_again_and_says_what_it_cost(manager, server, monkeypatch):
@@ -207,7 +207,7 @@ def test_a_run_that_is_canceled_asks_nothing_again_and_says_what_it_cost(manager
         return Reply(status=503, headers={"Retry-After": "50"})
 
     server.script = cancels
-    assert finished(run).state == Job.State.CANCELED
+    assert finished(run).state == JobState.CANCELED
     assert len(server.requests) <= 3 and LlmUsage.objects.get(run=run).requests == len(server.requests)
     # The answer to the open request has been paid for, so it is stored for the next run.
     assert LlmAnswer.objects.count() == 1
@@ -235,7 +235,7 @@ def test_a_servers_limit_holds_over_all_workers(manager, server, settings, monke
         return model(body)
 
     server.script = slowly
-    assert finished(started(manager)).state == Job.State.DONE
+    assert finished(started(manager)).state == JobState.DONE
     assert (server.most_at_once, list(ServerCapacity.objects.get().seats)) == (1, ["0" * 32])
 
 
@@ -247,7 +247,7 @@ def test_settings_of_extraction_from_the_form(manager, project, server):
     for run, settings in ((first, [16, True, True]), (second, [0, False, False])):
         assert [run.params[name] for name in ("overlap", "every_pass", "descriptions")] == settings
         assert ("Only ages in years." in run.params["prompt"]) == settings[2]
-        assert finished(run).state == Job.State.DONE
+        assert finished(run).state == JobState.DONE
     assert "256-16x4-every" in first.revision and first.revision != second.revision
     # The third pass finds nothing in any of the three notes, and the fourth one asks again.
     html = page_of(manager, first)
@@ -258,7 +258,7 @@ def test_settings_of_extraction_from_the_form(manager, project, server):
 def test_a_mention_without_a_place_is_suggested_at_all_places_and_the_reviewer_sees_why(manager, project, server):
     server.script = lambda body: entities(("54", "AGE", "")) if "54" in note_of(body) else entities()
     run = started(manager, passes="1")
-    assert finished(run).state == Job.State.DONE
+    assert finished(run).state == JobState.DONE
     doubt = {"removed": [], "unsupported": [], "places": 2}
     note, mia = Document.objects.order_by("pk").first(), project.memberships.get().user
     shown = review_state(document=note, author=run.author, user=mia)["suggestions"]
@@ -327,7 +327,7 @@ def test_a_killed_worker_s_successor_asks_nothing_twice(by_label, server, monkey
     assert (len(server.requests), AnnotationSet.objects.filter(author=by_label.author).count()) == (5, 1)
     Job.objects.update(state="queued", lease_until=None)
     ServerCapacity.objects.update(seats={})
-    assert finished(by_label).state == Job.State.DONE and questions(server) == QUESTIONS
+    assert finished(by_label).state == JobState.DONE and questions(server) == QUESTIONS
 
 
 def test_the_command_and_the_api(project, server):

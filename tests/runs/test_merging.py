@@ -17,7 +17,7 @@ from annotations.models import (
     BulkAct,
     Decision,
     Event,
-    Job,
+    JobState,
     PlantedLeak,
     Role,
     Span,
@@ -25,7 +25,7 @@ from annotations.models import (
 )
 from annotations.review.events import REVIEW_DECIDED
 from annotations.review.selectors.bulk_preview import preview
-from annotations.review.selectors.bulk_rules import Rule
+from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.review.selectors.decision_log import decisions
 from annotations.review.selectors.misses import hints_of
 from annotations.review.selectors.state import review_state
@@ -66,10 +66,10 @@ class World:
 
     def merged(self, *names, key="k", **options):
         run = review_together(project=self.project, runs=names or ("a", "b", "c"), actor=self.rita, key=key, **options)
-        if run.job.state == Job.State.QUEUED:
+        if run.job.state == JobState.QUEUED:
             work(run.job_id)
             run.job.refresh_from_db()
-            assert run.job.state == Job.State.DONE
+            assert run.job.state == JobState.DONE
         self.author = run.author
         return run
 
@@ -140,7 +140,7 @@ def test_a_suggestion_that_all_its_runs_doubt_is_doubtful_in_the_list(world):
     assert [(p["start"], p["end"], p["source"], "doubt" in p) for p in found] == [
         (0, 5, "c", True), (0, 11, "a+b", False), (6, 11, "c", True), (21, 27, "a", True), (21, 27, "b", False),
     ]  # fmt: skip
-    found = preview(Rule("threshold", [world.author.pk], least=0.0), "accept", world.project, world.rita)
+    found = preview(BulkRule("threshold", [world.author.pk], least=0.0), "accept", world.project, world.rita)
     every = Span.objects.filter(annotation_set__author=world.author)
     assert found.doubtful == every.filter(source__in=["a", "c"]).count() > 2
     assert found.open == every.exclude(source__in=["a", "c"]).count() > 0
@@ -177,7 +177,7 @@ def test_invalid_merges(world):
         start_ensemble(project=world.project, members=asked, method="union", actor=None, key="y")
     # A merged list does not count as an agreeing run.
     with pytest.raises(ServiceError, match="No open suggestion matches"):
-        world.bulk(Rule("agreed", [a.pk for a in world.project.authors.filter(kind="run")], agree=3))
+        world.bulk(BulkRule("agreed", [a.pk for a in world.project.authors.filter(kind="run")], agree=3))
     with pytest.raises(ServiceError, match="already exists"):
         review_together(project=world.project, runs=["a", "b"], actor=None, name=list_name, key="z")
 
@@ -240,7 +240,7 @@ def test_a_conflicting_suggestion_that_was_decided_stays(world):
 
 def test_what_two_agree_on_is_one_bulk_act(world):
     world.merged()
-    bulk = world.bulk(Rule("merged", [world.author.pk], agree=2))
+    bulk = world.bulk(BulkRule("merged", [world.author.pk], agree=2))
     assert bulk.planned == 2 and begin_bulk(bulk=bulk, user=world.rita)
     counts = at_once(bulk, run_bulk)
     assert (counts["decided"], counts["beside"], counts["left"]) == (2, 4, 0)
@@ -259,7 +259,7 @@ def test_what_two_agree_on_is_one_bulk_act(world):
 
 def test_a_bulk_act_accepts_the_suggestion_that_most_runs_agree_on(world):
     world.merged()
-    bulk = world.bulk(Rule("threshold", [world.author.pk], least=0.0))
+    bulk = world.bulk(BulkRule("threshold", [world.author.pk], least=0.0))
     begin_bulk(bulk=bulk, user=world.rita)
     counts = at_once(bulk, run_bulk)
     assert (counts["decided"], counts["beside"], bulk.planned) == (10, 0, 10)
@@ -268,7 +268,7 @@ def test_a_bulk_act_accepts_the_suggestion_that_most_runs_agree_on(world):
         (*TORINO, "CITY"): "accepted", (*TORINO, "HOSPITAL"): "rejected",
     }  # fmt: skip
     with pytest.raises(ServiceError, match="No open suggestion matches"):
-        world.bulk(Rule("merged", [world.author.pk], agree=1))
+        world.bulk(BulkRule("merged", [world.author.pk], agree=1))
 
 
 NAME, TOWN, DAY = (0, 11, "PATIENT"), (44, 50, "CITY"), (31, 41, "DATE")

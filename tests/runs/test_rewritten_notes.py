@@ -9,11 +9,11 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from annotations.core.errors import ServiceError
-from annotations.models import Event, Job, LabelSet, RewrittenNote, Span
+from annotations.models import Event, Job, JobState, LabelSet, RewrittenNote, Span
 from annotations.ops.services.erasing import erase_patient
 from annotations.review.selectors.state import review_state
 from annotations.scores.services.scoring import score, score_request
-from models_runtime.models import LlmAnswer, Run, RunItem
+from models_runtime.models import LlmAnswer, Run, RunItem, RunItemState
 from models_runtime.runs.services.placeholders import map_placeholders
 from tests import factories as make
 from tests.backends.llm.scripted import Reply, entities, note_of
@@ -63,7 +63,7 @@ def start(manager, **options):
 def ran(manager, **options):
     start(manager, **options)
     run = Run.objects.latest("pk")
-    assert finished(run).state == Job.State.DONE
+    assert finished(run).state == JobState.DONE
     return run
 
 
@@ -101,7 +101,7 @@ def test_deleted_diagnoses_are_no_part_of_a_name_and_are_shown_to_the_reviewer(r
 def test_the_models_text_is_kept_even_if_it_changed_a_word_but_not_a_refusal(run):
     kept = list(RewrittenNote.objects.order_by("document_id").values_list("document__text", "text", "sha256"))
     assert kept == [(*pair, hashlib.sha256(pair[1].encode()).hexdigest()) for pair in list(NOTES.items())[:4]]
-    failed = RunItem.objects.filter(run=run, state=RunItem.State.FAILED).order_by("document_id")
+    failed = RunItem.objects.filter(run=run, state=RunItemState.FAILED).order_by("document_id")
     assert [item.document.text for item in failed] == list(NOTES)[3:]
     assert "1 words or signs are missing and 1 are new" in failed[0].error
 
@@ -129,7 +129,7 @@ def test_failed_notes_count_as_nothing_found_and_the_models_own_text_is_scored(r
         manager.get(reverse("score", args=["covid", 0, run.author_id]))
     )  # fmt: skip
     # A retry changes the stored figures.
-    RunItem.objects.filter(run=run, document__text=list(NOTES)[4]).update(state=RunItem.State.PENDING)
+    RunItem.objects.filter(run=run, document__text=list(NOTES)[4]).update(state=RunItemState.PENDING)
     assert scored()["unanswered"] == 1
 
 
@@ -137,10 +137,10 @@ def test_unknown_placeholders_become_suggestions_once_a_person_chooses_a_label(r
     page = reverse("run_placeholders", args=["covid", run.pk])
     assert "1 span has a placeholder without a label" in page_of(manager, run)
     assert "[CODICE FISCALE]" in page_of(manager, run, "run_placeholders")
-    Job.objects.filter(pk=run.job_id).update(state=Job.State.RUNNING)
+    Job.objects.filter(pk=run.job_id).update(state=JobState.RUNNING)
     answer = manager.post(page, {PLACEHOLDER: "HOSPITAL"})
     assert answer.status_code == 422 and "still in progress" in answer.content.decode()
-    Job.objects.filter(pk=run.job_id).update(state=Job.State.DONE)
+    Job.objects.filter(pk=run.job_id).update(state=JobState.DONE)
     with pytest.raises(ServiceError, match="no label"):
         map_placeholders(run=run, labels={"CODICE FISCALE": "NOPE"}, actor=None)
     assert manager.post(page, {PLACEHOLDER: "NO_SUCH"}).status_code == 422

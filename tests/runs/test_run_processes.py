@@ -7,9 +7,9 @@ from django.conf import settings
 
 from annotations.jobs.services.doorbell import idle_workers
 from annotations.jobs.services.queue import pause, resume
-from annotations.models import AnnotationSet, Job, Share, Span
+from annotations.models import AnnotationSet, Job, JobState, Share, Span
 from models_runtime.core.registry import BACKENDS
-from models_runtime.models import Run, RunItem
+from models_runtime.models import Run, RunItem, RunItemState
 from models_runtime.runs.services.external import start_external
 from models_runtime.runs.services.runs import start_run
 from tests.backends.made import made_notes
@@ -76,12 +76,12 @@ def progress(run):
 
 
 def done(run):
-    return RunItem.objects.filter(run=run, state=RunItem.State.DONE).count()
+    return RunItem.objects.filter(run=run, state=RunItemState.DONE).count()
 
 
 def check_complete(run, gate):
     gate.open()
-    wait_for(lambda: state_of(run.job) == Job.State.DONE, what="the run to end", progress=lambda: progress(run))
+    wait_for(lambda: state_of(run.job) == JobState.DONE, what="the run to end", progress=lambda: progress(run))
     sets = AnnotationSet.objects.filter(author=run.author)
     assert done(run) == sets.count() == sets.values("document").distinct().count() == NOTES
     # Each note has two capital letters, so duplicate results would also change the number of spans.
@@ -131,12 +131,12 @@ def test_the_worker_that_has_the_run_is_killed_and_its_helpers_are_paused(shared
     shared.worker.kill9()
     redis_server.client().flushall()
     # The others leave their shares when the run waits for a worker again, and one of them takes the run.
-    wait_for(lambda: took_over(shared) or state_of(shared.job) == Job.State.QUEUED, what="the lease to run out")
+    wait_for(lambda: took_over(shared) or state_of(shared.job) == JobState.QUEUED, what="the lease to run out")
     gate.let(NOTES - 50)
     wait_for(lambda: took_over(shared), what="one of the others to take the run", progress=lambda: progress(shared))
     pause(shared.job)
     gate.open()
-    wait_for_state(shared.job, Job.State.PAUSED, "the run to stop")
+    wait_for_state(shared.job, JobState.PAUSED, "the run to stop")
     wait_for(lambda: not Share.objects.exists(), what="all to stop", progress=lambda: progress(shared))
     so_far = done(shared)
     assert so_far < NOTES
@@ -160,7 +160,7 @@ def test_the_process_that_computed_is_gone_and_its_parent_never_loaded_torch(pro
         project=project, backend="token-classification", model="for-a-worker", labels={"PER": "PATIENT"}, actor=None,
         key="k",
     )  # fmt: skip
-    wait_for_state(run.job, Job.State.DONE, "the run to end", timeout=90)
+    wait_for_state(run.job, JobState.DONE, "the run to end", timeout=90)
     assert Run.objects.get().params["memory"] > 0
     wait_for(lambda: len(worker.tree) == 1, what="the work process to end")
     libraries = Path(f"/proc/{worker.pid}/maps").read_text()

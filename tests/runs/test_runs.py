@@ -12,10 +12,20 @@ from annotations.core.errors import ServiceError
 from annotations.jobs.runner import LostLease, take
 from annotations.jobs.runner import run as work
 from annotations.jobs.services.relay import sweep
-from annotations.models import AnnotationSet, Author, Document, Job, PlantedLeak, Review, Span, SuggestedString
+from annotations.models import (
+    AnnotationSet,
+    Author,
+    Document,
+    Job,
+    JobState,
+    PlantedLeak,
+    Review,
+    Span,
+    SuggestedString,
+)
 from annotations.projects.services.labels import merge_labels
 from models_runtime.backends.base import Budget, budget_of
-from models_runtime.models import Run, RunItem
+from models_runtime.models import Run, RunItem, RunItemState
 from models_runtime.runs.jobs import running
 from models_runtime.runs.services import runs
 from tests.factories import label_of, make_note, make_project
@@ -41,7 +51,7 @@ def sets_of(run):
 def test_every_note_gets_one_annotation_set_with_confidence_and_source(project):
     run = started(project)
     job = finished(run)
-    assert (job.state, job.done, job.total) == (Job.State.DONE, 10, 10)
+    assert (job.state, job.done, job.total) == (JobState.DONE, 10, 10)
     assert AnnotationSet.objects.filter(author=run.author, state="submitted", blind=False).count() == 10
     span = Span.objects.first()
     assert (span.label.code, span.confidence, span.source) == ("PATIENT", 0.9, "capital")
@@ -66,7 +76,7 @@ def test_planted_leaks_are_hidden_by_the_transaction_that_stores_a_batch(project
         return dropped
 
     monkeypatch.setattr(running, "_write", watched)
-    assert finished(run).state == Job.State.DONE
+    assert finished(run).state == JobState.DONE
     assert seen == [(8, 4, 4, 4), (16, 8, 8, 8), (20, 10, 10, 10)]
     assert set(Review.objects.values_list("planted_share", "ahead")) == {(10, True)}
     assert set(PlantedLeak.objects.values_list("known", "result")) == {("string", "")}
@@ -115,13 +125,13 @@ def test_one_note_s_error_fails_only_this_note_which_can_be_retried(project, mon
     monkeypatch.setattr(running, "MOST_SPANS", 5)
     bad = make_note(project, f"{text} LUIGI", name="bad")
     run = started(project)
-    assert finished(run).state == Job.State.DONE
-    item = RunItem.objects.get(state=RunItem.State.FAILED)
+    assert finished(run).state == JobState.DONE
+    item = RunItem.objects.get(state=RunItemState.FAILED)
     assert (item.document, reason in item.error, "LUIGI" in item.error) == (bad, True, False)
     assert sets_of(run) == 10
     Document.objects.filter(pk=bad.pk).update(text="Luigi")
     assert runs.retry_failed(run=run, actor=None) == 1
-    assert finished(run).state == Job.State.DONE and sets_of(run) == 11
+    assert finished(run).state == JobState.DONE and sets_of(run) == 11
     with pytest.raises(ServiceError, match="nothing to retry"):
         runs.retry_failed(run=run, actor=None)
 
@@ -129,7 +139,7 @@ def test_one_note_s_error_fails_only_this_note_which_can_be_retried(project, mon
 def test_a_permanent_error_of_the_backend_stops_the_run(project):
     make_note(project, "HOPELESS")
     job = finished(started(project))
-    assert (job.state, job.error) == (Job.State.FAILED, "the weights are gone")
+    assert (job.state, job.error) == (JobState.FAILED, "the weights are gone")
 
 
 def test_a_killed_run_resumes_where_it_stopped(project, monkeypatch):
@@ -152,7 +162,7 @@ def test_a_killed_run_resumes_where_it_stopped(project, monkeypatch):
     monkeypatch.setattr(running, "_write", write)
     Job.objects.update(lease_until=Now() - timedelta(seconds=1))
     assert sweep().put_back == [run.job_id]
-    assert finished(run).state == Job.State.DONE
+    assert finished(run).state == JobState.DONE
     assert AnnotationSet.objects.count() == 10
     assert set(RunItem.objects.values_list("attempt", flat=True)) == {1}
 
@@ -186,7 +196,7 @@ def test_a_batch_is_what_the_backend_takes_at_once(project, monkeypatch, budget,
         return predict(backend, items, claim)
 
     monkeypatch.setattr(running, "_predict", watched)
-    assert finished(started(project, params=budget)).state == Job.State.DONE
+    assert finished(started(project, params=budget)).state == JobState.DONE
     assert seen == sizes
 
 

@@ -14,7 +14,7 @@ from annotations.jobs.runner import run as work
 from annotations.jobs.services import queue
 from annotations.jobs.services.doorbell import waiting
 from annotations.jobs.services.relay import sweep
-from annotations.models import AnnotationSet, Job, Share
+from annotations.models import AnnotationSet, Job, JobState, Share
 from models_runtime.models import Run, RunItem
 from models_runtime.runs.jobs import running
 from models_runtime.runs.services import runs
@@ -63,7 +63,7 @@ def job_of(run):
 
 def check_complete(run, notes=NOTES):
     job = job_of(run)
-    assert (job.state, job.done, job.total) == (Job.State.DONE, notes, notes)
+    assert (job.state, job.done, job.total) == (JobState.DONE, notes, notes)
     assert AnnotationSet.objects.filter(author=run.author).count() == notes
     assert set(RunItem.objects.filter(run=run).values_list("state", "attempt")) == {("done", 1)}
     assert not Share.objects.exists()
@@ -119,7 +119,7 @@ def test_nothing_is_written_after_the_end(at_work, state):
     run, lead, helper = at_work
     pick(helper, run)
     if state == "started again":
-        Job.objects.update(state=Job.State.FAILED, lease_token=None, lease_until=None)
+        Job.objects.update(state=JobState.FAILED, lease_token=None, lease_until=None)
         queue.retry(job_of(run))
     else:
         lead.end(state)
@@ -217,7 +217,7 @@ def test_a_helper_s_own_trouble_is_not_the_run_s(at_work, monkeypatch):
     monkeypatch.setattr(running, "_backend", broken)
     work(run.job_id)
     job = job_of(run)
-    assert (job.state, job.error, job.lease_token) == (Job.State.RUNNING, "", lead.token)
+    assert (job.state, job.error, job.lease_token) == (JobState.RUNNING, "", lead.token)
     assert helping.join(run.job_id) is None, "no helper joins again at once"
     Job.objects.update(no_help_until=Now() - timedelta(seconds=1))
     assert helping.join(run.job_id) is not None

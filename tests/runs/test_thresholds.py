@@ -4,11 +4,11 @@ import pytest
 from django.core.management import CommandError
 
 from annotations.core.errors import ServiceError
-from annotations.models import GoldVersion, Job, Span
+from annotations.models import GoldVersion, JobState, Span
 from models_runtime.backends.marginals import is_added
 from models_runtime.models import Run, TrainedModel
 from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble
-from models_runtime.runs.services.thresholds import Wanted
+from models_runtime.runs.services.thresholds import ThresholdGoal
 from tests import factories as make
 from tests.runs.conftest import command, fields_of, finished
 from tests.training.conftest import made_gold, made_model, manager, model, page, run_of, train, world
@@ -18,7 +18,7 @@ __all__ = ["made_gold", "made_model", "manager", "model", "world"]
 
 pytestmark = pytest.mark.queue
 UNSURE = "Visita a Como con Gianni Verdi il 3 maggio a Lodi. Dott Bruni, Anna.\n"
-LOW = {"wanted": Wanted(threshold=0.002)}
+LOW = {"wanted": ThresholdGoal(threshold=0.002)}
 
 
 def spans_of(run):
@@ -100,15 +100,15 @@ def test_an_ensemble_of_models_reads_at_a_threshold_and_its_runs_are_refused(wor
         about = {"project": world.project, "method": "majority", "actor": None}
         return start_ensemble(**about, members=members, key=key, **options)
 
-    plain, run = voting("plain"), voting("low", wanted=Wanted(0.005))
+    plain, run = voting("plain"), voting("low", wanted=ThresholdGoal(0.005))
     for one in (plain, run):
-        assert finished(one).state == Job.State.DONE
+        assert finished(one).state == JobState.DONE
     assert run.author.name == "ensemble-majority-above-0.005-1"
     assert spans_of(plain) <= spans_of(run) and run.revision == f"{plain.revision}-above-0.005"
     with pytest.raises(ServiceError, match=f"run:{plain.author.name}"):
-        voting("runs", f"run:{plain.author.name}", wanted=Wanted(0.005))
+        voting("runs", f"run:{plain.author.name}", wanted=ThresholdGoal(0.005))
     with pytest.raises(ServiceError, match="Enter a threshold"):
-        voting("r", wanted=Wanted(recall=0.9))
+        voting("r", wanted=ThresholdGoal(recall=0.9))
 
 
 def test_added_spans_are_calibrated_only_by_a_curve_of_their_own(world, model):

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from annotations.models import Author, BulkAct, Document, Job, Review
 from models_runtime.core import registry
-from models_runtime.models import Run, RunItem
+from models_runtime.models import Run, RunItem, RunItemState
 from models_runtime.runs.services.backends import chosen
 from tests import factories as make
 from tests.runs.conftest import finished
@@ -76,7 +76,7 @@ def test_failed_notes_are_listed_and_retried(world, mia):
     html = check_page(mia.get(url("run", run.pk)))
     assert world.note.name in html and "1 failed" in html and "1 failed" in check_page(mia.get(url("runs")))
     mia.post(url("run_retry", run.pk))
-    assert RunItem.objects.filter(state=RunItem.State.PENDING).count() == 1 and Job.objects.count() == 2
+    assert RunItem.objects.filter(state=RunItemState.PENDING).count() == 1 and Job.objects.count() == 2
 
 
 def test_suggestions_that_were_imported_are_reviewed_too(world, sign_in):

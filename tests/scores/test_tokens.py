@@ -7,7 +7,7 @@ from django.urls import reverse
 from annotations.core.stored_figures import forget
 from annotations.core.tokenizers import KINDS, TokenizerKind
 from annotations.jobs.runner import run as work
-from annotations.models import Document, Job
+from annotations.models import Document, Job, JobState
 from annotations.scores.services import scoring
 from annotations.scores.services.scoring import kept_score, score, score_request
 from annotations.text.tokens import Token
@@ -80,7 +80,7 @@ def test_the_page_leaves_it_to_a_worker(scored, sign_in, monkeypatch):
     job = Job.objects.get()
     work(job.pk)
     job.refresh_from_db()
-    assert job.state == Job.State.DONE, job.error
+    assert job.state == JobState.DONE, job.error
     assert "tokenizer=white" in check_page(client.get(reverse("job", args=["covid", job.number])))
     html = check_page(client.get(f"{scored.url}?tokenizer=white"))
     assert "Tokens are those of white." in html and "Not computed yet" not in html

@@ -14,7 +14,7 @@ from annotations.release.rules.leaks.needles import Needle
 from annotations.release.rules.leaks.shapes import device_addresses, full_dates, telephones
 from annotations.release.rules.redaction.ages import told_in
 from annotations.release.rules.redaction.dates import read_dates
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.surrogates.checking import unreserved
 from annotations.text.sentences import sentences
 from models_runtime.backends.rules.backend import RulesBackend
@@ -42,11 +42,14 @@ TOKENS = [
 
 
 def _gate(text: str) -> object:
-    needles = [Needle("Mario Rossi Gil", "PATIENT", Kind.NAME), Needle("915 123 456", "PHONE", Kind.PHONE)]
+    needles = [
+        Needle("Mario Rossi Gil", "PATIENT", IdentifierType.NAME),
+        Needle("915 123 456", "PHONE", IdentifierType.PHONE),
+    ]
     needles += [
-        Needle("Mario", "PATIENT", Kind.NAME),
-        Needle("Malaspina", "PATIENT", Kind.NAME),
-        Needle("12/03/2021", "DATE", Kind.DATE),
+        Needle("Mario", "PATIENT", IdentifierType.NAME),
+        Needle("Malaspina", "PATIENT", IdentifierType.NAME),
+        Needle("12/03/2021", "DATE", IdentifierType.DATE),
     ]
     return Gate((), ["es"], ()).find(text, needles, exceptions=Counter())
 

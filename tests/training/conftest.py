@@ -13,7 +13,7 @@ from annotations.core.errors import ServiceError
 from annotations.gold.services.making import freeze
 from annotations.jobs.runner import run as work
 from annotations.jobs.services.relay import sweep
-from annotations.models import Job
+from annotations.models import Job, JobState
 from models_runtime.backends import children
 from models_runtime.core import weights
 from models_runtime.models import TrainedModel
@@ -163,7 +163,7 @@ def run_of(project, backend, key="run", **options):
     work(run.job_id)
     run.refresh_from_db()
     job = Job.objects.get(pk=run.job_id)
-    assert job.state == Job.State.DONE, job.error
+    assert job.state == JobState.DONE, job.error
     return run
 
 

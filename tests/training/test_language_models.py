@@ -11,11 +11,11 @@ from django.core.management.base import CommandError
 
 from annotations.core.errors import ServiceError
 from annotations.gold.services.splitting import split_version
-from annotations.models import Document, GoldVersion, Job
+from annotations.models import Document, GoldVersion, JobState
 from annotations.ops.services.erasing import erasure_preview
 from models_runtime.backends import files
 from models_runtime.core.registry import TRAINABLE, TrainableKind
-from models_runtime.models import Calibration, TrainedModel
+from models_runtime.models import Calibration, TrainedModel, TrainedModelState
 from models_runtime.runs.services.backends import ready_models
 from models_runtime.runs.services.loop import loop_of
 from models_runtime.runs.services.rounds import rounds
@@ -26,7 +26,7 @@ from tests.worlds.checks import check_page
 
 pytestmark = pytest.mark.queue
 
-State = TrainedModel.State
+State = TrainedModelState
 KIND = TrainableKind(
     title="Frequencies", factory="", learner="tests.training.child_of_language.LEARNER", format=FORMAT,
     algorithms={"count": "Counting"}, by_epoch=True, predicts=False,
@@ -40,7 +40,7 @@ def language(world, trained, monkeypatch):
 
     def go(key="l", **options):
         model, job = trained(key, backend="frequencies", algorithm="count", iterations=None, **options)
-        assert (job.state, job.error, model.state) == (Job.State.DONE, "", State.READY)
+        assert (job.state, job.error, model.state) == (JobState.DONE, "", State.READY)
         return model
 
     return go

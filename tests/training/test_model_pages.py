@@ -17,13 +17,13 @@ from annotations.core.errors import ServiceError
 from annotations.formats.files import zips
 from annotations.formats.files.zips import MOST_ENTRIES
 from annotations.jobs.runner import run as work
-from annotations.models import Event, Job, StoredFile
+from annotations.models import Event, Job, JobState, StoredFile
 from annotations.scores.selectors import LabelWords
 from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.files import unpack_stage
 from models_runtime.core.registry import TRAINABLE
-from models_runtime.models import Run, TrainedModel
+from models_runtime.models import Run, TrainedModel, TrainedModelState
 from models_runtime.training.jobs.holding_out import rules_f1
 from models_runtime.training.services import trained as service
 from models_runtime.training.services.training import start_training
@@ -33,7 +33,7 @@ from tests.worlds.checks import check_page
 
 pytestmark = pytest.mark.queue
 
-State = TrainedModel.State
+State = TrainedModelState
 
 
 def said(response):
@@ -157,7 +157,7 @@ def test_a_model_is_downloaded_and_uploaded(manager, model):
     assert manager.get(page("model", brought.pk)).status_code == 200
     manager.post(page("run_start"), {"backend": f"model:{brought.pk}", "token": "r"})
     work(Run.objects.get().job_id)
-    assert Job.objects.get(kind="run").state == Job.State.DONE
+    assert Job.objects.get(kind="run").state == JobState.DONE
 
 
 def zipped(**members):

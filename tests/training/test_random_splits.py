@@ -10,7 +10,7 @@ from annotations.core.errors import ServiceError
 from annotations.gold.rules import Split
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
-from annotations.models import Document, GoldVersionNote, Job
+from annotations.models import Document, GoldVersionNote, Job, JobState
 from annotations.ops.services.erasing import erase_patient
 from annotations.scores.selectors import learned_notes
 from models_runtime.core.gold_notes import training_notes
@@ -123,7 +123,7 @@ def test_the_hold_out_is_checked_again_when_the_training_begins(world):
     split(world, "other", dev=40, test=0)
     work(later.job_id)
     job = Job.objects.get(pk=later.job_id)
-    assert job.state == Job.State.FAILED and "notes that this training must not see" in job.error
+    assert job.state == JobState.FAILED and "notes that this training must not see" in job.error
 
 
 def test_the_command_trains_members_with_random_hold_outs(world):

@@ -18,11 +18,11 @@ from annotations.gold.rules import Split
 from annotations.gold.services.splitting import split_by_lines, split_version
 from annotations.jobs.runner import run as work
 from annotations.jobs.services import queue
-from annotations.models import GoldVersionNote, Job, StoredFile
+from annotations.models import GoldVersionNote, Job, JobState, StoredFile
 from annotations.scores.selectors import learned_notes
 from models_runtime.backends import child, children
 from models_runtime.core.stages import learned_from
-from models_runtime.models import Calibration, TrainedModel
+from models_runtime.models import Calibration, TrainedModel, TrainedModelState
 from models_runtime.refining.services.starting import start_refinement
 from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble
 from models_runtime.runs.services.merging import review_together
@@ -41,7 +41,7 @@ SHARES = {"train": 60, "dev": 20, "test": 20}
 def test_a_refitted_model_learned_from_its_hold_out(world, trained, manager):
     model, job = trained(refit=True, iterations=20)
     card = model.card
-    assert (job.state, job.error, job.done) == (Job.State.DONE, "", job.total)
+    assert (job.state, job.error, job.done) == (JobState.DONE, "", job.total)
     assert (card["notes"], card["held_out"], card["scores"]["notes"]) == (16, 4, 4)
     assert (card["refit"]["notes"], card["refit"]["spans"]) == (20, 80)
     assert card["refit"]["iterations"] == len(card["refit_losses"]) <= card["iterations"] == 20
@@ -113,7 +113,7 @@ def test_a_ready_made_split_on_the_page_and_by_command(world, manager, tmp_path)
     assert world.version.split_shares == {"train": 50, "dev": 50, "test": 0}
 
 
-State = TrainedModel.State
+State = TrainedModelState
 # What differs between two trainings that give the same model.
 OWN = {"date", "seconds", "memory"}
 NETWORK = {"backend": "transformer", "algorithm": "fresh", "base": "tiny-bert", "iterations": 3, "refit": True}
@@ -179,7 +179,7 @@ def killed_in_refit(world, monkeypatch, step, **options):
 def ended_well(model):
     """Let another worker continue, and check how it ends."""
     model, job = resumed(model), Job.objects.get(pk=model.job_id)
-    assert (job.state, job.error, job.attempt, job.done) == (Job.State.DONE, "", 2, job.total)
+    assert (job.state, job.error, job.attempt, job.done) == (JobState.DONE, "", 2, job.total)
     return model
 
 
@@ -204,7 +204,7 @@ def test_a_refit_whose_worker_is_killed_gives_the_same_model(world, trained, man
 def test_a_canceled_refit_leaves_no_model_and_starts_again(manager, trained, monkeypatch, network):
     at_step(monkeypatch, 1, lambda: queue.cancel(Job.objects.get(kind="train")), refit=True)
     model, job = trained(**network)
-    assert (job.state, model.state, len(model.hold_out)) == (Job.State.CANCELED, State.FAILED, 3)
+    assert (job.state, model.state, len(model.hold_out)) == (JobState.CANCELED, State.FAILED, 3)
     check_nothing_is_kept(model)
     assert not checkpoint_of(model.pk).exists()
     html = page_of(manager, model)
@@ -224,7 +224,7 @@ def test_a_network_is_refitted_for_the_epochs_that_the_hold_out_chose(world, tra
 
     monkeypatch.setattr(training, "hold_out_scores", spied)
     whole, job = trained(**network)
-    assert (job.state, job.error, job.done) == (Job.State.DONE, "", job.total)
+    assert (job.state, job.error, job.done) == (JobState.DONE, "", job.total)
     card, refit = whole.card, whole.card["refit"]
     assert whole.hold_out == FIGURES
     assert card["iterations"] == card["refit_most"] == refit["iterations"] == len(card["refit_losses"]) == BEST
@@ -250,7 +250,7 @@ def test_a_network_is_refitted_for_the_epochs_that_the_hold_out_chose(world, tra
 def test_a_refit_after_an_early_end_takes_the_best_epoch_so_far(manager, trained, monkeypatch, network):
     at_step(monkeypatch, BEST, lambda: manager.post(page("model_enough", TrainedModel.objects.get().pk)))
     model, job = trained(**network)
-    assert (job.state, job.error, model.hold_out) == (Job.State.DONE, "", FIGURES[:2])
+    assert (job.state, job.error, model.hold_out) == (JobState.DONE, "", FIGURES[:2])
     assert model.card["iterations"] == model.card["refit"]["iterations"] == BEST
 
 

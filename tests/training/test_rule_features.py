@@ -8,7 +8,7 @@ from django.core.management import call_command
 
 from annotations.models import LabelSet
 from models_runtime.core.model_files import load_model
-from models_runtime.models import Refinement, Run, TrainedModel
+from models_runtime.models import Refinement, Run, TrainedModel, TrainedModelState
 from models_runtime.runs.services.ensembles import MemberChoice, options_of, start_ensemble
 from models_runtime.training.services.trained import upload_model
 from tests import factories as make
@@ -42,7 +42,7 @@ def with_rules(world):
 
 def uploaded(world, model):
     data = content_of(model)
-    TrainedModel.objects.filter(pk=model.pk).update(state=TrainedModel.State.RETIRED)
+    TrainedModel.objects.filter(pk=model.pk).update(state=TrainedModelState.RETIRED)
     return upload_model(project=world.project, content=io.BytesIO(data), actor=world.manager).model
 
 

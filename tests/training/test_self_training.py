@@ -12,7 +12,7 @@ from annotations.core.errors import ServiceError
 from annotations.gold.rules import Split
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
-from annotations.models import Author, Document, GoldVersion, GoldVersionNote, Job, Span
+from annotations.models import AuthorKind, Document, GoldVersion, GoldVersionNote, Job, JobState, Span
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.scores.selectors import learned_notes
 from models_runtime.backends import children
@@ -24,14 +24,14 @@ from models_runtime.core.stages import learned_from
 from models_runtime.models import Refinement, Run, TrainedModel
 from models_runtime.runs.services.merging import review_together
 from models_runtime.runs.services.runs import start_run
-from models_runtime.runs.services.thresholds import Wanted
+from models_runtime.runs.services.thresholds import ThresholdGoal
 from models_runtime.training.services.training import end_early, start_training
 from tests import factories as make
 from tests.training.conftest import Killed, build_world, made_notes, of_module, page, resumed, run_of, train
 from tests.worlds.programs import Program
 
 pytestmark = pytest.mark.queue
-LOW = {"wanted": Wanted(threshold=0.05)}
+LOW = {"wanted": ThresholdGoal(threshold=0.05)}
 
 
 def build_ward():
@@ -74,7 +74,7 @@ def without_gold(ward, run=None):
 
 def test_a_training_learns_from_the_sure_lines_of_notes_without_gold(ward, trained, client):
     model, job = trained(key="self", self_training=ward.name)
-    assert (job.state, job.error, job.done) == (Job.State.DONE, "", job.total)
+    assert (job.state, job.error, job.done) == (JobState.DONE, "", job.total)
     own = model.card["self_training"]
     inside = set(ward.version.notes.values_list("document", flat=True))
     without = set(ward.project.documents.values_list("pk", flat=True)) - inside - {ward.twin.pk}
@@ -99,7 +99,7 @@ def test_members_of_a_merged_list_must_agree_and_be_sure(ward, trained):
     other, _ = trained(key="other", algorithm="ap")
     merged = merged_of(ward, run_of(ward.project, f"model:{other.pk}", key="second").author.name)
     model, job = trained(key="agreed", self_training=merged.author.name, refit=True)
-    assert job.state == Job.State.DONE, job.error
+    assert job.state == JobState.DONE, job.error
     assert set(model.card["self_training"]["models"]) == {ward.model.name, other.name}
     assert model.card["refit"]["notes"] == 20 and model.card["sha256"] != model.card["refit"]["held_out_sha256"]
     assert model.card["self_training"]["spans"]
@@ -118,7 +118,7 @@ def test_members_of_a_merged_list_must_agree_and_be_sure(ward, trained):
 
 def test_what_a_refined_member_learned_from_counts(ward):
     plain = run_of(ward.project, ward.backend, key="plain")
-    author = make.make_author(ward.project, kind=Author.Kind.REFINED, name="refined-1")
+    author = make.make_author(ward.project, kind=AuthorKind.REFINED, name="refined-1")
     for note in ward.project.documents.all():
         make.make_set(note, author, [], submitted=True)
     refinement = Refinement.objects.create(
@@ -143,7 +143,7 @@ def test_notes_of_the_hold_out_and_of_tests_are_never_learned_from(ward, trained
     model, _ = trained(key="split", iterations=40)
     run = run_of(ward.project, f"model:{model.pk}", key="split", **LOW)
     learner, job = trained(key="ok", self_training=run.author.name)
-    assert job.state == Job.State.DONE, job.error
+    assert job.state == JobState.DONE, job.error
     unseen = GoldVersionNote.objects.filter(version=ward.version).exclude(split=Split.TRAIN)
     assert not learned_from(learner).intersection(unseen.values_list("document_id", flat=True))
 
@@ -172,7 +172,7 @@ def test_what_a_training_can_t_learn_from_is_refused(ward):
     plain = run_of(ward.project, ward.backend, key="plain")
     refused(f"There is no run “x”. Runs to learn from: {ward.name}", self_training="x")
     refused("doesn't show where it is unsure", self_training=plain.author.name)
-    waiting = start_run(**ward.at, backend=ward.backend, wanted=Wanted(threshold=0.01), key="w")
+    waiting = start_run(**ward.at, backend=ward.backend, wanted=ThresholdGoal(threshold=0.01), key="w")
     refused("is not finished", self_training=waiting.author.name)
     refused("spaCy can't learn from labels of a run", backend="spacy")
     Run.objects.filter(pk=ward.run.pk).update(spans_without_label=3)
@@ -184,7 +184,7 @@ def test_what_a_training_can_t_learn_from_is_refused(ward):
 
 def test_what_ends_a_training_and_what_can_not(ward):
     first = starts(ward, "early", backend="bilstm", algorithm="quick", iterations=1)
-    Job.objects.filter(pk=first.job_id).update(state=Job.State.RUNNING)
+    Job.objects.filter(pk=first.job_id).update(state=JobState.RUNNING)
     with pytest.raises(ServiceError, match="The first round of self-training is not complete"):
         end_early(model=first)
     unsure, gone = (starts(ward, key) for key in ("unsure", "gone"))
@@ -244,5 +244,5 @@ def test_a_killed_self_training_gives_the_same_model_and_an_erasure_ends_it(ward
 
     monkeypatch.setattr(children, "train", erased)
     model, job = trained(key="erased", self_training=ward.name)
-    assert (job.state, model.stored_file) == (Job.State.FAILED, None) and "erased during this work" in job.error
+    assert (job.state, model.stored_file) == (JobState.FAILED, None) and "erased during this work" in job.error
     assert len(without_gold(ward)) == 7

@@ -15,7 +15,7 @@ from annotations.models import Author, GoldVersionNote, LabelSet
 from models_runtime.backends import children
 from models_runtime.core.registry import TRAINABLE
 from models_runtime.core.training_settings import Setting, checked
-from models_runtime.models import TrainedModel
+from models_runtime.models import TrainedModel, TrainedModelState
 from tests import factories as make
 from tests.training.conftest import made_notes, page, refused
 from tests.worlds.checks import check_page
@@ -184,4 +184,4 @@ def test_other_label_sets_have_no_surrogates_and_settings_have_bounds(world, man
         refused(world, "It must be: from 0 to", settings=wrong)
     assert not TrainedModel.objects.exists()
     model, _ = trained(settings={"surrogates": "0", "header_dropout": "1"})
-    assert model.state == TrainedModel.State.READY
+    assert model.state == TrainedModelState.READY

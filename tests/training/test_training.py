@@ -12,12 +12,12 @@ from annotations.core.stored_files import delete_expired, read_chunks
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
 from annotations.jobs.services import queue
-from annotations.models import AnnotationSet, Document, GoldVersion, Job, Span, StoredFile
+from annotations.models import AnnotationSet, Document, GoldVersion, Job, JobState, Span, StoredFile
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.labels import merge_labels
 from models_runtime.backends import children
 from models_runtime.core.gold_notes import gold_notes, other_notes, training_notes
-from models_runtime.models import Run, TrainedModel
+from models_runtime.models import Run, TrainedModel, TrainedModelState
 from models_runtime.runs.services.runs import start_run
 from models_runtime.training.jobs.checkpoints import checkpoint_of, forget_stale
 from models_runtime.training.jobs.watching import Watch
@@ -29,13 +29,13 @@ from tests.waiting import wait_for
 
 pytestmark = pytest.mark.queue
 
-State = TrainedModel.State
+State = TrainedModelState
 
 
 @pytest.mark.usefixtures("cold_learners")
 def test_a_training_keeps_the_model_its_card_and_its_losses(world, trained):
     model, job = trained()
-    assert (job.state, job.error, model.state, model.name) == (Job.State.DONE, "", State.READY, "crf-1")
+    assert (job.state, job.error, model.state, model.name) == (JobState.DONE, "", State.READY, "crf-1")
     card = model.card
     assert (card["gold"], card["gold_hash"]) == (1, world.version.content_hash)
     assert (card["notes"], card["held_out"], card["spans"]) == (16, 4, 64)
@@ -61,7 +61,7 @@ def test_a_training_fails_if_a_patient_is_erased_meanwhile(world, trained, monke
 
     monkeypatch.setattr(children, "train", train_and_erase)
     model, job = trained()
-    assert (job.state, model.state, model.stored_file) == (Job.State.FAILED, State.FAILED, None)
+    assert (job.state, model.state, model.stored_file) == (JobState.FAILED, State.FAILED, None)
     assert "erased during this work" in job.error
 
 
@@ -82,7 +82,7 @@ def test_a_training_ends_at_the_first_iteration_after_a_patient_is_erased(world,
     monkeypatch.setattr(children, "train", then_ended)
     monkeypatch.setattr(Watch, "_write", after_an_erasure)
     model, job = trained()
-    assert (job.state, model.state, model.stored_file, model.losses) == (Job.State.FAILED, State.FAILED, None, [])
+    assert (job.state, model.state, model.stored_file, model.losses) == (JobState.FAILED, State.FAILED, None, [])
     assert "erased during this work" in job.error and not ended
 
 
@@ -149,7 +149,7 @@ def test_a_canceled_training_leaves_no_model_and_starts_again_with_the_same_sett
     with monkeypatch.context() as patch:
         at_step(patch, 2, lambda: queue.cancel(Job.objects.get(kind="train")))
         model, job = trained(name="mine", iterations=12)
-    assert (job.state, model.state, model.stored_file) == (Job.State.CANCELED, State.FAILED, None)
+    assert (job.state, model.state, model.stored_file) == (JobState.CANCELED, State.FAILED, None)
     assert not StoredFile.objects.exists()
     assert 'id="job-retry"' in manager.get(page("model", model.pk)).content.decode()
     manager.post(page("job_retry", job.number))
@@ -171,13 +171,13 @@ def test_a_training_that_waits_is_canceled_at_once_and_its_name_may_be_taken(wor
     response = manager.post(page("job_retry", model.job.number), follow=True)
     assert "now named “mine”" in str(next(iter(response.context["messages"])))
     model.refresh_from_db()
-    assert (model.state, Job.objects.get(pk=model.job_id).state) == (State.FAILED, Job.State.CANCELED)
+    assert (model.state, Job.objects.get(pk=model.job_id).state) == (State.FAILED, JobState.CANCELED)
 
 
 def test_a_lost_training_process_is_reported(trained, monkeypatch):
     monkeypatch.setattr(children, "_messages", lambda process: iter(()))
     model, job = trained()
-    assert (job.state, model.state) == (Job.State.FAILED, State.FAILED)
+    assert (job.state, model.state) == (JobState.FAILED, State.FAILED)
     assert "training process was lost" in job.error
 
 
@@ -220,7 +220,7 @@ def test_a_training_that_is_ended_early_keeps_its_whole_epochs(manager, trained,
 
     at_step(monkeypatch, 1, press)
     model, job = trained(backend="spacy", iterations=500)
-    assert (job.state, model.state) == (Job.State.DONE, State.READY)
+    assert (job.state, model.state) == (JobState.DONE, State.READY)
     assert 1 <= model.card["iterations"] == len(model.losses) < 500
 
 
@@ -255,7 +255,7 @@ def test_without_spacy_the_error_says_what_to_do(manager, trained, monkeypatch):
     assert "make setup-models" in manager.get(page("models")).content.decode()
     monkeypatch.setattr(children, "CHILD", "tests.training.child_without_spacy")
     model, job = trained(backend="spacy")
-    assert (job.state, model.state) == (Job.State.FAILED, State.FAILED)
+    assert (job.state, model.state) == (JobState.FAILED, State.FAILED)
     assert "“spacy” is not installed on this worker. Run “make setup-models”" in job.error
 
 
@@ -293,7 +293,7 @@ def test_a_model_with_labels_that_the_project_lacks_is_refused(world, model):
     TrainedModel.objects.update(project=other)
     work(run.job_id)
     job = Job.objects.get(pk=run.job_id)
-    assert job.state == Job.State.FAILED and "doesn't have: CITY, DATE, DOCTOR" in job.error
+    assert job.state == JobState.FAILED and "doesn't have: CITY, DATE, DOCTOR" in job.error
 
 
 def test_a_retired_model_has_no_weights_and_keeps_its_runs(world, model, trained, settings):
@@ -332,7 +332,7 @@ def test_a_killed_training_of_epochs_continues_and_gives_the_same_model(world, r
     kept = checkpoint_of(model.pk)
     assert kept.is_file()
     processes("work")
-    wait_for(lambda: model.job.state == Job.State.DONE, QUIET, "the training to end", progress)
+    wait_for(lambda: model.job.state == JobState.DONE, QUIET, "the training to end", progress)
     assert Job.objects.get(pk=model.job_id).attempt == 2
     wait_for(lambda: not kept.parent.exists(), what="the checkpoint to go")
     for row in (model, whole):

@@ -14,12 +14,12 @@ from annotations.core.errors import ServiceError
 from annotations.core.stored_files import store_file
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
-from annotations.models import AnnotationSet, Document, Job, StoredFile
+from annotations.models import AnnotationSet, Document, Job, JobState, StoredFileKind
 from annotations.ops.services.erasing import erase_patient
 from annotations.text.tokens import tokenize
 from models_runtime.core.model_files import cached
 from models_runtime.core.stages import learned_from, stages
-from models_runtime.models import TrainedModel
+from models_runtime.models import TrainedModel, TrainedModelState
 from models_runtime.training.services.groups import Variant, ablation, group_of, start_group
 from models_runtime.training.services.model_cards import erased_since
 from models_runtime.training.services.training import start_training
@@ -35,7 +35,7 @@ characters = pytest.importorskip("models_runtime.backends.characters.model")
 
 pytestmark = pytest.mark.queue
 
-State = TrainedModel.State
+State = TrainedModelState
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def language(world, made_language):
 def model_like(other, **fields):
     """A copy of a model, with a file of its own."""
     copy = TrainedModel.objects.get(pk=other.pk)
-    file = {"project": copy.project, "kind": StoredFile.Kind.MODEL, "name": "m.zip", "content": io.BytesIO(b"m")}
+    file = {"project": copy.project, "kind": StoredFileKind.MODEL, "name": "m.zip", "content": io.BytesIO(b"m")}
     for name, value in {"pk": None, "job": None, "stored_file": store_file(**file, actor=None), **fields}.items():
         setattr(copy, name, value)
     copy.save()
@@ -148,12 +148,12 @@ def test_an_ablation_by_command(world, manager, vectors):
 def test_the_hold_out_that_ends_a_training_is_named(world, manager, trained, vectors):
     chosen = {"embeddings": "small.vec", "anneal": "held-out", "hidden": 16, "vocabulary": 10}
     model, job = trained("a", backend="stacked", algorithm="sgd", iterations=2, settings=chosen)
-    assert (job.state, job.error) == (Job.State.DONE, "")
+    assert (job.state, job.error) == (JobState.DONE, "")
     shown = check_page(manager.get(page("model", model.pk)))
     assert "so the last value may be too good" in shown and "the last value is unbiased" not in shown
     given = {"backend": "stacked", "algorithm": "sgd", "iterations": 1, "base": model.name}
     second, job = trained("b", settings={"seed": 9}, **given)
-    assert (job.state, job.error) == (Job.State.DONE, "")
+    assert (job.state, job.error) == (JobState.DONE, "")
     assert second.card["embeddings"] == model.card["embeddings"]
     assert refused(world, "brings its own embeddings", settings={"embeddings": "small.vec"}, **given) == "embeddings"
 
@@ -196,7 +196,7 @@ def test_a_bilstm_crf_takes_a_language_model_of_the_project(world, trained, mana
     """The model contains it and learns none of its own; the page names it."""
     options = {"backend": "bilstm", "algorithm": "quick", "iterations": 1, "settings": {"characters": "letters"}}
     model, job = trained("b", name="with", **options)
-    assert (job.state, job.error) == (Job.State.DONE, "")
+    assert (job.state, job.error) == (JobState.DONE, "")
     inside = bilstm.load_model(cached(model)).stack.networks[0].state_dict()
     own = characters.load_model(cached(language))[1].state_dict()
     assert inside.keys() == own.keys() and all(inside[name].equal(own[name]) for name in own)

@@ -11,7 +11,7 @@ from django.core.management.base import CommandError
 
 from annotations.core.errors import ServiceError
 from annotations.jobs.runner import run as work
-from annotations.models import Document, Job, Span, StoredFile
+from annotations.models import Document, Job, JobState, Span, StoredFile, StoredFileKind
 from annotations.ops.selectors.free_texts import free_texts
 from models_runtime.backends import BackendError, children
 from models_runtime.core import gold_notes
@@ -20,7 +20,7 @@ from models_runtime.core.gold_notes import all_other_notes
 from models_runtime.core.registry import TRAINABLE
 from models_runtime.core.stages import strategy_of
 from models_runtime.core.weights import weights
-from models_runtime.models import Run, TrainedModel
+from models_runtime.models import Run, TrainedModel, TrainedModelState
 from models_runtime.runs.services.external import start_external
 from models_runtime.runs.services.loop import loop_of
 from models_runtime.training.jobs import training, watching
@@ -32,7 +32,7 @@ from tests.worlds.checks import check_page
 
 pytestmark = pytest.mark.queue
 
-State = TrainedModel.State
+State = TrainedModelState
 # Where it computed, and with how much memory.
 DEVICE = re.compile(r"CPU\s+\(no\s+GPU\s+available\),\s+peak\s+memory\s+[\d.]+\s[MG]B")
 
@@ -79,7 +79,7 @@ def test_from_the_form_to_a_model_a_run_and_the_next_model(manager, home):
     run = Run.objects.get()
     assert run.job.queue == Job.Queue.GPU
     work(run.job_id)
-    assert Job.objects.get(pk=run.job_id).state == Job.State.DONE
+    assert Job.objects.get(pk=run.job_id).state == JobState.DONE
     assert Span.objects.filter(annotation_set__author=run.author).exists()
     assert DEVICE.search(said(manager.get(run_page)))
     # The trained model is the starting point of the next one.
@@ -232,7 +232,7 @@ def test_a_name_of_an_epoch_that_exists_gets_a_number_and_a_failed_training_keep
     def fails(*words, **more):
         raise RuntimeError("The disk is full.")
 
-    files = StoredFile.objects.filter(kind=StoredFile.Kind.MODEL)
+    files = StoredFile.objects.filter(kind=StoredFileKind.MODEL)
     before = files.count()
     monkeypatch.setattr(training, "store_kept", fails)
     with pytest.raises(CommandError):

@@ -5,12 +5,14 @@ from types import SimpleNamespace
 from annotations.models import (
     AuditNote,
     AuditPlan,
-    Author,
+    AuthorKind,
     NoteMetadata,
     Project,
     Release,
     ReleasedNote,
+    ReleasedNoteState,
     ReleasePolicy,
+    ReleaseState,
     User,
 )
 from annotations.release.selectors.audits import Choices, shown_of
@@ -43,10 +45,10 @@ def make_release(project: Project, notes: int = 40, patients: int = 0) -> Releas
     rules["AGE"]["action"] = "keep"
     about = {"name": "Publication mask", "rules": rules}
     policy, _made = ReleasePolicy.objects.get_or_create(project=project, slug="mask", version=1, defaults=about)
-    gold = make.make_author(project, kind=Author.Kind.GOLD, name="gold")
+    gold = make.make_author(project, kind=AuthorKind.GOLD, name="gold")
     number = 1 + Release.objects.filter(project=project).count()
     release = Release.objects.create(
-        project=project, number=number, set_spec="gold", policy=policy, state=Release.State.PREPARED, note_count=notes
+        project=project, number=number, set_spec="gold", policy=policy, state=ReleaseState.PREPARED, note_count=notes
     )
     for at in range(notes):
         patient = f"P-{at % patients:04}" if patients else ""
@@ -56,7 +58,7 @@ def make_release(project: Project, notes: int = 40, patients: int = 0) -> Releas
         NoteMetadata.objects.create(document=note, note_type="letter" if at % 2 else "report", site="Nord")
         make.make_set(note, gold, REPLACED, submitted=True)
         ReleasedNote.objects.create(
-            release=release, document=note, name=note.name, state=ReleasedNote.State.DONE, text=RELEASED,
+            release=release, document=note, name=note.name, state=ReleasedNoteState.DONE, text=RELEASED,
             sha256=text_sha256(RELEASED), pieces=pieces_of(REPLACED), span_count=3,
         )  # fmt: skip
     return release

@@ -4,7 +4,7 @@ import io
 
 from annotations.core.stored_files import store_file
 from annotations.gold.services.making import freeze
-from annotations.models import Project, StoredFile
+from annotations.models import Project, StoredFileKind
 from models_runtime.models import Run, TrainedModel
 from tests import factories as make
 
@@ -29,7 +29,7 @@ def make_ward() -> Project:
     def model(name: str, spans: list[tuple[int, int, str]], **params: object) -> TrainedModel:
         card = {"held_out_notes": held_out, "labels": ["PATIENT"], "language": params.get("language", "")}
         stored = store_file(
-            project=project, kind=StoredFile.Kind.MODEL, name="m.zip", content=io.BytesIO(name.encode()), actor=None
+            project=project, kind=StoredFileKind.MODEL, name="m.zip", content=io.BytesIO(name.encode()), actor=None
         )
         row = TrainedModel.objects.create(
             project=project, name=name, backend="bilstm", state="ready", params=params, card=card,

@@ -10,12 +10,12 @@ from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 
 from annotations.agreement.api.comparing import compare
-from annotations.agreement.rules import Unit
-from annotations.agreement.rules.disagreement import Kind, Rows
+from annotations.agreement.rules import ComparedUnit
+from annotations.agreement.rules.disagreement import DisagreementKind, TagRows
 from annotations.agreement.selectors.disagreements import (
     UNTAGGED,
+    DisagreementView,
     Filters,
-    Shown,
     counts,
     differences,
     following,
@@ -31,7 +31,7 @@ from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.core.events import FILE_DOWNLOADED, record_reads
-from annotations.models import Author, Cause, Difference, Label
+from annotations.models import Author, AuthorKind, CauseKind, Difference, Label
 from annotations.text.numbers import MAX_ID, MAX_OFFSET
 
 router = Router(tags=["Agreement"])
@@ -44,13 +44,13 @@ BITS = MAX_OFFSET.bit_length()
 class DisagreementFilters(Schema):
     """Filters. By default, the annotation sets count that also count in the figures of agreement."""
 
-    kind: Kind | None = None
+    kind: DisagreementKind | None = None
     label: str = Field("", max_length=60, description="Code of a label.")
     pair: str = Field("", max_length=310, description="User names of two annotators, with a comma between them.")
     note: int | None = Field(None, ge=0, le=MAX_ID)
     round: int | None = Field(None, ge=0, le=MAX_OFFSET)
     cause: Literal["AB", "AM", "D", "S", "none", ""] = ""
-    unit: Unit | None = None
+    unit: ComparedUnit | None = None
     annotation_sets: Literal["counted", "all"] = "counted"
 
 
@@ -64,7 +64,7 @@ class TaggedSentence(Schema):
     tags: dict[str, list[str]]
 
     @classmethod
-    def of(cls, text: str, rows: Rows[str], names: dict[str, str]) -> Self:
+    def of(cls, text: str, rows: TagRows[str], names: dict[str, str]) -> Self:
         return cls(
             start=rows.start, end=rows.end, text=text[rows.start : rows.end],
             tokens=[text[token.start : token.end] for token in rows.tokens],
@@ -91,7 +91,7 @@ class Disagreement(Schema):
     attributes: dict[str, list[str]]
 
     @classmethod
-    def of(cls, shown: Shown) -> Self:
+    def of(cls, shown: DisagreementView) -> Self:
         row = shown.row
         return cls(
             note=row.document_id, name=shown.note.name, start=row.start, end=row.end, kinds=shown.kinds,
@@ -142,7 +142,7 @@ def list_disagreements(
     access, filters = _compared(request, slug, wanted, Can.READ_NOTES)
     found = differences(access.project, filters)
 
-    def fetch(after: int | None, size: int) -> Sequence[Shown]:
+    def fetch(after: int | None, size: int) -> Sequence[DisagreementView]:
         return _shown(access, list(following(found, _placed(after))[:size]), filters)
 
     return paged(request, paging, fetch, Disagreement.of, lambda shown: _place(shown.row.document_id, shown.row.start))
@@ -226,7 +226,7 @@ def _filters(access: Access, wanted: DisagreementFilters) -> Filters:
     label_id = label.values_list("pk", flat=True).first()
     if wanted.label and label_id is None:
         raise invalid(("label", _("The project has no label with this code.")))
-    assert UNTAGGED == "none" and set(Cause.Kind.values) == {"AB", "AM", "D", "S"}  # As in `Wanted`.
+    assert UNTAGGED == "none" and set(CauseKind.values) == {"AB", "AM", "D", "S"}  # As in `Wanted`.
     return Filters(
         kind=wanted.kind or "", label=label_id, pair=_pair(access, wanted.pair), note=wanted.note,
         round=wanted.round, cause=wanted.cause, unit=wanted.unit or "", everyone=wanted.annotation_sets == "all",
@@ -247,7 +247,7 @@ def _pair(access: Access, pair: str) -> tuple[int, int] | None:
                 ),
             )
         )
-    authors = dict(Author.objects.filter(project=access.project, kind=Author.Kind.ANNOTATOR).values_list("name", "pk"))
+    authors = dict(Author.objects.filter(project=access.project, kind=AuthorKind.ANNOTATOR).values_list("name", "pk"))
     found = [authors.get(name) for name in pair.split(",")]
     match found:
         case [int(one), int(other)] if one != other:
@@ -255,7 +255,7 @@ def _pair(access: Access, pair: str) -> tuple[int, int] | None:
     raise invalid(("pair", _("Give the user names of two annotators of this project, with a comma between them.")))
 
 
-def _shown(access: Access, rows: list[Difference], filters: Filters) -> list[Shown]:
+def _shown(access: Access, rows: list[Difference], filters: Filters) -> list[DisagreementView]:
     found = in_context(access.project, rows, everyone=filters.everyone, hidden=access.unnamed)
     _record(access, (one.row.document_id for one in found))
     return found

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
-from annotations.agreement.rules import Granularity, Matching, NoteFigures, Unit, granularities, in_words
+from annotations.agreement.rules import ComparedUnit, Granularity, Matching, NoteFigures, granularities, in_words
 from annotations.agreement.selectors.figures import left_out, round_beginnings
 from annotations.agreement.selectors.names import in_order, pairs_in_order, shown_names
 from annotations.agreement.selectors.table import table_lines
@@ -194,7 +194,7 @@ class Agreement(Schema):
 class AgreementChoice(Schema):
     """What is compared, and how finely. BIO is for the units token and marked only."""
 
-    unit: Unit = Unit.TOKEN
+    unit: ComparedUnit = ComparedUnit.TOKEN
     granularity: Granularity = Granularity.SUBCATEGORY
 
 
@@ -207,7 +207,7 @@ class AgreementFiguresChoice(AgreementChoice):
 class AgreementUnit(Body):
     """The unit to compute, at every granularity, with a tokenizer; empty for the default rule."""
 
-    unit: Unit = Unit.TOKEN
+    unit: ComparedUnit = ComparedUnit.TOKEN
     tokenizer: str = Field("", max_length=40)
 
 

@@ -26,7 +26,7 @@ class LocationState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class AdjudicatedLocation:
     """The adjudicated spans between `start` and `end`; none of them reaches outside.
 
     `heard` holds each annotator's spans there at the time of the decision, by author id.
@@ -46,7 +46,7 @@ class Item:
     """
 
     location: Location[str]
-    decisions: tuple[Decision, ...]
+    decisions: tuple[AdjudicatedLocation, ...]
     state: LocationState
 
     @property
@@ -65,7 +65,7 @@ class Item:
 
 def items(
     annotation_sets: Mapping[str, Sequence[Span]],
-    decisions: Sequence[Decision],
+    decisions: Sequence[AdjudicatedLocation],
     *,
     besides: Iterable[tuple[int, int]] = (),
 ) -> list[Item]:
@@ -83,7 +83,7 @@ def items(
     return out
 
 
-def _state(location: Location[str], decisions: Sequence[Decision]) -> LocationState:
+def _state(location: Location[str], decisions: Sequence[AdjudicatedLocation]) -> LocationState:
     if not decisions:
         return LocationState.AGREED if location.unanimous else LocationState.OPEN
     if len(decisions) > 1 or (decisions[0].start, decisions[0].end) != (location.start, location.end):

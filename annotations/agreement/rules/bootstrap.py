@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from annotations.agreement.rules.capture import COUNTS, Found, Group
+from annotations.agreement.rules.capture import COUNTS, AnnotatorGroup, CaptureSums
 from annotations.agreement.rules.coefficients import Facts, apart
 from annotations.text.bio import OUTSIDE
 
@@ -197,7 +197,7 @@ class RecallIntervals:
 
 
 def recall_intervals(
-    groups: Mapping[tuple[str, ...], Group],
+    groups: Mapping[tuple[str, ...], AnnotatorGroup],
     notes: int,
     names: Sequence[str],
     samples: int = SAMPLES,
@@ -214,7 +214,7 @@ def recall_intervals(
     for group, end, width in zip(groups.values(), ends, widths, strict=True):
         added[np.array(group.notes), end - width : end] = np.hstack([group.found_by, group.alone, group.found])
     sums = resample(added, samples, between)
-    found = Found()
+    found = CaptureSums()
     for group, end, width in zip(groups.values(), ends, widths, strict=True):
         columns = list(sums[:, end - width : end].T)
         size = len(group.annotators)
@@ -222,7 +222,7 @@ def recall_intervals(
     return _recalls(np, found, names)
 
 
-def _recalls(np: Any, found: Found, names: Sequence[str]) -> RecallIntervals:
+def _recalls(np: Any, found: CaptureSums, names: Sequence[str]) -> RecallIntervals:
     """The intervals from `found`, whose fields are arrays over the samples instead of numbers."""
     defined = np.asarray(found.twice) > 0
 

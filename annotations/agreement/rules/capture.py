@@ -35,7 +35,7 @@ class Matching(StrEnum):
 
 
 @dataclass(slots=True)
-class Group:
+class AnnotatorGroup:
     """The notes with the same annotators.
 
     For each note in `notes`: `found_by` counts the spans found by 1, 2, … annotators; `alone` counts for each annotator
@@ -70,7 +70,7 @@ class Captures:
 
     def __init__(self) -> None:
         self.notes = 0
-        self.groups: dict[Matching, dict[tuple[str, ...], Group]] = {matching: {} for matching in Matching}
+        self.groups: dict[Matching, dict[tuple[str, ...], AnnotatorGroup]] = {matching: {} for matching in Matching}
 
     def add(self, note: NoteAnnotationSets, annotators: Sequence[str]) -> None:
         """Add a note; `annotators` are those with a submitted set, in the project's order."""
@@ -79,7 +79,7 @@ class Captures:
             groups = self.groups[matching]
             group = groups.get(key)
             if group is None:
-                group = groups[key] = Group(key)
+                group = groups[key] = AnnotatorGroup(key)
             group.add(self.notes, found)
         self.notes += 1
 
@@ -108,7 +108,7 @@ def histories(annotation_sets: Mapping[str, Sequence[Span]], annotators: Sequenc
 
 
 @dataclass(slots=True)
-class Found:
+class CaptureSums:
     """Sums over groups of notes.
 
     `known`: spans that anybody found. `hidden`: estimated spans that nobody found. `twice`: spans that at least two
@@ -177,9 +177,9 @@ def chance(times: int, annotators: int, taken: int) -> float:
     return 1 - comb(annotators - times, taken) / comb(annotators, taken)
 
 
-def found_in(groups: Mapping[tuple[str, ...], Group]) -> Found:
+def found_in(groups: Mapping[tuple[str, ...], AnnotatorGroup]) -> CaptureSums:
     """The sums over all notes."""
-    found = Found()
+    found = CaptureSums()
     for group in groups.values():
         totals = [
             [sum(column) for column in zip(*rows, strict=True)] for rows in (group.found_by, group.alone, group.found)

@@ -153,7 +153,7 @@ Version = tuple[Span, ...]
 """The spans that one annotator marked at a location, in order, each once."""
 
 
-class Kind(StrEnum):
+class DisagreementKind(StrEnum):
     """How two versions of a location differ. `attributes`: their spans are the same, and attributes of them differ."""
 
     MISSED = "missed"
@@ -230,7 +230,7 @@ def disagreements(annotation_sets: Mapping[Annotator, Sequence[Span]]) -> list[L
     return [location for location in locations(annotation_sets) if not location.unanimous]
 
 
-def kind_between(one: Version, other: Version) -> Kind | None:
+def kind_between(one: Version, other: Version) -> DisagreementKind | None:
     """How two versions of one location differ, leaving aside the spans that both have. None: they are the same.
 
     `missed`: one version has no other spans. `label`: same bounds, other labels. `boundary`: same labels, other bounds.
@@ -238,17 +238,17 @@ def kind_between(one: Version, other: Version) -> Kind | None:
     """
     mine, theirs = set(one) - set(other), set(other) - set(one)
     if not mine and not theirs:
-        return None if attributes_in(one) == attributes_in(other) else Kind.ATTRIBUTES
+        return None if attributes_in(one) == attributes_in(other) else DisagreementKind.ATTRIBUTES
     if not mine or not theirs:
-        return Kind.MISSED
+        return DisagreementKind.MISSED
     if {(span.start, span.end) for span in mine} == {(span.start, span.end) for span in theirs}:
-        return Kind.LABEL
+        return DisagreementKind.LABEL
     if {span.label for span in mine} == {span.label for span in theirs}:
-        return Kind.BOUNDARY
-    return Kind.BOTH
+        return DisagreementKind.BOUNDARY
+    return DisagreementKind.BOTH
 
 
-def kinds_by_pair(location: Location[Annotator]) -> dict[tuple[Annotator, Annotator], Kind]:
+def kinds_by_pair(location: Location[Annotator]) -> dict[tuple[Annotator, Annotator], DisagreementKind]:
     """For each pair of annotators who differ at a location, how they differ; pairs in the order of the versions."""
     found = {}
     for one, other in combinations(location.versions, 2):
@@ -327,7 +327,7 @@ def _with_votes(location: Location[Annotator], span: Span) -> Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows(Generic[Annotator]):
+class TagRows(Generic[Annotator]):
     """A location in its sentence, as in table 3.4 of Catelli 2021: the tokens, and each annotator's tags.
 
     `first` and `past` bound the tokens of the location itself.
@@ -348,7 +348,7 @@ def bio_rows(
     annotation_sets: Mapping[Annotator, Sequence[Span]],
     *,
     label_order: Sequence[str] = (),
-) -> Rows[Annotator]:
+) -> TagRows[Annotator]:
     """The sentence around `start`-`end`, with a row of BIO tags for each annotator.
 
     The tokens are split at the start and end of every span. A span that starts before the sentence continues in it
@@ -367,7 +367,7 @@ def bio_rows(
         if encoded and begun_before and encoded[0][2:] in {span.label for span in begun_before}:
             encoded[0] = f"I-{encoded[0][2:]}"
         tags[annotator] = encoded
-    return Rows(low, high, tokens, tags, *covered(tokens, start, end))
+    return TagRows(low, high, tokens, tags, *covered(tokens, start, end))
 
 
 def marked_agreement(text: str, found: Sequence[Location[Annotator]]) -> float | None:

@@ -18,7 +18,7 @@ from annotations.agreement.rules.bootstrap import (
     nothing,
     recall_intervals,
 )
-from annotations.agreement.rules.capture import COUNTS, Captures, Found, Matching, found_in
+from annotations.agreement.rules.capture import COUNTS, Captures, CaptureSums, Matching, found_in
 from annotations.agreement.rules.coefficients import (
     NEITHER_MARKED,
     NO_UNITS,
@@ -34,21 +34,21 @@ from annotations.agreement.rules.coefficients import (
 )
 from annotations.agreement.rules.shown import (
     AgreementFigures,
+    GranularityFigures,
     LabelFigures,
     NoteFigures,
     PairFigures,
     Recall,
-    Report,
     RoundFigures,
     shown,
 )
 from annotations.agreement.rules.units import (
     NAMED_TWICE,
     NO_BIO,
+    ComparedUnit,
     Granularity,
     NoteAnnotationSets,
     Pattern,
-    Unit,
     compared,
     granularities,
     tagged_by_note,
@@ -74,7 +74,7 @@ def recall(
     return result
 
 
-def _figures(found: Found, around: RecallIntervals | None, annotators: Sequence[str]) -> Recall:
+def _figures(found: CaptureSums, around: RecallIntervals | None, annotators: Sequence[str]) -> Recall:
     return {
         "found": found.known,
         "hidden": found.hidden if found.twice else None,
@@ -196,11 +196,11 @@ class _Note:
     entries: list[tuple[int, int]]
 
 
-class Tally:
+class AgreementCounts:
     """One pass over the annotation sets: patterns of tags by note, spans shared by pairs, and who found which span."""
 
     def __init__(
-        self, notes: Iterable[NoteAnnotationSets], setup: Setup, unit: Unit, wanted: Sequence[Granularity]
+        self, notes: Iterable[NoteAnnotationSets], setup: Setup, unit: ComparedUnit, wanted: Sequence[Granularity]
     ) -> None:
         self.setup, self.unit = setup, unit
         self.patterns: list[Pattern] = []
@@ -257,7 +257,7 @@ def _span_granularity(granularity: Granularity) -> Granularity:
 def figures(
     notes: Iterable[NoteAnnotationSets],
     setup: Setup,
-    unit: Unit,
+    unit: ComparedUnit,
     *,
     wanted: Sequence[Granularity] | None = None,
     samples: int = bootstrap.SAMPLES,
@@ -274,7 +274,7 @@ def figures(
         raise ValueError(NO_BIO)
     if len(set(setup.annotators)) != len(setup.annotators):
         raise ValueError(NAMED_TWICE)
-    tally = Tally(notes, setup, unit, wanted)
+    tally = AgreementCounts(notes, setup, unit, wanted)
     return {
         "version": VERSION,
         "unit": str(unit),
@@ -292,7 +292,7 @@ def figures(
 class _Report:
     """The figures at one granularity."""
 
-    def __init__(self, tally: Tally, granularity: Granularity, samples: int, between: Between) -> None:
+    def __init__(self, tally: AgreementCounts, granularity: Granularity, samples: int, between: Between) -> None:
         self.tally, self.granularity, self.samples, self.between = tally, granularity, samples, between
         merged = compared(tally.patterns, granularity, tally.setup.category_of)
         self.facts: list[Facts] = []
@@ -309,7 +309,7 @@ class _Report:
             self.index_of.append(known[pattern])
         self.values = sorted({value for fact in self.facts for value, _ in fact.values} - {OUTSIDE})
 
-    def all(self) -> Report:
+    def all(self) -> GranularityFigures:
         counted, sums = self._over(self.tally.notes)
         found = self._intervals(self.tally.notes)
         kappa, complete = fleiss(counted, sums.empty)

@@ -81,7 +81,7 @@ class NoteFigures(TypedDict):
     why: str
 
 
-class Report(TypedDict):
+class GranularityFigures(TypedDict):
     """The figures at one granularity. Those by note are stored apart."""
 
     units: int
@@ -138,7 +138,7 @@ class AgreementFigures(TypedDict):
     annotators: list[str]
     mixed: int
     interval: Bootstrap
-    granularities: dict[str, Report]
+    granularities: dict[str, GranularityFigures]
     recall: dict[str, Recall]
 
 

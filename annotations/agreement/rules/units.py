@@ -27,7 +27,7 @@ MARKED = "MARKED"
 """The only value besides `O` at binary granularity."""
 
 
-class Unit(StrEnum):
+class ComparedUnit(StrEnum):
     """What is compared: all tokens; tokens that somebody marked; characters; all distinct bounds of spans."""
 
     TOKEN = "token"  # noqa: S105 - a unit of text
@@ -65,7 +65,7 @@ def patterns(
     notes: Iterable[NoteAnnotationSets],
     annotators: Sequence[str],
     *,
-    unit: Unit = Unit.TOKEN,
+    unit: ComparedUnit = ComparedUnit.TOKEN,
     granularity: Granularity = Granularity.SUBCATEGORY,
     category_of: Mapping[str, str] | None = None,
     label_order: Sequence[str] = (),
@@ -92,7 +92,7 @@ def by_note(
     notes: Iterable[NoteAnnotationSets],
     annotators: Sequence[str],
     *,
-    unit: Unit = Unit.TOKEN,
+    unit: ComparedUnit = ComparedUnit.TOKEN,
     granularity: Granularity = Granularity.SUBCATEGORY,
     category_of: Mapping[str, str] | None = None,
     label_order: Sequence[str] = (),
@@ -109,7 +109,7 @@ def tagged_by_note(
     notes: Iterable[NoteAnnotationSets],
     annotators: Sequence[str],
     *,
-    unit: Unit,
+    unit: ComparedUnit,
     label_order: Sequence[str] = (),
 ) -> Iterator[tuple[NoteAnnotationSets, dict[Pattern, int]]]:
     """Do what `by_note` does, with BIO tags for every unit (only `B-` for units other than tokens), for `coarser`."""
@@ -120,18 +120,18 @@ def tagged_by_note(
 def _counted(
     notes: Iterable[NoteAnnotationSets],
     annotators: Sequence[str],
-    unit: Unit,
+    unit: ComparedUnit,
     value: Callable[[str], str],
     label_order: Sequence[str],
 ) -> Iterator[tuple[NoteAnnotationSets, dict[Pattern, int]]]:
-    wanted = is_marked if unit is Unit.MARKED else bool
+    wanted = is_marked if unit is ComparedUnit.MARKED else bool
     for note in notes:
         if sum(name in note.annotation_sets for name in annotators) < 2:
             continue
         counted: Counter[Pattern] = Counter()
-        if unit is Unit.ENTITY:
+        if unit is ComparedUnit.ENTITY:
             counted.update(pattern for _, pattern in _entities(note, annotators, value, label_order))
-        elif unit is Unit.CHARACTER:
+        elif unit is ComparedUnit.CHARACTER:
             for (start, end), pattern in _stretches(note, annotators, value, label_order):
                 counted[pattern] += end - start
         else:
@@ -143,7 +143,7 @@ def table(
     notes: Iterable[NoteAnnotationSets],
     annotators: Sequence[str],
     *,
-    unit: Unit,
+    unit: ComparedUnit,
     granularity: Granularity = Granularity.SUBCATEGORY,
     category_of: Mapping[str, str] | None = None,
     label_order: Sequence[str] = (),
@@ -162,22 +162,22 @@ def table(
         if sum(name in note.annotation_sets for name in annotators) < 2:
             continue
         found: Iterable[tuple[Bounds, Pattern]]
-        if unit is Unit.ENTITY:
+        if unit is ComparedUnit.ENTITY:
             found = sorted(_entities(note, annotators, value, label_order), key=itemgetter(0))
-        elif unit is Unit.CHARACTER:
+        elif unit is ComparedUnit.CHARACTER:
             found = _stretches(note, annotators, value, label_order)
         else:
             tokens = split_at(note.tokenizer(note.text), list(_edges(note, annotators)))
             values = _aligned(note, annotators, tokens, value, label_order)
             rows = (((token.start, token.end), pattern) for token, pattern in zip(tokens, values, strict=True))
-            found = (row for row in rows if unit is Unit.TOKEN or is_marked(row[1]))
+            found = (row for row in rows if unit is ComparedUnit.TOKEN or is_marked(row[1]))
         for bounds, pattern in found:
             yield note, bounds, pattern
 
 
-def granularities(unit: Unit) -> list[Granularity]:
+def granularities(unit: ComparedUnit) -> list[Granularity]:
     """The granularities of a unit, the coarsest first; BIO is for tokens only."""
-    tokens = unit in (Unit.TOKEN, Unit.MARKED)
+    tokens = unit in (ComparedUnit.TOKEN, ComparedUnit.MARKED)
     return [granularity for granularity in Granularity if tokens or granularity is not Granularity.BIO]
 
 

@@ -8,15 +8,17 @@ from typing import Protocol
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from annotations.agreement.rules import Unit
-from annotations.agreement.rules.disagreement import Kind, Rows, bio_rows
+from annotations.agreement.rules import ComparedUnit
+from annotations.agreement.rules.disagreement import DisagreementKind, TagRows, bio_rows
 from annotations.core.authors import annotator_names
 from annotations.core.spans import attribute_words, pairs_of
 from annotations.models import (
     Amendment,
     AnnotationSet,
-    Author,
+    AnnotationSetState,
+    AuthorKind,
     Cause,
+    CauseKind,
     Comment,
     Comparison,
     Difference,
@@ -79,10 +81,10 @@ def differences(project: Project, filters: Filters) -> QuerySet[Difference]:
         found = found.filter(labels__contains=f",{filters.label},")
     if filters.note is not None:
         found = found.filter(document_id=filters.note)
-    if filters.unit and filters.unit != Unit.ENTITY:
+    if filters.unit and filters.unit != ComparedUnit.ENTITY:
         found = found.filter(tokens=True)
     elif filters.unit:
-        found = found.exclude(kinds=f",{Kind.ATTRIBUTES},")  # No coefficient counts attributes.
+        found = found.exclude(kinds=f",{DisagreementKind.ATTRIBUTES},")  # No coefficient counts attributes.
     if filters.round is not None:
         found = found.filter(_of_round(project, filters.round))
     if filters.cause:
@@ -127,11 +129,11 @@ def counts(found: QuerySet[Difference]) -> Counts:
         total += number
         for kind in listed.strip(",").split(","):
             kinds[kind] += number
-    return Counts(total, {kind.value: kinds[kind.value] for kind in Kind})
+    return Counts(total, {kind.value: kinds[kind.value] for kind in DisagreementKind})
 
 
 @dataclass(frozen=True)
-class Shown:
+class DisagreementView:
     """One location as the page shows it. `annotators` are names by the keys of `rows`.
 
     `attributes` lists, for each annotator's name, the spans there with their attributes; empty if no span has any.
@@ -140,7 +142,7 @@ class Shown:
     row: Difference
     note: Document
     kinds: list[str]
-    rows: Rows[str]
+    rows: TagRows[str]
     annotators: dict[str, str]
     causes: list[str]
     comments: int
@@ -149,8 +151,8 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Page:
-    locations: list[Shown]
+class DisagreementPage:
+    locations: list[DisagreementView]
     previous: str
     next: str
 
@@ -162,7 +164,7 @@ def page(
     after: tuple[int, int] | None = None,
     before: tuple[int, int] | None = None,
     hidden: bool = False,
-) -> Page:
+) -> DisagreementPage:
     """The locations after (or before) one, given as note id and start. `hidden` replaces the annotators' names."""
     found = differences(project, filters)
     if before is not None:
@@ -175,7 +177,7 @@ def page(
         rows = list(following(found, after)[: PAGE + 1])
         has_previous, has_next = after is not None, len(rows) > PAGE
         rows = rows[:PAGE]
-    return Page(
+    return DisagreementPage(
         in_context(project, rows, everyone=filters.everyone, hidden=hidden),
         _name(rows[0]) if rows and has_previous else "",
         _name(rows[-1]) if rows and has_next else "",
@@ -194,7 +196,7 @@ def _name(row: Difference) -> str:
     return f"{row.document_id}-{row.start}"
 
 
-def in_context(project: Project, rows: Sequence[Difference], *, everyone: bool, hidden: bool) -> list[Shown]:
+def in_context(project: Project, rows: Sequence[Difference], *, everyone: bool, hidden: bool) -> list[DisagreementView]:
     """The locations with their sentences and each annotator's tags. The number of queries doesn't grow with `rows`."""
     ids = sorted({row.document_id for row in rows})
     notes = Document.objects.filter(project=project).in_bulk(ids)
@@ -203,7 +205,7 @@ def in_context(project: Project, rows: Sequence[Difference], *, everyone: bool, 
     causes = _by_note(Cause.objects.filter(document_id__in=ids))
     comments = _comments(ids)
     adjudicated = dict(
-        AnnotationSet.objects.filter(document_id__in=ids, author__kind=Author.Kind.ADJUDICATED).values_list(
+        AnnotationSet.objects.filter(document_id__in=ids, author__kind=AuthorKind.ADJUDICATED).values_list(
             "document_id", "state"
         )
     )
@@ -217,7 +219,7 @@ def in_context(project: Project, rows: Sequence[Difference], *, everyone: bool, 
         annotators = names.get(row.document_id, {})
         own = {author: own[author] for author in annotators if author in own}
         shown.append(
-            Shown(
+            DisagreementView(
                 row=row,
                 note=note,
                 kinds=row.kinds.strip(",").split(","),
@@ -274,7 +276,7 @@ def annotation_sets_in(
 ) -> dict[int, dict[str, list[DomainSpan]]]:
     """The spans inside the windows, by note and author id; their labels are codes."""
     sets = AnnotationSet.objects.filter(
-        document_id__in=ids, author__kind=Author.Kind.ANNOTATOR, state=AnnotationSet.State.SUBMITTED
+        document_id__in=ids, author__kind=AuthorKind.ANNOTATOR, state=AnnotationSetState.SUBMITTED
     )
     if not everyone:
         sets = sets.filter(blind=True, seeded=False)
@@ -305,7 +307,7 @@ def _by_note(causes: Iterable[Cause]) -> dict[int, list[Cause]]:
 def kinds_at(causes: Iterable[Cause], start: int, end: int) -> list[str]:
     """The causes of a location: those of all causes of the note that overlap it, each once, in order."""
     found = {cause.kind for cause in causes if cause.start < end and start < cause.end}
-    return [kind for kind in Cause.Kind.values if kind in found]
+    return [kind for kind in CauseKind.values if kind in found]
 
 
 def _comments(ids: Sequence[int]) -> dict[int, list[tuple[int, int]]]:

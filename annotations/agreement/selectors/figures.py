@@ -10,13 +10,24 @@ from datetime import datetime
 
 from django.db.models import Count, QuerySet, Sum
 
-from annotations.agreement.rules import VERSION, NoteAnnotationSets, Setup, Unit
+from annotations.agreement.rules import VERSION, ComparedUnit, NoteAnnotationSets, Setup
 from annotations.core.tokenizers import Tokenizers
-from annotations.models import Amendment, AnnotationSet, Author, Document, Figures, Label, Project, Span
+from annotations.models import (
+    Amendment,
+    AnnotationSet,
+    AnnotationSetState,
+    Author,
+    AuthorKind,
+    Document,
+    Figures,
+    Label,
+    Project,
+    Span,
+)
 from annotations.text.spans import Span as DomainSpan
 
 BATCH = 250
-State = AnnotationSet.State
+State = AnnotationSetState
 
 
 @dataclass(frozen=True)
@@ -45,7 +56,7 @@ def left_out(project: Project) -> LeftOut:
 
 def _annotators(project: Project) -> list[int]:
     """The ids of the annotators. Not a join, because the index of annotation sets begins with the author."""
-    return list(Author.objects.filter(project=project, kind=Author.Kind.ANNOTATOR).values_list("pk", flat=True))
+    return list(Author.objects.filter(project=project, kind=AuthorKind.ANNOTATOR).values_list("pk", flat=True))
 
 
 def counted_sets(project: Project) -> QuerySet[AnnotationSet]:
@@ -63,7 +74,7 @@ def _shared(project: Project) -> QuerySet[AnnotationSet, int]:
 
 def annotator_names(project: Project) -> dict[str, str]:
     """Names of annotators by author id; ids are strings, as in the figures."""
-    rows = Author.objects.filter(project=project, kind=Author.Kind.ANNOTATOR).values_list("pk", "name")
+    rows = Author.objects.filter(project=project, kind=AuthorKind.ANNOTATOR).values_list("pk", "name")
     return {str(pk): name for pk, name in rows}
 
 
@@ -86,7 +97,7 @@ def round_beginnings(project: Project) -> list[datetime]:
     return sorted(Amendment.objects.filter(project=project).values_list("at", flat=True))
 
 
-def content_key(project: Project, unit: Unit, tokenizer: str = "") -> str:
+def content_key(project: Project, unit: ComparedUnit, tokenizer: str = "") -> str:
     """A hash of the content that the figures of a unit are computed from, made without reading spans.
 
     An annotation set's version rises with every change of its spans, including merged labels. Notes never change.

@@ -6,15 +6,15 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotations.agreement.rules import Granularity, PairFigures, Unit
+from annotations.agreement.rules import ComparedUnit, Granularity, PairFigures
 from annotations.agreement.selectors.figures import annotator_names
 from annotations.core.access import Access
 
 UNITS = {
-    Unit.TOKEN: (_("Tokens"), _("All tokens of the notes, including unmarked ones.")),
-    Unit.MARKED: (_("Marked tokens"), _("Only tokens that at least one annotator labeled.")),
-    Unit.CHARACTER: (_("Characters"), _("All characters of the notes.")),
-    Unit.ENTITY: (
+    ComparedUnit.TOKEN: (_("Tokens"), _("All tokens of the notes, including unmarked ones.")),
+    ComparedUnit.MARKED: (_("Marked tokens"), _("Only tokens that at least one annotator labeled.")),
+    ComparedUnit.CHARACTER: (_("Characters"), _("All characters of the notes.")),
+    ComparedUnit.ENTITY: (
         _("Spans"),
         _("Every span that any annotator marked, with exact bounds. An annotator without this span counts as O."),
     ),

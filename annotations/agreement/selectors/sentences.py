@@ -7,11 +7,11 @@ from itertools import groupby
 from django.db.models import Count
 from django.utils.translation import gettext as _
 
-from annotations.agreement.rules.disagreement import Rows, bio_rows
+from annotations.agreement.rules.disagreement import TagRows, bio_rows
 from annotations.agreement.selectors.disagreements import Filters, annotation_sets_in, differences, following, windows
 from annotations.core.authors import annotator_names
 from annotations.formats.files.csv_lines import csv_line
-from annotations.models import AnnotationSet, Author, Document, Label, Project
+from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, Document, Label, Project
 from annotations.text.sentences import around
 
 PAGE = 20
@@ -35,7 +35,7 @@ class Sentence:
 
     note: Document
     stretch: Stretch
-    rows: Rows[str]
+    rows: TagRows[str]
     names: dict[str, str]
 
     @property
@@ -110,15 +110,15 @@ def stretches(note: Document, bounds: Iterable[tuple[int, int]]) -> list[Stretch
 
 def columns(project: Project, *, hidden: bool) -> list[str]:
     """The names of all columns: the project's annotators; if hidden, as many numbers as a note has annotators."""
-    sets = AnnotationSet.objects.filter(author__project=project, author__kind=Author.Kind.ANNOTATOR).exclude(
-        state=AnnotationSet.State.WITHDRAWN
+    sets = AnnotationSet.objects.filter(author__project=project, author__kind=AuthorKind.ANNOTATOR).exclude(
+        state=AnnotationSetState.WITHDRAWN
     )
     if hidden:
         counts = (
             sets.order_by().values("document_id").annotate(n=Count("pk")).order_by("-n").values_list("n", flat=True)
         )
         return [_("Annotator %(n)d") % {"n": number} for number in range(1, (counts.first() or 0) + 1)]
-    names = sets.filter(state=AnnotationSet.State.SUBMITTED).order_by().values_list("author__name", flat=True)
+    names = sets.filter(state=AnnotationSetState.SUBMITTED).order_by().values_list("author__name", flat=True)
     return sorted(names.distinct(), key=str.casefold)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from django.utils.translation import gettext as _
 
-from annotations.agreement.rules import Granularity, Pattern, Unit
+from annotations.agreement.rules import ComparedUnit, Granularity, Pattern
 from annotations.agreement.rules.units import table
 from annotations.agreement.selectors.figures import annotator_names, setup_of, shared_annotation_sets, shared_notes
 from annotations.formats.files.csv_lines import csv_line
@@ -12,7 +12,7 @@ from annotations.models import Document, Project
 
 
 def table_lines(
-    project: Project, unit: Unit, granularity: Granularity, *, hidden: bool = False, tokenizer: str = ""
+    project: Project, unit: ComparedUnit, granularity: Granularity, *, hidden: bool = False, tokenizer: str = ""
 ) -> Iterator[str]:
     """CSV by RFC 4180 with a header row.
 

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from annotations.agreement.events import CAUSE_REMOVED, CAUSE_SET
 from annotations.agreement.selectors.disagreements import kinds_at
 from annotations.core.errors import ServiceError
-from annotations.models import Cause, Document, User
+from annotations.models import Cause, CauseKind, Document, User
 
 
 def change_cause(*, document: Document, start: int, end: int, kind: str, present: bool, user: User) -> list[str]:
@@ -15,10 +15,10 @@ def change_cause(*, document: Document, start: int, end: int, kind: str, present
     The causes of a location are all that overlap it, so they stay when changed annotations move its bounds. A change
     moves them to its current bounds. Raises ServiceError (`kind`, `location`).
     """
-    if kind not in Cause.Kind.values:
+    if kind not in CauseKind.values:
         raise ServiceError(
             _("“%(kind)s” is not a cause. Choose one of: %(choices)s.")
-            % {"kind": kind[:10], "choices": ", ".join(Cause.Kind.values)},
+            % {"kind": kind[:10], "choices": ", ".join(CauseKind.values)},
             code="kind",
         )
     if not 0 <= start < end <= document.length:

@@ -24,7 +24,8 @@ from annotations.core.spans import pairs_of
 from annotations.models import (
     Adjudication,
     AnnotationSet,
-    Author,
+    AnnotationSetState,
+    AuthorKind,
     Comparison,
     Difference,
     Document,
@@ -91,7 +92,7 @@ def _compare(project: Project, ids: Sequence[int]) -> None:
 
 def _read(ids: Sequence[int]) -> dict[int, _Note]:
     sets = AnnotationSet.objects.filter(
-        document_id__in=ids, author__kind=Author.Kind.ANNOTATOR, state=AnnotationSet.State.SUBMITTED
+        document_id__in=ids, author__kind=AuthorKind.ANNOTATOR, state=AnnotationSetState.SUBMITTED
     ).order_by("document_id", "author_id")
     notes: dict[int, _Note] = {}
     home: dict[int, tuple[int, str]] = {}

@@ -9,10 +9,10 @@ from django.utils.translation import gettext
 
 from annotations.agreement.rules import (
     AgreementFigures,
+    ComparedUnit,
     Granularity,
     NoteAnnotationSets,
     NoteFigures,
-    Unit,
     figures,
     granularities,
 )
@@ -64,7 +64,7 @@ class NoteTable:
         return [cast(NoteFigures, dict(zip(self.columns, row, strict=True))) for row in rows]
 
 
-def kept_figures(project: Project, unit: Unit, tokenizer: str = "") -> KeptFigures | None:
+def kept_figures(project: Project, unit: ComparedUnit, tokenizer: str = "") -> KeptFigures | None:
     """The stored figures of the current annotations, without those by note; None if they aren't computed yet."""
     row = kept(project, _kind(unit, tokenizer), content_key(project, unit, tokenizer))
     if row is None:
@@ -75,7 +75,7 @@ def kept_figures(project: Project, unit: Unit, tokenizer: str = "") -> KeptFigur
 
 def notes_of(project: Project, found: KeptFigures, granularity: Granularity) -> NoteTable:
     """The figures by note that belong to `found`; without rows where newer figures have replaced them."""
-    row = kept(project, _kind_of_notes(Unit(found["unit"]), granularity, found["tokenizer"]), found["key"])
+    row = kept(project, _kind_of_notes(ComparedUnit(found["unit"]), granularity, found["tokenizer"]), found["key"])
     return NoteTable(row.value["columns"], row.value["rows"]) if row else NoteTable([], [])
 
 
@@ -85,7 +85,9 @@ def takes_long(project: Project) -> bool:
     return size.annotation_sets > AT_ONCE_ANNOTATION_SETS or size.characters > AT_ONCE_CHARACTERS
 
 
-def figures_of(*, project: Project, unit: Unit, tokenizer: str = "", progress: Progress = silent) -> KeptFigures:
+def figures_of(
+    *, project: Project, unit: ComparedUnit, tokenizer: str = "", progress: Progress = silent
+) -> KeptFigures:
     """The stored figures, or new ones, which are then stored.
 
     Only workers and commands may name a tokenizer. Raises ServiceError `tokenizer`, and `changing` while annotations
@@ -103,7 +105,7 @@ def figures_of(*, project: Project, unit: Unit, tokenizer: str = "", progress: P
     return found
 
 
-def _compute(project: Project, unit: Unit, tokenizer: str, progress: Progress) -> KeptFigures | None:
+def _compute(project: Project, unit: ComparedUnit, tokenizer: str, progress: Progress) -> KeptFigures | None:
     """Compute and store the figures; None where annotations changed meanwhile, so that the figures mix two states."""
     begun = erasures_of(project.pk)
     key = content_key(project, unit, tokenizer)
@@ -144,14 +146,14 @@ def _keep(project: Project, kind: str, key: str, value: AgreementFigures | KeptT
     Figures.objects.update_or_create(project=project, kind=kind, key=key, defaults={"value": value})
 
 
-def _kind(unit: Unit, tokenizer: str) -> str:
+def _kind(unit: ComparedUnit, tokenizer: str) -> str:
     return ":".join(filter(None, ("agreement", unit, tokenizer)))
 
 
-def _kind_of_notes(unit: Unit, granularity: Granularity | str, tokenizer: str) -> str:
+def _kind_of_notes(unit: ComparedUnit, granularity: Granularity | str, tokenizer: str) -> str:
     return ":".join(filter(None, ("notes", unit, granularity, tokenizer)))
 
 
-def granularity_of(unit: Unit, asked: str, otherwise: Granularity = Granularity.SUBCATEGORY) -> Granularity:
+def granularity_of(unit: ComparedUnit, asked: str, otherwise: Granularity = Granularity.SUBCATEGORY) -> Granularity:
     """The wanted granularity where the unit has it, else `otherwise`."""
     return next((granularity for granularity in granularities(unit) if granularity == asked), otherwise)

@@ -7,8 +7,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotations.agreement.rules.disagreement import Kind
-from annotations.agreement.selectors.disagreements import Shown
+from annotations.agreement.rules.disagreement import DisagreementKind
+from annotations.agreement.selectors.disagreements import DisagreementView
 from annotations.agreement.selectors.sentences import Sentence
 from annotations.core.templatetags.rows import EMPTY, fill
 from annotations.models import Label
@@ -18,18 +18,18 @@ register = template.Library()
 
 HERE = SafeString(' class="here"')
 KIND_WORDS = {
-    Kind.MISSED: gettext_lazy("missed"),
-    Kind.BOUNDARY: gettext_lazy("different bounds"),
-    Kind.LABEL: gettext_lazy("different label"),
-    Kind.ATTRIBUTES: gettext_lazy("different attributes"),
-    Kind.BOTH: gettext_lazy("different bounds and label"),
+    DisagreementKind.MISSED: gettext_lazy("missed"),
+    DisagreementKind.BOUNDARY: gettext_lazy("different bounds"),
+    DisagreementKind.LABEL: gettext_lazy("different label"),
+    DisagreementKind.ATTRIBUTES: gettext_lazy("different attributes"),
+    DisagreementKind.BOTH: gettext_lazy("different bounds and label"),
 }
 
 
 @register.filter
 def kind_word(kind: str) -> str:
     """Name a type of disagreement, as its tag on the page does."""
-    return str(KIND_WORDS[Kind(kind)])
+    return str(KIND_WORDS[DisagreementKind(kind)])
 
 
 @register.simple_tag
@@ -40,7 +40,7 @@ def hues_of(project_id: int) -> dict[str, int]:
 
 
 @register.simple_tag
-def bio_table(shown: Shown, hues: dict[str, int]) -> SafeString:
+def bio_table(shown: DisagreementView, hues: dict[str, int]) -> SafeString:
     """The table; the tokens of the location itself are marked in their cells and column headings."""
     rows, text = shown.rows, shown.note.text
     inside = range(rows.first, rows.past)

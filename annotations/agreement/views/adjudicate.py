@@ -23,7 +23,7 @@ from annotations.core.events import NOTE_READ
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request, body_of, bounds_of, is_json, whole_of
 from annotations.core.spans import Stored
-from annotations.models import AnnotationSet, Author, Cause, Document
+from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, CauseKind, Document
 from annotations.text.numbers import MAX_OFFSET
 
 WITH_A_SPAN = (Act.OWN, Act.DROP, Act.ATTRIBUTE)
@@ -60,12 +60,12 @@ def adjudicate(request: Request, slug: str, pk: int) -> HttpResponse:
         "nothing": [],  # The script draws the locations.
         "finished": state["finished"],
         "ready": state["ready"],
-        "causes": [(kind.value, kind.label) for kind in Cause.Kind],
+        "causes": [(kind.value, kind.label) for kind in CauseKind],
         "gold": _gold(note) if state["finished"] else None,
         "data": {
             "text": note.text,
             "labels": labels,
-            "causes": {kind.value: str(kind.label) for kind in Cause.Kind},
+            "causes": {kind.value: str(kind.label) for kind in CauseKind},
             "person": access.user.pk,
             "name": access.user.username,
             "urls": urls,
@@ -78,12 +78,12 @@ def adjudicate(request: Request, slug: str, pk: int) -> HttpResponse:
 def _gold(note: Document) -> dict[str, Any]:
     """The adjudicated set, the note's gold, and whether both are the same, for the button that makes gold."""
     sets = AnnotationSet.objects.filter(
-        document_id=note.pk, author__kind__in=[Author.Kind.ADJUDICATED, Author.Kind.GOLD]
+        document_id=note.pk, author__kind__in=[AuthorKind.ADJUDICATED, AuthorKind.GOLD]
     ).select_related("author")
     found = {each.author.kind: each for each in sets}
-    gold, own = found.get(Author.Kind.GOLD), found.get(Author.Kind.ADJUDICATED)
+    gold, own = found.get(AuthorKind.GOLD), found.get(AuthorKind.ADJUDICATED)
     same = gold is not None and own is not None and _spans(gold) == _spans(own)
-    is_gold = gold is not None and gold.state == AnnotationSet.State.SUBMITTED
+    is_gold = gold is not None and gold.state == AnnotationSetState.SUBMITTED
     return {"set": own, "gold": gold, "is_gold": is_gold, "same": same and is_gold}
 
 
@@ -106,8 +106,8 @@ def adjudicate_cause(request: Request, access: Access, note: Document) -> HttpRe
     """Add a cause to a disagreement, or remove it if not `present`. The answer is the note's new state."""
     data = body_of(request)
     kind, present = data.get("kind"), data.get("present")
-    if kind not in Cause.Kind.values:
-        raise not_one_of("kind", Cause.Kind.values)
+    if kind not in CauseKind.values:
+        raise not_one_of("kind", CauseKind.values)
     if not isinstance(present, bool):
         raise malformed(_("The field “present” must be true or false."))
     start, end = (whole_of(data.get(field), field, MAX_OFFSET) for field in ("start", "end"))

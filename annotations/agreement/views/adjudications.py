@@ -22,7 +22,7 @@ from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, number
-from annotations.models import Author, Document
+from annotations.models import Author, AuthorKind, Document
 
 # Seconds for which a request may compare notes (for the page itself, for its progress bar) and finish unanimous notes.
 AT_ONCE, IN_STEPS, FINISHING = 0.4, 1.5, 5.0
@@ -45,7 +45,7 @@ def adjudications(request: Request, slug: str) -> HttpResponse:
     asked = request.GET.get("show", "")
     show = Show(asked) if asked in Show.values else Show.TODO
     counted = numbers(project)
-    author = Author.objects.filter(project=project, kind=Author.Kind.ADJUDICATED).values_list("pk", flat=True).first()
+    author = Author.objects.filter(project=project, kind=AuthorKind.ADJUDICATED).values_list("pk", flat=True).first()
     context |= {
         "show": show,
         "choices": [(each.value, each.label, counted[each.value]) for each in Show],

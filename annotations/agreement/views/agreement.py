@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from annotations.agreement.rules import Granularity, Unit
+from annotations.agreement.rules import ComparedUnit, Granularity
 from annotations.agreement.selectors.figures import left_out
 from annotations.agreement.selectors.names import GRANULARITIES, UNITS
 from annotations.agreement.selectors.table import table_lines
@@ -17,7 +17,7 @@ from annotations.agreement.services.figures import (
     notes_of,
     takes_long,
 )
-from annotations.agreement.views.rows import MEASURES, Rows
+from annotations.agreement.views.rows import MEASURES, GranularityRows
 from annotations.core.access import Access, Can, enter
 from annotations.core.answers import csv_answer
 from annotations.core.errors import ServiceError
@@ -26,7 +26,7 @@ from annotations.core.requests import Request, paged
 from annotations.core.tokenizers import KINDS
 
 NOTES = 25
-ON_TOKENS = (Unit.TOKEN, Unit.MARKED)
+ON_TOKENS = (ComparedUnit.TOKEN, ComparedUnit.MARKED)
 
 
 @require_safe
@@ -37,7 +37,7 @@ def agreement(request: Request, slug: str) -> HttpResponse:
     """
     access = enter(request.user, slug, Can.READ_NOTES)
     asked = request.GET.get("unit", "")
-    unit = Unit(asked) if asked in list(Unit) else Unit.TOKEN
+    unit = ComparedUnit(asked) if asked in list(ComparedUnit) else ComparedUnit.TOKEN
     tokenizer = request.GET.get("tokenizer", "") if unit in ON_TOKENS else ""
     tokenizer = tokenizer if tokenizer in KINDS else ""
     granularity = granularity_of(unit, request.GET.get("granularity", ""))
@@ -71,7 +71,7 @@ def agreement_table(request: Request, slug: str) -> StreamingHttpResponse:
     """The units with each annotator's value as CSV. The download is recorded as an event."""
     access = enter(request.user, slug, Can.EXPORT)
     asked = request.GET.get("unit", "")
-    unit = Unit(asked) if asked in list(Unit) else Unit.TOKEN
+    unit = ComparedUnit(asked) if asked in list(ComparedUnit) else ComparedUnit.TOKEN
     granularity = granularity_of(unit, request.GET.get("granularity", ""))
     FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"agreement": str(unit)})
     lines = table_lines(access.project, unit, granularity, hidden=access.unnamed)
@@ -79,11 +79,11 @@ def agreement_table(request: Request, slug: str) -> StreamingHttpResponse:
 
 
 def _figures(
-    request: Request, access: Access, found: KeptFigures, unit: Unit, granularity: Granularity
+    request: Request, access: Access, found: KeptFigures, unit: ComparedUnit, granularity: Granularity
 ) -> dict[str, object]:
     asked = request.GET.get("measure", "")
     measure = next((key for key in MEASURES if key == asked), next(iter(MEASURES)))
-    rows = Rows(access, found, unit, granularity)
+    rows = GranularityRows(access, found, unit, granularity)
     table = notes_of(access.project, found, granularity)
     page = paged(request, table.rows, NOTES)
     return {

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from annotations.agreement.rules import Unit
-from annotations.agreement.rules.disagreement import Kind
+from annotations.agreement.rules import ComparedUnit
+from annotations.agreement.rules.disagreement import DisagreementKind
 from annotations.agreement.selectors.disagreements import UNTAGGED, Filters, counts, differences, page, rounds
 from annotations.agreement.services.causes import change_cause
 from annotations.agreement.services.comparing import bring_up_to_date
@@ -22,17 +22,23 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import record_reads
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request, number, uuid_of
-from annotations.models import Author, Cause, Document
+from annotations.models import Author, AuthorKind, CauseKind, Document
 from annotations.notes.selectors.comments import may_comment, threads
-from annotations.notes.services.comments import About, add_comment, answer
+from annotations.notes.services.comments import ThreadSubject, add_comment, answer
 from annotations.text.numbers import MAX_OFFSET, whole
 
 KINDS = {
-    Kind.MISSED: (gettext_lazy("Missed"), gettext_lazy("One annotator marked a span where another marked nothing.")),
-    Kind.BOUNDARY: (gettext_lazy("Different bounds"), gettext_lazy("The same label on different bounds.")),
-    Kind.LABEL: (gettext_lazy("Different label"), gettext_lazy("The same bounds with a different label.")),
-    Kind.BOTH: (gettext_lazy("Different bounds and label"), gettext_lazy("Both the bounds and the label differ.")),
-    Kind.ATTRIBUTES: (
+    DisagreementKind.MISSED: (
+        gettext_lazy("Missed"),
+        gettext_lazy("One annotator marked a span where another marked nothing."),
+    ),
+    DisagreementKind.BOUNDARY: (gettext_lazy("Different bounds"), gettext_lazy("The same label on different bounds.")),
+    DisagreementKind.LABEL: (gettext_lazy("Different label"), gettext_lazy("The same bounds with a different label.")),
+    DisagreementKind.BOTH: (
+        gettext_lazy("Different bounds and label"),
+        gettext_lazy("Both the bounds and the label differ."),
+    ),
+    DisagreementKind.ATTRIBUTES: (
         gettext_lazy("Different attributes"),
         gettext_lazy("The same spans with different attributes. The agreement figures don’t count attributes."),
     ),
@@ -72,13 +78,13 @@ def filters_of(request: Request, access: Access) -> tuple[Filters, str]:
         )
     kind, cause, unit = data.get("kind", ""), data.get("cause", ""), data.get("unit", "")
     return Filters(
-        kind=kind if kind in list(Kind) else "",
+        kind=kind if kind in list(DisagreementKind) else "",
         label=number(data, "label"),
         pair=pair,
         note=number(data, "note"),
         round=number(data, "round"),
-        cause=cause if cause in [*Cause.Kind.values, UNTAGGED] else "",
-        unit=unit if unit in list(Unit) else "",
+        cause=cause if cause in [*CauseKind.values, UNTAGGED] else "",
+        unit=unit if unit in list(ComparedUnit) else "",
         everyone=data.get("annotation_sets") == "all",
     ), notice
 
@@ -86,7 +92,7 @@ def filters_of(request: Request, access: Access) -> tuple[Filters, str]:
 def offered(access: Access, filters: Filters) -> dict[str, Any]:
     """The choices of the filters, and the chosen values."""
     authors = list(
-        Author.objects.filter(project=access.project, kind=Author.Kind.ANNOTATOR)
+        Author.objects.filter(project=access.project, kind=AuthorKind.ANNOTATOR)
         .order_by("name")
         .values_list("pk", "name")
     )
@@ -102,7 +108,7 @@ def offered(access: Access, filters: Filters) -> dict[str, Any]:
             for (one, a), (other, b) in combinations(authors, 2)
         ],
         "rounds": rounds(access.project),
-        "causes": [(kind.value, kind.label) for kind in Cause.Kind],
+        "causes": [(kind.value, kind.label) for kind in CauseKind],
         "untagged": UNTAGGED,
         "note_name": Document.objects.filter(project=access.project, pk=filters.note)
         .values_list("name", flat=True)
@@ -160,7 +166,7 @@ def query_of(filters: Filters, **other: str) -> str:
     return "&".join(f"{name}={value}" for name, value in (parts | other).items() if value not in ("", None))
 
 
-def _kind_url(access: Access, filters: Filters, kind: Kind) -> str:
+def _kind_url(access: Access, filters: Filters, kind: DisagreementKind) -> str:
     query = query_of(filters, kind="" if filters.kind == kind else kind.value)
     return f"{reverse('disagreements', args=[access.project.slug])}?{query}"
 
@@ -194,7 +200,7 @@ def disagreement_cause(request: Request, slug: str, pk: int, start: int, end: in
         message = str(error)
     context = {
         "access": access, "pk": pk, "start": start, "end": end, "chosen": chosen, "error": message,
-        "causes": [(each.value, each.label) for each in Cause.Kind], "may_tag": True,
+        "causes": [(each.value, each.label) for each in CauseKind], "may_tag": True,
     }  # fmt: skip
     if request.htmx:
         return render(request, "agreement/disagreements_cause.html", context)
@@ -237,7 +243,7 @@ def _say(request: Request, access: Access, note: Document, start: int, end: int,
         if thread is not None:
             answer(access=access, document=note, thread=thread, text=text, change_id=change_id)
         else:
-            about = About(annotator=None, start=start, end=end)
+            about = ThreadSubject(annotator=None, start=start, end=end)
             add_comment(access=access, document=note, about=about, text=text, change_id=change_id)
     except ServiceError as error:
         return str(error), getattr(error, "status", 422)

@@ -11,17 +11,17 @@ from django.utils.translation import gettext_lazy
 
 from annotations.agreement.rules import (
     AgreementFigures,
+    ComparedUnit,
     Figure,
     Granularity,
+    GranularityFigures,
     LabelFigures,
     Matching,
     NoteFigures,
     PairFigures,
     RecallOfAnnotator,
     RecallOfNumber,
-    Report,
     RoundFigures,
-    Unit,
     granularities,
 )
 from annotations.agreement.selectors.figures import round_beginnings
@@ -56,7 +56,7 @@ MEASURES: dict[Measure, tuple[object, object]] = {
 class Links:
     """The addresses of the disagreements behind a figure; empty where the project has no such page."""
 
-    def __init__(self, slug: str, unit: Unit) -> None:
+    def __init__(self, slug: str, unit: ComparedUnit) -> None:
         self.base = nav_url("disagreements", slug)
         self.unit = unit
 
@@ -77,7 +77,7 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TagCell:
     figure: Figure
     url: str
     itself: bool = False
@@ -86,7 +86,7 @@ class Cell:
 @dataclass(frozen=True)
 class MatrixRow:
     name: str
-    cells: list[Cell]
+    cells: list[TagCell]
 
 
 class OverviewRow(TypedDict):
@@ -95,7 +95,7 @@ class OverviewRow(TypedDict):
     granularity: Granularity
     name: object
     current: bool
-    report: Report
+    report: GranularityFigures
     wording: str
 
 
@@ -164,10 +164,10 @@ def trend_of(rounds: Sequence[RoundFigures]) -> list[Point]:
     ]
 
 
-class Rows:
+class GranularityRows:
     """The rows of one granularity."""
 
-    def __init__(self, access: Access, found: AgreementFigures, unit: Unit, granularity: Granularity) -> None:
+    def __init__(self, access: Access, found: AgreementFigures, unit: ComparedUnit, granularity: Granularity) -> None:
         self.access, self.found, self.granularity = access, found, granularity
         self.report = found["granularities"][granularity]
         self.links = Links(access.project.slug, unit)
@@ -218,7 +218,9 @@ class Rows:
             MatrixRow(
                 self.names[a],
                 [
-                    Cell(nobody, "", itself=True) if a == b else Cell(figures[frozenset((a, b))], self._pair_url(a, b))
+                    TagCell(nobody, "", itself=True)
+                    if a == b
+                    else TagCell(figures[frozenset((a, b))], self._pair_url(a, b))
                     for b in self.order
                 ],
             )

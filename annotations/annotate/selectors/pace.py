@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from annotations.annotate.events import NOTE_FETCHED, SET_SUBMITTED
 from annotations.core.access import Access
-from annotations.models import AnnotationSet, Author, Event
+from annotations.models import AnnotationSet, Author, AuthorKind, Event
 from annotations.models.prepared import PreparedRead
 
 # A longer time without events is a break.
@@ -37,7 +37,7 @@ _LATEST = PreparedRead(
 
 
 def _submitted(user: int, project: int, since: datetime) -> "QuerySet[AnnotationSet, tuple[int]]":
-    mine = Author.objects.filter(user_id=user, project_id=project, kind=Author.Kind.ANNOTATOR).order_by().values("pk")
+    mine = Author.objects.filter(user_id=user, project_id=project, kind=AuthorKind.ANNOTATOR).order_by().values("pk")
     return (
         AnnotationSet.objects.filter(author_id__in=mine, submitted_at__gte=since)
         .order_by()

@@ -4,13 +4,13 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 
-from annotations.models import AnnotationSet, Author, Project
+from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, Project
 
 
 def submitted_sets(project: Project) -> QuerySet[AnnotationSet]:
     """Query the submitted annotation sets of annotators."""
-    annotators = Author.objects.filter(project=project, kind=Author.Kind.ANNOTATOR).order_by()
-    return AnnotationSet.objects.filter(author__in=annotators, state=AnnotationSet.State.SUBMITTED).order_by()
+    annotators = Author.objects.filter(project=project, kind=AuthorKind.ANNOTATOR).order_by()
+    return AnnotationSet.objects.filter(author__in=annotators, state=AnnotationSetState.SUBMITTED).order_by()
 
 
 def shared_notes(project: Project) -> QuerySet[Any, Any]:

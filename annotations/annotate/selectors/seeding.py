@@ -1,7 +1,7 @@
 """Which run's spans an annotator's annotation set begins from, where the project seeds annotations."""
 
 from annotations.core.access import Access
-from annotations.models import AnnotationSet, Assignment, Author, Document
+from annotations.models import AnnotationSet, AnnotationSetState, Assignment, AssignmentState, Author, Document
 
 UNSTARTED = "unstarted"
 """The state that pages get for a note whose annotation set is still to be started from a run's spans; never stored."""
@@ -17,7 +17,7 @@ def seed_of(access: Access, note: Document) -> AnnotationSet | None:
         return None
     return (
         AnnotationSet.objects.filter(document_id=note.pk, author_id=run, author__kind__in=Author.MODELS)
-        .filter(state=AnnotationSet.State.SUBMITTED)
+        .filter(state=AnnotationSetState.SUBMITTED)
         .first()
     )
 
@@ -26,9 +26,9 @@ def state_of(access: Access, note: Document, annotation_set: AnnotationSet | Non
     """The state of this person's annotations of `note`, as pages get it."""
     if annotation_set is not None:
         return annotation_set.state
-    return AnnotationSet.State.DRAFT if seed_of(access, note) is None else UNSTARTED
+    return AnnotationSetState.DRAFT if seed_of(access, note) is None else UNSTARTED
 
 
 def _is_assigned(access: Access, note: Document) -> bool:
     mine = Assignment.objects.filter(document_id=note.pk, user_id=access.user.pk)
-    return mine.exclude(state=Assignment.State.RELEASED).exists()
+    return mine.exclude(state=AssignmentState.RELEASED).exists()

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, QuerySet
 
 from annotations.core.access import Access, Can
-from annotations.models import Assignment, Document, Flag
+from annotations.models import Assignment, AssignmentState, Document, Flag
 from annotations.models.prepared import PreparedRead
 from annotations.notes.selectors.flags import flaggers, open_flags
 from annotations.projects.selectors.projects import own_work
@@ -116,11 +116,11 @@ def _assigned_around(access: Access, pk: int) -> tuple[dict[int, Line], int | No
     """
     found: dict[int, Line] = {}
     following: int | None = None
-    for state in (Assignment.State.OPEN, Assignment.State.DONE):
+    for state in (AssignmentState.OPEN, AssignmentState.DONE):
         for query in _ASSIGNED:
             rows = query.all(pk, *flaggers(access), access.project.pk, access.user.pk, state.value)
             found |= {note: (name, state.value, bool(flagged)) for note, name, flagged in rows}
-        if state == Assignment.State.OPEN:
+        if state == AssignmentState.OPEN:
             following = min((note for note in found if note > pk), default=None) or next_note(access)
     return _nearest(found, pk), following if following != pk else None
 
@@ -140,7 +140,7 @@ def _nearest(found: dict[int, Line], pk: int) -> dict[int, Line]:
 _OPEN_AFTER = PreparedRead(
     lambda project, user, pk: (
         _assigned(project, user)
-        .filter(state=Assignment.State.OPEN, document_id__gt=pk)
+        .filter(state=AssignmentState.OPEN, document_id__gt=pk)
         .order_by("document_id")
         .values_list("document_id")[:1]
     ),

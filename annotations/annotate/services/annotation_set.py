@@ -13,7 +13,15 @@ from annotations.core.authors import author_of
 from annotations.core.changes import Refused
 from annotations.core.events import Verb
 from annotations.core.spans import own_sets, spans_of
-from annotations.models import AnnotationSet, Assignment, Document, Membership, User
+from annotations.models import (
+    AnnotationSet,
+    AnnotationSetState,
+    Assignment,
+    AssignmentState,
+    Document,
+    Membership,
+    User,
+)
 from annotations.notes.selectors.outcome import has_seen_outcome
 
 # Whether an annotator may have seen others' spans of a note before submitting their own.
@@ -35,7 +43,7 @@ def _was_open_to(document: Document, user: User) -> bool:
     return until is not None and Document.objects.filter(pk=document.pk, created_at__lte=until).exists()
 
 
-State = AnnotationSet.State
+State = AnnotationSetState
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +78,7 @@ def submit(*, document: Document, user: User, version: int | None = None, blind:
             "submitted_at": timezone.now(),
             "blind": row.blind and blind and not may_have_seen_others(document, user),
         }
-        return _move(document, user, row, fields, Assignment.State.OPEN, Assignment.State.DONE, SET_SUBMITTED)
+        return _move(document, user, row, fields, AssignmentState.OPEN, AssignmentState.DONE, SET_SUBMITTED)
 
     return _in_transaction(work)
 
@@ -89,7 +97,7 @@ def reopen(*, document: Document, user: User) -> SetStatus:
                 status=409,
             )
         fields = {"state": State.DRAFT, "submitted_at": None}
-        return _move(document, user, row, fields, Assignment.State.DONE, Assignment.State.OPEN, SET_REOPENED)
+        return _move(document, user, row, fields, AssignmentState.DONE, AssignmentState.OPEN, SET_REOPENED)
 
     return _in_transaction(work)
 

@@ -15,9 +15,9 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from annotations.core.authors import author_of
-from annotations.core.changes import Change, Kind, LabeledBounds, Refused
+from annotations.core.changes import ChangeKind, LabeledBounds, Refused, SpanEdit
 from annotations.core.spans import Stored, own_sets
-from annotations.models import AnnotationSet, Document, Label, Span, User
+from annotations.models import AnnotationSet, AnnotationSetState, Document, Label, Span, User
 from annotations.models.prepared import PreparedRead, PreparedUpdate
 from annotations.text import spans as domain
 
@@ -42,13 +42,13 @@ class Locked:
 
 
 # Changes for which the query that locks the row looks up no span.
-_WITHOUT_SPAN = (Kind.UNDO, Kind.REDO, Kind.CREATE_MANY)
+_WITHOUT_SPAN = (ChangeKind.UNDO, ChangeKind.REDO, ChangeKind.CREATE_MANY)
 # Changes for which it reads these columns of the changed span itself.
-_OLD = {Kind.DELETE: ("attributes", "confidence", "source"), Kind.ATTRIBUTE: ("attributes",)}
+_OLD = {ChangeKind.DELETE: ("attributes", "confidence", "source"), ChangeKind.ATTRIBUTE: ("attributes",)}
 
 
 @cache
-def _annotation_set_row(kind: Kind) -> PreparedRead:
+def _annotation_set_row(kind: ChangeKind) -> PreparedRead:
     """The query that locks the person's annotation set of the note and reads the columns for a change of this kind."""
 
     def of_span(columns: Sequence[str], **looked_for: int) -> list[Subquery]:
@@ -64,7 +64,7 @@ def _annotation_set_row(kind: Kind) -> PreparedRead:
         return PreparedRead(lambda document, user, span: rows(document, user, of_span(columns, pk=span)), int, int, int)
     if kind in _WITHOUT_SPAN:
         return PreparedRead(rows, int, int)
-    if kind is Kind.RELABEL:
+    if kind is ChangeKind.RELABEL:
         return PreparedRead(
             lambda document, user, start, end, label, span: rows(
                 document,
@@ -81,14 +81,14 @@ def _annotation_set_row(kind: Kind) -> PreparedRead:
     )
 
 
-def hold(document: Document, user: User, change: Change, span: domain.Span | None, blind: bool) -> Locked:
+def hold(document: Document, user: User, change: SpanEdit, span: domain.Span | None, blind: bool) -> Locked:
     """Lock the person's annotation set, which their first change makes. Raises Refused (409) unless it is a draft."""
     looked_for: tuple[int, ...] = ()
     if change.kind in _OLD:
         looked_for = (change.span or 0,)
     elif change.kind not in _WITHOUT_SPAN:
         looked_for = target(change, span)
-    if change.kind is Kind.RELABEL:
+    if change.kind is ChangeKind.RELABEL:
         looked_for = (*looked_for, change.span or 0)
     row = _annotation_set_row(change.kind).first(document.pk, user.pk, *looked_for)
     if row is None:
@@ -97,7 +97,7 @@ def hold(document: Document, user: User, change: Change, span: domain.Span | Non
         row = _annotation_set_row(change.kind).first(document.pk, user.pk, *looked_for)
         assert row is not None  # It was made above.
     pk, state, version, was_blind, *more = row
-    if state != AnnotationSet.State.DRAFT:
+    if state != AnnotationSetState.DRAFT:
         raise _closed(state)
     if change.kind in _OLD:
         attributes, confidence, source = [*more, None, None][:3]
@@ -111,7 +111,7 @@ def _parsed(attributes: str | None) -> Stored | None:
     return None if attributes is None else json.loads(attributes)
 
 
-def target(change: Change, span: domain.Span | None) -> LabeledBounds:
+def target(change: SpanEdit, span: domain.Span | None) -> LabeledBounds:
     """The bounds and label that the span has after a create, relabel or resize."""
     if span is not None:
         return span.start, span.end, change.label if change.seen is None else change.seen[2]
@@ -120,7 +120,7 @@ def target(change: Change, span: domain.Span | None) -> LabeledBounds:
 
 
 def _closed(state: str) -> Refused:
-    if state == AnnotationSet.State.SUBMITTED:
+    if state == AnnotationSetState.SUBMITTED:
         return Refused("submitted", _("This note is submitted. Reopen it to change it."), status=409)
     return Refused(
         "withdrawn",

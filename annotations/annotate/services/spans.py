@@ -24,14 +24,14 @@ from annotations.annotate.events import (
 from annotations.annotate.services import history
 from annotations.annotate.services.locking import Locked, count_change, hold, target
 from annotations.core.bulk import insert_returning
-from annotations.core.changes import Change, Kind, LabeledBounds, Refused, Wanted
+from annotations.core.changes import ChangeKind, LabeledBounds, Refused, SpanEdit, WantedSpan
 from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
 from annotations.core.labels import labels_of_today
 from annotations.core.locks import keep_labels
 from annotations.core.span_limits import check_room
 from annotations.core.spans import SpanItem, fitting_label, own_set, spans_of, with_attribute
-from annotations.models import AnnotationSet, Document, Event, Span, User
+from annotations.models import AnnotationSetState, Document, Event, Span, User
 from annotations.text import spans as domain
 
 TRIES = 3
@@ -87,7 +87,7 @@ class Effect:
         return self.verb in (SPAN_CREATED, SPANS_CREATED)
 
 
-def apply_change(*, document: Document, user: User, change: Change, blind: bool = True) -> Answer:
+def apply_change(*, document: Document, user: User, change: SpanEdit, blind: bool = True) -> Answer:
     """Make one change to `user`'s annotation set of `document`, whose text must be loaded.
 
     `blind` says whether this person sees nobody else's spans. A change is made once: the same change id again gives the
@@ -107,7 +107,7 @@ def apply_change(*, document: Document, user: User, change: Change, blind: bool 
     return (_replay(document, user, change) or answer) if answer.already else answer
 
 
-def _with_merged_labels(document: Document, user: User, change: Change, blind: bool) -> Answer:
+def _with_merged_labels(document: Document, user: User, change: SpanEdit, blind: bool) -> Answer:
     """Make the change; where it names labels that were merged since, with the labels that they were merged into."""
     try:
         return _once(document, user, change, blind)
@@ -126,7 +126,7 @@ def _with_merged_labels(document: Document, user: User, change: Change, blind: b
     return answer if answer.message else replace(answer, message=message)
 
 
-def _replace_labels(change: Change) -> Change:
+def _replace_labels(change: SpanEdit) -> SpanEdit:
     now = labels_of_today(change.named)
 
     def of(label: int) -> int:
@@ -140,7 +140,7 @@ def _replace_labels(change: Change) -> Change:
     )
 
 
-def _once(document: Document, user: User, change: Change, blind: bool) -> Answer:
+def _once(document: Document, user: User, change: SpanEdit, blind: bool) -> Answer:
     for _ in range(TRIES):
         try:
             with transaction.atomic():
@@ -153,10 +153,10 @@ def _once(document: Document, user: User, change: Change, blind: bool) -> Answer
     raise Refused("busy", gettext("Other requests are changing this note. Try again."), status=503)
 
 
-def _apply(document: Document, user: User, change: Change, blind: bool) -> Answer:
-    span = _checked(document, change) if change.kind in (Kind.CREATE, Kind.RESIZE) else None
+def _apply(document: Document, user: User, change: SpanEdit, blind: bool) -> Answer:
+    span = _checked(document, change) if change.kind in (ChangeKind.CREATE, ChangeKind.RESIZE) else None
     many = [_bounds(document, wanted) for wanted in change.spans]
-    if change.kind is not Kind.DELETE:
+    if change.kind is not ChangeKind.DELETE:
         keep_labels(document.project_id)
     row = hold(document, user, change, span, blind)
     if change.exact and change.version != row.version:
@@ -178,17 +178,19 @@ def _apply(document: Document, user: User, change: Change, blind: bool) -> Answe
     return _answer(row.pk, row.version + (effect.verb is not None), change.kind, effect, elsewhere)
 
 
-def _effect(row: Locked, user: User, change: Change, span: domain.Span | None, many: Sequence[LabeledBounds]) -> Effect:
-    if change.kind is Kind.CREATE:
+def _effect(
+    row: Locked, user: User, change: SpanEdit, span: domain.Span | None, many: Sequence[LabeledBounds]
+) -> Effect:
+    if change.kind is ChangeKind.CREATE:
         return _create(row, target(change, span))
-    if change.kind is Kind.CREATE_MANY:
+    if change.kind is ChangeKind.CREATE_MANY:
         return _create_many(row, many)
-    if change.kind in (Kind.UNDO, Kind.REDO):
+    if change.kind in (ChangeKind.UNDO, ChangeKind.REDO):
         return _step(row, user, change)
     return _alter(row, span, change)
 
 
-def _answer(pk: int, version: int, kind: Kind, effect: Effect, elsewhere: bool) -> Answer:
+def _answer(pk: int, version: int, kind: ChangeKind, effect: Effect, elsewhere: bool) -> Answer:
     """The answer for an event's data, made now or found in the log."""
     data = effect.data
     listed = data.get("spans")
@@ -201,10 +203,10 @@ def _answer(pk: int, version: int, kind: Kind, effect: Effect, elsewhere: bool) 
         version=version,
         span=span,
         removed=one if gone else None,
-        made=[_item(*span) for span in listed or ()] if kind is Kind.CREATE_MANY else None,
+        made=[_item(*span) for span in listed or ()] if kind is ChangeKind.CREATE_MANY else None,
         already=effect.already,
         changed_elsewhere=elsewhere,
-        spans=spans_of(pk) if elsewhere or (listed is not None and kind is not Kind.CREATE_MANY) else None,
+        spans=spans_of(pk) if elsewhere or (listed is not None and kind is not ChangeKind.CREATE_MANY) else None,
         message=effect.message,
     )
 
@@ -213,7 +215,7 @@ def _item(pk: int, start: int, end: int, label: int) -> SpanItem:
     return SpanItem(id=pk, start=start, end=end, label=label)
 
 
-def _checked(document: Document, asked: Change | Wanted) -> domain.Span:
+def _checked(document: Document, asked: SpanEdit | WantedSpan) -> domain.Span:
     """The wanted bounds, trimmed. Raises Refused where they leave the text or `quote` isn't the text there."""
     try:
         return domain.checked(document.text, domain.Span(asked.start, asked.end, ""), asked.quote)
@@ -221,7 +223,7 @@ def _checked(document: Document, asked: Change | Wanted) -> domain.Span:
         raise Refused(error.code, gettext("Not saved. %(error)s") % {"error": error}) from None
 
 
-def _bounds(document: Document, wanted: Wanted) -> LabeledBounds:
+def _bounds(document: Document, wanted: WantedSpan) -> LabeledBounds:
     span = _checked(document, wanted)
     return span.start, span.end, wanted.label
 
@@ -245,7 +247,7 @@ def _exists(twin: int, wanted: LabeledBounds) -> Effect:
     return Effect(None, _one(twin, wanted, wanted), already=1, message=gettext("This span exists already."))
 
 
-def _alter(row: Locked, span: domain.Span | None, change: Change) -> Effect:
+def _alter(row: Locked, span: domain.Span | None, change: SpanEdit) -> Effect:
     """Relabel, resize or delete a span, or set an attribute of it.
 
     Raises Refused (409) unless the span still is what the page showed, not counting its attributes.
@@ -253,7 +255,7 @@ def _alter(row: Locked, span: domain.Span | None, change: Change) -> Effect:
     assert change.seen is not None  # read_change requires `seen`.
     start, end, label = change.seen
     rows = Span.objects.filter(pk=change.span or 0, annotation_set_id=row.pk, start=start, end=end, label_id=label)
-    if change.kind is Kind.DELETE:
+    if change.kind is ChangeKind.DELETE:
         if not rows.delete()[0]:
             raise _changed_meanwhile()
         data = _one(change.span, change.seen, None)
@@ -264,7 +266,7 @@ def _alter(row: Locked, span: domain.Span | None, change: Change) -> Effect:
         if row.attributes:
             data["attributes"] = [row.attributes, None]
         return Effect(SPAN_DELETED, data)
-    if change.kind is Kind.ATTRIBUTE:
+    if change.kind is ChangeKind.ATTRIBUTE:
         return _set_attribute(row, rows, change)
     wanted = target(change, span)
     if row.twin is not None:
@@ -278,11 +280,11 @@ def _alter(row: Locked, span: domain.Span | None, change: Change) -> Effect:
     data = _one(change.span, change.seen, wanted)
     if changed:
         data["attributes"] = [row.attributes, kept]
-    labels = [label] if change.kind is Kind.RELABEL else []
+    labels = [label] if change.kind is ChangeKind.RELABEL else []
     return Effect(SPAN_CHANGED, data, labels=labels)
 
 
-def _set_attribute(row: Locked, rows: "QuerySet[Span]", change: Change) -> Effect:
+def _set_attribute(row: Locked, rows: "QuerySet[Span]", change: SpanEdit) -> Effect:
     """Set one attribute of a span; the value None removes it. Only values that the label has can be set."""
     assert change.seen is not None  # read_change requires `seen`.
     try:
@@ -322,16 +324,16 @@ def _create_many(row: Locked, wanted: Sequence[LabeledBounds]) -> Effect:
     return Effect(SPANS_CREATED, data, labels=sorted({label for *_, label in new}), already=already)
 
 
-def _step(row: Locked, user: User, change: Change) -> Effect:
+def _step(row: Locked, user: User, change: SpanEdit) -> Effect:
     """Undo or redo a change of the event log."""
-    event = history.last_to_revert(annotation_set_id=row.pk, user=user, redo=change.kind is Kind.REDO)
+    event = history.last_to_revert(annotation_set_id=row.pk, user=user, redo=change.kind is ChangeKind.REDO)
     if event is None:
-        undo = change.kind is Kind.UNDO
+        undo = change.kind is ChangeKind.UNDO
         message = gettext("Nothing to undo.") if undo else gettext("Nothing to redo.")
         raise Refused("nothing", message, status=409)
     done = history.revert(annotation_set_id=row.pk, event=event)
     if done is None:
-        undo = change.kind is Kind.UNDO
+        undo = change.kind is ChangeKind.UNDO
         message = (
             gettext("The last change can't be undone because its label or span has changed since. It was skipped.")
             if undo
@@ -371,7 +373,7 @@ def _left(verb: str, data: SpanChange) -> str:
 # ── Replays and conflicts ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _replay(document: Document, user: User, change: Change) -> Answer | None:
+def _replay(document: Document, user: User, change: SpanEdit) -> Answer | None:
     """The answer to a change that was made before, with the current spans; None where it wasn't made."""
     row = own_set(document.pk, user)
     if row is None:
@@ -391,5 +393,5 @@ def _replay(document: Document, user: User, change: Change) -> Answer | None:
 def _attach_annotation_set(refused: Refused, document: Document, user: User) -> None:
     row = own_set(document.pk, user)
     refused.version = row.version if row else 0
-    refused.state = row.state if row else AnnotationSet.State.DRAFT
+    refused.state = row.state if row else AnnotationSetState.DRAFT
     refused.spans = spans_of(row.pk) if row else []

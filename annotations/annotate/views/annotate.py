@@ -22,7 +22,7 @@ from annotations.core.labels import LabelItem
 from annotations.core.requests import number
 from annotations.core.spans import SpanItem, began_from, own_set, spans_of
 from annotations.exchange.selectors.places import places_in
-from annotations.models import AnnotationSet, Document, Flag
+from annotations.models import AnnotationSetState, Document, Flag
 from annotations.notes.selectors.outcome import outcome_set
 from annotations.projects.selectors.projects import own_work
 
@@ -125,7 +125,7 @@ def _as_json(access: Access, opened: Opened) -> dict[str, Any]:
 
 def _outcome(access: Access, opened: Opened) -> str:
     """Address of the page that compares the person's spans with the outcome; empty until the note is adjudicated."""
-    if opened.state != AnnotationSet.State.SUBMITTED or outcome_set(access.project, opened.note.pk) is None:
+    if opened.state != AnnotationSetState.SUBMITTED or outcome_set(access.project, opened.note.pk) is None:
         return ""
     return address("note.outcome", access.project.slug, opened.note.pk)
 
@@ -175,6 +175,6 @@ def _submitted(access: Access, request: HttpRequest) -> Document | None:
     if pk is None:
         return None
     annotation_set = own_set(pk, access.user)
-    if annotation_set is None or annotation_set.state != AnnotationSet.State.SUBMITTED:
+    if annotation_set is None or annotation_set.state != AnnotationSetState.SUBMITTED:
         return None
     return notes_for(access).only("id", "project_id", "name").filter(pk=pk).first()

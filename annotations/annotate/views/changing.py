@@ -23,7 +23,7 @@ from annotations.core.changes import not_whole, read_change
 from annotations.core.events import NOTE_READ
 from annotations.core.requests import Request, body_of, is_json
 from annotations.core.spans import began_from, own_set, spans_of
-from annotations.models import AnnotationSet, Document
+from annotations.models import AnnotationSet, AnnotationSetState, Document
 from annotations.text.numbers import is_whole
 
 
@@ -90,7 +90,7 @@ def spans(request: Request, slug: str, pk: int) -> HttpResponse:
 def _status(annotation_set: AnnotationSet | None) -> dict[str, Any]:
     return {
         "version": annotation_set.version if annotation_set else 0,
-        "state": annotation_set.state if annotation_set else AnnotationSet.State.DRAFT,
+        "state": annotation_set.state if annotation_set else AnnotationSetState.DRAFT,
         "seeded": began_message(began_from(annotation_set)),
     }
 

@@ -47,7 +47,7 @@ class Look(NamedTuple):
     spoken: str
 
 
-class Piece(NamedTuple):
+class LinePiece(NamedTuple):
     """HTML for `text[start:end]`, which lies in one line."""
 
     start: int
@@ -107,7 +107,7 @@ class Drawing:
         self._looks: dict[tuple[int, int], Look] = {}
         self.crowded = False
 
-    def pieces(self, spans: Sequence[SpanItem]) -> Iterator[Piece]:
+    def pieces(self, spans: Sequence[SpanItem]) -> Iterator[LinePiece]:
         """Yield pieces from left to right, without overlaps. Sets `crowded` where only innermost spans are drawn."""
         runs = list(self._runs(spans))
         self.crowded = sum(_pieces_in(run.rows) for run in runs) > MOST_PIECES
@@ -138,19 +138,19 @@ class Drawing:
         stretches = [_within(line, start, reach) for line in self.lines[row:past]]
         return Run(run, reach, segment_stretches(stretches, [Span(each["start"], each["end"], "") for each in run]))
 
-    def _drawn(self, run: Run) -> Iterator[Piece]:
+    def _drawn(self, run: Run) -> Iterator[LinePiece]:
         if not run.rows:
             span = run.spans[0]
             look, start = self._look(span, 0), span["start"]
             inside = self.written(self.text[start : run.reach])
-            yield Piece(start, run.reach, f"{_opening(*look, span['id'], True, True)}{inside}</span>")
+            yield LinePiece(start, run.reach, f"{_opening(*look, span['id'], True, True)}{inside}</span>")
             return
         placed = lanes([(span["start"], span["end"], span["label"]) for span in run.spans])
         looks = [self._look(span, lane) for span, lane in zip(run.spans, placed, strict=True)]
         for row in run.rows:
             if row:
                 segments = [_innermost(segment) for segment in row] if self.crowded else row
-                yield Piece(row[0].start, row[-1].end, "".join(self._nested(run.spans, looks, segments)))
+                yield LinePiece(row[0].start, row[-1].end, "".join(self._nested(run.spans, looks, segments)))
 
     def _nested(
         self, run: Sequence[SpanItem], looks: Sequence[Look], segments: Sequence[Segment]

@@ -282,7 +282,7 @@ def _mark(scale: Scale, x: float, point: Point, digits: int, *, named: bool) -> 
 
 
 @dataclass(frozen=True)
-class Line:
+class PlotLine:
     """A line of a plot with several lines: its name and its values, from 1. `main`: it is drawn in the accent color.
 
     `dashed` tells a line from another one of the same color.
@@ -300,7 +300,7 @@ LINE_STEP, NAME_MOST, NAME_HEIGHT = 90, 200, 16
 
 @register.simple_tag
 def lines_plot(
-    lines: Sequence[Line],
+    lines: Sequence[PlotLine],
     title: str,
     across: str,
     up: str,
@@ -341,9 +341,9 @@ def lines_plot(
     )
 
 
-def _apart(ends: Sequence[tuple[float, Line]]) -> list[tuple[float, Line]]:
+def _apart(ends: Sequence[tuple[float, PlotLine]]) -> list[tuple[float, PlotLine]]:
     """The vertical positions of the lines' names, moved so that none covers another. The main line is drawn last."""
-    placed: list[tuple[float, Line]] = []
+    placed: list[tuple[float, PlotLine]] = []
     for y, line in sorted(ends, key=lambda end: end[0]):
         placed.append((max(y, placed[-1][0] + NAME_HEIGHT) if placed else y, line))
     below = placed[-1][0] - (TOP + HEIGHT)
@@ -355,7 +355,7 @@ def _apart(ends: Sequence[tuple[float, Line]]) -> list[tuple[float, Line]]:
     return sorted(placed, key=lambda each: each[1].main)
 
 
-def _one_line(line: Line, name_at: float, scale: Scale, across: Scale, steps: int, digits: int) -> SafeString:
+def _one_line(line: PlotLine, name_at: float, scale: Scale, across: Scale, steps: int, digits: int) -> SafeString:
     points = [(across(step), scale(value)) for step, value in enumerate(line.values, start=1) if value is not None]
     end, edge = points[-1], across(steps)
     return format_html(
@@ -374,7 +374,7 @@ def _one_line(line: Line, name_at: float, scale: Scale, across: Scale, steps: in
     )
 
 
-def _at_end(line: Line, digits: int) -> str:
+def _at_end(line: PlotLine, digits: int) -> str:
     return f"{line.name} {_line_value(line.values[-1], digits)}"
 
 
@@ -382,7 +382,7 @@ def _line_value(value: float | None, digits: int) -> str:
     return _("undefined") if value is None else f"{value:.{digits}f}"
 
 
-def _lines_summary(lines: Iterable[Line], title: str, fitted: Axis, digits: int) -> str:
+def _lines_summary(lines: Iterable[PlotLine], title: str, fitted: Axis, digits: int) -> str:
     text = f"{title}: " + "; ".join(
         f"{line.name} {', '.join(_line_value(value, digits) for value in line.values)}" for line in lines
     )

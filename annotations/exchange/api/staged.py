@@ -22,7 +22,7 @@ from annotations.exchange.services.label_choices import UnknownLabel, choose_lab
 from annotations.exchange.services.starting import start_import
 from annotations.formats.notes import NoteError
 from annotations.jobs.api import JobItem, started
-from annotations.models import Category, Import, Project
+from annotations.models import Category, Import, ImportState, Project
 from annotations.projects.selectors.labels import accepted_labels
 
 router = Router(tags=["Import"])
@@ -208,7 +208,7 @@ def _detail(access: Access, pk: int) -> ImportDetail:
     row = _import(access, pk)
     listed = imports_of(access.project).get(pk=pk)
     preview = None
-    if row.state == Import.State.STAGED:
+    if row.state == ImportState.STAGED:
         try:
             preview = staged.preview_import(row)
         except NoteError as error:

@@ -12,7 +12,7 @@ from annotations.core.templatetags.moments import day_text
 from annotations.core.tokenizers import KINDS
 from annotations.exchange.forms.formats import ABOUT, grouped
 from annotations.gold.services.sets import BARE, set_specs
-from annotations.models import Author, GoldVersion, LabelMapping, Project
+from annotations.models import Author, AuthorKind, GoldVersion, LabelMapping, Project
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,12 @@ def _choice(spec: str, version: GoldVersion | None) -> SetChoice:
         ) % {"number": version.number, "notes": f"{notes:,}", "day": day_text(version.created_at)}
         return SetChoice(spec, name, _("Gold"), bool(version.split_seed))
     kind, _colon, name = spec.partition(":")
-    if kind == Author.Kind.GOLD:
+    if kind == AuthorKind.GOLD:
         return SetChoice(spec, _("Current gold standard"), _("Gold"))
-    if kind == Author.Kind.ANNOTATOR:
+    if kind == AuthorKind.ANNOTATOR:
         return SetChoice(spec, name, _("Annotators"))
     return SetChoice(
-        spec, f"{name or Author.Kind(kind).label} ({Author.Kind(kind).label.lower()})", _("Models and others")
+        spec, f"{name or AuthorKind(kind).label} ({AuthorKind(kind).label.lower()})", _("Models and others")
     )
 
 

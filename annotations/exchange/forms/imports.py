@@ -16,7 +16,7 @@ from annotations.exchange.services.staged import pack
 from annotations.formats import DETECT
 from annotations.formats.base import is_system_file
 from annotations.formats.documents.base import DOCUMENTS
-from annotations.formats.documents.cleaning import Rule
+from annotations.formats.documents.cleaning import CleaningRule
 from annotations.formats.files.strict_json import JsonError, read_json
 from annotations.formats.notes import NoteError, check_name
 from annotations.models import Category, Label
@@ -110,11 +110,11 @@ ENCODINGS = [
     ("euc_kr", _("Korean (EUC-KR)")),
 ]
 RULES = [
-    (Rule.MOJIBAKE.value, _("Mend text that was decoded wrongly")),
-    (Rule.CONTROL.value, _("Remove control characters")),
-    (Rule.LIGATURES.value, _("Write ligatures as letters")),
-    (Rule.HYPHENATION.value, _("Join words broken at the end of a line")),
-    (Rule.SOFT_HYPHENS.value, _("Remove soft hyphens")),
+    (CleaningRule.MOJIBAKE.value, _("Mend text that was decoded wrongly")),
+    (CleaningRule.CONTROL.value, _("Remove control characters")),
+    (CleaningRule.LIGATURES.value, _("Write ligatures as letters")),
+    (CleaningRule.HYPHENATION.value, _("Join words broken at the end of a line")),
+    (CleaningRule.SOFT_HYPHENS.value, _("Remove soft hyphens")),
 ]
 
 

@@ -2,7 +2,7 @@ from typing import Any
 
 from annotations.exchange.services.importing import run_import, undo_import
 from annotations.jobs.runner import Claim
-from annotations.models import Import
+from annotations.models import Import, ImportState
 
 COUNTS = ("notes", "spans", "sets", "already_there", "refused_notes", "refused_files")
 
@@ -24,7 +24,7 @@ def undo(params: dict[str, Any], state: str) -> dict[str, Any] | None:
     """Remove the imported notes, unless the import was complete when its worker stopped."""
     import_id = int(params["import_id"])
     row = Import.objects.get(pk=import_id)
-    if row.state == Import.State.DONE:
+    if row.state == ImportState.DONE:
         return _result(import_id, row.report)
     undo_import(import_id=import_id, state=state)
     return None

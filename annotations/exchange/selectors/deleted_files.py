@@ -7,12 +7,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.core.events import NOTE_DELETED, PATIENT_ERASED
-from annotations.models import Event, Job, Project, Release, StoredFile
+from annotations.models import Event, Job, Project, Release, ReleaseState, StoredFile, StoredFileKind
 
 
 def why_deleted(project: Project, file_id: int) -> str:
     """Reason why a file is no longer available, as sentences; empty if it is."""
-    kinds = [StoredFile.Kind.EXPORT, StoredFile.Kind.RELEASE]
+    kinds = [StoredFileKind.EXPORT, StoredFileKind.RELEASE]
     held = StoredFile.objects.filter(project=project, kind__in=kinds, pk=file_id)
     if held.filter(expires_at__gt=timezone.now()).exists():
         return ""
@@ -30,7 +30,7 @@ def why_withdrawn(project: Project, file_id: int) -> str:
     """Why the export of a withdrawn release is gone; empty for other files."""
     job = Job.objects.filter(project=project, kind="release_export", result__file_id=file_id).only("params").first()
     release = Release.objects.filter(project=project, pk=job.params.get("release_id")).first() if job else None
-    if release is None or release.state != Release.State.WITHDRAWN:
+    if release is None or release.state != ReleaseState.WITHDRAWN:
         return ""
     return _("Release %(number)d was withdrawn. Its exports were deleted, and it can't be exported again.") % {
         "number": release.number

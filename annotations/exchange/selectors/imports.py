@@ -8,7 +8,7 @@ from django.db.models.functions import Cast, Concat
 
 from annotations.core.labels import label_rows
 from annotations.formats.uima import NAMED_ENTITY
-from annotations.models import Category, Document, Import, Job, Label, Project
+from annotations.models import Category, Document, Import, ImportState, Job, Label, Project
 
 FIRST_NOTES = 20
 # The key of an import's job begins with it and ends with the id of the import.
@@ -74,7 +74,7 @@ def layers_of(project: Project) -> dict[str, dict[str, str]]:
     Tags are by the code of their label. Of several for one label, that of the latest import counts, there first the one
     that is its code. Named entities are among the layers only if they have such tags.
     """
-    done = Import.objects.filter(project=project, state=Import.State.DONE).order_by("pk")
+    done = Import.objects.filter(project=project, state=ImportState.DONE).order_by("pk")
     found: dict[str, dict[str, str]] = {}
     for layers, labels in done.values_list("report__layers", "report__labels"):
         for layer in layers or ():

@@ -13,8 +13,16 @@ from annotations.core.errors import ServiceError
 from annotations.core.labels import label_rows
 from annotations.exchange.rules.likely_labels import likely_labels
 from annotations.formats.base import LabelFinder
-from annotations.gold.services.sets import FOLDERS, Wanted
-from annotations.models import AnnotationSet, Author, GoldVersionNote, Label, LabelMapping, Project, Span
+from annotations.gold.services.sets import FOLDERS, SetChoice
+from annotations.models import (
+    AnnotationSetState,
+    AuthorKind,
+    GoldVersionNote,
+    Label,
+    LabelMapping,
+    Project,
+    Span,
+)
 from annotations.projects.selectors.label_maps import mappings, shipped_set
 from annotations.text.labels import LabelSetDef
 from annotations.text.names import shown
@@ -108,16 +116,16 @@ def seen_of(mapping: LabelMapping) -> str:
 
 def gold_spans(project: Project) -> dict[int, int]:
     """The number of spans in the gold standard by label id."""
-    spans = Span.objects.filter(annotation_set__author__project=project, annotation_set__author__kind=Author.Kind.GOLD)
+    spans = Span.objects.filter(annotation_set__author__project=project, annotation_set__author__kind=AuthorKind.GOLD)
     return dict(spans.order_by().values_list("label").annotate(count=Count("pk")))
 
 
-def spans_by_label(wanted: Wanted) -> Counter[str]:
+def spans_by_label(wanted: SetChoice) -> Counter[str]:
     """The number of spans of the annotation sets to export, by the code of their label."""
     found: Counter[str] = Counter()
     if wanted.version is None:
         spans = Span.objects.filter(
-            annotation_set__author=wanted.author, annotation_set__state=AnnotationSet.State.SUBMITTED
+            annotation_set__author=wanted.author, annotation_set__state=AnnotationSetState.SUBMITTED
         )
         found.update(dict(spans.order_by().values_list("label__code").annotate(count=Count("pk"))))
         return found

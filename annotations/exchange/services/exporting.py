@@ -30,15 +30,17 @@ from annotations.exchange.services.writing import Writers, Writing
 from annotations.formats import FORMATS
 from annotations.formats.base import LOSSES, NAMES, Loss, OutNote, file_names
 from annotations.formats.files.csv_lines import csv_line
-from annotations.gold.services.sets import FOLDERS, Wanted, wanted_set
+from annotations.gold.services.sets import FOLDERS, SetChoice, wanted_set
 from annotations.models import (
     AnnotationSet,
+    AnnotationSetState,
     Author,
+    AuthorKind,
     Category,
     GoldVersionNote,
     Project,
     Span,
-    StoredFile,
+    StoredFileKind,
     User,
 )
 from annotations.text.labels import CategoryDef, LabelDef, LabelSetDef
@@ -126,7 +128,7 @@ def label_definitions(project: Project, *, merged: bool = False) -> LabelSetDef:
 
 def export_files(
     project: Project,
-    wanted: Wanted,
+    wanted: SetChoice,
     format: str,
     report: ExportReport,
     progress: Progress = silent,
@@ -147,7 +149,7 @@ def export_files(
 
 def _note_files(
     project: Project,
-    wanted: Wanted,
+    wanted: SetChoice,
     format: str,
     report: ExportReport,
     progress: Progress,
@@ -193,7 +195,7 @@ def _note_files(
     if labels.differ:
         definitions = written_set(definitions, codes, target_of(labels.target))
     yield from Writers(format, Writing(layer=writing.layer), tags)("").extra_files(definitions).items()
-    author = wanted.author or Author.objects.filter(project=project, kind=Author.Kind.GOLD).first()
+    author = wanted.author or Author.objects.filter(project=project, kind=AuthorKind.GOLD).first()
     imported = author is not None and author.pk in project.imported_authors
     manifest = report.as_dict() | {
         "project": project.slug,
@@ -232,16 +234,16 @@ def _loss(note: int, loss: Loss) -> dict[str, Any]:
     return {"note": note, "start": span.start, "end": span.end, "label": span.label, "reason": loss.reason}
 
 
-def _count(wanted: Wanted) -> int:
+def _count(wanted: SetChoice) -> int:
     if wanted.version:
         return _version_rows(wanted).count()
-    return AnnotationSet.objects.filter(author=wanted.author, state=AnnotationSet.State.SUBMITTED).count()
+    return AnnotationSet.objects.filter(author=wanted.author, state=AnnotationSetState.SUBMITTED).count()
 
 
 def _author_notes(author: Author | None) -> Iterator[tuple[int, OutNote, str, str]]:
     """Notes of an author as (note id, note, "", language)."""
     sets = list(
-        AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED)
+        AnnotationSet.objects.filter(author=author, state=AnnotationSetState.SUBMITTED)
         .order_by("document_id")
         .values_list("pk", flat=True)
     )
@@ -261,12 +263,12 @@ def _author_notes(author: Author | None) -> Iterator[tuple[int, OutNote, str, st
             yield note, OutNote(name, text, spans[pk]), "", language
 
 
-def _version_rows(wanted: Wanted) -> "QuerySet[GoldVersionNote]":
+def _version_rows(wanted: SetChoice) -> "QuerySet[GoldVersionNote]":
     notes = GoldVersionNote.objects.filter(version=wanted.version).order_by("document_id")
     return notes.filter(split=wanted.split) if wanted.split not in ("", FOLDERS) else notes
 
 
-def _version_notes(wanted: Wanted) -> Iterator[tuple[int, OutNote, str, str]]:
+def _version_notes(wanted: SetChoice) -> Iterator[tuple[int, OutNote, str, str]]:
     """Notes of a gold version as (note id, note, split, language). The split is empty if the version has none."""
     columns = ("document_id", "document__name", "document__text", "document__language", "spans", "split")
     for pk, name, text, language, spans, split in (
@@ -279,7 +281,7 @@ def _version_notes(wanted: Wanted) -> Iterator[tuple[int, OutNote, str, str]]:
         yield pk, OutNote(name, text, found), split, language
 
 
-def _report(project: Project, wanted: Wanted, format: str, writing: Writing, labels: ExportLabels) -> ExportReport:
+def _report(project: Project, wanted: SetChoice, format: str, writing: Writing, labels: ExportLabels) -> ExportReport:
     writing.check(format)
     labels.by_code(project)
     report = ExportReport(set=wanted.spec, format=format, options=writing.chosen())
@@ -293,7 +295,7 @@ def _report(project: Project, wanted: Wanted, format: str, writing: Writing, lab
             }
     else:
         report.drafts_left_out = AnnotationSet.objects.filter(
-            author=wanted.author, state=AnnotationSet.State.DRAFT
+            author=wanted.author, state=AnnotationSetState.DRAFT
         ).count()
     if not _count(wanted):
         raise ServiceError(
@@ -304,7 +306,9 @@ def _report(project: Project, wanted: Wanted, format: str, writing: Writing, lab
     return report
 
 
-def _record(project: Project, wanted: Wanted, report: ExportReport, labels: ExportLabels, actor: User | None) -> None:
+def _record(
+    project: Project, wanted: SetChoice, report: ExportReport, labels: ExportLabels, actor: User | None
+) -> None:
     """Record the export, and the first one at the project.
 
     The event holds the author's kind and id, since a run's name is free text.
@@ -392,6 +396,6 @@ def run_export(
         content.seek(0)
         with transaction.atomic():
             unerased(project.pk, begun)
-            stored = store_file(project=project, kind=StoredFile.Kind.EXPORT, name=name, content=content, actor=actor)
+            stored = store_file(project=project, kind=StoredFileKind.EXPORT, name=name, content=content, actor=actor)
             _record(project, wanted, report, labels, actor)
     return report.as_dict() | {"file_id": stored.pk}

@@ -17,11 +17,22 @@ from annotations.core.locks import keep_labels
 from annotations.core.spans import definitions_by_label, pairs_of
 from annotations.exchange.services.input_formats import INPUT_FORMATS, holds_spans
 from annotations.exchange.services.label_choices import Choices, complete_choices, unknown_of
-from annotations.exchange.services.sources import Source, read_names, read_patients
+from annotations.exchange.services.sources import NamedFiles, read_names, read_patients
 from annotations.formats.base import AcceptedLabels
 from annotations.formats.documents.base import DOCUMENTS
 from annotations.formats.notes import ParsedNote, Problem
-from annotations.models import AnnotationSet, Author, Category, Document, Import, Label, Project, Span, User
+from annotations.models import (
+    AnnotationSet,
+    AnnotationSetState,
+    Author,
+    Category,
+    Document,
+    Import,
+    Label,
+    Project,
+    Span,
+    User,
+)
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.projects.services.labels import add_label
 from annotations.text.attributes import AttributeDef, fitting
@@ -44,7 +55,7 @@ class LabelLine(TypedDict):
 
 
 @dataclass
-class Report:
+class ImportReport:
     """Report of an import. `refused` and `warnings` list at most LISTED lines; the counts are complete.
 
     `refused_files` counts files that belong to no note: their names are not allowed, unknown to the format, or taken.
@@ -106,7 +117,7 @@ class ImportContext:
     """Everything one import needs while it runs, and its report so far."""
 
     project: Project
-    source: Source
+    source: NamedFiles
     format: str
     author: Author | None
     language: str
@@ -119,7 +130,7 @@ class ImportContext:
     names: dict[str, str]
     row: Import
     actor: User | None
-    report: Report
+    report: ImportReport
 
 
 def check_choices(format: str, written_as: str, *, detected: bool = False) -> None:
@@ -152,7 +163,7 @@ def check_choices(format: str, written_as: str, *, detected: bool = False) -> No
 
 def import_context(
     row: Import,
-    source: Source,
+    source: NamedFiles,
     actor: User | None,
     *,
     patients: dict[str, str] | None = None,
@@ -185,7 +196,7 @@ def import_context(
         names=read_names(source),
         row=row,
         actor=actor,
-        report=Report(**row.report) if row.report else Report(),
+        report=ImportReport(**row.report) if row.report else ImportReport(),
     )
 
 
@@ -383,7 +394,7 @@ def _plan_annotation_set(context: ImportContext, plan: Plan, note: ParsedNote, p
     rows = Span.objects.filter(annotation_set=present).values_list("start", "end", "label_id", "attributes")
     held = {(start, end, label, pairs_of(attributes)) for start, end, label, attributes in rows}
     given = {(span.start, span.end, context.label_ids.get(span.label), span.attributes) for span in note.spans}
-    if held == given and present.state == AnnotationSet.State.SUBMITTED:
+    if held == given and present.state == AnnotationSetState.SUBMITTED:
         context.report.already_there += 1
         return
     context.report.refuse(

@@ -38,20 +38,25 @@ from annotations.exchange.services.import_plan import (
 from annotations.exchange.services.input_formats import check_reading, input_format
 from annotations.exchange.services.label_choices import choices_by_name, complete_choices, find_labels
 from annotations.exchange.services.reading import batches, grouped, note_names, total_of
-from annotations.exchange.services.sources import MemorySource, Source, ZipSource, patients_at, source_at
+from annotations.exchange.services.sources import MemorySource, NamedFiles, ZipSource, patients_at, source_at
 from annotations.formats import QUOTING
 from annotations.formats.notes import ParsedNote, Problem
 from annotations.models import (
     AnnotationSet,
+    AnnotationSetState,
     Assignment,
+    AssignmentState,
     Author,
+    AuthorKind,
     Document,
     DocumentSource,
     Import,
+    ImportState,
     Label,
     Project,
     Span,
     StoredFile,
+    StoredFileKind,
     User,
 )
 from annotations.projects.services.assigning import assign_new_notes
@@ -75,7 +80,7 @@ def store_originals(context: ImportContext, plan: Plan, ids: dict[str, int]) -> 
         with context.source.open(file) as content:
             stored = store_file(
                 project=context.project,
-                kind=StoredFile.Kind.ORIGINAL,
+                kind=StoredFileKind.ORIGINAL,
                 name=file.rpartition("/")[2],
                 content=content,
                 actor=context.actor,
@@ -98,7 +103,7 @@ def store_originals(context: ImportContext, plan: Plan, ids: dict[str, int]) -> 
 
 def delete_unused_originals(project_id: int) -> None:
     """Delete the documents of which no note is left."""
-    StoredFile.objects.filter(project=project_id, kind=StoredFile.Kind.ORIGINAL, sources=None).delete()
+    StoredFile.objects.filter(project=project_id, kind=StoredFileKind.ORIGINAL, sources=None).delete()
 
 
 class LabelWords(TypedDict):
@@ -123,13 +128,13 @@ def run_import(
     report inside the last one. The upload is deleted afterwards, or expires if the worker is killed before that.
     """
     row = Import.objects.select_related("project", "created_by", "stored_file").get(pk=import_id)
-    if row.state in (Import.State.DONE, Import.State.CANCELED, Import.State.FAILED):
+    if row.state in (ImportState.DONE, ImportState.CANCELED, ImportState.FAILED):
         return dict(row.report)
-    startable = Import.objects.filter(pk=row.pk, state__in=[Import.State.STAGED, Import.State.RUNNING])
+    startable = Import.objects.filter(pk=row.pk, state__in=[ImportState.STAGED, ImportState.RUNNING])
     with transaction.atomic():
         # An erasure either sees the running import and waits for its end, or has deleted the upload before.
         hold(row.project_id)
-        started = startable.update(state=Import.State.RUNNING)
+        started = startable.update(state=ImportState.RUNNING)
     if not started:
         # Somebody discarded the upload in the meantime.
         return dict(row.report)
@@ -192,7 +197,7 @@ def import_files(
 def import_source(
     *,
     project: Project,
-    source: Source,
+    source: NamedFiles,
     format: str,
     written_as: str = "",
     language: str = "",
@@ -224,7 +229,7 @@ def import_source(
             encoding=encoding,
             no_cleanup=sorted(set(no_cleanup)),
             created_by=actor,
-            state=Import.State.RUNNING,
+            state=ImportState.RUNNING,
         )
         if labels is not None:
             row.labels_found, row.notes_found = find_labels(format, source)
@@ -236,7 +241,7 @@ def import_source(
 
 def _run(
     row: Import,
-    source: Source,
+    source: NamedFiles,
     actor: User | None,
     progress: Progress,
     fence: Callable[[], None] | None,
@@ -262,7 +267,7 @@ def _run(
     with transaction.atomic():
         if fence:
             fence()
-        row.state, row.finished_at, row.report = Import.State.DONE, timezone.now(), asdict(context.report)
+        row.state, row.finished_at, row.report = ImportState.DONE, timezone.now(), asdict(context.report)
         row.save(update_fields=["state", "finished_at", "report"])
         NOTES_IMPORTED.record(
             actor=actor,
@@ -350,7 +355,7 @@ def _write(context: ImportContext, plan: Plan) -> None:
         add_notes(context.author.pk, {pk: note for note, pk in sets.items()})
     if context.author.user_id is not None:
         Assignment.objects.filter(user_id=context.author.user_id, document__in=documents).update(
-            state=Assignment.State.DONE
+            state=AssignmentState.DONE
         )
     context.report.sets += len(sets)
     context.report.spans += len(distinct)
@@ -377,22 +382,22 @@ def _write_sets(context: ImportContext, author: Author, documents: Sequence[int]
         ("document_id",),
         [(document,) for document in documents],
         author_id=author.pk,
-        state=AnnotationSet.State.SUBMITTED,
+        state=AnnotationSetState.SUBMITTED,
         submitted_at=timezone.now(),
-        blind=author.kind == Author.Kind.ANNOTATOR,
+        blind=author.kind == AuthorKind.ANNOTATOR,
         imported_by_id=context.row.pk,
     )
     return dict(zip(documents, made, strict=True))
 
 
-def undo_import(*, import_id: int, state: str = Import.State.CANCELED) -> int:
+def undo_import(*, import_id: int, state: str = ImportState.CANCELED) -> int:
     """Remove everything that an unfinished import added. Return the number of notes removed.
 
     Finished imports are kept, and so are notes that somebody has started to annotate.
     """
     with transaction.atomic():
         row = Import.objects.select_for_update().get(pk=import_id)
-        if row.state == Import.State.DONE:
+        if row.state == ImportState.DONE:
             return 0
         gone = tally_of(Span.objects.filter(annotation_set__imported_by=row))
         forget_notes(AnnotationSet.objects.filter(imported_by=row))

@@ -8,11 +8,11 @@ from typing import Any, Final, cast
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.exchange.services.sources import Source
+from annotations.exchange.services.sources import NamedFiles
 from annotations.formats import DETECT, FORMATS, READERS, claiming, heads
 from annotations.formats.base import InputFormat
 from annotations.formats.documents.base import DOCUMENTS, MIXED, Limits
-from annotations.formats.documents.cleaning import ALL_RULES, Rule
+from annotations.formats.documents.cleaning import ALL_RULES, CleaningRule
 from annotations.formats.documents.encodings import python_name
 from annotations.formats.documents.extracting import Extractor
 from annotations.formats.documents.importing import DocumentsFormat, MixedFormat
@@ -51,7 +51,7 @@ def holds_spans(format: str) -> bool:
     return format.removesuffix(MIXED) not in _WITHOUT_SPANS
 
 
-def input_format(format: str, names: Iterable[str], source: Source) -> str:
+def input_format(format: str, names: Iterable[str], source: NamedFiles) -> str:
     """The format, or the one that the files are in if it is to be detected, file by file."""
     if format != DETECT:
         return format
@@ -68,7 +68,7 @@ def input_format(format: str, names: Iterable[str], source: Source) -> str:
     return f"{main}{MIXED}" if any(head[0] in strays and documents.claims(*head) for head in found) else main
 
 
-def gate_sets(row: Import, source: Source) -> list[str]:
+def gate_sets(row: Import, source: NamedFiles) -> list[str]:
     """The formats that read the annotation sets of the first GATE files of an import."""
     gate, found = GateFormat(), set[str]()
     groups, _strays = gate.group(source.names())
@@ -90,7 +90,7 @@ def check_reading(encoding: str, no_cleanup: Sequence[str]) -> None:
     if unknown is not None:
         raise ServiceError(
             _("There is no clean-up rule “%(rule)s”. Choose one of: %(choices)s.")
-            % {"rule": unknown[:40], "choices": ", ".join(Rule)},
+            % {"rule": unknown[:40], "choices": ", ".join(CleaningRule)},
             code="cleanup",
         )
 
@@ -102,7 +102,7 @@ def opened_format(row: Import, limits: Limits | None = None) -> Iterator[InputFo
         yield INPUT_FORMATS[row.format]
         return
     with Extractor(limits) as extractor:
-        rules = ALL_RULES - set(map(Rule, row.no_cleanup))
+        rules = ALL_RULES - set(map(CleaningRule, row.no_cleanup))
         language = row.language or row.project.language
         documents = DocumentsFormat(extractor, encoding=row.encoding, rules=rules, language=language)
         main = row.format.removesuffix(MIXED)

@@ -20,10 +20,10 @@ from annotations.core.names import good_name
 from annotations.exchange.rules.likely_labels import likely_labels
 from annotations.exchange.selectors.label_mappings import labels_behind, mapping_named
 from annotations.exchange.services.input_formats import INPUT_FORMATS
-from annotations.exchange.services.sources import PATIENTS, Source
+from annotations.exchange.services.sources import PATIENTS, NamedFiles
 from annotations.formats.base import LabelFinder
 from annotations.formats.notes import NoteError
-from annotations.models import Category, Import, Label, LabelMapping, Project
+from annotations.models import Category, Import, ImportState, Label, LabelMapping, Project
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.text.labels import ascii_code
 from annotations.text.names import shown
@@ -79,7 +79,7 @@ class UnknownLabels:
         return sha256(json.dumps([(row.name, row.value) for row in self.rows]).encode()).hexdigest()[:16]
 
 
-def find_labels(format: str, source: Source) -> tuple[Found, int]:
+def find_labels(format: str, source: NamedFiles) -> tuple[Found, int]:
     """Count the labels of all annotation files, and the notes that use them.
 
     Other cases of the same name count as the first one. The number of notes is 0 if the files are too long to be read
@@ -121,7 +121,7 @@ def find_labels(format: str, source: Source) -> tuple[Found, int]:
 class _Counting:
     """The files of a source, and the number of bytes that were `read` of them."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: NamedFiles) -> None:
         self._source = source
         self._opened: IO[bytes] | None = None
         self._read = 0
@@ -203,7 +203,7 @@ def choose_labels(*, row: Import, values: Mapping[str, str], seen: str) -> None:
     """
     with transaction.atomic():
         row = Import.objects.select_for_update().select_related("project").get(pk=row.pk)
-        if row.state != Import.State.STAGED:
+        if row.state != ImportState.STAGED:
             raise ServiceError(
                 _("This import has already started. Nothing was changed. You can cancel it on the job page."),
                 code="begun",

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotations.exchange.services.import_plan import ImportContext
 from annotations.exchange.services.input_formats import INPUT_FORMATS, opened_format
-from annotations.exchange.services.sources import PATIENTS, Source, megabytes
+from annotations.exchange.services.sources import PATIENTS, NamedFiles, megabytes
 from annotations.formats.base import InputFormat, NoteFiles, OneFileReader, readmes
 from annotations.formats.documents.base import DOCUMENTS, Limits
 from annotations.formats.notes import NoteError, ParsedNote, Problem
@@ -25,11 +25,11 @@ _UTF8_MOST = 4
 PREVIEWED_DOCUMENTS = 3
 
 
-def note_names(source: Source) -> list[str]:
+def note_names(source: NamedFiles) -> list[str]:
     return [name for name in source.names() if name != PATIENTS]
 
 
-def grouped(format: str, source: Source) -> tuple[list[NoteFiles], list[Problem]]:
+def grouped(format: str, source: NamedFiles) -> tuple[list[NoteFiles], list[Problem]]:
     """Group the files into notes, and list the files that are not read, also readmes and licenses."""
     names = note_names(source)
     groups, strays = INPUT_FORMATS[format].group(names)

@@ -44,7 +44,7 @@ _DAMAGED = (
 )
 
 
-class Source(Protocol):
+class NamedFiles(Protocol):
     """Named byte strings. Names are relative, with `/`."""
 
     def names(self) -> list[str]:
@@ -265,7 +265,7 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
         raise ServiceError(_("The archive is encrypted. Nothing was imported. Decrypt it first."), code="encrypted")
 
 
-def source_at(path: Path, format: str = DETECT) -> Source:
+def source_at(path: Path, format: str = DETECT) -> NamedFiles:
     """Source for a path given on the command line. Raises ServiceError naming the path."""
     if not path.exists():
         raise ServiceError(_("There is no file or folder “%(path)s”.") % {"path": shown(str(path))}, code="path")
@@ -292,14 +292,14 @@ def source_at(path: Path, format: str = DETECT) -> Source:
     return FileSource(path)
 
 
-def read_patients(source: Source) -> dict[str, str]:
+def read_patients(source: NamedFiles) -> dict[str, str]:
     """Patient IDs by note name from `patients.csv` (columns name, patient_id), if the source holds one."""
     if PATIENTS not in source.names():
         return {}
     return parse_patients(source.load(PATIENTS), PATIENTS)
 
 
-def read_names(source: Source) -> dict[str, str]:
+def read_names(source: NamedFiles) -> dict[str, str]:
     """Names of notes by the names of their files, from the table of an export. Raises ServiceError."""
     if NAMES not in source.names():
         return {}

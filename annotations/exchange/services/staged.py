@@ -15,7 +15,7 @@ from annotations.core.bulk import collector_paused
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import store_file
 from annotations.exchange.services.import_plan import (
-    Report,
+    ImportReport,
     check_choices,
     import_context,
     plan_notes,
@@ -28,7 +28,7 @@ from annotations.exchange.services.sources import ZipSource, megabytes, read_nam
 from annotations.formats.documents.base import DOCUMENTS, TIME, Limits
 from annotations.formats.files.archives import MANIFEST, is_archive
 from annotations.formats.notes import ParsedNote, Problem
-from annotations.models import Import, Project, StoredFile, User
+from annotations.models import Import, ImportState, Project, StoredFileKind, User
 
 PREVIEWED = 200
 # Reading documents takes long, and the page waits: each at most so many seconds, pages that OCR reads, and characters.
@@ -81,7 +81,7 @@ def stage_import(
     found, notes = find_labels(format, source)
     content.seek(0)
     with transaction.atomic():
-        stored = store_file(project=project, kind=StoredFile.Kind.UPLOAD, name=name, content=content, actor=actor)
+        stored = store_file(project=project, kind=StoredFileKind.UPLOAD, name=name, content=content, actor=actor)
         return Import.objects.create(
             project=project,
             stored_file=stored,
@@ -154,7 +154,7 @@ def preview_import(row: Import) -> dict[str, Any]:
         }
 
 
-def _not_yet(report: Report) -> None:
+def _not_yet(report: ImportReport) -> None:
     """Don't report documents as refused that only the preview has no time for."""
     late = [problem for problem in report.refused if problem["code"] == TIME]
     report.refused = [problem for problem in report.refused if problem not in late]
@@ -187,31 +187,31 @@ def _shown(note: ParsedNote) -> dict[str, Any]:
 
 def discard(*, row: Import) -> None:
     """Delete the upload. Raises ServiceError once the import runs. Calling it twice does no harm."""
-    if row.state == Import.State.CANCELED:
+    if row.state == ImportState.CANCELED:
         return
     # The condition on the state keeps an import that a worker has just started.
-    waiting = Import.objects.filter(pk=row.pk, state=Import.State.STAGED)
-    if not waiting.update(state=Import.State.CANCELED):
+    waiting = Import.objects.filter(pk=row.pk, state=ImportState.STAGED)
+    if not waiting.update(state=ImportState.CANCELED):
         raise _begun()
     undo_import(import_id=row.pk)
 
 
 def take_duplicates(*, row: Import, take: bool = True) -> None:
     """Set whether to import texts that are in the project under another name."""
-    if not Import.objects.filter(pk=row.pk, state=Import.State.STAGED).update(take_duplicates=take):
+    if not Import.objects.filter(pk=row.pk, state=ImportState.STAGED).update(take_duplicates=take):
         raise _begun()
 
 
 def repair_offsets(*, row: Import, repair: bool = True) -> None:
     """Set whether to move spans to the text that they quote."""
-    if not Import.objects.filter(pk=row.pk, state=Import.State.STAGED).update(repair_offsets=repair):
+    if not Import.objects.filter(pk=row.pk, state=ImportState.STAGED).update(repair_offsets=repair):
         raise _begun()
 
 
 def change_author(*, row: Import, written_as: str) -> None:
     """Set whose the annotations in the files are; empty imports texts only. Raises ServiceError."""
     check_choices(row.format, written_as)
-    if not Import.objects.filter(pk=row.pk, state=Import.State.STAGED).update(written_as=written_as):
+    if not Import.objects.filter(pk=row.pk, state=ImportState.STAGED).update(written_as=written_as):
         raise _begun()
 
 
@@ -223,7 +223,7 @@ def change_format(*, row: Import, format: str) -> None:
     check_choices(format, row.written_as)
     with opened(row) as source:
         found, notes = find_labels(format, source)
-    waiting = Import.objects.filter(pk=row.pk, state=Import.State.STAGED)
+    waiting = Import.objects.filter(pk=row.pk, state=ImportState.STAGED)
     if not waiting.update(format=format, labels_found=found, notes_found=notes, label_choices={}):
         raise _begun()
 
@@ -234,14 +234,14 @@ def change_reading(*, row: Import, encoding: str, no_cleanup: Sequence[str]) -> 
     Raises ServiceError if the import has started, or for an unknown encoding or rule.
     """
     check_reading(encoding, no_cleanup)
-    waiting = Import.objects.filter(pk=row.pk, state=Import.State.STAGED)
+    waiting = Import.objects.filter(pk=row.pk, state=ImportState.STAGED)
     if not waiting.update(encoding=encoding, no_cleanup=sorted(set(no_cleanup))):
         raise _begun()
 
 
 def all_or_nothing(*, row: Import, only_all: bool = True) -> None:
     """Set whether a refused note keeps all others from being imported."""
-    if not Import.objects.filter(pk=row.pk, state=Import.State.STAGED).update(all_or_nothing=only_all):
+    if not Import.objects.filter(pk=row.pk, state=ImportState.STAGED).update(all_or_nothing=only_all):
         raise _begun()
 
 
@@ -263,7 +263,7 @@ def same_waiting(row: Import) -> Import:
         Import.objects.filter(
             project=row.project_id,
             created_by=row.created_by_id,
-            state=Import.State.STAGED,
+            state=ImportState.STAGED,
             stored_file__sha256=row.stored_file.sha256,
             format=row.format,
             written_as=row.written_as,

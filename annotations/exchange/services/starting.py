@@ -14,7 +14,7 @@ from annotations.exchange.services.writing import Writing
 from annotations.gold.services.sets import wanted_set
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import once
-from annotations.models import Import, Job, Project, User
+from annotations.models import Import, ImportState, Job, Project, User
 
 
 def import_job(*, project: Project, import_id: int) -> Job | None:
@@ -31,14 +31,14 @@ def start_import(*, project: Project, import_id: int, actor: User, seen: str | N
         keep_labels(project.pk)
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         row = Import.objects.select_for_update().get(project=project, pk=import_id)
-        if row.state == Import.State.STAGED:
+        if row.state == ImportState.STAGED:
             # A running import can be canceled, but no longer discarded.
             if row.labels_found is not None:
                 unknown = unknown_of(row)
                 if seen is not None and unknown.rows and seen != unknown.seen:
                     raise labels_changed()
                 row.label_choices = complete_choices(row)
-            row.state = Import.State.RUNNING
+            row.state = ImportState.RUNNING
             row.save(update_fields=["state", "label_choices"])
             return enqueue(
                 kind="import", project=project, params={"import_id": row.pk}, key=_import_key(row.pk), actor=actor

@@ -36,7 +36,7 @@ from annotations.exchange.services.starting import import_job
 from annotations.formats import QUOTING
 from annotations.formats.files.csv_lines import csv_line
 from annotations.formats.notes import NoteError
-from annotations.models import Import
+from annotations.models import Import, ImportState
 from annotations.projects.services.assigning import annotators_of
 from annotations.text.names import shown
 
@@ -131,7 +131,7 @@ def import_preview(request: Request, slug: str, pk: int) -> HttpResponse:
         except ServiceError as error:
             row.refresh_from_db()
             context["refused"] = str(error)
-    if row.state == Import.State.STAGED:
+    if row.state == ImportState.STAGED:
         try:
             unknown = unknown_of(row)
             context |= {"unknown": unknown, "choices": LabelsForm(unknown=unknown, groups=label_groups(access.project))}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from annotations.formats.base import LabelFinder
-from annotations.formats.counting import Unit, misfits, points_of, size
+from annotations.formats.counting import OffsetUnit, misfits, points_of, size
 from annotations.formats.giving import attribute_value
 from annotations.formats.notes import NoteError, ParsedNote, Problem
 from annotations.formats.taking import SpanTaker, whole
@@ -28,13 +28,13 @@ _BETWEEN_SENTENCES: Final = " "
 
 
 @dataclass(slots=True)
-class Piece:
+class Passage:
     """A passage or sentence. Offsets and texts are as in the file, whatever their type."""
 
     line: int
     offset: object = None
     text: object = None
-    sentences: list["Piece"] = field(default_factory=list)
+    sentences: list["Passage"] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class Document:
 
     line: int
     id: object = None
-    passages: list[Piece] = field(default_factory=list)
+    passages: list[Passage] = field(default_factory=list)
     annotations: list[Annotation] = field(default_factory=list)
     relations: int = 0
     infons: int = 0
@@ -81,7 +81,7 @@ class Document:
 class _Placed:
     """The text of a document if offsets count a unit. `base` is the offset of its first character."""
 
-    unit: Unit
+    unit: OffsetUnit
     text: str
     base: int
     gaps: int
@@ -145,11 +145,11 @@ def _placed(document: Document, bounds: list[list[Bounds] | None], file: str) ->
     """The text of a document, in the unit that fits best. Raises NoteError if passages overlap in all units."""
     pieces = list(_pieces(document.passages))
     if all(str(piece.text or "").isascii() for piece, _ in pieces):
-        return _text(pieces, Unit.POINTS, file)
+        return _text(pieces, OffsetUnit.POINTS, file)
     problems: list[Problem] = []
     best: _Placed | None = None
     least = (0, 0)
-    for unit in Unit:
+    for unit in OffsetUnit:
         try:
             placed = _text(pieces, unit, file)
         except NoteError as error:
@@ -173,7 +173,7 @@ def _quoted(document: Document, bounds: list[list[Bounds] | None], base: int) ->
             yield given[0][0] - base, given[0][1] - base, annotation.text
 
 
-def _pieces(passages: Iterable[Piece]) -> Iterator[tuple[Piece, str]]:
+def _pieces(passages: Iterable[Passage]) -> Iterator[tuple[Passage, str]]:
     """The passages with text, or their sentences, and what fills the offsets before each."""
     for passage in passages:
         if passage.text or not passage.sentences:
@@ -183,7 +183,7 @@ def _pieces(passages: Iterable[Piece]) -> Iterator[tuple[Piece, str]]:
                 yield sentence, _BETWEEN_SENTENCES if number else _BETWEEN_PASSAGES
 
 
-def _text(pieces: list[tuple[Piece, str]], unit: Unit, file: str) -> _Placed:
+def _text(pieces: list[tuple[Passage, str]], unit: OffsetUnit, file: str) -> _Placed:
     """The text of all pieces at their offsets. Raises NoteError at the first piece that can't be placed."""
     texts: list[str] = []
     base = length = gaps = 0

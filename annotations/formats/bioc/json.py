@@ -22,8 +22,8 @@ from annotations.formats.base import (
     Sink,
     numbered_name,
 )
-from annotations.formats.bioc.documents import OFFSETS, SOURCE, TYPE, Annotation, Document, Piece, note_of
-from annotations.formats.counting import Unit
+from annotations.formats.bioc.documents import OFFSETS, SOURCE, TYPE, Annotation, Document, Passage, note_of
+from annotations.formats.counting import OffsetUnit
 from annotations.formats.files.json_records import json_items, json_records
 from annotations.formats.files.strict_json import JsonError
 from annotations.formats.giving import attribute_words, given_spans
@@ -74,7 +74,7 @@ class BiocJsonFormat(OneFileFormat):
     @contextmanager
     def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
         """See `OneFileFormat.sink`."""
-        head = json.dumps({"source": SOURCE, "date": "", "key": "", "infons": {OFFSETS: Unit.POINTS.value}})
+        head = json.dumps({"source": SOURCE, "date": "", "key": "", "infons": {OFFSETS: OffsetUnit.POINTS.value}})
         out.write(f'{head[:-1]}, "documents": ['.encode())
         between = b"\n"
 
@@ -119,11 +119,11 @@ def _document(record: object, file: str, line: int) -> Document:
     found = Document(line, str(given) if isinstance(given, str | int) else None)
     _collect(record, found, file)
     for passage in _objects(record, "passages", file, line):
-        piece = Piece(line, passage.get("offset"), passage.get("text"))
+        piece = Passage(line, passage.get("offset"), passage.get("text"))
         found.passages.append(piece)
         _collect(passage, found, file)
         for sentence in _objects(passage, "sentences", file, line):
-            piece.sentences.append(Piece(line, sentence.get("offset"), sentence.get("text")))
+            piece.sentences.append(Passage(line, sentence.get("offset"), sentence.get("text")))
             _collect(sentence, found, file)
     return found
 

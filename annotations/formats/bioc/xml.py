@@ -17,8 +17,8 @@ from annotations.formats.base import (
     Sink,
     numbered_name,
 )
-from annotations.formats.bioc.documents import OFFSETS, SOURCE, TYPE, Annotation, Document, Piece, note_of
-from annotations.formats.counting import Unit
+from annotations.formats.bioc.documents import OFFSETS, SOURCE, TYPE, Annotation, Document, Passage, note_of
+from annotations.formats.counting import OffsetUnit
 from annotations.formats.giving import attribute_words, given_spans
 from annotations.formats.notes import NoteError, ParsedNote, Problem, check_name
 from annotations.formats.xml_reading import parse
@@ -61,7 +61,7 @@ class BiocFormat(OneFileFormat):
     @contextmanager
     def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
         """See `OneFileFormat.sink`."""
-        unit = f"<infon key={as_attribute(OFFSETS)}>{as_text(Unit.POINTS.value)}</infon>"
+        unit = f"<infon key={as_attribute(OFFSETS)}>{as_text(OffsetUnit.POINTS.value)}</infon>"
         head = f"<source>{SOURCE}</source><date></date><key></key>{unit}"
         out.write(f'<?xml version="1.0" encoding="UTF-8"?>\n<collection>{head}\n'.encode())
 
@@ -83,7 +83,7 @@ def _read(document: Document, numbered: str, file: str, find_label: LabelFinder)
 
 def _documents(file: str, files: Files) -> Iterator[Document]:
     """The documents of a file, one at a time. Raises NoteError after the last one that can be read."""
-    handler = _Handler()
+    handler = _BiocHandler()
     with files.open(file) as stream:
         try:
             for _ in parse(stream, file, handler):
@@ -97,7 +97,7 @@ def _documents(file: str, files: Files) -> Iterator[Document]:
 
 
 @dataclass(slots=True)
-class _Handler:
+class _BiocHandler:
     """Handles the parts of a file: collects one document after the other."""
 
     line: int = 0
@@ -107,7 +107,7 @@ class _Handler:
     words: list[str] = field(default_factory=list)
     key: str = ""
     document: Document = field(default_factory=lambda: Document(0))
-    piece: Piece = field(default_factory=lambda: Piece(0))
+    piece: Passage = field(default_factory=lambda: Passage(0))
     annotation: Annotation = field(default_factory=lambda: Annotation(0))
 
     def taken(self) -> Iterator[Document]:
@@ -120,13 +120,13 @@ class _Handler:
         self.words = []
         match name:
             case "document":
-                self.document, self.piece = Document(self.line), Piece(self.line)
+                self.document, self.piece = Document(self.line), Passage(self.line)
                 self.annotation = Annotation(self.line)
             case "passage":
-                self.piece = Piece(self.line)
+                self.piece = Passage(self.line)
                 self.document.passages.append(self.piece)
             case "sentence" if self.document.passages:
-                self.piece = Piece(self.line)
+                self.piece = Passage(self.line)
                 self.document.passages[-1].sentences.append(self.piece)
             case "annotation":
                 self.annotation = Annotation(self.line)

@@ -11,7 +11,7 @@ from lzma import LZMAError
 from typing import IO, Final
 
 from annotations.formats.base import is_system_file
-from annotations.formats.documents.base import Extracted, Result, Source, refused, stem
+from annotations.formats.documents.base import DocumentSource, Extracted, Result, refused, stem
 from annotations.formats.files.zips import TooManyEntries, open_zip
 from annotations.formats.notes import NoteError, check_name
 
@@ -22,7 +22,7 @@ _DAMAGED: Final = (zipfile.BadZipFile, tarfile.TarError, zlib.error, LZMAError, 
 _BROKEN: Final = "The archive is damaged: not everything in it can be unpacked. Pack it again."
 
 
-def read_zip(source: Source) -> Iterator[Result]:
+def read_zip(source: DocumentSource) -> Iterator[Result]:
     """The notes of all documents in a ZIP."""
     source.file.seek(0)
     try:
@@ -45,7 +45,7 @@ def read_zip(source: Source) -> Iterator[Result]:
             yield from reading.member(entry.filename, partial(archive.open, entry), entry.compress_size)
 
 
-def read_tar(source: Source) -> Iterator[Result]:
+def read_tar(source: DocumentSource) -> Iterator[Result]:
     """The notes of all documents in a TAR, which may be packed as gz, bz2 or xz."""
     source.file.seek(0)
     reading = _Reading(source)
@@ -71,7 +71,7 @@ def read_tar(source: Source) -> Iterator[Result]:
 class _Reading:
     """The state of reading one archive: names, and the number of its entries."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: DocumentSource) -> None:
         self._source = source
         self._names: set[str] = set()
         self._stems: set[str] = set()
@@ -147,6 +147,6 @@ def _link(name: str) -> NoteError:
     return refused(name, "link", "The entry is a link or a device, not a file. Pack the file itself.")
 
 
-def _too_many(source: Source) -> NoteError:
+def _too_many(source: DocumentSource) -> NoteError:
     message = f"The archive holds more than {source.limits.members:,} files. Split it."
     return refused(source.name, "too many", message)

@@ -39,7 +39,7 @@ class PartKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class NotePart:
     """A stretch of a note's text that comes from one part of the document. `number` is 0 for the only one of a kind."""
 
     start: int
@@ -64,14 +64,14 @@ class Extracted:
     name: str
     kind: str
     text: str
-    parts: tuple[Part, ...] = ()
+    parts: tuple[NotePart, ...] = ()
     cleaned: Mapping[str, int] = field(default_factory=dict)
     encoding: str = ""
     warnings: tuple[str, ...] = ()
     patient_id: str = ""
     ocr: float | None = None
 
-    def parts_of(self, start: int, end: int) -> list[Part]:
+    def parts_of(self, start: int, end: int) -> list[NotePart]:
         """The parts of the document from which a span of the text comes."""
         return [part for part in self.parts if part.start < end and start < part.end]
 
@@ -101,13 +101,13 @@ class Limits:
 class Draft:
     """A note while a reader writes it: parts are added in reading order."""
 
-    def __init__(self, source: "Source", name: str | None = None) -> None:
+    def __init__(self, source: "DocumentSource", name: str | None = None) -> None:
         self.name = name or stem(source.name)
         self.encoding = ""
         self.warnings: list[str] = []
         self.patient_id = ""
         self.ocr: float | None = None
-        self.parts: list[Part] = []
+        self.parts: list[NotePart] = []
         self._file = source.name
         self._most = source.limits.characters
         self._pieces: list[str] = []
@@ -125,7 +125,7 @@ class Draft:
         start = self._length
         self._append(text)
         if kind is not None:
-            self.parts.append(Part(start, self._length, kind, number))
+            self.parts.append(NotePart(start, self._length, kind, number))
 
     def warn(self, sentence: str) -> None:
         """Say what was not read. The same sentence is kept once."""
@@ -160,11 +160,11 @@ class Budget:
 
 
 Result = Extracted | NoteError
-Nested = Callable[["Source"], Iterator[Result]]
+Nested = Callable[["DocumentSource"], Iterator[Result]]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class DocumentSource:
     """A document to read: its name (a relative path), its content as a seekable stream, and how to read it.
 
     `depth` counts the archives and resources around it. `encoding` is what a person chose; it wins over everything that
@@ -199,7 +199,7 @@ class Source:
         )
 
 
-Reader = Callable[[Source], Iterator[Draft | Result]]
+Reader = Callable[[DocumentSource], Iterator[Draft | Result]]
 """Yields the notes of a document, and a NoteError for each one that can't be read. May also raise NoteError."""
 
 

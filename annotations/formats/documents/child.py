@@ -14,8 +14,8 @@ from dataclasses import asdict
 from typing import Any, BinaryIO, Final
 
 from annotations.formats.documents import isolation, ocr, office
-from annotations.formats.documents.base import Budget, Extracted, Limits, Result, Source
-from annotations.formats.documents.cleaning import Rule
+from annotations.formats.documents.base import Budget, DocumentSource, Extracted, Limits, Result
+from annotations.formats.documents.cleaning import CleaningRule
 from annotations.formats.documents.reading import MEMORY, read_document
 from annotations.formats.notes import NoteError
 
@@ -51,7 +51,7 @@ def _answer(request: dict[str, Any], descriptor: int, limits: Limits, cut: bool,
         if "page" in request:
             say(_picture(request, file, limits, cut))
             return False
-        rules = [Rule(name) for name in request["rules"]]
+        rules = [CleaningRule(name) for name in request["rules"]]
         for each in read_document(
             request["name"], file, limits=limits, encoding=request["encoding"], rules=rules, programs=cut,
             language=request["language"], alive=lambda: say({"alive": True}),
@@ -63,7 +63,7 @@ def _answer(request: dict[str, Any], descriptor: int, limits: Limits, cut: bool,
 
 def _picture(request: dict[str, Any], file: BinaryIO, limits: Limits, cut: bool) -> dict[str, Any]:
     """A page of a PDF as PNG in base64, or why it can't be drawn."""
-    source = Source(request["name"], file, limits, None, lambda _: iter(()), Budget(0), programs=cut)
+    source = DocumentSource(request["name"], file, limits, None, lambda _: iter(()), Budget(0), programs=cut)
     try:
         return {"picture": b64encode(ocr.picture_of(source, request["page"])).decode()}
     except NoteError as error:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from annotations.formats.documents.base import Part
+from annotations.formats.documents.base import NotePart
 
 
-class Rule(StrEnum):
+class CleaningRule(StrEnum):
     """Names of the rules, in the order in which they are applied."""
 
     MOJIBAKE = "mojibake"
@@ -27,7 +27,7 @@ class Rule(StrEnum):
     """Soft hyphens (U+00AD), which show only where a line breaks, are removed."""
 
 
-ALL_RULES: Final = frozenset(Rule)
+ALL_RULES: Final = frozenset(CleaningRule)
 
 
 class Replacement(NamedTuple):
@@ -38,11 +38,13 @@ class Replacement(NamedTuple):
     new: str
 
 
-def cleaned(text: str, parts: Sequence[Part], rules: Collection[Rule]) -> tuple[str, list[Part], dict[str, int]]:
+def cleaned(
+    text: str, parts: Sequence[NotePart], rules: Collection[CleaningRule]
+) -> tuple[str, list[NotePart], dict[str, int]]:
     """The text after the rules, its parts, and the number of changes for each rule that changed anything."""
     counts: dict[str, int] = {}
     found = list(parts)
-    for rule in Rule:
+    for rule in CleaningRule:
         if rule not in rules:
             continue
         borders = sorted({border for part in found for border in (part.start, part.end)})
@@ -58,7 +60,7 @@ def cleaned(text: str, parts: Sequence[Part], rules: Collection[Rule]) -> tuple[
     return text, found, counts
 
 
-def replaced(text: str, parts: Sequence[Part], replacements: Sequence[Replacement]) -> tuple[str, list[Part]]:
+def replaced(text: str, parts: Sequence[NotePart], replacements: Sequence[Replacement]) -> tuple[str, list[NotePart]]:
     """Apply replacements, which are in order and don't overlap. A part that becomes empty is dropped."""
     pieces: list[str] = []
     ends: list[int] = []
@@ -75,7 +77,7 @@ def replaced(text: str, parts: Sequence[Part], replacements: Sequence[Replacemen
         # All replacements that end at or before an offset move it: none contains the border of a part.
         return offset + shifts[bisect_right(ends, offset)]
 
-    kept = [Part(moved(part.start), moved(part.end), part.kind, part.number) for part in parts]
+    kept = [NotePart(moved(part.start), moved(part.end), part.kind, part.number) for part in parts]
     return "".join(pieces), [part for part in kept if part.start < part.end]
 
 
@@ -171,10 +173,10 @@ def _soft_hyphens(text: str) -> Iterator[Replacement]:
         yield Replacement(match.start(), match.end(), "")
 
 
-_FINDERS: Final[dict[Rule, Callable[[str], Iterator[Replacement]]]] = {
-    Rule.MOJIBAKE: _mojibake,
-    Rule.CONTROL: _control,
-    Rule.LIGATURES: _ligatures,
-    Rule.HYPHENATION: _hyphenation,
-    Rule.SOFT_HYPHENS: _soft_hyphens,
+_FINDERS: Final[dict[CleaningRule, Callable[[str], Iterator[Replacement]]]] = {
+    CleaningRule.MOJIBAKE: _mojibake,
+    CleaningRule.CONTROL: _control,
+    CleaningRule.LIGATURES: _ligatures,
+    CleaningRule.HYPHENATION: _hyphenation,
+    CleaningRule.SOFT_HYPHENS: _soft_hyphens,
 }

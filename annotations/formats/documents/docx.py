@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from xml.etree.ElementTree import Element
 
-from annotations.formats.documents.base import Draft, PartKind, Source, count, joined, refused
+from annotations.formats.documents.base import DocumentSource, Draft, PartKind, count, joined, refused
 from annotations.formats.documents.packages import Package
 
 _RELATIONS: Final = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
@@ -25,7 +25,7 @@ def is_docx(names: frozenset[str]) -> bool:
     return "[Content_Types].xml" in names and any(name.startswith("word/") for name in names)
 
 
-def read(source: Source) -> Iterator[Draft]:
+def read(source: DocumentSource) -> Iterator[Draft]:
     """The one note of a DOCX, DOCM, DOTX or DOTM."""
     package = Package(source)
     main = next((target for kind, target in _relations(package, "").values() if kind == "officeDocument"), None)

@@ -48,14 +48,14 @@ _TURKISH_ALL: Final = {bytes([each]) for each in _TURKISH_TEXT}
 _CODE_PAGES: Final = {"mac": "mac_roman", "macintosh": "mac_roman", "x-sjis": "shift_jis", "iso-8859-1": "cp1252"}
 
 
-class Found(NamedTuple):
+class DetectedEncoding(NamedTuple):
     """An encoding as Python names it, and whether it was guessed from the bytes."""
 
     encoding: str
     guessed: bool
 
 
-def find_encoding(head: bytes, chosen: str | None, stated: str | None = None, *, file: str) -> Found:
+def find_encoding(head: bytes, chosen: str | None, stated: str | None = None, *, file: str) -> DetectedEncoding:
     """The encoding of a file by its first bytes.
 
     `chosen` by a person wins, then a byte order mark, UTF-8 if all bytes are valid, what the document has `stated`, and
@@ -69,16 +69,16 @@ def find_encoding(head: bytes, chosen: str | None, stated: str | None = None, *,
                 file, "encoding", f"The encoding “{chosen}” is unknown. Choose one such as utf-8, cp1252 or utf-16."
             )
         # A mark of the chosen family is a mark, not text.
-        return Found(mark if mark and mark.startswith(name.replace("_", "-")) else name, False)
+        return DetectedEncoding(mark if mark and mark.startswith(name.replace("_", "-")) else name, False)
     if mark:
-        return Found(mark, False)
+        return DetectedEncoding(mark, False)
     if (wide := _wide(head)) is not None:
-        return Found(wide, True)
+        return DetectedEncoding(wide, True)
     if is_utf8(head):
-        return Found("utf-8", False)
+        return DetectedEncoding("utf-8", False)
     if stated and (name := python_name(stated)) and not name.startswith("utf"):
-        return Found(name, False)
-    return Found(_guess(head), True)
+        return DetectedEncoding(name, False)
+    return DetectedEncoding(_guess(head), True)
 
 
 def python_name(name: str) -> str | None:
@@ -100,7 +100,7 @@ def is_utf8(head: bytes) -> bool:
     return True
 
 
-def decode(data: bytes, chosen: str | None, stated: str | None = None, *, file: str) -> tuple[str, Found]:
+def decode(data: bytes, chosen: str | None, stated: str | None = None, *, file: str) -> tuple[str, DetectedEncoding]:
     """The text of a file without its byte order mark, and its encoding. Raises NoteError if the bytes don't fit."""
     found = find_encoding(data[:HEAD], chosen, stated, file=file)
     try:
@@ -108,7 +108,7 @@ def decode(data: bytes, chosen: str | None, stated: str | None = None, *, file: 
     except UnicodeDecodeError as error:
         if not chosen and found.encoding == "utf-8":
             # Valid UTF-8 up to HEAD, and not beyond.
-            guess = Found(_guess(data[max(0, error.start - HEAD // 2) : error.start + HEAD // 2]), True)
+            guess = DetectedEncoding(_guess(data[max(0, error.start - HEAD // 2) : error.start + HEAD // 2]), True)
             try:
                 return data.decode(guess.encoding), guess
             except UnicodeDecodeError:
@@ -116,7 +116,7 @@ def decode(data: bytes, chosen: str | None, stated: str | None = None, *, file: 
         raise _not_in(found.encoding, error, file) from None
 
 
-def open_text(source: IO[bytes], chosen: str | None, *, file: str) -> tuple[io.TextIOWrapper, Found]:
+def open_text(source: IO[bytes], chosen: str | None, *, file: str) -> tuple[io.TextIOWrapper, DetectedEncoding]:
     """A long file as a stream of text, with its line breaks as they are."""
     source.seek(0)
     found = find_encoding(source.read(HEAD), chosen, file=file)

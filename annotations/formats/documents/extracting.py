@@ -23,8 +23,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import IO, Any, Final, Self
 
-from annotations.formats.documents.base import TIME, Extracted, Limits, Part, PartKind, Result, refused
-from annotations.formats.documents.cleaning import ALL_RULES, Rule
+from annotations.formats.documents.base import TIME, Extracted, Limits, NotePart, PartKind, Result, refused
+from annotations.formats.documents.cleaning import ALL_RULES, CleaningRule
 from annotations.formats.notes import NoteError, Problem
 from annotations.installation import CODE
 
@@ -39,7 +39,7 @@ def extract(
     data: bytes | IO[bytes],
     *,
     encoding: str | None = None,
-    rules: Collection[Rule] = ALL_RULES,
+    rules: Collection[CleaningRule] = ALL_RULES,
     limits: Limits | None = None,
 ) -> Extracted:
     """The text of a document with one note. Raises NoteError if it can't be read, or holds several notes.
@@ -72,7 +72,8 @@ class Extractor:
         self._stop()
 
     def results(
-        self, name: str, data: bytes | IO[bytes], *, encoding: str | None = None, rules: Collection[Rule] = ALL_RULES,
+        self, name: str, data: bytes | IO[bytes], *, encoding: str | None = None,
+        rules: Collection[CleaningRule] = ALL_RULES,
         language: str = "",
     ) -> Iterator[Result]:  # fmt: skip
         """The notes of a document, and a NoteError for each one that can't be read, as they are found.
@@ -242,5 +243,5 @@ def _result(message: dict[str, Any]) -> Result:
     if "problems" in message:
         return NoteError([Problem(**each) for each in message["problems"]])
     fields = message["note"]
-    parts = tuple(Part(start, end, PartKind(kind), number) for start, end, kind, number in fields["parts"])
+    parts = tuple(NotePart(start, end, PartKind(kind), number) for start, end, kind, number in fields["parts"])
     return Extracted(**fields | {"parts": parts, "warnings": tuple(fields["warnings"])})

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from annotations.formats.documents.base import Draft, Extracted, Result, Source, refused, stem
+from annotations.formats.documents.base import DocumentSource, Draft, Extracted, Result, refused, stem
 from annotations.formats.documents.encodings import decode, python_name
 from annotations.formats.notes import NoteError
 
@@ -33,7 +33,7 @@ _PREFERRED: Final = {kind: at for at, kind in enumerate(_ENDINGS)}
 Resource = Mapping[str, Any]
 
 
-def read(source: Source) -> Iterator[Draft | Result]:
+def read(source: DocumentSource) -> Iterator[Draft | Result]:
     """A note for each DocumentReference of a file."""
     found = list(_resources(source))
     binaries: dict[str, Resource] = {}
@@ -52,7 +52,7 @@ def read(source: Source) -> Iterator[Draft | Result]:
         yield from _read_reference(source, name, line, resource, binaries)
 
 
-def _resources(source: Source) -> Iterator[tuple[int | None, Resource, str]]:
+def _resources(source: DocumentSource) -> Iterator[tuple[int | None, Resource, str]]:
     """Each resource with its line in NDJSON, and its address in a Bundle (`fullUrl`), by which others refer to it."""
     text, _found = decode(source.load(), source.encoding, "utf-8", file=source.name)
     try:
@@ -89,7 +89,7 @@ def _dicts(value: Resource, key: str) -> list[dict[str, Any]]:
 
 
 def _read_reference(
-    source: Source, name: str, line: int | None, resource: Resource, binaries: Mapping[str, Resource]
+    source: DocumentSource, name: str, line: int | None, resource: Resource, binaries: Mapping[str, Resource]
 ) -> Iterator[Result]:
     contents = (each.get("attachment") for each in _dicts(resource, "content"))
     attachments = [each for each in contents if isinstance(each, dict)]

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from annotations.formats.documents.base import Draft, PartKind, Result, Source, count, refused, stem
+from annotations.formats.documents.base import DocumentSource, Draft, PartKind, Result, count, refused, stem
 from annotations.formats.documents.encodings import HEAD, decode
 from annotations.formats.documents.text import note_encoding
 
@@ -39,7 +39,7 @@ def looks_like_hl7(head: bytes) -> bool:
     return re.match(rb"(?:\xef\xbb\xbf)?[\x0b\s]*(?:MSH|FHS|BHS)[^\w\s]", head) is not None
 
 
-def read(source: Source) -> Iterator[Draft | Result]:
+def read(source: DocumentSource) -> Iterator[Draft | Result]:
     """A note for each message with text. Messages without text are problems, named by their line."""
     data = source.load()
     stated = re.search(rb"^[\x0b\s]*MSH(.)(?:(?!\1)[^\r\n]){4,5}(?:\1[^\r\n]*?){15}\1([^\r\n|~^]*)", data[:HEAD])

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import Final
 
-from annotations.formats.documents.base import Draft, PartKind, Source
+from annotations.formats.documents.base import DocumentSource, Draft, PartKind
 from annotations.formats.documents.encodings import HEAD, decode
 from annotations.formats.documents.text import note_encoding
 
@@ -26,7 +26,7 @@ _SPACES: Final = re.compile(r"[ \t\n\r\f]+")
 _STATED: Final = re.compile(rb"<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 
 
-def read(source: Source) -> Iterator[Draft]:
+def read(source: DocumentSource) -> Iterator[Draft]:
     """The one note of an HTML file. Raises NoteError if it isn't in the chosen or stated encoding."""
     data = source.load()
     stated = _STATED.search(data[:4096])

@@ -8,10 +8,10 @@ from posixpath import splitext
 
 from annotations.formats.base import HEAD, Files, InputFormat, NoteFiles, is_system_file
 from annotations.formats.documents.base import DOCUMENTS, MIXED, Extracted, stem
-from annotations.formats.documents.cleaning import ALL_RULES, Rule
+from annotations.formats.documents.cleaning import ALL_RULES, CleaningRule
 from annotations.formats.documents.extracting import Extractor
 from annotations.formats.documents.hl7 import looks_like_hl7
-from annotations.formats.documents.kinds import ENDINGS, Kind
+from annotations.formats.documents.kinds import ENDINGS, DocumentKind
 from annotations.formats.documents.omop import has_note_columns
 from annotations.formats.notes import NoteError, NoteSource, ParsedNote, Problem, check_name
 
@@ -26,7 +26,7 @@ class DocumentsFormat:
     name = DOCUMENTS
 
     def __init__(
-        self, extractor: Extractor | None = None, *, encoding: str = "", rules: Collection[Rule] = ALL_RULES,
+        self, extractor: Extractor | None = None, *, encoding: str = "", rules: Collection[CleaningRule] = ALL_RULES,
         language: str = "",
     ) -> None:  # fmt: skip
         self._extractor = extractor
@@ -37,11 +37,11 @@ class DocumentsFormat:
     def claims(self, name: str, head: bytes) -> bool:
         """See `Format.claims`. Text in UTF-8 is claimed only if it is HL7 by its name."""
         kind = ENDINGS.get(_ending(name))
-        if kind is Kind.TEXT:
+        if kind is DocumentKind.TEXT:
             return not _is_utf8(head)
-        if kind is Kind.OMOP_CSV:
+        if kind is DocumentKind.OMOP_CSV:
             return has_note_columns(head)
-        if kind is Kind.FHIR:
+        if kind is DocumentKind.FHIR:
             return b'"resourceType"' in head
         if kind is None:
             return looks_like_hl7(head)

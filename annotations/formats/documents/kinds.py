@@ -6,7 +6,7 @@ from enum import StrEnum
 from posixpath import splitext
 from typing import Final
 
-from annotations.formats.documents.base import Source, refused
+from annotations.formats.documents.base import DocumentSource, refused
 from annotations.formats.documents.docx import is_docx
 from annotations.formats.documents.hl7 import looks_like_hl7
 from annotations.formats.documents.html import looks_like_html
@@ -16,7 +16,7 @@ from annotations.formats.files.zips import TooManyEntries, open_zip
 _HEAD: Final = 64 * 1024
 
 
-class Kind(StrEnum):
+class DocumentKind(StrEnum):
     """A kind of document, as its readers and `Extracted.kind` name it."""
 
     PDF = "pdf"
@@ -37,43 +37,43 @@ class Kind(StrEnum):
 
 
 ENDINGS: Final = {
-    "pdf": Kind.PDF,
-    "docx": Kind.DOCX,
-    "docm": Kind.DOCX,
-    "dotx": Kind.DOCX,
-    "dotm": Kind.DOCX,
-    "doc": Kind.DOC,
-    "dot": Kind.DOC,
-    "rtf": Kind.RTF,
-    "odt": Kind.ODT,
-    "ott": Kind.ODT,
-    "html": Kind.HTML,
-    "htm": Kind.HTML,
-    "xhtml": Kind.HTML,
-    "eml": Kind.MAIL,
-    "txt": Kind.TEXT,
-    "text": Kind.TEXT,
-    "asc": Kind.TEXT,
-    "zip": Kind.ZIP,
-    "tar": Kind.TAR,
-    "tgz": Kind.TAR,
-    "gz": Kind.TAR,
-    "tbz2": Kind.TAR,
-    "bz2": Kind.TAR,
-    "txz": Kind.TAR,
-    "xz": Kind.TAR,
-    "png": Kind.IMAGE,
-    "jpg": Kind.IMAGE,
-    "jpeg": Kind.IMAGE,
-    "tif": Kind.IMAGE,
-    "tiff": Kind.IMAGE,
-    "hl7": Kind.HL7,
-    "er7": Kind.HL7,
-    "json": Kind.FHIR,
-    "ndjson": Kind.FHIR,
-    "csv": Kind.OMOP_CSV,
-    "tsv": Kind.OMOP_CSV,
-    "parquet": Kind.OMOP_PARQUET,
+    "pdf": DocumentKind.PDF,
+    "docx": DocumentKind.DOCX,
+    "docm": DocumentKind.DOCX,
+    "dotx": DocumentKind.DOCX,
+    "dotm": DocumentKind.DOCX,
+    "doc": DocumentKind.DOC,
+    "dot": DocumentKind.DOC,
+    "rtf": DocumentKind.RTF,
+    "odt": DocumentKind.ODT,
+    "ott": DocumentKind.ODT,
+    "html": DocumentKind.HTML,
+    "htm": DocumentKind.HTML,
+    "xhtml": DocumentKind.HTML,
+    "eml": DocumentKind.MAIL,
+    "txt": DocumentKind.TEXT,
+    "text": DocumentKind.TEXT,
+    "asc": DocumentKind.TEXT,
+    "zip": DocumentKind.ZIP,
+    "tar": DocumentKind.TAR,
+    "tgz": DocumentKind.TAR,
+    "gz": DocumentKind.TAR,
+    "tbz2": DocumentKind.TAR,
+    "bz2": DocumentKind.TAR,
+    "txz": DocumentKind.TAR,
+    "xz": DocumentKind.TAR,
+    "png": DocumentKind.IMAGE,
+    "jpg": DocumentKind.IMAGE,
+    "jpeg": DocumentKind.IMAGE,
+    "tif": DocumentKind.IMAGE,
+    "tiff": DocumentKind.IMAGE,
+    "hl7": DocumentKind.HL7,
+    "er7": DocumentKind.HL7,
+    "json": DocumentKind.FHIR,
+    "ndjson": DocumentKind.FHIR,
+    "csv": DocumentKind.OMOP_CSV,
+    "tsv": DocumentKind.OMOP_CSV,
+    "parquet": DocumentKind.OMOP_PARQUET,
 }
 """The endings of documents that are read, in lower case and without dot."""
 
@@ -88,7 +88,7 @@ _OTHERS: Final = (
 )
 
 
-def kind_of(source: Source) -> Kind:
+def kind_of(source: DocumentSource) -> DocumentKind:
     """The kind of a document. Raises NoteError for a file that no reader can read, and says what it is if known."""
     source.file.seek(0)
     head = source.file.read(_HEAD)
@@ -99,44 +99,44 @@ def kind_of(source: Source) -> Kind:
     if by_content is not None:
         return by_content
     named = ENDINGS.get(ending)
-    if named is Kind.OMOP_CSV:
+    if named is DocumentKind.OMOP_CSV:
         message = "The CSV is no table of notes: its first line must name columns such as note_id and note_text."
         raise refused(source.name, "columns", message, 1)
-    if named in (Kind.TEXT, Kind.HTML, Kind.MAIL, Kind.FHIR):
+    if named in (DocumentKind.TEXT, DocumentKind.HTML, DocumentKind.MAIL, DocumentKind.FHIR):
         return named
     if named is not None:
         message = f"The file is named .{ending}, but it is not. It may be damaged or have the wrong ending."
         raise refused(source.name, "damaged", message)
     if _is_text(head):
-        return Kind.TEXT
+        return DocumentKind.TEXT
     known = ", ".join(f".{each}" for each in ENDINGS)
     raise refused(source.name, "unknown kind", f"The file is no document that can be read. These can: {known}.")
 
 
-def _by_content(source: Source, head: bytes, ending: str) -> Kind | None:
+def _by_content(source: DocumentSource, head: bytes, ending: str) -> DocumentKind | None:
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if b"%PDF-" in head[:1024]:
-        return Kind.PDF
+        return DocumentKind.PDF
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _in_zip(source)
     if head.startswith(_OLD_OFFICE):
         return _in_old_office(source, ending)
     if head.startswith(_IMAGES) and not _is_text(head):
-        return Kind.IMAGE
+        return DocumentKind.IMAGE
     if head.startswith(b"PAR1"):
-        return Kind.OMOP_PARQUET
+        return DocumentKind.OMOP_PARQUET
     if head.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0")) or head[257:262] == b"ustar":
-        return Kind.TAR
+        return DocumentKind.TAR
     if start.startswith(b"{\\rtf"):
-        return Kind.RTF
+        return DocumentKind.RTF
     if looks_like_hl7(head):
-        return Kind.HL7
+        return DocumentKind.HL7
     if ending in ("csv", "tsv", "") and has_note_columns(head):
-        return Kind.OMOP_CSV
+        return DocumentKind.OMOP_CSV
     if ending != "txt" and looks_like_html(head):
-        return Kind.HTML
+        return DocumentKind.HTML
     if start[:1] == b"{" and b'"resourceType"' in head:
-        return Kind.FHIR
+        return DocumentKind.FHIR
     other = next((name for magic, name in _OTHERS if head.startswith(magic)), None)
     if other is not None and not _is_text(head):
         advice = "Save it as PNG" if other == "a picture" else "Import the documents themselves"
@@ -144,27 +144,27 @@ def _by_content(source: Source, head: bytes, ending: str) -> Kind | None:
     return None
 
 
-def _in_zip(source: Source) -> Kind:
+def _in_zip(source: DocumentSource) -> DocumentKind:
     source.file.seek(0)
     try:
         with open_zip(source.file) as archive:
             names = frozenset(archive.namelist())
     except TooManyEntries:
-        return Kind.ZIP  # whose reader says what is wrong
+        return DocumentKind.ZIP  # whose reader says what is wrong
     except (zipfile.BadZipFile, OSError, ValueError, IndexError, NotImplementedError, struct.error):
         message = "The file begins like a ZIP or a document made of one (DOCX, ODT), but it is damaged. Save it again."
         raise refused(source.name, "damaged", message) from None
     if is_docx(names):
-        return Kind.DOCX
+        return DocumentKind.DOCX
     if {"content.xml", "mimetype"} <= names:
-        return Kind.ODT
+        return DocumentKind.ODT
     if "[Content_Types].xml" in names:
         message = "The file is a spreadsheet or a presentation. Save its text as DOCX or PDF, or its table as CSV."
         raise refused(source.name, "unknown kind", message)
-    return Kind.ZIP
+    return DocumentKind.ZIP
 
 
-def _in_old_office(source: Source, ending: str) -> Kind:
+def _in_old_office(source: DocumentSource, ending: str) -> DocumentKind:
     """What a compound file of old Office programs holds: the names of its streams are in UTF-16."""
     source.file.seek(0)
     data = source.file.read()
@@ -176,7 +176,7 @@ def _in_old_office(source: Source, ending: str) -> Kind:
         message = "The document is encrypted. Save a copy without a password."
         raise refused(source.name, "encrypted", message)
     if has("WordDocument"):
-        return Kind.DOC
+        return DocumentKind.DOC
     what = "an Outlook message; save it as EML" if ending == "msg" else "an old spreadsheet, presentation or message"
     message = f"The file is {what}. Save its text as DOCX, PDF or TXT."
     raise refused(source.name, "unknown kind", message)

@@ -6,7 +6,7 @@ from email.message import EmailMessage
 from email.parser import BytesParser
 from typing import Final
 
-from annotations.formats.documents.base import Draft, PartKind, Source, count, refused
+from annotations.formats.documents.base import DocumentSource, Draft, PartKind, count, refused
 from annotations.formats.documents.html import html_text
 from annotations.text.names import shown
 
@@ -14,7 +14,7 @@ HEADERS: Final = ("From", "To", "Cc", "Date", "Subject")
 _MOST_PARTS: Final = 1000
 
 
-def read(source: Source) -> Iterator[Draft]:
+def read(source: DocumentSource) -> Iterator[Draft]:
     """The one note of a message: headers, then the text, or the HTML if there is no text."""
     message = BytesParser(_class=EmailMessage, policy=policy.default).parsebytes(source.load())
     if not any(name in message for name in HEADERS):
@@ -43,7 +43,7 @@ def read(source: Source) -> Iterator[Draft]:
     yield draft
 
 
-def _text(body: EmailMessage, draft: Draft, source: Source) -> str:
+def _text(body: EmailMessage, draft: Draft, source: DocumentSource) -> str:
     """The decoded text of a part; bytes that its encoding can't hold become U+FFFD."""
     stated = body.get_content_charset() or ""
     data = body.get_payload(decode=True)

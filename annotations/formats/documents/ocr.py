@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from annotations.formats.documents.base import TIME, Draft, PartKind, Source, refused
+from annotations.formats.documents.base import TIME, DocumentSource, Draft, PartKind, refused
 
 TESSERACT: Final = "tesseract"
 PDFTOPPM: Final = "pdftoppm"
@@ -45,7 +45,7 @@ def programs() -> set[str]:
     return set(filter(None, map(shutil.which, PACKAGES)))
 
 
-def read_image(source: Source) -> Iterator[Draft]:
+def read_image(source: DocumentSource) -> Iterator[Draft]:
     """The one note of a picture; each page of a TIFF is a part. Raises NoteError if OCR can't read it."""
     _check_programs(source, [TESSERACT], "The file is a picture.")
     draft = Draft(source)
@@ -58,7 +58,7 @@ def read_image(source: Source) -> Iterator[Draft]:
     yield draft
 
 
-def read_pdf(source: Source, pages: int, why: str) -> Draft:
+def read_pdf(source: DocumentSource, pages: int, why: str) -> Draft:
     """The note of a PDF with this many pages, all read by OCR. `why` says in a sentence why they have to be.
 
     Raises NoteError if OCR can't read it.
@@ -83,7 +83,7 @@ def read_pdf(source: Source, pages: int, why: str) -> Draft:
     return draft
 
 
-def picture_of(source: Source, page: int) -> bytes:
+def picture_of(source: DocumentSource, page: int) -> bytes:
     """One page of a PDF as PNG. Raises NoteError if pdftoppm is not there or can't draw it."""
     _check_programs(source, [PDFTOPPM], "The page is drawn by pdftoppm.")
     with tempfile.TemporaryDirectory() as folder:
@@ -93,12 +93,12 @@ def picture_of(source: Source, page: int) -> bytes:
         return picture.with_suffix(".png").read_bytes()
 
 
-def _draw(source: Source, document: Path, picture: Path, page: int, how: Sequence[str]) -> None:
+def _draw(source: DocumentSource, document: Path, picture: Path, page: int, how: Sequence[str]) -> None:
     only = ["-f", str(page), "-l", str(page), "-singlefile"]
     _run(source, [PDFTOPPM, *how, *only, str(document), str(picture)])
 
 
-def _check_programs(source: Source, needed: Sequence[str], why: str) -> None:
+def _check_programs(source: DocumentSource, needed: Sequence[str], why: str) -> None:
     missing = [PACKAGES[name] for name in needed if shutil.which(name) is None]
     advice = "or use OCR yourself (for example ocrmypdf, which adds a text layer to a PDF) and import the result."
     if missing:
@@ -112,7 +112,7 @@ def _check_programs(source: Source, needed: Sequence[str], why: str) -> None:
         raise refused(source.name, "no text layer", message)
 
 
-def _read(source: Source, draft: Draft, picture: Path) -> Iterator[_Word]:
+def _read(source: DocumentSource, draft: Draft, picture: Path) -> Iterator[_Word]:
     """The words in a picture, in reading order."""
     language = source.language.partition("-")[0]
     wanted = PACKS.get(language)
@@ -127,7 +127,7 @@ def _read(source: Source, draft: Draft, picture: Path) -> Iterator[_Word]:
             yield _Word(int(cells[1]), (cells[2], cells[3], cells[4]), cells[11], float(cells[10]) / 100)
 
 
-def _run(source: Source, command: Sequence[str]) -> str:
+def _run(source: DocumentSource, command: Sequence[str]) -> str:
     """The output of a program. It stays in the process group of this process, which is ended when the time is over."""
     environ = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "OMP_THREAD_LIMIT": "1"}
     program = shutil.which(command[0])
@@ -141,7 +141,7 @@ def _run(source: Source, command: Sequence[str]) -> str:
     return done.stdout.decode(errors="replace")
 
 
-def _fill(source: Source, draft: Draft, pages: Iterable[tuple[int, list[_Word]]]) -> None:
+def _fill(source: DocumentSource, draft: Draft, pages: Iterable[tuple[int, list[_Word]]]) -> None:
     """Add the words of each page to a draft, with a blank line between blocks, and say that they were read by OCR."""
     every: list[_Word] = []
     for number, words in pages:

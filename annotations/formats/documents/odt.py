@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 from xml.etree.ElementTree import Element
 
-from annotations.formats.documents.base import Draft, PartKind, Source, count, joined, refused
+from annotations.formats.documents.base import DocumentSource, Draft, PartKind, count, joined, refused
 from annotations.formats.documents.packages import Package
 
 _SPACES: Final = re.compile(r"[ \t\r\n]+")
@@ -20,7 +20,7 @@ _SKIPPED: Final = frozenset(
 )
 
 
-def read(source: Source) -> Iterator[Draft]:
+def read(source: DocumentSource) -> Iterator[Draft]:
     """The one note of an ODT or OTT."""
     package = Package(source)
     if "META-INF/manifest.xml" in package.names and any(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from annotations.formats.documents import docx
-from annotations.formats.documents.base import Draft, Source, refused
+from annotations.formats.documents.base import DocumentSource, Draft, refused
 
 PROGRAMS: Final = ("soffice", "libreoffice")
 _NO_MACROS: Final = """<?xml version="1.0" encoding="UTF-8"?>
@@ -32,7 +32,7 @@ def program() -> str | None:
     return next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 
-def read(source: Source) -> Iterator[Draft]:
+def read(source: DocumentSource) -> Iterator[Draft]:
     """The one note of a DOC. Raises NoteError if LibreOffice is not there or can't convert the document."""
     office = program()
     if office is None:
@@ -46,7 +46,7 @@ def read(source: Source) -> Iterator[Draft]:
     yield from docx.read(replace(source, file=io.BytesIO(data)))
 
 
-def _converted(office: str, folder: Path, source: Source) -> bytes:
+def _converted(office: str, folder: Path, source: DocumentSource) -> bytes:
     profile = folder / "profile" / "user"
     profile.mkdir(parents=True)
     (profile / "registrymodifications.xcu").write_text(_NO_MACROS)

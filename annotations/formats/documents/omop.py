@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final, NamedTuple, TextIO
 
-from annotations.formats.documents.base import Draft, PartKind, Result, Source, refused, stem
-from annotations.formats.documents.encodings import Found, open_text
+from annotations.formats.documents.base import DocumentSource, Draft, PartKind, Result, refused, stem
+from annotations.formats.documents.encodings import DetectedEncoding, open_text
 from annotations.formats.documents.text import note_encoding
 from annotations.formats.files import csv_reading
 
@@ -47,7 +47,7 @@ def has_note_columns(head: bytes) -> bool:
     return _columns(cell.strip("\"' \r") for cell in re.split(f"[{_SEPARATORS}]", line)) is not None
 
 
-def read_csv(source: Source) -> Iterator[Draft | Result]:
+def read_csv(source: DocumentSource) -> Iterator[Draft | Result]:
     """The notes of a CSV file with any of the separators comma, tab, semicolon and bar."""
     lines, found = open_text(source.file, source.encoding, file=source.name)
     try:
@@ -60,7 +60,7 @@ _Cells = tuple[Any, Any, Any]
 """The id, the text and the person of a row."""
 
 
-def _rows(lines: TextIO, source: Source) -> Iterator[tuple[int, _Cells]]:
+def _rows(lines: TextIO, source: DocumentSource) -> Iterator[tuple[int, _Cells]]:
     """The line on which each row ends, and its cells."""
     line = 1
     try:
@@ -81,7 +81,7 @@ def _rows(lines: TextIO, source: Source) -> Iterator[tuple[int, _Cells]]:
         raise refused(source.name, "encoding", message, line) from None
 
 
-def read_parquet(source: Source) -> Iterator[Draft | Result]:
+def read_parquet(source: DocumentSource) -> Iterator[Draft | Result]:
     """The notes of a Parquet file."""
     import pyarrow
     from pyarrow import parquet
@@ -105,7 +105,7 @@ def read_parquet(source: Source) -> Iterator[Draft | Result]:
         ) from None
 
 
-def _checked(names: Iterable[str], source: Source) -> _Columns:
+def _checked(names: Iterable[str], source: DocumentSource) -> _Columns:
     if (found := _columns(names)) is None:
         message = "This is no table of notes: it needs the columns note_id (or row_id, id) and note_text (or text)."
         raise refused(source.name, "columns", message, 1)
@@ -117,7 +117,9 @@ def _cells(row: Mapping[str, Any], names: Mapping[str, str], columns: _Columns) 
     return identity, text, person
 
 
-def _notes(source: Source, rows: Iterable[tuple[int, _Cells]], found: Found | None) -> Iterator[Draft | Result]:
+def _notes(
+    source: DocumentSource, rows: Iterable[tuple[int, _Cells]], found: DetectedEncoding | None
+) -> Iterator[Draft | Result]:
     seen: set[str] = set()
     at_all = False
     for line, (identity, text, person) in rows:

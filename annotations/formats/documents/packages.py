@@ -6,7 +6,7 @@ from typing import Final
 from xml.etree.ElementTree import Element, ParseError, fromstring
 from xml.parsers.expat import ExpatError, ParserCreate
 
-from annotations.formats.documents.base import Source, refused
+from annotations.formats.documents.base import DocumentSource, refused
 from annotations.formats.files.zips import TooManyEntries, open_zip
 
 # All parts of a document together, unpacked. A tree of elements takes several times as much memory.
@@ -18,7 +18,7 @@ DEEPEST: Final = 200
 class Package:
     """The parts of a document by name."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: DocumentSource) -> None:
         source.file.seek(0)
         self._file = source.name
         self._left = MOST_BYTES

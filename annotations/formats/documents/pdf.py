@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any, BinaryIO, Final, cast
 
 from annotations.formats.documents import ocr
-from annotations.formats.documents.base import Draft, PartKind, Source, count, refused
+from annotations.formats.documents.base import DocumentSource, Draft, PartKind, count, refused
 
 # Above this share of characters that the fonts give no letters for, the text layer is useless.
 _MOST_UNKNOWN: Final = 0.3
@@ -17,7 +17,7 @@ _NO_TEXT_LAYER: Final = "The PDF has no text layer: its pages are pictures."
 _UNREADABLE: Final = "The PDF has no readable text layer: its fonts don't say which letters they show."
 
 
-def read(source: Source) -> Iterator[Draft]:
+def read(source: DocumentSource) -> Iterator[Draft]:
     """The one note of a PDF. Raises NoteError if it has no text layer, is encrypted or damaged."""
     from pdfminer.pdfdocument import PDFDocument, PDFEncryptionError, PDFPasswordIncorrect
     from pdfminer.pdfexceptions import PDFException
@@ -41,7 +41,7 @@ def read(source: Source) -> Iterator[Draft]:
         raise refused(source.name, "encrypted", message)
 
 
-def _read_pages(source: Source, pages: Iterator[Any]) -> Draft:
+def _read_pages(source: DocumentSource, pages: Iterator[Any]) -> Draft:
     from annotations.formats.documents.pdf_pages import PageReader, fields_of
 
     draft = Draft(source)

@@ -84,7 +84,7 @@ _BLOCK: Final = 1.1
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PdfLine:
     """A line of text and its box. `bottom` and `top` grow upwards (points)."""
 
     left: float
@@ -98,10 +98,10 @@ class Line:
         return self.top - self.bottom
 
 
-def page_text(lines: Sequence[Line]) -> str:
+def page_text(lines: Sequence[PdfLine]) -> str:
     """The text of a page: an empty line between blocks, tabs between the cells of a row."""
     pieces: list[str] = []
-    before: Line | None = None
+    before: PdfLine | None = None
     for line in _ordered(lines):
         if before is not None:
             gap = before.bottom - line.top
@@ -113,7 +113,7 @@ def page_text(lines: Sequence[Line]) -> str:
     return "".join(pieces)
 
 
-def _ordered(lines: Sequence[Line]) -> Iterator[Line]:
+def _ordered(lines: Sequence[PdfLine]) -> Iterator[PdfLine]:
     bands = _bands(lines)
     at = 0
     while at < len(bands):
@@ -134,9 +134,9 @@ def _ordered(lines: Sequence[Line]) -> Iterator[Line]:
         at = end
 
 
-def _bands(lines: Sequence[Line]) -> list[list[Line]]:
+def _bands(lines: Sequence[PdfLine]) -> list[list[PdfLine]]:
     """Lines that overlap in height, from top to bottom."""
-    bands: list[list[Line]] = []
+    bands: list[list[PdfLine]] = []
     bottom = 0.0
     for line in sorted(lines, key=lambda each: (-each.top, each.left)):
         if bands and line.top - bottom > _SHARED * min(line.height, bands[-1][-1].height):
@@ -148,9 +148,9 @@ def _bands(lines: Sequence[Line]) -> list[list[Line]]:
     return bands
 
 
-def _columns(lines: Sequence[Line]) -> list[list[Line]]:
+def _columns(lines: Sequence[PdfLine]) -> list[list[PdfLine]]:
     """Lines that overlap in width, from left to right."""
-    columns: list[list[Line]] = []
+    columns: list[list[PdfLine]] = []
     right = 0.0
     for line in sorted(lines, key=lambda each: each.left):
         if columns and line.left - right < _GAP:
@@ -162,16 +162,16 @@ def _columns(lines: Sequence[Line]) -> list[list[Line]]:
     return columns
 
 
-def _is_prose(column: Sequence[Line]) -> bool:
+def _is_prose(column: Sequence[PdfLine]) -> bool:
     width = max(line.right for line in column) - min(line.left for line in column)
     full = sum(len(line.text) >= _CHARACTERS and line.right - line.left >= _FILLED * width for line in column)
     return full >= max(_FULL_LINES, _FULL_SHARE * len(column))
 
 
-def _row(band: Sequence[Line]) -> Line:
+def _row(band: Sequence[PdfLine]) -> PdfLine:
     """One line with the cells of a row; a cell of several lines becomes one."""
     cells = [sorted(cell, key=lambda each: (-each.top, each.left)) for cell in _columns(band)]
-    return Line(
+    return PdfLine(
         min(line.left for line in band),
         min(line.bottom for line in band),
         max(line.right for line in band),
@@ -218,7 +218,7 @@ class PageReader:
                 text = logical(_shown(row), from_right=from_right or runs_left(text)).strip()
             left, bottom, right, top = row.bbox
             # Columns and cells stand in the other order, too.
-            lines.append(Line(*((-right, bottom, -left) if from_right else (left, bottom, right)), top, text))
+            lines.append(PdfLine(*((-right, bottom, -left) if from_right else (left, bottom, right)), top, text))
         return PageText(page_text(lines), self._device.unknown)
 
 

@@ -5,30 +5,30 @@ from posixpath import splitext
 from typing import IO, Final
 
 from annotations.formats.documents import archives, docx, fhir, hl7, html, mail, ocr, odt, office, omop, pdf, rtf, text
-from annotations.formats.documents.base import Budget, Draft, Extracted, Limits, Reader, Result, Source, refused
-from annotations.formats.documents.cleaning import Rule, cleaned
-from annotations.formats.documents.kinds import ENDINGS, Kind, kind_of
+from annotations.formats.documents.base import Budget, DocumentSource, Draft, Extracted, Limits, Reader, Result, refused
+from annotations.formats.documents.cleaning import CleaningRule, cleaned
+from annotations.formats.documents.kinds import ENDINGS, DocumentKind, kind_of
 from annotations.formats.notes import NoteError, check_text
 
 MEMORY: Final = "memory"
 """The code of the problem of a document that takes too much memory."""
 
-_READERS: Final[dict[Kind, Reader]] = {
-    Kind.PDF: pdf.read,
-    Kind.DOCX: docx.read,
-    Kind.DOC: office.read,
-    Kind.RTF: rtf.read,
-    Kind.ODT: odt.read,
-    Kind.HTML: html.read,
-    Kind.MAIL: mail.read,
-    Kind.TEXT: text.read,
-    Kind.IMAGE: ocr.read_image,
-    Kind.ZIP: archives.read_zip,
-    Kind.TAR: archives.read_tar,
-    Kind.HL7: hl7.read,
-    Kind.FHIR: fhir.read,
-    Kind.OMOP_CSV: omop.read_csv,
-    Kind.OMOP_PARQUET: omop.read_parquet,
+_READERS: Final[dict[DocumentKind, Reader]] = {
+    DocumentKind.PDF: pdf.read,
+    DocumentKind.DOCX: docx.read,
+    DocumentKind.DOC: office.read,
+    DocumentKind.RTF: rtf.read,
+    DocumentKind.ODT: odt.read,
+    DocumentKind.HTML: html.read,
+    DocumentKind.MAIL: mail.read,
+    DocumentKind.TEXT: text.read,
+    DocumentKind.IMAGE: ocr.read_image,
+    DocumentKind.ZIP: archives.read_zip,
+    DocumentKind.TAR: archives.read_tar,
+    DocumentKind.HL7: hl7.read,
+    DocumentKind.FHIR: fhir.read,
+    DocumentKind.OMOP_CSV: omop.read_csv,
+    DocumentKind.OMOP_PARQUET: omop.read_parquet,
 }
 
 
@@ -38,7 +38,7 @@ def read_document(
     *,
     limits: Limits,
     encoding: str | None,
-    rules: Collection[Rule],
+    rules: Collection[CleaningRule],
     programs: bool = False,
     language: str = "",
     alive: Callable[[], None] = lambda: None,
@@ -48,15 +48,15 @@ def read_document(
     For `programs`, `language` and `alive` see `Source`.
     """
 
-    def nested(source: Source) -> Iterator[Result]:
+    def nested(source: DocumentSource) -> Iterator[Result]:
         return _read(source, rules)
 
     budget = Budget(limits.unpacked)
-    source = Source(name, file, limits, encoding or None, nested, budget, 0, programs, language, alive)
+    source = DocumentSource(name, file, limits, encoding or None, nested, budget, 0, programs, language, alive)
     return nested(source)
 
 
-def _read(source: Source, rules: Collection[Rule]) -> Iterator[Result]:
+def _read(source: DocumentSource, rules: Collection[CleaningRule]) -> Iterator[Result]:
     try:
         kind = kind_of(source)
         for each in _READERS[kind](source):
@@ -81,7 +81,7 @@ def _read(source: Source, rules: Collection[Rule]) -> Iterator[Result]:
         yield refused(source.name, "damaged", message)
 
 
-def _finished(draft: Draft, source: Source, kind: Kind, rules: Collection[Rule]) -> Extracted:
+def _finished(draft: Draft, source: DocumentSource, kind: DocumentKind, rules: Collection[CleaningRule]) -> Extracted:
     """The note of a draft, cleaned. Raises NoteError if it has no text or text that can't be stored."""
     found, parts, counts = cleaned(draft.text, draft.parts, rules)
     if not found.strip():

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from annotations.formats.documents.base import Draft, PartKind, Source, refused
+from annotations.formats.documents.base import DocumentSource, Draft, PartKind, refused
 from annotations.formats.documents.encodings import python_name
 
 _TOKEN: Final = re.compile(
@@ -78,7 +78,7 @@ _CHARSETS: Final = {
 }
 
 
-def read(source: Source) -> Iterator[Draft]:
+def read(source: DocumentSource) -> Iterator[Draft]:
     """The one note of an RTF document."""
     data = source.load()
     if not data.lstrip().startswith(b"{\\rtf"):
@@ -124,7 +124,7 @@ class _State:
 class _Parser:
     """Reads tokens one after another, with a stack of states instead of recursion."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: DocumentSource) -> None:
         self._source = source
         self._parts: list[tuple[PartKind, list[str]]] = [(PartKind.BODY, [])]
         self._stack: list[_State] = []

@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from annotations.formats.documents.base import Draft, PartKind, Source, refused
-from annotations.formats.documents.encodings import Found, decode
+from annotations.formats.documents.base import DocumentSource, Draft, PartKind, refused
+from annotations.formats.documents.encodings import DetectedEncoding, decode
 
 # More control characters than this share are no text.
 _MOST_CONTROL: Final = 0.05
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
-def read(source: Source) -> Iterator[Draft]:
+def read(source: DocumentSource) -> Iterator[Draft]:
     """The one note of a text file. Raises NoteError if it isn't text in the chosen or found encoding."""
     text, found = decode(source.load(), source.encoding, file=source.name)
     if len(_CONTROL.findall(text)) > _MOST_CONTROL * len(text):
@@ -32,7 +32,7 @@ def read(source: Source) -> Iterator[Draft]:
     yield draft
 
 
-def note_encoding(draft: Draft, found: Found) -> None:
+def note_encoding(draft: Draft, found: DetectedEncoding) -> None:
     """Keep the encoding with the note, and say if it was guessed."""
     draft.encoding = found.encoding
     if found.guessed:

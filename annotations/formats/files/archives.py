@@ -44,7 +44,7 @@ class ArchiveError(Exception):
         self.file, self.line = file, line
 
 
-class Member(NamedTuple):
+class ArchivedFile(NamedTuple):
     """A file of the archive, as its manifest describes it."""
 
     rows: int
@@ -72,7 +72,7 @@ class ArchiveWriter:
 
     def __init__(self, target: IO[bytes]) -> None:
         self._zip = zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED)
-        self.members: dict[str, Member] = {}
+        self.members: dict[str, ArchivedFile] = {}
 
     def __enter__(self) -> "ArchiveWriter":
         return self
@@ -94,7 +94,7 @@ class ArchiveWriter:
                 digest.update(line)
                 size += len(line)
                 count += 1
-        self.members[name] = Member(count, size, digest.hexdigest())
+        self.members[name] = ArchivedFile(count, size, digest.hexdigest())
 
     def finish(self, about: Mapping[str, Any]) -> dict[str, Any]:
         """Write the manifest, with what it says `about` the project. Return it."""
@@ -211,7 +211,7 @@ class ArchiveReader:
             )
         return found
 
-    def _checked_members(self, names: frozenset[str]) -> dict[str, Member]:
+    def _checked_members(self, names: frozenset[str]) -> dict[str, ArchivedFile]:
         files = self.manifest.get("files")
         if not isinstance(files, dict):
             raise ArchiveError("“files” must list the files of the archive.", file=MANIFEST)
@@ -227,7 +227,7 @@ class ArchiveReader:
                 raise ArchiveError(f"The file is missing in {where}. Use another copy of the archive.", file=name)
         found = {}
         for name, about in files.items():
-            if not isinstance(about, dict) or set(about) != set(Member._fields):
+            if not isinstance(about, dict) or set(about) != set(ArchivedFile._fields):
                 raise ArchiveError(f"“files” must give rows, bytes and sha256 of {name}.", file=MANIFEST)
             rows, size, sha256 = about["rows"], about["bytes"], about["sha256"]
             if type(rows) is not int or type(size) is not int or not isinstance(sha256, str):
@@ -236,7 +236,7 @@ class ArchiveReader:
                 raise ArchiveError(
                     f"The file has {self._entries[name].file_size} bytes, but the manifest says {size}.", file=name
                 )
-            found[name] = Member(rows, size, sha256)
+            found[name] = ArchivedFile(rows, size, sha256)
         return found
 
 

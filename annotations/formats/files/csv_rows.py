@@ -12,7 +12,7 @@ class RowError(ValueError):
 
 
 @dataclass(frozen=True)
-class Row:
+class CsvRow:
     """One row. `line` is the line of the file on which it ends, beginning with 1."""
 
     line: int
@@ -23,7 +23,7 @@ class Row:
         return unquoted(self.cells.get(column, "")).strip()
 
 
-def csv_rows(lines: Iterator[str], columns: Sequence[str]) -> list[Row]:
+def csv_rows(lines: Iterator[str], columns: Sequence[str]) -> list[CsvRow]:
     """Read all rows. Other columns than `columns` may be there too.
 
     Raises RowError where the file has none of the separators `,` `;` and tab, lacks one of `columns`, or is no CSV.
@@ -38,7 +38,7 @@ def csv_rows(lines: Iterator[str], columns: Sequence[str]) -> list[Row]:
             names = ", ".join(f"“{column}”" for column in missing)
             raise RowError(f"The first line has no column {names}. It must name: {', '.join(columns)}.")
         for cells in reader:
-            rows.append(Row(reader.line_num, {name: cell for name, cell in cells.items() if isinstance(cell, str)}))
+            rows.append(CsvRow(reader.line_num, {name: cell for name, cell in cells.items() if isinstance(cell, str)}))
     except Error as error:
         raise RowError(f"Line {reader.line_num} is not CSV: {error}.") from None
     return rows

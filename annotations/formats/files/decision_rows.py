@@ -2,14 +2,14 @@
 
 from typing import Final
 
-from annotations.formats.files.csv_rows import Row, RowError
+from annotations.formats.files.csv_rows import CsvRow, RowError
 from annotations.text.numbers import MAX_OFFSET, whole
 
 DECISION: Final = "decision"
 """The column with the decision. Rows without one are left out."""
 
 
-class DecisionRow(Row):
+class DecisionRow(CsvRow):
     """One decision."""
 
     def offset(self, column: str) -> int:

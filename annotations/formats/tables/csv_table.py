@@ -15,7 +15,7 @@ from annotations.formats.base import Files
 from annotations.formats.files import csv_reading
 from annotations.formats.files.csv_lines import csv_line, unquoted
 from annotations.formats.notes import NoteError, Problem
-from annotations.formats.tables.rows import Columns, Row
+from annotations.formats.tables.rows import Columns, TableRow
 from annotations.formats.tables.table import TableFormat
 from annotations.text.names import unkeepable
 
@@ -51,7 +51,7 @@ class CsvFormat(TableFormat):
         for row in rows:
             out.write(csv_line(row).encode())
 
-    def _rows(self, file: str, files: Files) -> Iterator[Row]:
+    def _rows(self, file: str, files: Files) -> Iterator[TableRow]:
         with files.open(file) as stream:
             encoding = _encoding(stream.read(2))
             stream.seek(0)
@@ -77,7 +77,7 @@ def _cells(line: str, delimiter: str) -> list[str]:
         return []
 
 
-def _table(lines: "_Lines", file: str) -> Iterator[Row]:
+def _table(lines: "_Lines", file: str) -> Iterator[TableRow]:
     """The rows after the header. Raises NoteError, UnicodeDecodeError and csv_reading.Error."""
     first = next(lines, "").removeprefix(_BOM)
     if sep := _SEP.fullmatch(first):

@@ -30,7 +30,7 @@ Cells = Sequence[object]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """A row with its line and its cells by column. Attributes are cells that are not empty, by name of the column."""
 
     line: int
@@ -75,7 +75,7 @@ class Columns:
         message = f"The columns of the table are {listed}. Expected: {', '.join(COLUMNS)}, and each name once."
         raise NoteError([Problem(file, line, "header", message)])
 
-    def row(self, line: int, cells: Cells) -> Row | None:
+    def row(self, line: int, cells: Cells) -> TableRow | None:
         """The row of some cells; None if all are empty."""
         if not any(cell not in (None, "") for cell in cells):
             return None
@@ -88,7 +88,7 @@ class Columns:
             name: cells[at] for at, name in self._attributes if at < len(cells) and cells[at] not in (None, "")
         }
         note, label = as_word(cell("note")), as_word(cell("label"))
-        return Row(line, note, cell("start"), cell("end"), label, cell("text"), attributes)
+        return TableRow(line, note, cell("start"), cell("end"), label, cell("text"), attributes)
 
 
 def as_word(cell: object) -> str:
@@ -121,13 +121,13 @@ class _Lines:
 class RowStore(_Lines):
     """Rows that were read."""
 
-    def add(self, row: Row) -> None:
+    def add(self, row: TableRow) -> None:
         """Add a row."""
         self._put([row.line, row.note, row.start, row.end, row.label, row.text, dict(row.attributes)])
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[TableRow]:
         """All rows in their order."""
-        return (Row(*values) for values in self._all())
+        return (TableRow(*values) for values in self._all())
 
 
 class Spool(_Lines):

@@ -21,7 +21,7 @@ from annotations.formats.base import (
 from annotations.formats.counting import counts_utf16
 from annotations.formats.giving import attribute_value, attribute_words, given_spans
 from annotations.formats.notes import NoteError, ParsedNote, Problem, check_name, decode_utf8
-from annotations.formats.tables.rows import COLUMNS, Row, RowStore, Spool, as_word
+from annotations.formats.tables.rows import COLUMNS, RowStore, Spool, TableRow, as_word
 from annotations.formats.taking import SpanTaker, same_quote, whole
 from annotations.text.names import shown
 
@@ -48,7 +48,7 @@ class TableFormat(OneFileFormat):
         return [NoteFiles(stem, {ending: file}, tuple(each for _, _, each in tables), texts)], problems
 
     @abstractmethod
-    def _rows(self, file: str, files: Files) -> Iterator[Row]:
+    def _rows(self, file: str, files: Files) -> Iterator[TableRow]:
         """The rows of a table. Raises NoteError if it can't be read."""
 
     @abstractmethod
@@ -113,7 +113,7 @@ class TableFormat(OneFileFormat):
         """The text file of a note."""
         return {f"{check_name(note.name)}.{_TEXT}": note.text.encode()}
 
-    def _grouped(self, file: str, files: Files) -> Iterator[tuple[str, list[Row]]]:
+    def _grouped(self, file: str, files: Files) -> Iterator[tuple[str, list[TableRow]]]:
         """The rows of each note by its name in the table. A note is complete with its last row.
 
         All rows are put aside first, so that only the rows of one note are held in memory if they stand together.
@@ -126,7 +126,7 @@ class TableFormat(OneFileFormat):
             if not expected:
                 message = f"The table has no rows. Expected: a row with {', '.join(COLUMNS)} for each span."
                 raise NoteError([Problem(file, 1, "no notes", message)])
-            waiting: dict[str, list[Row]] = defaultdict(list)
+            waiting: dict[str, list[TableRow]] = defaultdict(list)
             for row in store.rows():
                 waiting[row.note].append(row)
                 if len(waiting[row.note]) == expected[row.note]:
@@ -135,7 +135,7 @@ class TableFormat(OneFileFormat):
     def _read(
         self,
         given: str,
-        rows: list[Row],
+        rows: list[TableRow],
         file: str,
         files: Files,
         texts: Mapping[str, str],
@@ -169,7 +169,7 @@ class TableFormat(OneFileFormat):
         choices = [word.removesuffix(ending) for word in words for ending in ("", f".{_TEXT}")]
         return next((name for word in choices for name in (join(dirname(file), word), word) if name in texts), None)
 
-    def _note(self, name: str, text: str, file: str, rows: list[Row], find_label: LabelFinder) -> ParsedNote:
+    def _note(self, name: str, text: str, file: str, rows: list[TableRow], find_label: LabelFinder) -> ParsedNote:
         spans = [(row, *self._quoted(row, text)) for row in rows if not row.is_mark]
         utf16 = counts_utf16(text, ((start, end, quote) for _, start, end, quote in spans if quote))
         taker = SpanTaker(text, file, find_label, utf16=utf16)
@@ -183,7 +183,7 @@ class TableFormat(OneFileFormat):
             taker.take(label, row.start, row.end, line=row.line, quote=quote, attributes=attributes)
         return taker.note(name)
 
-    def _quoted(self, row: Row, text: str) -> tuple[int, int, str | None]:
+    def _quoted(self, row: TableRow, text: str) -> tuple[int, int, str | None]:
         """The offsets, or -1, and the text of a row, which may be missing."""
         start, end = whole(row.start), whole(row.end)
         first, past = (-1 if start is None else start), (-1 if end is None else end)

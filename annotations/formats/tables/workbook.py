@@ -14,7 +14,7 @@ from zipfile import ZipFile
 from annotations.formats.base import Files
 from annotations.formats.files.zips import open_zip
 from annotations.formats.notes import NoteError, Problem
-from annotations.formats.tables.rows import Columns, Row
+from annotations.formats.tables.rows import Columns, TableRow
 from annotations.formats.tables.sheets import MOST_ROWS, SheetWriter, read_sheets
 from annotations.formats.tables.table import TableFormat
 
@@ -52,7 +52,7 @@ class XlsxFormat(TableFormat):
             count += 1
         writer.close()
 
-    def _rows(self, file: str, files: Files) -> Iterator[Row]:
+    def _rows(self, file: str, files: Files) -> Iterator[TableRow]:
         with files.open(file) as stream:
             try:
                 with open_zip(stream) as archive:
@@ -69,7 +69,7 @@ class XlsxFormat(TableFormat):
                 raise NoteError([Problem(file, None, "xlsx", message)]) from None
 
 
-def _sheet_rows(rows: Iterator[tuple[int, list[object]]], number: int, file: str) -> Iterator[Row]:
+def _sheet_rows(rows: Iterator[tuple[int, list[object]]], number: int, file: str) -> Iterator[TableRow]:
     """The rows of a sheet. Sheets without our columns are left out, except the first one."""
     line, header = next(rows, (1, []))
     columns = Columns(header)

@@ -53,7 +53,7 @@ class Layer:
 
 
 @dataclass(slots=True)
-class Found:
+class TsvAnnotation:
     """An annotation: bounds in code units of UTF-16, end-exclusive, the line of its first row, its values."""
 
     layer: Layer
@@ -154,11 +154,11 @@ class TsvReader:
                     self._refuse(row.line, "quote", message)
         self._raise()
 
-    def annotations(self) -> Iterator[Found]:
+    def annotations(self) -> Iterator[TsvAnnotation]:
         """The annotations of all layers of spans, in the order of their first rows."""
         layers = [layer for layer in self.layers if layer.is_kept]
-        numbered: dict[tuple[str, int], Found] = {}
-        found: list[Found] = []
+        numbered: dict[tuple[str, int], TsvAnnotation] = {}
+        found: list[TsvAnnotation] = []
         for sentence in self._sentences:
             for row in sentence.rows:
                 for layer in layers if row.cells else ():
@@ -182,7 +182,9 @@ class TsvReader:
             else:
                 taker.not_kept(relations_not_kept(layer.name), used.line)
 
-    def _read_cells(self, row: _Row, layer: Layer, numbered: dict[tuple[str, int], Found], found: list[Found]) -> None:
+    def _read_cells(
+        self, row: _Row, layer: Layer, numbered: dict[tuple[str, int], TsvAnnotation], found: list[TsvAnnotation]
+    ) -> None:
         """Read the cells of a layer in a row: add new annotations, and extend those that began before."""
         cells = [row.cells[at] for at in range(layer.first, layer.past)]
         if all(cell == EMPTY for cell in cells):
@@ -195,7 +197,7 @@ class TsvReader:
             number = next(filter(None, ids), None)
             known = numbered.get((layer.name, number)) if number else None
             if known is None:
-                known = Found(layer, row.start, row.end, row.line)
+                known = TsvAnnotation(layer, row.start, row.end, row.line)
                 found.append(known)
                 if number:
                     numbered[layer.name, number] = known
@@ -300,7 +302,7 @@ class TsvReader:
             raise NoteError(self.problems)
 
 
-def take(found: Found, taker: SpanTaker, layers: UsedLayers) -> None:
+def take(found: TsvAnnotation, taker: SpanTaker, layers: UsedLayers) -> None:
     if found.start == found.end:
         taker.not_kept(NO_CHARACTERS, found.line)
         return

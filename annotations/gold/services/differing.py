@@ -12,7 +12,7 @@ from django.db import transaction
 from annotations.core.authors import gold_sets
 from annotations.core.locks import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.spans import pairs_of
-from annotations.core.stored_figures import Kind, keep, kept, key_of
+from annotations.core.stored_figures import FigureKind, keep, kept, key_of
 from annotations.gold.rules import ChangeKind, diff
 from annotations.models import GoldVersion, GoldVersionNote, Span
 from annotations.text.spans import Span as DomainSpan
@@ -25,8 +25,8 @@ Sets = dict[int, tuple[int, int]]
 """Id and version of the gold set of each note."""
 Counts = dict[str, tuple[int, int, int, int]]
 """By note id: id and version of its gold set, number of differing spans, and how many differ only in their label."""
-COUNTS: Kind[Counts] = Kind("gold-differs-notes")
-TOTALS: Kind[tuple[int, int, int]] = Kind("gold-differs")
+COUNTS: FigureKind[Counts] = FigureKind("gold-differs-notes")
+TOTALS: FigureKind[tuple[int, int, int]] = FigureKind("gold-differs")
 
 
 @dataclass(frozen=True)

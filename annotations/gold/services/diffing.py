@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import TypedDict
 
 from annotations.core.spans import Stored, pairs_of, stored
-from annotations.core.stored_figures import Kind, keep, kept, key_of
+from annotations.core.stored_figures import FigureKind, keep, kept, key_of
 from annotations.gold.rules import ChangeKind, diff
 from annotations.models import GoldVersion, GoldVersionNote
 from annotations.text.spans import Span
@@ -49,7 +49,7 @@ class VersionDiff(TypedDict):
     changes: list[Changed]
 
 
-DIFF: Kind[VersionDiff] = Kind("gold-diff")
+DIFF: FigureKind[VersionDiff] = FigureKind("gold-diff")
 
 
 def version_diff(before: GoldVersion, after: GoldVersion) -> VersionDiff:

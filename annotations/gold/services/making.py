@@ -21,7 +21,9 @@ from annotations.gold.selectors import content_hash_of, gold_notes
 from annotations.gold.services.provenance import decided
 from annotations.models import (
     AnnotationSet,
+    AnnotationSetState,
     Author,
+    AuthorKind,
     Document,
     GoldVersion,
     GoldVersionNote,
@@ -50,12 +52,12 @@ def make_gold(
     with transaction.atomic():
         keep_labels(document.project_id)
         source = AnnotationSet.objects.select_for_update().select_related("author").get(pk=annotation_set.pk)
-        if source.state != AnnotationSet.State.SUBMITTED:
+        if source.state != AnnotationSetState.SUBMITTED:
             raise ServiceError(
                 gettext("These annotations are still a draft. Only submitted annotations can become gold."),
                 code="draft",
             )
-        if source.author.kind == Author.Kind.GOLD:
+        if source.author.kind == AuthorKind.GOLD:
             return source
         if source.author.kind in Author.MODELS and document.project.second_review != SecondReview.OFF:
             raise ServiceError(
@@ -66,7 +68,7 @@ def make_gold(
         gold, created = AnnotationSet.objects.get_or_create(
             document=document,
             author=gold_author(document.project),
-            defaults={"state": AnnotationSet.State.SUBMITTED, "blind": False, "submitted_at": timezone.now()},
+            defaults={"state": AnnotationSetState.SUBMITTED, "blind": False, "submitted_at": timezone.now()},
         )
         if not created:
             gold = AnnotationSet.objects.select_for_update().get(pk=gold.pk)
@@ -77,7 +79,7 @@ def make_gold(
         # The annotation set may be older than the limit.
         check_room(gold.pk, [(s.start, s.end) for s in spans])
         gold.version += 1
-        gold.state, gold.submitted_at = AnnotationSet.State.SUBMITTED, timezone.now()
+        gold.state, gold.submitted_at = AnnotationSetState.SUBMITTED, timezone.now()
         gold.save(update_fields=["version", "state", "submitted_at", "updated_at"])
         GOLD_MADE.record(
             actor=actor,
@@ -100,7 +102,7 @@ def make_new_golds(
     author, now = gold_author(project), timezone.now()
     golds = AnnotationSet.objects.bulk_create(
         AnnotationSet(
-            document_id=source.document_id, author=author, state=AnnotationSet.State.SUBMITTED, blind=False,
+            document_id=source.document_id, author=author, state=AnnotationSetState.SUBMITTED, blind=False,
             submitted_at=now, version=1,
         )
         for source in sources
@@ -135,9 +137,9 @@ def _gold_rows(gold: AnnotationSet, source: AnnotationSet, spans: Iterable[Span]
 def _confirm(gold: AnnotationSet, source: AnnotationSet, *, spans: int, actor: User | None) -> AnnotationSet:
     """Submit gold that already has the same spans, for example from a review that is not finished."""
     gold.refresh_from_db()
-    if gold.state == AnnotationSet.State.SUBMITTED:
+    if gold.state == AnnotationSetState.SUBMITTED:
         return gold
-    gold.state, gold.submitted_at = AnnotationSet.State.SUBMITTED, timezone.now()
+    gold.state, gold.submitted_at = AnnotationSetState.SUBMITTED, timezone.now()
     gold.save(update_fields=["state", "submitted_at", "updated_at"])
     GOLD_MADE.record(
         actor=actor,
@@ -163,7 +165,7 @@ def _clear(gold: AnnotationSet, wanted: list[Span], *, replace: bool) -> list[li
     present = [(start, end, label) for start, end, label, _ in rows]
     if {row[:3]: row[3] for row in rows} == {(s.start, s.end, s.label_id): s.attributes for s in wanted}:
         return None
-    if not replace and gold.state == AnnotationSet.State.DRAFT:
+    if not replace and gold.state == AnnotationSetState.DRAFT:
         raise ServiceError(
             gettext("A review of this note is open. Finish the review, or replace its draft explicitly."),
             code="exists",
@@ -185,9 +187,7 @@ def _clear(gold: AnnotationSet, wanted: list[Span], *, replace: bool) -> list[li
 def withdraw_gold(*, document: Document, actor: User | None) -> None:
     """Delete the gold of a note. The event keeps its spans, and frozen versions don't change."""
     with transaction.atomic():
-        gold = (
-            AnnotationSet.objects.select_for_update().filter(document=document, author__kind=Author.Kind.GOLD).first()
-        )
+        gold = AnnotationSet.objects.select_for_update().filter(document=document, author__kind=AuthorKind.GOLD).first()
         if gold is None:
             raise ServiceError(gettext("This note has no gold."), code="none")
         withdraw_golds(project_id=document.project_id, golds=[gold], actor=actor)
@@ -222,14 +222,14 @@ def make_gold_bulk(*, project_id: int, author_id: int, actor_id: int | None, pro
             code="run",
         )
     actor = User.objects.filter(pk=actor_id).first() if actor_id else None
-    has_gold = AnnotationSet.objects.filter(document=OuterRef("document"), author__kind=Author.Kind.GOLD)
+    has_gold = AnnotationSet.objects.filter(document=OuterRef("document"), author__kind=AuthorKind.GOLD)
     todo = (
-        AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED)
+        AnnotationSet.objects.filter(author=author, state=AnnotationSetState.SUBMITTED)
         .filter(~Exists(has_gold))
         .order_by("id")
     )
     ids = list(todo.values_list("pk", flat=True))
-    kept = AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED).count() - len(ids)
+    kept = AnnotationSet.objects.filter(author=author, state=AnnotationSetState.SUBMITTED).count() - len(ids)
     annotation_sets = AnnotationSet.objects.select_related("document__project").defer("document__text")
     made = 0
     for done, pk in enumerate(ids, start=1):

@@ -12,6 +12,7 @@ from annotations.gold.services.splitting import patients_in_two_splits
 from annotations.models import (
     AnnotationSet,
     Author,
+    AuthorKind,
     GoldVersion,
     Project,
 )
@@ -19,14 +20,14 @@ from annotations.text.numbers import MAX_OFFSET, whole
 
 FOLDERS = "folders"
 
-BARE = (Author.Kind.GOLD, Author.Kind.ADJUDICATED)
+BARE = (AuthorKind.GOLD, AuthorKind.ADJUDICATED)
 """Kinds of which a project has one author."""
 LAYOUTS = (FOLDERS, *map(str, Split))
 """How a split version can be exported: with a folder for each split, or one split only."""
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SetChoice:
     """A choice of annotation sets: a frozen gold version, or an author's submitted sets.
 
     `split` is for a version: `folders` puts each note into the folder of its split; the name of a split selects the
@@ -39,7 +40,7 @@ class Wanted:
     split: str = ""
 
 
-def wanted_set(project: Project, spec: str, split: str = "") -> Wanted:
+def wanted_set(project: Project, spec: str, split: str = "") -> SetChoice:
     """Find what `gold`, `gold:VERSION`, `annotator:NAME` or `run:NAME_OR_ID` names.
 
     Raises ServiceError `version`, `set` or `split`, with the possible choices in its message.
@@ -68,7 +69,7 @@ def wanted_set(project: Project, spec: str, split: str = "") -> Wanted:
     return replace(wanted, split=split)
 
 
-def _wanted(project: Project, spec: str) -> Wanted:
+def _wanted(project: Project, spec: str) -> SetChoice:
     kind, _, name = spec.partition(":")
     if kind == "gold" and name:
         number = whole(name, MAX_OFFSET)
@@ -80,13 +81,13 @@ def _wanted(project: Project, spec: str) -> Wanted:
                 % {"name": name, "numbers": numbers},
                 code="version",
             )
-        return Wanted(spec, version=version)
+        return SetChoice(spec, version=version)
     authors = Author.objects.filter(project=project, kind=kind)
     if kind in BARE and not name:
         author = authors.first()
     else:
         author = authors.filter(name=name).first()
-        if author is None and kind == Author.Kind.RUN and (pk := whole(name)) is not None:
+        if author is None and kind == AuthorKind.RUN and (pk := whole(name)) is not None:
             author = authors.filter(pk=pk).first()
     if author is None:
         known = ", ".join(set_specs(project)) or "none yet"
@@ -95,7 +96,7 @@ def _wanted(project: Project, spec: str) -> Wanted:
             % {"spec": spec, "known": known},
             code="set",
         )
-    return Wanted(spec, author=author)
+    return SetChoice(spec, author=author)
 
 
 def set_specs(

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.names import good_name
-from annotations.core.stored_figures import Kind, keep, kept, key_of
+from annotations.core.stored_figures import FigureKind, keep, kept, key_of
 from annotations.gold.events import GOLD_SPLIT
 from annotations.gold.rules import (
     Patient,
@@ -31,7 +31,7 @@ BATCH = 500
 REVISION = 1
 
 # Number of spans by split and label.
-LABELS: Kind[dict[str, dict[str, int]]] = Kind("split")
+LABELS: FigureKind[dict[str, dict[str, int]]] = FigureKind("split")
 
 
 @dataclass(frozen=True)

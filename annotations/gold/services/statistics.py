@@ -5,9 +5,9 @@ from django.db.models import Sum
 
 from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
-from annotations.core.stored_figures import Kind, keep, kept, key_of
+from annotations.core.stored_figures import FigureKind, keep, kept, key_of
 from annotations.core.tokenizers import Tokenizers
-from annotations.gold.rules import Part, PartData, Split, part_of
+from annotations.gold.rules import CorpusPart, PartData, Split, part_of
 from annotations.models import Document, GoldVersion, GoldVersionNote
 from annotations.text.spans import Span
 
@@ -16,9 +16,9 @@ BATCH = 500
 # A worker counts versions with more text. This much takes about one second.
 MOST_CHARACTERS = 5_000_000
 
-Parts = dict[str, Part]
+Parts = dict[str, CorpusPart]
 """By split, in order. A version without a split has one part, with an empty name."""
-STATISTICS: Kind[dict[str, PartData]] = Kind("corpus")
+STATISTICS: FigureKind[dict[str, PartData]] = FigureKind("corpus")
 
 
 def takes_long(version: GoldVersion) -> bool:
@@ -65,7 +65,7 @@ def _counted(version: GoldVersion, progress: Progress, tokenizers: Tokenizers | 
     rows = notes.values_list("split", "document__text", "document__language", "spans").iterator(chunk_size=BATCH)
     for done, (split, text, language, spans) in enumerate(rows, start=1):
         tokenizer = tokenizers(language or version.project.language) if tokenizers else None
-        parts.setdefault(split, Part()).add_note(text, (Span(*span[:3]) for span in spans), tokenizer)
+        parts.setdefault(split, CorpusPart()).add_note(text, (Span(*span[:3]) for span in spans), tokenizer)
         if done % BATCH == 0 or done == total:
             progress(done, total)
     return _in_order(parts)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from annotations.gold.rules import Count, Part, together
+from annotations.gold.rules import CorpusPart, Count, together
 from annotations.gold.services.statistics import Parts
 from annotations.models import GoldVersion, Label, Project
 
@@ -25,7 +25,7 @@ class Column:
     """A split, or the whole version with an empty name."""
 
     name: str
-    part: Part
+    part: CorpusPart
 
     @property
     def tokens_per_note(self) -> float | None:
@@ -38,7 +38,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Cell:
+class SpanStatistics:
     """The spans of one row in one column. The means are None without notes or spans."""
 
     spans: int
@@ -47,12 +47,12 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class StatisticsRow:
     """A label or a category. `category` is empty for a category, and for a label that the project no longer has."""
 
     name: str
     category: str
-    cells: list[Cell]
+    cells: list[SpanStatistics]
 
     @property
     def total(self) -> int:
@@ -60,13 +60,13 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class StatisticsTable:
     """`columns` end with the whole version; without a split, it is the only column."""
 
     columns: list[Column]
-    labels: list[Row]
-    categories: list[Row]
-    whole: Row
+    labels: list[StatisticsRow]
+    categories: list[StatisticsRow]
+    whole: StatisticsRow
 
     @property
     def tags(self) -> list[tuple[str, list[Tag]]]:
@@ -74,7 +74,7 @@ class Table:
         return [(tags[0].name, list(tags)) for tags in zip(*(column.tags for column in self.columns), strict=True)]
 
 
-def table_of(project: Project, parts: Parts) -> Table:
+def table_of(project: Project, parts: Parts) -> StatisticsTable:
     """All labels of the project, also unused ones. Merged and deleted labels are listed where the version has them."""
     named = [Column(split, part) for split, part in parts.items() if split]
     columns = [*named, Column("", together(parts.values()))]
@@ -87,24 +87,24 @@ def table_of(project: Project, parts: Parts) -> Table:
         members.setdefault(label.category_id, []).append(label.code)
     names = {label.category_id: label.category.name for label in labels}
     unknown = sorted(used.keys() - {label.code for label in labels})
-    return Table(
+    return StatisticsTable(
         columns=columns,
-        labels=[Row(label.name, label.category.name, _cells(columns, [label.code])) for label in labels]
-        + [Row(code, "", _cells(columns, [code])) for code in unknown],
-        categories=[Row(names[pk], "", _cells(columns, codes)) for pk, codes in members.items()],
-        whole=Row("", "", [_cell(column.part, column.part.all) for column in columns]),
+        labels=[StatisticsRow(label.name, label.category.name, _cells(columns, [label.code])) for label in labels]
+        + [StatisticsRow(code, "", _cells(columns, [code])) for code in unknown],
+        categories=[StatisticsRow(names[pk], "", _cells(columns, codes)) for pk, codes in members.items()],
+        whole=StatisticsRow("", "", [_cell(column.part, column.part.all) for column in columns]),
     )
 
 
-def _cells(columns: Iterable[Column], codes: list[str]) -> list[Cell]:
+def _cells(columns: Iterable[Column], codes: list[str]) -> list[SpanStatistics]:
     return [_cell(column.part, column.part.of(codes)) for column in columns]
 
 
-def _cell(part: Part, count: Count) -> Cell:
-    return Cell(count.spans, part.per_note(count.spans), count.tokens_per_span)
+def _cell(part: CorpusPart, count: Count) -> SpanStatistics:
+    return SpanStatistics(count.spans, part.per_note(count.spans), count.tokens_per_span)
 
 
-def as_data(version: GoldVersion, table: Table, tokenizer: str = "") -> dict[str, Any]:
+def as_data(version: GoldVersion, table: StatisticsTable, tokenizer: str = "") -> dict[str, Any]:
     """The statistics of a version as JSON. A value that can't be computed is null."""
     return {
         "version": version.number,
@@ -129,7 +129,7 @@ def _part(column: Column) -> dict[str, Any]:
     }
 
 
-def _row(columns: list[Column], row: Row) -> dict[str, Any]:
+def _row(columns: list[Column], row: StatisticsRow) -> dict[str, Any]:
     cells = zip(columns, row.cells, strict=True)
     return {
         "splits": {

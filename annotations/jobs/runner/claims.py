@@ -14,16 +14,16 @@ from django.db.models.functions import Coalesce, Now
 from annotations.core.progress import Canceled
 from annotations.jobs.hooks import ended
 from annotations.jobs.runner.stopping import stopping
-from annotations.models import Job, Share
+from annotations.models import Job, JobState, Share
 
 # A job whose workers were lost this many times is not started again.
 MAX_ATTEMPTS = 5
 # Progress is written at most this often (seconds).
 WRITE_EVERY = 0.5
 # In these states another worker will continue the job.
-WAITING = (Job.State.QUEUED, Job.State.PAUSED)
+WAITING = (JobState.QUEUED, JobState.PAUSED)
 # Other features hear of these states.
-TOLD = (Job.State.DONE, Job.State.FAILED)
+TOLD = (JobState.DONE, JobState.FAILED)
 
 
 class LostLease(BaseException):
@@ -118,7 +118,7 @@ class Claim:
         Raises LostLease.
         """
         with transaction.atomic():
-            self._end(state=Job.State.DONE, result=result, done=self.done, total=self.total, error="")
+            self._end(state=JobState.DONE, result=result, done=self.done, total=self.total, error="")
             self.finished = True
 
     # ── For the runner ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -129,7 +129,7 @@ class Claim:
     def give_back(self, *, paused: bool = False, counted: bool = False, later: bool = False) -> None:
         """Put the job back in the queue. `counted`: the attempt counts; `later`: workers are notified with a delay."""
         self._end(
-            state=Job.State.PAUSED if paused else Job.State.QUEUED,
+            state=JobState.PAUSED if paused else JobState.QUEUED,
             finished_at=None,
             pushed_at=Now() if later else None,
             pause_requested=False,
@@ -180,7 +180,7 @@ class Claim:
         release(Share.objects.filter(**({"token": self.token} if values["state"] in WAITING else {"job": self.job_id})))
 
     def _rows(self) -> QuerySet[Job]:
-        return Job.objects.filter(pk=self.job_id, state=Job.State.RUNNING, lease_token=self.token)
+        return Job.objects.filter(pk=self.job_id, state=JobState.RUNNING, lease_token=self.token)
 
 
 def release(shares: QuerySet[Share]) -> None:
@@ -196,9 +196,9 @@ def take(job_id: int) -> Claim | None:
     The lease is measured by the database's clock, so that the clocks of workers may differ.
     """
     token = uuid.uuid4()
-    free = Q(state=Job.State.QUEUED) | Q(state=Job.State.RUNNING, lease_until__lt=Now())
+    free = Q(state=JobState.QUEUED) | Q(state=JobState.RUNNING, lease_until__lt=Now())
     taken = Job.objects.filter(free, pk=job_id).update(
-        state=Job.State.RUNNING,
+        state=JobState.RUNNING,
         lease_token=token,
         lease_until=Now() + lease(),
         attempt=F("attempt") + 1,

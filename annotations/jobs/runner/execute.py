@@ -18,7 +18,7 @@ from annotations.jobs.registry import JobKind, kind_of, load
 from annotations.jobs.runner.claims import MAX_ATTEMPTS, Claim, HandBack, LostLease, take
 from annotations.jobs.runner.helping import Helper, join, send_away
 from annotations.jobs.runner.shares import drop_share
-from annotations.models import Job
+from annotations.models import JobState
 
 # Extending a lease while the handler works, from a thread with its own database connection.
 
@@ -93,16 +93,16 @@ def _attempt(claim: Claim) -> None:
     try:
         kind = kind_of(claim.kind)
     except LookupError as error:
-        claim.end(Job.State.FAILED, str(error))
+        claim.end(JobState.FAILED, str(error))
         return
     try:
         _work(claim, kind)
     except HandBack as order:
         claim.give_back(paused=order.paused)
     except Canceled:
-        _undo(claim, kind, Job.State.CANCELED, "")
+        _undo(claim, kind, JobState.CANCELED, "")
     except _Failed as error:
-        _undo(claim, kind, Job.State.FAILED, str(error)[:ERROR_LENGTH])
+        _undo(claim, kind, JobState.FAILED, str(error)[:ERROR_LENGTH])
     except TRANSIENT as error:
         # A passing error of the database, not of the job: it is worth another try soon.
         logger.warning("Job %s: interrupted by a database error (%s)", claim.job_id, type(error).__name__)
@@ -150,7 +150,7 @@ def _help(claim: Helper) -> None:
     drop_share(claim)
 
 
-def _undo(claim: Claim, kind: JobKind, state: Job.State, reason: str) -> None:
+def _undo(claim: Claim, kind: JobKind, state: JobState, reason: str) -> None:
     """Undo what the job wrote and write its last state, in one transaction with a fence against late workers."""
     try:
         with transaction.atomic():
@@ -164,7 +164,7 @@ def _undo(claim: Claim, kind: JobKind, state: Job.State, reason: str) -> None:
         raise
     except Exception as error:
         logger.error("Job %s: undoing it failed: %s at %s", claim.job_id, type(error).__name__, _line(error))
-        claim.end(Job.State.FAILED, f"{reason} What the job had written could not be undone.".strip())
+        claim.end(JobState.FAILED, f"{reason} What the job had written could not be undone.".strip())
 
 
 def gave_up(times: int) -> str:

@@ -17,14 +17,14 @@ from django.utils import timezone
 
 from annotations.jobs.registry import JOBS
 from annotations.jobs.runner.claims import Claim, HandBack, LostLease
-from annotations.models import Job
+from annotations.models import Job, JobState
 
 # A job that is still waiting this long after its push has found no free worker: helpers leave for it.
 UNTAKEN = timedelta(seconds=1)
 # After a helper failed (for example without the model's weights), no other helper joins for this long.
 NO_HELP = timedelta(minutes=1)
 # A helper's results also count while the job waits for a new leading worker or is paused.
-LIVE = (Job.State.RUNNING, Job.State.QUEUED, Job.State.PAUSED)
+LIVE = (JobState.RUNNING, JobState.QUEUED, JobState.PAUSED)
 
 
 class _Served:
@@ -52,7 +52,7 @@ class Helper(Claim):
 
     def _obey(self, *, finishing: bool) -> None:
         """Raise HandBack where the leading worker needs no helper any more."""
-        going = self._rows().filter(state=Job.State.RUNNING, cancel_requested=False, pause_requested=False)
+        going = self._rows().filter(state=JobState.RUNNING, cancel_requested=False, pause_requested=False)
         if not going.exists() or _others_wait(self.job_id):
             raise HandBack
 
@@ -90,7 +90,7 @@ def join(job_id: int) -> Helper | None:
 def wants_help(job: Job) -> bool:
     """Whether one more worker would save more time than joining takes."""
     kind = JOBS.get(job.kind)
-    if kind is None or not kind.shared or job.state != Job.State.RUNNING or job.claimed_at is None:
+    if kind is None or not kind.shared or job.state != JobState.RUNNING or job.claimed_at is None:
         return False
     if job.cancel_requested or job.pause_requested:
         return False
@@ -111,5 +111,5 @@ def send_away(job_id: int) -> None:
 
 def _others_wait(job_id: int) -> bool:
     """Whether another job has been waiting for a worker on the same queues."""
-    rows = Job.objects.filter(state=Job.State.QUEUED, queue__in=_served.queues, pushed_at__lt=Now() - UNTAKEN)
+    rows = Job.objects.filter(state=JobState.QUEUED, queue__in=_served.queues, pushed_at__lt=Now() - UNTAKEN)
     return rows.exclude(pk=job_id).exists()

@@ -12,7 +12,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from annotations.jobs.runner.claims import Claim, lease, release
-from annotations.models import Job, Share
+from annotations.models import Job, JobState, Share
 
 Held = Sequence[tuple[int, int]]
 """The shares of other workers: first and last id of each, both included."""
@@ -59,4 +59,4 @@ def drop_share(claim: Claim) -> None:
 
 def _measure_anew(job_id: int) -> None:
     """Restart the measurement of the rate, since the number of workers has changed."""
-    Job.objects.filter(pk=job_id, state=Job.State.RUNNING).update(claimed_at=Now(), claimed_done=F("done"))
+    Job.objects.filter(pk=job_id, state=JobState.RUNNING).update(claimed_at=Now(), claimed_done=F("done"))

@@ -7,9 +7,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import LimitReached
-from annotations.models import Job, Project, User
+from annotations.models import Job, JobState, Project, User
 
-LIVE: Final = (Job.State.QUEUED, Job.State.RUNNING, Job.State.PAUSED)
+LIVE: Final = (JobState.QUEUED, JobState.RUNNING, JobState.PAUSED)
 MOST_LIVE: Final = 20
 MOST_AN_HOUR: Final = 120
 HOUR: Final = timedelta(hours=1)

@@ -20,11 +20,11 @@ from annotations.jobs.registry import kind_of, load
 from annotations.jobs.runner.claims import release
 from annotations.jobs.services.allowance import check_allowance, one_at_a_time
 from annotations.jobs.services.doorbell import RedisError, ring
-from annotations.models import Job, Project, Share, User
+from annotations.models import Job, JobState, Project, Share, User
 
 logger = logging.getLogger("deidreview.jobs")
-ENDED = (Job.State.FAILED, Job.State.CANCELED)
-HELD_UP = (Job.State.QUEUED, Job.State.PAUSED)
+ENDED = (JobState.FAILED, JobState.CANCELED)
+HELD_UP = (JobState.QUEUED, JobState.PAUSED)
 
 
 def enqueue(
@@ -82,7 +82,7 @@ def push_on_commit(job_id: int) -> None:
 def push(job_ids: Iterable[int]) -> int:
     """Notify workers of those jobs that are waiting, and return how many. An unavailable Redis raises no error."""
     queues: dict[str, list[int]] = defaultdict(list)
-    rows = Job.objects.filter(pk__in=list(job_ids), state=Job.State.QUEUED).order_by("id")
+    rows = Job.objects.filter(pk__in=list(job_ids), state=JobState.QUEUED).order_by("id")
     for pk, queue in rows.values_list("pk", "queue"):
         queues[queue].append(pk)
     rung = 0
@@ -94,7 +94,7 @@ def push(job_ids: Iterable[int]) -> int:
                 "Redis is unavailable (%s); the relay will notify workers of %d job(s)", type(error).__name__, len(ids)
             )
             continue
-        Job.objects.filter(pk__in=ids, state=Job.State.QUEUED).update(pushed_at=Now())
+        Job.objects.filter(pk__in=ids, state=JobState.QUEUED).update(pushed_at=Now())
         rung += len(ids)
     return rung
 
@@ -106,13 +106,13 @@ def cancel(job: Job) -> Job:
         waiting = Job.objects.filter(pk=job.pk, state__in=HELD_UP)
         # There is nothing to undo, so the job ends without a worker.
         untouched = waiting.filter(started_at=None) if kind.undo else waiting
-        if untouched.update(state=Job.State.CANCELED, finished_at=Now(), pause_requested=False):
+        if untouched.update(state=JobState.CANCELED, finished_at=Now(), pause_requested=False):
             if kind.undo:
-                load(kind.undo)(job.params, str(Job.State.CANCELED))
-        elif waiting.update(state=Job.State.QUEUED, cancel_requested=True, pause_requested=False, pushed_at=None):
+                load(kind.undo)(job.params, str(JobState.CANCELED))
+        elif waiting.update(state=JobState.QUEUED, cancel_requested=True, pause_requested=False, pushed_at=None):
             push_on_commit(job.pk)
         else:
-            Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(cancel_requested=True)
+            Job.objects.filter(pk=job.pk, state=JobState.RUNNING).update(cancel_requested=True)
     job.refresh_from_db()
     return job
 
@@ -121,8 +121,8 @@ def pause(job: Job) -> Job:
     """Pause a job; `resume` continues it. Raises ServiceError where the kind can't be paused."""
     if not kind_of(job.kind).can_pause:
         raise ServiceError(_("This job can't be paused. You can cancel it."), code="pause")
-    if not Job.objects.filter(pk=job.pk, state=Job.State.QUEUED, cancel_requested=False).update(state=Job.State.PAUSED):
-        Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(pause_requested=True)
+    if not Job.objects.filter(pk=job.pk, state=JobState.QUEUED, cancel_requested=False).update(state=JobState.PAUSED):
+        Job.objects.filter(pk=job.pk, state=JobState.RUNNING).update(pause_requested=True)
     job.refresh_from_db()
     return job
 
@@ -130,10 +130,10 @@ def pause(job: Job) -> Job:
 def resume(job: Job) -> Job:
     """Continue a paused job, or withdraw a request to pause it."""
     with transaction.atomic():
-        if Job.objects.filter(pk=job.pk, state=Job.State.PAUSED).update(state=Job.State.QUEUED, pushed_at=None):
+        if Job.objects.filter(pk=job.pk, state=JobState.PAUSED).update(state=JobState.QUEUED, pushed_at=None):
             push_on_commit(job.pk)
         else:
-            Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(pause_requested=False)
+            Job.objects.filter(pk=job.pk, state=JobState.RUNNING).update(pause_requested=False)
     job.refresh_from_db()
     return job
 
@@ -153,7 +153,7 @@ def retry(job: Job) -> Job:
             one_at_a_time(job.created_by)
             check_allowance(job.project, job.created_by)
         again = Job.objects.filter(pk=job.pk, state__in=ENDED).update(
-            state=Job.State.QUEUED,
+            state=JobState.QUEUED,
             attempt=0,
             done=0,
             error="",

@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from annotations.jobs.services.doorbell import RedisError, states
-from annotations.models import Job, Share
+from annotations.models import Job, JobState, Share
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class QueueRow:
 
 def queue_rows() -> list[QueueRow]:
     """Return one row for each queue, in the order cpu, gpu, llm."""
-    jobs = Job.objects.filter(state__in=(Job.State.QUEUED, Job.State.RUNNING)).order_by()
+    jobs = Job.objects.filter(state__in=(JobState.QUEUED, JobState.RUNNING)).order_by()
     counted = {
         (queue, state): (count, first)
         for queue, state, count, first in jobs.values_list("queue", "state").annotate(
@@ -50,7 +50,7 @@ def queue_rows() -> list[QueueRow]:
     }
     held = Share.objects.filter(lease_until__gt=Now()).order_by().values_list("job__queue").annotate(n=Count("id"))
     shared = dict(held)
-    expired = Job.objects.filter(state=Job.State.RUNNING, lease_until__lt=Now()).order_by()
+    expired = Job.objects.filter(state=JobState.RUNNING, lease_until__lt=Now()).order_by()
     lost = dict(expired.values_list("queue").annotate(n=Count("id")))
     return [_row(queue, counted, lost.get(queue, 0), shared.get(queue, 0)) for queue in Job.Queue.values]
 
@@ -60,13 +60,13 @@ def _row(queue: str, counted: dict[tuple[str, str], tuple[int, Any]], lost: int,
         alive: list[str] | None = states(queue)
     except RedisError:
         alive = None
-    waiting, since = counted.get((queue, Job.State.QUEUED), (0, None))
+    waiting, since = counted.get((queue, JobState.QUEUED), (0, None))
     return QueueRow(
         queue=queue,
         workers=None if alive is None else len(alive),
         idle=None if alive is None else alive.count("idle"),
         waiting=waiting,
-        running=counted.get((queue, Job.State.RUNNING), (0, None))[0] - lost,
+        running=counted.get((queue, JobState.RUNNING), (0, None))[0] - lost,
         lost=lost,
         shared=shared,
         oldest=round((timezone.now() - since).total_seconds()) if since else None,

@@ -22,7 +22,7 @@ from annotations.jobs.runner.claims import MAX_ATTEMPTS, release
 from annotations.jobs.runner.execute import gave_up
 from annotations.jobs.runner.helping import wants_help
 from annotations.jobs.services.doorbell import RedisError, idle_workers, ring, waiting
-from annotations.models import Job, Share
+from annotations.models import Job, JobState, Share
 
 # The relay's work every second: put back jobs that lost their worker, repeat lost notifications, call helpers.
 
@@ -50,9 +50,9 @@ def sweep() -> Swept:
     swept = Swept()
     for job in _expired():
         state = _recover(job)
-        if state == Job.State.QUEUED:
+        if state == JobState.QUEUED:
             swept.put_back.append(job.pk)
-        elif state == Job.State.FAILED:
+        elif state == JobState.FAILED:
             swept.failed.append(job.pk)
     for queue, jobs in _unheard().items():
         try:
@@ -67,27 +67,25 @@ def sweep() -> Swept:
 
 
 def _expired() -> list[Job]:
-    rows = Job.objects.filter(state=Job.State.RUNNING, lease_until__lt=Now()).order_by("id")
+    rows = Job.objects.filter(state=JobState.RUNNING, lease_until__lt=Now()).order_by("id")
     return list(rows.only("kind", "attempt", "lease_token")[:AT_ONCE])
 
 
 def _recover(job: Job) -> str | None:
     """Put back a job whose lease expired, or end it where it lost too many workers. None where the job has changed."""
     with transaction.atomic():
-        mine = Job.objects.filter(
-            pk=job.pk, state=Job.State.RUNNING, lease_token=job.lease_token, lease_until__lt=Now()
-        )
+        mine = Job.objects.filter(pk=job.pk, state=JobState.RUNNING, lease_token=job.lease_token, lease_until__lt=Now())
         # A locked row is skipped, so that a worker frozen inside a transaction does not block the relay.
         if not mine.select_for_update(skip_locked=True).values_list("pk").first():
             return None
-        values: dict[str, Any] = {"state": Job.State.QUEUED, "pushed_at": None}
+        values: dict[str, Any] = {"state": JobState.QUEUED, "pushed_at": None}
         if job.attempt >= _attempts_of(job.kind):
-            values = {"state": Job.State.FAILED, "finished_at": Now(), "error": gave_up(job.attempt)}
+            values = {"state": JobState.FAILED, "finished_at": Now(), "error": gave_up(job.attempt)}
         mine.update(lease_token=None, lease_until=None, **values)
-        if values["state"] == Job.State.FAILED:
-            ended(job.pk, Job.State.FAILED)
+        if values["state"] == JobState.FAILED:
+            ended(job.pk, JobState.FAILED)
         shares = Share.objects.filter(job=job)
-        if values["state"] == Job.State.QUEUED:
+        if values["state"] == JobState.QUEUED:
             shares = shares.filter(token__in=[job.lease_token])
         release(shares)
         return str(values["state"])
@@ -102,7 +100,7 @@ def _attempts_of(kind: str) -> int:
 def _unheard() -> dict[str, list[Job]]:
     """Return waiting jobs by queue that were not pushed yet (no `pushed_at`), or a while ago."""
     rows = (
-        Job.objects.filter(state=Job.State.QUEUED)
+        Job.objects.filter(state=JobState.QUEUED)
         .filter(Q(pushed_at=None) | Q(pushed_at__lt=Now() - UNHEARD))
         .order_by("id")
         .only("queue", "pushed_at")
@@ -120,7 +118,7 @@ def _ring_missing(queue: str, jobs: list[Job]) -> list[int]:
     ring(queue, missing)
     heard = missing + [job.pk for job in jobs if job.pushed_at is None and job.pk in there]
     if heard:
-        Job.objects.filter(pk__in=heard, state=Job.State.QUEUED).update(pushed_at=Now())
+        Job.objects.filter(pk__in=heard, state=JobState.QUEUED).update(pushed_at=Now())
     return missing
 
 
@@ -130,7 +128,7 @@ def _call_helpers() -> list[int]:
     A job that is still on the queue is not pushed again. The runner decides whether a worker may join.
     """
     shared = [name for name, kind in JOBS.items() if kind.shared]
-    running = Job.objects.filter(state=Job.State.RUNNING, kind__in=shared).defer("params", "result").order_by("id")
+    running = Job.objects.filter(state=JobState.RUNNING, kind__in=shared).defer("params", "result").order_by("id")
     queues: dict[str, list[int]] = defaultdict(list)
     for job in running[:AT_ONCE]:
         if wants_help(job):

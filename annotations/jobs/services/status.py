@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from annotations.core.access import Access
 from annotations.jobs.registry import JOBS, JobKind
 from annotations.jobs.services.doorbell import workers_alive
-from annotations.models import Job
+from annotations.models import Job, JobState
 
 # The time until the next refresh is this part of the job's age, so that the end of a short job shows at once.
 SHARE = 8
@@ -53,16 +53,16 @@ class Status:
     @cached_property
     def ahead(self) -> int | None:
         """The number of jobs of all projects that wait in the job's queue and came first; None unless it waits."""
-        if self.job.state != Job.State.QUEUED:
+        if self.job.state != JobState.QUEUED:
             return None
-        return Job.objects.filter(state=Job.State.QUEUED, queue=self.job.queue, pk__lt=self.job.pk).count()
+        return Job.objects.filter(state=JobState.QUEUED, queue=self.job.queue, pk__lt=self.job.pk).count()
 
 
 def status_of(job: Job, access: Access) -> Status:
     """Return what to show of a job, and what this person may do with it."""
     kind = JOBS.get(job.kind)
     may = kind is not None and access.can(kind.right)
-    state = Job.State
+    state = JobState
     going = job.state in (state.QUEUED, state.RUNNING)
     workers = _workers(job, kind)
     rate = _rate(job)
@@ -95,38 +95,38 @@ def _look(age: timedelta) -> str:
 
 
 def _may_pause(job: Job, kind: JobKind | None) -> bool:
-    going = job.state in (Job.State.QUEUED, Job.State.RUNNING)
+    going = job.state in (JobState.QUEUED, JobState.RUNNING)
     return kind is not None and kind.can_pause and going and not (job.cancel_requested or job.pause_requested)
 
 
 def _workers(job: Job, kind: JobKind | None) -> int:
     """Count the workers that hold a share; after a pause they finish it first."""
-    if kind is None or not kind.shared or job.state not in (Job.State.RUNNING, Job.State.PAUSED):
+    if kind is None or not kind.shared or job.state not in (JobState.RUNNING, JobState.PAUSED):
         return 0
     return job.shares.filter(lease_until__gt=Now()).count()
 
 
 def _state_text(job: Job, workers: int) -> str:
-    if job.state == Job.State.PAUSED and workers:
+    if job.state == JobState.PAUSED and workers:
         return _("Pausing")
-    if job.state in (Job.State.QUEUED, Job.State.RUNNING):
+    if job.state in (JobState.QUEUED, JobState.RUNNING):
         if job.cancel_requested:
             return _("Stopping")
         if job.pause_requested:
             return _("Pausing")
-        if (job.state == Job.State.QUEUED and job.started_at) or _lost(job):
+        if (job.state == JobState.QUEUED and job.started_at) or _lost(job):
             return _("Waiting for a worker to continue")
     return str(job.get_state_display())
 
 
 def _lost(job: Job) -> bool:
     """Whether the worker of a running job no longer prolongs its lease: it was killed, and no relay has seen it yet."""
-    return job.state == Job.State.RUNNING and job.lease_until is not None and job.lease_until < timezone.now()
+    return job.state == JobState.RUNNING and job.lease_until is not None and job.lease_until < timezone.now()
 
 
 def _no_worker(job: Job) -> str:
     """Return why the job does not progress, as a sentence; empty while it does."""
-    if job.state == Job.State.RUNNING:
+    if job.state == JobState.RUNNING:
         if not _lost(job):
             return ""
         if workers_alive(job.queue) == 0:
@@ -135,7 +135,7 @@ def _no_worker(job: Job) -> str:
                 "when a worker is running: manage.py work --queue %(queue)s"
             ) % {"queue": job.queue}
         return _("The worker does not respond. Progress is kept, and the job returns to the queue automatically.")
-    if job.state != Job.State.QUEUED:
+    if job.state != JobState.QUEUED:
         return ""
     alive = workers_alive(job.queue)
     if alive is None:
@@ -158,9 +158,9 @@ def missing(queue: str) -> str:
 
 def _rate(job: Job) -> float | None:
     """Return the rate of the present workers while the job runs, of the whole job once it is done."""
-    if job.state == Job.State.RUNNING and job.claimed_at:
+    if job.state == JobState.RUNNING and job.claimed_at:
         done, seconds = job.done - job.claimed_done, (timezone.now() - job.claimed_at).total_seconds()
-    elif job.state == Job.State.DONE and job.started_at and job.finished_at:
+    elif job.state == JobState.DONE and job.started_at and job.finished_at:
         done, seconds = job.done, (job.finished_at - job.started_at).total_seconds()
     else:
         return None

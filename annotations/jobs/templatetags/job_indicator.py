@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 
 from annotations.core.access import Access, Can
 from annotations.jobs.services.doorbell import workers_alive
-from annotations.models import Job
+from annotations.models import Job, JobState
 
 register = template.Library()
 # Failed jobs are counted among the newest jobs, for this time.
@@ -37,13 +37,13 @@ def job_indicator(context: dict[str, Any]) -> Indicator | None:
     access: Access | None = context.get("access")
     if access is None or not access.can(Can.READ_NOTES):
         return None
-    live = Job.objects.filter(project=access.project, state__in=(Job.State.QUEUED, Job.State.RUNNING)).order_by()
+    live = Job.objects.filter(project=access.project, state__in=(JobState.QUEUED, JobState.RUNNING)).order_by()
     rows = list(live.values_list("state", "queue"))
-    queues = sorted({queue for state, queue in rows if state == Job.State.QUEUED})
+    queues = sorted({queue for state, queue in rows if state == JobState.QUEUED})
     newest = Job.objects.filter(project=access.project).order_by("-id").values_list("state", "finished_at")[:NEWEST]
     since = timezone.now() - RECENT
-    failed = sum(state == Job.State.FAILED and (at is None or at > since) for state, at in newest)
-    running = sum(state == Job.State.RUNNING for state, _queue in rows)
+    failed = sum(state == JobState.FAILED and (at is None or at > since) for state, at in newest)
+    running = sum(state == JobState.RUNNING for state, _queue in rows)
     alive = [workers_alive(queue) for queue in queues]
     parts = _parts(running, len(rows) - running, failed)
     if None in alive:

@@ -48,7 +48,7 @@ class NoteItem(Schema):
         )  # fmt: skip
 
 
-class Note(Schema):
+class NoteWithText(Schema):
     """A note with its text. The patient, the type and the site only for people who may read every note."""
 
     id: int
@@ -154,14 +154,14 @@ def _rows(access: Access, shown: Show, after: int | None, size: int) -> list[Not
     return rows
 
 
-@router.get("/projects/{slug:slug}/notes/{int:note}", response=Note)
-def read_note(request: ApiRequest, slug: str, note: int) -> Note:
+@router.get("/projects/{slug:slug}/notes/{int:note}", response=NoteWithText)
+def read_note(request: ApiRequest, slug: str, note: int) -> NoteWithText:
     """Read a note. The audit log records it."""
     access = enter(request, slug)
     found = note_for(access, note)
     NOTE_READ.record(actor=access.user, project_id=found.project_id, document_id=found.pk)
     more = _about(found) if access.can(Can.READ_NOTES) else {}
-    return Note(
+    return NoteWithText(
         id=found.pk, name=found.name, language=found.language, length=found.length, text=found.text,
         created_at=found.created_at, **more,
     )  # fmt: skip

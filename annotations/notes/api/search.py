@@ -60,7 +60,7 @@ class FoundNote(Schema):
         return cls(note=one.pk, name=one.name, count=one.count, hits=hits)
 
 
-class Found(Schema):
+class SearchResults(Schema):
     """At most 25 notes with hits. `looked` counts the notes searched. `next` is the next `after`; null at the end."""
 
     notes: list[FoundNote]
@@ -68,8 +68,8 @@ class Found(Schema):
     next: int | None
 
 
-@router.post("/projects/{slug:slug}/search", response=Found)
-def search_notes(request: ApiRequest, slug: str, body: NoteSearch) -> Found:
+@router.post("/projects/{slug:slug}/search", response=SearchResults)
+def search_notes(request: ApiRequest, slug: str, body: NoteSearch) -> SearchResults:
     """Search the texts of the notes that the person may open. Words are in the body; the audit log has counts only."""
     access = enter(request, slug)
     label = label_coded(access.project, body.label) if body.where == "label" and body.label else None
@@ -79,4 +79,4 @@ def search_notes(request: ApiRequest, slug: str, body: NoteSearch) -> Found:
     )  # fmt: skip
     with named({"text": "text", "label": "label", "annotations": "annotations"}):
         found = search_at_once(access=access, text=body.text, options=options, after=body.after)
-    return Found(notes=[FoundNote.of(one) for one in found.notes], looked=found.looked, next=found.next)
+    return SearchResults(notes=[FoundNote.of(one) for one in found.notes], looked=found.looked, next=found.next)

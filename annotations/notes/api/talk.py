@@ -22,7 +22,7 @@ from annotations.notes.selectors.comment_table import comment_lines
 from annotations.notes.selectors.comments import ThreadItem, page_of, thread_of
 from annotations.notes.selectors.flags import FlagItem, flags_of
 from annotations.notes.services.comments import (
-    About,
+    ThreadSubject,
     add_comment,
     annotator_of_set,
     answer,
@@ -132,7 +132,7 @@ def list_comments(
 def new_comment(request: ApiRequest, slug: str, note: int, body: NewComment) -> Status[CommentThread]:
     """Start a thread."""
     access, document = _open(request, slug, note)
-    about = About(annotator=_annotator(access, document, body), span=body.span, start=body.start, end=body.end)
+    about = ThreadSubject(annotator=_annotator(access, document, body), span=body.span, start=body.start, end=body.end)
     with named(_ABOUT):
         made = add_comment(access=access, document=document, about=about, text=body.text)
     return Status(201, _read(access, document, made.pk))

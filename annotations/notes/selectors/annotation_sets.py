@@ -10,17 +10,17 @@ from annotations.core.authors import IMPORTED
 from annotations.core.hiding import shown
 from annotations.core.labels import LabelItem
 from annotations.core.spans import SpanItem
-from annotations.models import AnnotationSet, Author, Span
+from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, Span
 
 # Differences that the page lists.
 LISTED = 50
 _ORDER = [
-    Author.Kind.GOLD,
-    Author.Kind.ADJUDICATED,
-    Author.Kind.ANNOTATOR,
-    Author.Kind.REFINED,
-    Author.Kind.RUN,
-    Author.Kind.BENCH,
+    AuthorKind.GOLD,
+    AuthorKind.ADJUDICATED,
+    AuthorKind.ANNOTATOR,
+    AuthorKind.REFINED,
+    AuthorKind.RUN,
+    AuthorKind.BENCH,
 ]
 
 
@@ -41,16 +41,16 @@ class SetSummary:
 
     @property
     def is_gold(self) -> bool:
-        return self.kind == Author.Kind.GOLD and self.is_submitted
+        return self.kind == AuthorKind.GOLD and self.is_submitted
 
     @property
     def is_review_draft(self) -> bool:
         """Whether this is the draft of an open review, which becomes gold when the review is finished."""
-        return self.kind == Author.Kind.GOLD and not self.is_submitted
+        return self.kind == AuthorKind.GOLD and not self.is_submitted
 
     @property
     def is_submitted(self) -> bool:
-        return self.state == AnnotationSet.State.SUBMITTED
+        return self.state == AnnotationSetState.SUBMITTED
 
 
 def annotation_sets_of(sets: "QuerySet[AnnotationSet]") -> list[SetSummary]:
@@ -77,7 +77,7 @@ def annotation_sets_of(sets: "QuerySet[AnnotationSet]") -> list[SetSummary]:
         for row in sets.select_related("author")
     ]
     return sorted(
-        found, key=lambda annotation_set: (_ORDER.index(Author.Kind(annotation_set.kind)), annotation_set.name)
+        found, key=lambda annotation_set: (_ORDER.index(AuthorKind(annotation_set.kind)), annotation_set.name)
     )
 
 

@@ -11,7 +11,7 @@ from django.utils.text import Truncator
 
 from annotations.core.access import Access, Can
 from annotations.core.authors import user_namer
-from annotations.models import AnnotationSet, Author, Comment, Document, Span, User
+from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, Comment, Document, Span, User
 from annotations.notes.selectors.annotation_sets import line_at
 
 # Characters of a quote on a page without a script.
@@ -64,9 +64,9 @@ def _sees_outcome(access: Access, document: Document) -> bool:
     """Whether this annotator may see the outcome: the note is adjudicated, and their annotations are submitted."""
     if not access.project.show_outcome:
         return False
-    submitted = AnnotationSet.objects.filter(document_id=document.pk, state=AnnotationSet.State.SUBMITTED)
-    own = submitted.filter(author__kind=Author.Kind.ANNOTATOR, author__user_id=access.user.pk)
-    return own.exists() and submitted.filter(author__kind=Author.Kind.ADJUDICATED).exists()
+    submitted = AnnotationSet.objects.filter(document_id=document.pk, state=AnnotationSetState.SUBMITTED)
+    own = submitted.filter(author__kind=AuthorKind.ANNOTATOR, author__user_id=access.user.pk)
+    return own.exists() and submitted.filter(author__kind=AuthorKind.ADJUDICATED).exists()
 
 
 def may_comment(access: Access) -> bool:
@@ -75,7 +75,7 @@ def may_comment(access: Access) -> bool:
 
 
 @dataclass(frozen=True)
-class Page:
+class ThreadPage:
     """A page of threads. `earlier` is the id to request earlier threads with; None if there are none."""
 
     threads: list[ThreadItem]
@@ -84,14 +84,14 @@ class Page:
 
 def page_of(
     access: Access, document: Document, *, own: bool = False, before: int | None = None, size: int = PAGE
-) -> Page:
+) -> ThreadPage:
     """The newest threads, or those before the id `before`. `own` leaves out threads about others' annotations."""
     roots = _roots(access, document, own).order_by("-id")
     if before is not None:
         roots = roots.filter(pk__lt=before)
     found = list(roots.values_list("pk", flat=True)[: size + 1])
     shown = found[:size]
-    return Page(_threads(access, document, shown), shown[-1] if len(found) > size else None)
+    return ThreadPage(_threads(access, document, shown), shown[-1] if len(found) > size else None)
 
 
 def thread_of(access: Access, document: Document, root: int) -> ThreadItem | None:

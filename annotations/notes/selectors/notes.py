@@ -12,7 +12,14 @@ from django.utils.translation import ngettext
 
 from annotations.core.access import Access, Can, notes_for
 from annotations.core.authors import IMPORTED, gold_sets, review_drafts
-from annotations.models import AnnotationSet, Assignment, Author, Document
+from annotations.models import (
+    AnnotationSet,
+    AnnotationSetState,
+    Assignment,
+    AssignmentState,
+    AuthorKind,
+    Document,
+)
 from annotations.models.prepared import PreparedRead
 from annotations.notes.selectors.flags import flag_labels, open_flag_rows, open_flags
 
@@ -24,7 +31,7 @@ NEAR = 1_000
 # Names of authors that a row lists.
 NAMES = 4
 
-Fetch = Callable[[int | None, int | None, int], "Found"]
+Fetch = Callable[[int | None, int | None, int], "NoteWindow"]
 
 
 class Show(TextChoices):
@@ -45,7 +52,7 @@ MINE = (Show.ALL, Show.TODO, Show.DONE, Show.FLAGGED)
 
 
 @dataclass(frozen=True)
-class Found:
+class NoteWindow:
     """Ids in order. `stopped` is the last id looked at, if the window ended before the page was full."""
 
     ids: list[int]
@@ -134,13 +141,13 @@ def source(access: Access, show: Show) -> Fetch:
     """Function that fetches the ids of a filtered list."""
     project = access.project.pk
     if show == Show.TODO:
-        return _assigned(access, Assignment.State.OPEN)
+        return _assigned(access, AssignmentState.OPEN)
     if show == Show.DONE:
-        return _assigned(access, Assignment.State.DONE)
+        return _assigned(access, AssignmentState.DONE)
     if show == Show.FLAGGED:
         return _flagged(access)
     if not access.can(Can.READ_NOTES):
-        return _merged(_assigned(access, Assignment.State.OPEN), _assigned(access, Assignment.State.DONE))
+        return _merged(_assigned(access, AssignmentState.OPEN), _assigned(access, AssignmentState.DONE))
     if show == Show.GOLD:
         return _along(gold_sets(access.project), "document_id")
     if show == Show.IN_REVIEW:
@@ -149,10 +156,10 @@ def source(access: Access, show: Show) -> Fetch:
         return _walk(project, ~Exists(gold_sets(access.project).filter(document_id=OuterRef("pk"))))
     if show in (Show.READ, Show.UNREAD):
         here = Assignment.objects.filter(document_id=OuterRef("pk"))
-        being_annotated = Exists(here.filter(state=Assignment.State.OPEN))
+        being_annotated = Exists(here.filter(state=AssignmentState.OPEN))
         if show == Show.UNREAD:
             return _walk(project, being_annotated)
-        return _walk(project, Exists(here.filter(state=Assignment.State.DONE)) & ~being_annotated)
+        return _walk(project, Exists(here.filter(state=AssignmentState.DONE)) & ~being_annotated)
     return _along(Document.objects.filter(project_id=project), "pk")
 
 
@@ -167,11 +174,11 @@ def _flagged(access: Access) -> Fetch:
     if access.blind:
         flags = flags.filter(document__in=notes_for(access))
 
-    def fetch(after: int | None, before: int | None, limit: int) -> Found:
+    def fetch(after: int | None, before: int | None, limit: int) -> NoteWindow:
         ahead = before is None
         rows = flags.filter(document_id__gt=after or 0) if ahead else flags.filter(document_id__lt=before)
         ids = rows.order_by("document_id" if ahead else "-document_id").values_list("document_id", flat=True)
-        return Found(sorted(ids.distinct()[:limit]))
+        return NoteWindow(sorted(ids.distinct()[:limit]))
 
     return fetch
 
@@ -179,20 +186,20 @@ def _flagged(access: Access) -> Fetch:
 def _along(rows: QuerySet[Any], key: str) -> Fetch:
     """Ids along an index that has them in order."""
 
-    def fetch(after: int | None, before: int | None, limit: int) -> Found:
+    def fetch(after: int | None, before: int | None, limit: int) -> NoteWindow:
         if before is not None:
             found = rows.filter(**{f"{key}__lt": before}).order_by(f"-{key}")
         else:
             found = rows.filter(**{f"{key}__gt": after or 0}).order_by(key)
-        return Found(sorted(found.values_list(key, flat=True)[:limit]))
+        return NoteWindow(sorted(found.values_list(key, flat=True)[:limit]))
 
     return fetch
 
 
 def _merged(*sources: Fetch) -> Fetch:
-    def fetch(after: int | None, before: int | None, limit: int) -> Found:
+    def fetch(after: int | None, before: int | None, limit: int) -> NoteWindow:
         ids = sorted(pk for one in sources for pk in one(after, before, limit).ids)
-        return Found(ids[-limit:] if before is not None else ids[:limit])
+        return NoteWindow(ids[-limit:] if before is not None else ids[:limit])
 
     return fetch
 
@@ -201,7 +208,7 @@ def _walk(project: int, matches: Any) -> Fetch:
     """Ids that match a condition without an index, among at most WINDOW notes."""
     notes = Document.objects.filter(project_id=project)
 
-    def fetch(after: int | None, before: int | None, limit: int) -> Found:
+    def fetch(after: int | None, before: int | None, limit: int) -> NoteWindow:
         ahead = before is None
         rows = notes.filter(pk__gt=after or 0) if ahead else notes.filter(pk__lt=before)
         rows = rows.order_by("pk" if ahead else "-pk")
@@ -210,8 +217,8 @@ def _walk(project: int, matches: Any) -> Fetch:
             within = rows.filter(**{"pk__lte" if ahead else "pk__gte": last}) if last is not None else rows
             ids = sorted(within.filter(matches).values_list("pk", flat=True)[:limit])
             if len(ids) == limit or last is None:
-                return Found(ids)
-        return Found(ids, last if ahead else None)
+                return NoteWindow(ids)
+        return NoteWindow(ids, last if ahead else None)
 
     return fetch
 
@@ -220,7 +227,7 @@ def _by_name(access: Access, text: str) -> Fetch:
     """Notes whose names contain `text`, along the index over names."""
     notes = notes_for(access)
 
-    def fetch(after: int | None, before: int | None, limit: int) -> Found:
+    def fetch(after: int | None, before: int | None, limit: int) -> NoteWindow:
         rows = notes.filter(name__icontains=text)
         mark = after if before is None else before
         name = notes.filter(pk=mark).values_list("name", flat=True).first() if mark is not None else None
@@ -228,7 +235,7 @@ def _by_name(access: Access, text: str) -> Fetch:
             rows = rows.filter(name__lt=name) if before is not None else rows.filter(name__gt=name)
         rows = rows.order_by("-name" if before is not None else "name")
         ids = list(rows.values_list("pk", flat=True)[:limit])
-        return Found(ids[::-1] if before is not None else ids)
+        return NoteWindow(ids[::-1] if before is not None else ids)
 
     return fetch
 
@@ -257,7 +264,7 @@ _NOTES = _OfPage(
 _OWN = _OfPage(
     lambda ids, user: (
         Assignment.objects.filter(document_id__in=ids, user_id=user)
-        .exclude(state=Assignment.State.RELEASED)
+        .exclude(state=AssignmentState.RELEASED)
         .order_by()
         .values_list("document_id", "state")
     ),
@@ -268,8 +275,8 @@ _BEGUN = _OfPage(
         AnnotationSet.objects.filter(
             document_id__in=ids,
             author__user_id=user,
-            author__kind=Author.Kind.ANNOTATOR,
-            state=AnnotationSet.State.DRAFT,
+            author__kind=AuthorKind.ANNOTATOR,
+            state=AnnotationSetState.DRAFT,
         )
         .order_by()
         .values_list("document_id")
@@ -279,16 +286,14 @@ _BEGUN = _OfPage(
 _SETS = _OfPage(
     lambda ids: (
         AnnotationSet.objects.filter(document_id__in=ids)
-        .exclude(state=AnnotationSet.State.WITHDRAWN)
+        .exclude(state=AnnotationSetState.WITHDRAWN)
         .order_by("author__kind", "author__name")
         .values_list("document_id", "state", "author__kind", "author__name", "imported_by_id")
     )
 )
 _OPEN = _OfPage(
     lambda ids: (
-        Assignment.objects.filter(document_id__in=ids, state=Assignment.State.OPEN)
-        .order_by()
-        .values_list("document_id")
+        Assignment.objects.filter(document_id__in=ids, state=AssignmentState.OPEN).order_by().values_list("document_id")
     )
 )
 
@@ -339,7 +344,7 @@ def _outcomes(access: Access, ids: list[int]) -> set[int]:
     """Adjudicated notes whose outcome annotators may see."""
     if not access.project.show_outcome:
         return set()
-    return {pk for (pk,) in _ADJUDICATED(ids, Author.Kind.ADJUDICATED.value, AnnotationSet.State.SUBMITTED.value)}
+    return {pk for (pk,) in _ADJUDICATED(ids, AuthorKind.ADJUDICATED.value, AnnotationSetState.SUBMITTED.value)}
 
 
 def _own_states(access: Access, ids: list[int]) -> dict[int, str]:
@@ -349,7 +354,7 @@ def _own_states(access: Access, ids: list[int]) -> dict[int, str]:
     if not states:
         return {}
     for (pk,) in _BEGUN(ids, access.user.pk):
-        if states.get(pk) == Assignment.State.OPEN:
+        if states.get(pk) == AssignmentState.OPEN:
             states[pk] = "begun"
     return states
 
@@ -364,13 +369,13 @@ def _authors(ids: list[int], *, unnamed: bool) -> tuple[dict[int, list[str]], di
     gold: set[int] = set()
     in_review: set[int] = set()
     for pk, state, kind, name, imported_by in _SETS(ids):
-        if kind == Author.Kind.GOLD:
-            (gold if state == AnnotationSet.State.SUBMITTED else in_review).add(pk)
+        if kind == AuthorKind.GOLD:
+            (gold if state == AnnotationSetState.SUBMITTED else in_review).add(pk)
         else:
-            name = "" if unnamed and kind == Author.Kind.ANNOTATOR else name
+            name = "" if unnamed and kind == AuthorKind.ANNOTATOR else name
             if name and imported_by and not name.endswith(IMPORTED):
                 name += IMPORTED
-            (submitted if state == AnnotationSet.State.SUBMITTED else drafts)[pk].append(name)
+            (submitted if state == AnnotationSetState.SUBMITTED else drafts)[pk].append(name)
     return submitted, drafts, gold, in_review
 
 

@@ -3,7 +3,8 @@
 from annotations.core.events import NOTE_READ
 from annotations.models import (
     AnnotationSet,
-    Author,
+    AnnotationSetState,
+    AuthorKind,
     Event,
     Project,
     User,
@@ -11,7 +12,7 @@ from annotations.models import (
 
 
 def adjudicated_set(document_id: int) -> AnnotationSet | None:
-    return AnnotationSet.objects.filter(document_id=document_id, author__kind=Author.Kind.ADJUDICATED).first()
+    return AnnotationSet.objects.filter(document_id=document_id, author__kind=AuthorKind.ADJUDICATED).first()
 
 
 def outcome_set(project: Project, document_id: int) -> AnnotationSet | None:
@@ -19,7 +20,7 @@ def outcome_set(project: Project, document_id: int) -> AnnotationSet | None:
     if not project.show_outcome:
         return None
     found = adjudicated_set(document_id)
-    return found if found and found.state == AnnotationSet.State.SUBMITTED else None
+    return found if found and found.state == AnnotationSetState.SUBMITTED else None
 
 
 def has_seen_outcome(document_id: int, user: User) -> bool:

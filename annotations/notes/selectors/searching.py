@@ -12,7 +12,18 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotations.core.access import Access, Can, notes_for
-from annotations.models import AnnotationSet, Assignment, Author, Document, Search, Span
+from annotations.models import (
+    AnnotationSet,
+    AnnotationSetState,
+    Assignment,
+    AssignmentState,
+    Author,
+    AuthorKind,
+    Document,
+    Search,
+    SearchKind,
+    Span,
+)
 from annotations.text.search import Covered, Sought, around, find, finder
 from annotations.text.spans import Bounds
 
@@ -89,11 +100,11 @@ class Results:
 
 def search_of(access: Access, pk: UUID) -> Search | None:
     """The user's own search in this project; None if it expired."""
-    return _kept(access, Search.Kind.TEXT).filter(pk=pk).first()
+    return _kept(access, SearchKind.TEXT).filter(pk=pk).first()
 
 
 def recent_searches(access: Access, most: int = 8) -> list[Search]:
-    return list(_kept(access, Search.Kind.TEXT).order_by("-created_at")[:most])
+    return list(_kept(access, SearchKind.TEXT).order_by("-created_at")[:most])
 
 
 def searched_name(access: Access, token: str) -> str:
@@ -102,10 +113,10 @@ def searched_name(access: Access, token: str) -> str:
         pk = UUID(token)
     except ValueError:
         return ""
-    return _kept(access, Search.Kind.NAME).filter(pk=pk).values_list("text", flat=True).first() or ""
+    return _kept(access, SearchKind.NAME).filter(pk=pk).values_list("text", flat=True).first() or ""
 
 
-def _kept(access: Access, kind: Search.Kind) -> QuerySet[Search]:
+def _kept(access: Access, kind: SearchKind) -> QuerySet[Search]:
     rows = Search.objects.filter(project=access.project, user=access.user, kind=kind)
     return rows.filter(created_at__gt=timezone.now() - KEPT)
 
@@ -161,9 +172,9 @@ def _notes(access: Access, options: Options, after: int) -> QuerySet[Document, A
 def _annotation_sets(access: Access, options: Options) -> QuerySet[AnnotationSet]:
     authors = Author.objects.filter(project_id=access.project.pk)
     if options.annotation_set == "gold" and access.can(Can.READ_NOTES):
-        authors = authors.filter(kind=Author.Kind.GOLD)
-        return AnnotationSet.objects.filter(author__in=authors, state=AnnotationSet.State.SUBMITTED)
-    return AnnotationSet.objects.filter(author__in=authors.filter(kind=Author.Kind.ANNOTATOR, user=access.user))
+        authors = authors.filter(kind=AuthorKind.GOLD)
+        return AnnotationSet.objects.filter(author__in=authors, state=AnnotationSetState.SUBMITTED)
+    return AnnotationSet.objects.filter(author__in=authors.filter(kind=AuthorKind.ANNOTATOR, user=access.user))
 
 
 def _batches(rows: "QuerySet[Document, Any]") -> Iterator[list[tuple[int, str, str]]]:
@@ -196,7 +207,7 @@ def _own(access: Access, notes: Iterable[int]) -> set[int]:
     if access.blind or not access.can(Can.ANNOTATE):
         return set()
     mine = Assignment.objects.filter(user_id=access.user.pk, document_id__in=notes)
-    return set(mine.exclude(state=Assignment.State.RELEASED).values_list("document_id", flat=True))
+    return set(mine.exclude(state=AssignmentState.RELEASED).values_list("document_id", flat=True))
 
 
 def _hits(text: str, matches: list[tuple[int, int]]) -> list[Hit]:

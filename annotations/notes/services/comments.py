@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from annotations.core.access import Access
 from annotations.core.changes import Refused
 from annotations.core.events import NOTE_READ, Verb
-from annotations.models import AnnotationSet, Author, Comment, Document, Span
+from annotations.models import AnnotationSet, AuthorKind, Comment, Document, Span
 from annotations.notes.events import COMMENT_ADDED, COMMENT_CHANGED, COMMENT_DELETED, COMMENT_RESOLVED, CommentDone
 from annotations.notes.selectors.comments import ThreadItem, may_comment, visible
 from annotations.notes.selectors.outcome import has_seen_outcome
@@ -24,7 +24,7 @@ MOST_ANSWERS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class ThreadSubject:
     """Subject of a new thread: a span, a location in the text (code points, end-exclusive), or the whole note.
 
     `annotator` is the user id of the annotator whose annotations the thread is about. With None, the thread is about
@@ -38,7 +38,7 @@ class About:
 
 
 def add_comment(
-    *, access: Access, document: Document, about: About, text: object, change_id: UUID | None = None
+    *, access: Access, document: Document, about: ThreadSubject, text: object, change_id: UUID | None = None
 ) -> Comment:
     """Start a thread. The same `change_id` starts only one thread. Raises Refused."""
     _check_writer(access)
@@ -146,7 +146,7 @@ def annotator_of_set(access: Access, document: Document, annotation_set: int | N
     if access.unnamed:
         return None
     shown = AnnotationSet.objects.filter(pk=annotation_set or 0, document_id=document.pk)
-    return shown.filter(author__kind=Author.Kind.ANNOTATOR).values_list("author__user_id", flat=True).first()
+    return shown.filter(author__kind=AuthorKind.ANNOTATOR).values_list("author__user_id", flat=True).first()
 
 
 def record_outcome_seen(*, access: Access, document: Document, shown: Iterable[ThreadItem]) -> None:
@@ -170,7 +170,7 @@ def _cleaned(text: object) -> str:
         raise Refused("text", _("Not saved. %(error)s") % {"error": error}) from None
 
 
-def _location(document: Document, about: About) -> dict[str, int | None]:
+def _location(document: Document, about: ThreadSubject) -> dict[str, int | None]:
     """Columns of the comment's location: the current bounds of the span, or those from the page if it was deleted."""
     if about.span is not None:
         found = _span(document, about)
@@ -189,12 +189,12 @@ def _location(document: Document, about: About) -> dict[str, int | None]:
     return {"span_id": None, "start": about.start, "end": about.end}
 
 
-def _span(document: Document, about: About) -> Span | None:
+def _span(document: Document, about: ThreadSubject) -> Span | None:
     """The span, if it belongs to the annotations that the comment is about."""
     spans = Span.objects.filter(pk=about.span or 0, annotation_set__document_id=document.pk)
     if about.annotator is not None:
         spans = spans.filter(
-            annotation_set__author__user_id=about.annotator, annotation_set__author__kind=Author.Kind.ANNOTATOR
+            annotation_set__author__user_id=about.annotator, annotation_set__author__kind=AuthorKind.ANNOTATOR
         )
     return spans.first()
 

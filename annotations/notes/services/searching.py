@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from annotations.core.access import Access, Can
 from annotations.core.errors import ServiceError
 from annotations.core.events import record_reads
-from annotations.models import Project, Search
+from annotations.models import Project, Search, SearchKind
 from annotations.notes.events import NOTES_SEARCHED, NotesSearched
 from annotations.notes.selectors.searching import KEPT, Options, Results, results
 from annotations.text.names import WordingError, worded
@@ -63,9 +63,9 @@ def begin_name_search(*, access: Access, name: str) -> Search:
     """Store a search by name for the list of notes, and keep only the latest NAMES of them."""
     with transaction.atomic():
         purge_searches()
-        own = Search.objects.filter(project=access.project, user=access.user, kind=Search.Kind.NAME)
+        own = Search.objects.filter(project=access.project, user=access.user, kind=SearchKind.NAME)
         own.filter(pk__in=list(own.values_list("pk", flat=True)[NAMES - 1 :])).delete()
-        return Search.objects.create(project=access.project, user=access.user, kind=Search.Kind.NAME, text=name)
+        return Search.objects.create(project=access.project, user=access.user, kind=SearchKind.NAME, text=name)
 
 
 def record_search(*, access: Access, search: Search, found: Results, after: int) -> None:

@@ -16,7 +16,7 @@ from annotations.core.requests import Request
 from annotations.models import Comment, Document
 from annotations.notes.selectors.comment_table import comment_lines
 from annotations.notes.services.comments import (
-    About,
+    ThreadSubject,
     add_comment,
     annotator_of_set,
     answer,
@@ -49,7 +49,7 @@ def comments(request: Request, slug: str, pk: int) -> HttpResponse:
 
 
 def _add(access: Access, note: Document, data: Data) -> int:
-    about = About(
+    about = ThreadSubject(
         annotator=_annotator(access, note, data),
         span=id_in(data, "span"),
         start=offset_in(data, "start"),

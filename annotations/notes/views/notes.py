@@ -14,7 +14,7 @@ from annotations.core.hiding import hidden_in
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request, number
 from annotations.core.spans import spans_of
-from annotations.models import AnnotationSet, Author, Document
+from annotations.models import AnnotationSet, AuthorKind, Document
 from annotations.notes.selectors.annotation_sets import SetSummary, annotation_sets_of, choose, compare, label_counts
 from annotations.notes.selectors.comments import may_comment, page_of, placed
 from annotations.notes.selectors.flags import flags_of
@@ -144,7 +144,7 @@ def _for_gold(request: Request, slug: str, pk: int) -> tuple[Access, Document]:
 
 
 def _gold_version(document: Document) -> int | None:
-    gold = AnnotationSet.objects.filter(document=document, author__kind=Author.Kind.GOLD)
+    gold = AnnotationSet.objects.filter(document=document, author__kind=AuthorKind.GOLD)
     return gold.values_list("version", flat=True).first()
 
 

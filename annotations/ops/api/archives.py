@@ -16,7 +16,7 @@ from annotations.core.api.requests import ApiRequest, Scope, enter, require_any_
 from annotations.core.requests import takes_uploads
 from annotations.exchange.api.exports import FileItem
 from annotations.jobs.api import JobItem, started
-from annotations.models import StoredFile
+from annotations.models import StoredFile, StoredFileKind
 from annotations.ops.forms.archives import ArchiveForm
 from annotations.ops.services.archives.claiming import claim, imported_self
 from annotations.ops.services.archives.staging import (
@@ -89,7 +89,7 @@ def write_archive(request: ApiRequest, response: HttpResponse, slug: str) -> Sta
 def download_archive(request: ApiRequest, slug: str, archive: int) -> StreamingHttpResponse:
     """Download an archive. The audit log records it."""
     access = enter(request, slug, Can.ARCHIVE)
-    rows = StoredFile.objects.filter(project=access.project, kind=StoredFile.Kind.ARCHIVE, pk=archive)
+    rows = StoredFile.objects.filter(project=access.project, kind=StoredFileKind.ARCHIVE, pk=archive)
     stored = rows.first()
     if stored is None or (stored.expires_at is not None and stored.expires_at <= timezone.now()):
         raise Http404("This archive does not exist.")

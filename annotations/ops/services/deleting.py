@@ -27,6 +27,7 @@ from annotations.models import (
     Stale,
     StoredChunk,
     StoredFile,
+    StoredFileKind,
     User,
 )
 from annotations.ops.events import PROJECT_DELETED, ProjectDeleted
@@ -47,8 +48,8 @@ def deletion_preview(project: Project) -> ProjectDeleted:
         "notes": Document.objects.filter(project=project).count(),
         "annotation_sets": AnnotationSet.objects.filter(author__project=project).count(),
         "gold_versions": GoldVersion.objects.filter(project=project).count(),
-        "models": files.filter(kind=StoredFile.Kind.MODEL).count(),
-        "files": files.exclude(kind=StoredFile.Kind.MODEL).count(),
+        "models": files.filter(kind=StoredFileKind.MODEL).count(),
+        "files": files.exclude(kind=StoredFileKind.MODEL).count(),
     }
 
 

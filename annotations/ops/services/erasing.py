@@ -21,10 +21,12 @@ from annotations.models import (
     GoldVersion,
     GoldVersionNote,
     Import,
+    ImportState,
     Project,
     Span,
     Stale,
     StoredFile,
+    StoredFileKind,
     User,
 )
 from annotations.ops.selectors.kept_weights import weights_elsewhere
@@ -91,7 +93,7 @@ def _counted(project: Project, notes: QuerySet[Document]) -> Erasure:
         "stored_files": _deletable_files(project, notes).count(),
         # Trained weights may contain words of the notes. They are counted, so that a manager can retire the models.
         # Those of other projects that learned from this project's gold count too.
-        "models": StoredFile.objects.filter(project=project, kind=StoredFile.Kind.MODEL).count()
+        "models": StoredFile.objects.filter(project=project, kind=StoredFileKind.MODEL).count()
         + len(weights_elsewhere(project)),
         "copies": copies_of(notes).count(),
     }
@@ -122,7 +124,7 @@ def _erase(project: Project, chosen: Chosen, record: Record, patient: str) -> Er
         begin_erasure(project.pk)
         Project.objects.select_for_update().get(pk=project.pk)
         check_open(project.pk)
-        running = Import.objects.select_for_update().filter(project=project, state=Import.State.RUNNING)
+        running = Import.objects.select_for_update().filter(project=project, state=ImportState.RUNNING)
         if running.exists():
             raise ServiceError(
                 _("An import is running and could add these notes again. Wait until it finishes, or cancel it."),
@@ -159,7 +161,7 @@ def _deletable_files(project: Project, notes: QuerySet[Document]) -> "QuerySet[S
     An original with several notes is deleted with the first of them, since it holds their texts.
     """
     originals = DocumentSource.objects.filter(document__in=notes, original__isnull=False).values("original")
-    kept = [StoredFile.Kind.MODEL, StoredFile.Kind.ORIGINAL]
+    kept = [StoredFileKind.MODEL, StoredFileKind.ORIGINAL]
     return StoredFile.objects.filter(project=project).filter(~Q(kind__in=kept) | Q(pk__in=originals))
 
 

@@ -17,7 +17,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error
 from annotations.core.requests import Request, takes_uploads
 from annotations.jobs.tokens import form_token
-from annotations.models import StoredFile
+from annotations.models import StoredFile, StoredFileKind
 from annotations.ops.forms.archives import ArchiveForm
 from annotations.ops.services.archives.claiming import claim, imported_self
 from annotations.ops.services.archives.staging import (
@@ -55,7 +55,7 @@ def archive_start(request: Request, slug: str) -> HttpResponse:
 @require_safe
 def archive_file(request: Request, slug: str, pk: int) -> HttpResponse | StreamingHttpResponse:
     access = enter(request.user, slug, Can.ARCHIVE)
-    stored = get_object_or_404(StoredFile, project=access.project, kind=StoredFile.Kind.ARCHIVE, pk=pk)
+    stored = get_object_or_404(StoredFile, project=access.project, kind=StoredFileKind.ARCHIVE, pk=pk)
     if stored.expires_at is not None and stored.expires_at <= timezone.now():
         raise Http404("This archive has expired.")
     return attachment(request, access, stored)

@@ -10,7 +10,7 @@ from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error
 from annotations.core.requests import Request, paged, wants_fragment
-from annotations.models import Delivery, Webhook
+from annotations.models import DeliveryState, Webhook
 from annotations.ops.forms.webhooks import WebhookForm
 from annotations.ops.selectors.webhooks.webhooks import (
     deliveries_of,
@@ -117,7 +117,7 @@ def _page(request: Request, access: Access, row: Webhook, form: WebhookForm) -> 
         "form": form,
         "page": page,
         "rows": rows,
-        "live": any(each.delivery.state == Delivery.State.WAITING and not each.delivery.tried for each in rows),
+        "live": any(each.delivery.state == DeliveryState.WAITING and not each.delivery.tried for each in rows),
     }
     if wants_fragment(request) and request.method == "GET":
         return render(request, "ops/webhooks/log.html", context)

@@ -14,7 +14,7 @@ from annotations.core.api.problems import invalid
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.events import sentences
 from annotations.models import Project
-from annotations.projects.selectors.audit import Filter, Line, audit_page, people
+from annotations.projects.selectors.audit import AuditLine, Filter, audit_page, people
 
 router = Router(tags=["Audit log"])
 
@@ -32,7 +32,7 @@ class AuditEntry(Schema):
     details: str
 
     @classmethod
-    def of(cls, line: Line) -> Self:
+    def of(cls, line: AuditLine) -> Self:
         return cls(
             id=line.pk, at=line.at, who=line.who, verb=line.verb, what=line.what, note=line.note,
             note_name=line.note_name, details=line.details,
@@ -55,7 +55,7 @@ def list_events(
     access = enter(request, slug, Can.SEE_AUDIT)
     chosen = _filter(access.project, wanted)
 
-    def fetch(after: int | None, size: int) -> Sequence[Line]:
+    def fetch(after: int | None, size: int) -> Sequence[AuditLine]:
         return _lines(access.project, chosen, after, size)
 
     return paged(request, paging, fetch, AuditEntry.of, lambda line: line.pk)
@@ -72,9 +72,9 @@ def _filter(project: Project, wanted: AuditFilters) -> Filter:
     return Filter(verb=wanted.verb, person=person)
 
 
-def _lines(project: Project, wanted: Filter, after: int | None, size: int) -> list[Line]:
+def _lines(project: Project, wanted: Filter, after: int | None, size: int) -> list[AuditLine]:
     """Return as many lines after an event as there are, over several windows of the filter if need be."""
-    lines: list[Line] = []
+    lines: list[AuditLine] = []
     while True:
         page = audit_page(project, wanted, older_than=after, size=size - len(lines))
         lines += page.lines

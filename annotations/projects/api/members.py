@@ -19,7 +19,7 @@ from annotations.core.api.requests import ApiRequest, enter, shows_once
 from annotations.core.api.schemas import Body
 from annotations.models import Membership
 from annotations.projects.forms.members import AddMemberForm, RemoveForm, RoleForm
-from annotations.projects.selectors.members import Member, members, memberships
+from annotations.projects.selectors.members import MemberRow, members, memberships
 from annotations.projects.services.members import (
     add_member,
     add_person,
@@ -51,7 +51,7 @@ class MemberItem(Schema):
     linkable: bool
 
     @classmethod
-    def of(cls, member: Member) -> Self:
+    def of(cls, member: MemberRow) -> Self:
         row = member.row
         return cls(
             id=row.pk, username=row.user.username, role=row.role, active=row.active, joined_at=row.joined_at,
@@ -116,7 +116,7 @@ def list_members(
     """List the members in the order in which they joined, or the former members."""
     access = enter(request, slug, Can.MANAGE)
 
-    def fetch(after: int | None, size: int) -> Sequence[Member]:
+    def fetch(after: int | None, size: int) -> Sequence[MemberRow]:
         rows = memberships(access.project, active=active).filter(pk__gt=after or 0)
         return members(list(rows[:size]), access.user)
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from django.db.models import DateTimeField, Exists, OuterRef, Subquery
 from django.utils import timezone
 
-from annotations.models import Assignment, Event, Membership, Project
+from annotations.models import Assignment, AssignmentState, Event, Membership, Project
 
 # Of each person, this many of the newest events in all projects are searched, so that nobody makes the page slow.
 NEWEST_EVENTS = 300
@@ -48,7 +48,7 @@ def activity(project: Project) -> list[Activity]:
     events = Event.objects.filter(actor_id=OuterRef("user_id")).order_by("-id").values("project_id", "at")
     last = _LastIn(events[:NEWEST_EVENTS], project=project.pk, output_field=DateTimeField())
     oldest = Subquery(events.values("at")[NEWEST_EVENTS - 1 : NEWEST_EVENTS])
-    open_notes = Assignment.objects.filter(project=project, user_id=OuterRef("user_id"), state=Assignment.State.OPEN)
+    open_notes = Assignment.objects.filter(project=project, user_id=OuterRef("user_id"), state=AssignmentState.OPEN)
     rows = Membership.objects.filter(project=project, active=True).select_related("user")
     found = [
         Activity(

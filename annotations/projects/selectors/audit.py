@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from annotations.core.events import sentences
 from annotations.core.hooks import audit_names
 from annotations.core.labels import COLORS
-from annotations.models import AnnotationSet, Author, Cause, Document, Event, Label, Membership, Project
+from annotations.models import AnnotationSet, Author, CauseKind, Document, Event, Label, Membership, Project
 
 PAGE = 50
 # Filters have no index, so a page looks at this many events at most.
@@ -35,7 +35,7 @@ Names = Mapping[str, Mapping[Any, str]]
 
 
 @dataclass(frozen=True)
-class Line:
+class AuditLine:
     """One event as text. `note` is None if the note was erased; `note_name` then says so."""
 
     pk: int
@@ -55,7 +55,7 @@ class AuditPage:
     `stopped` is the last id looked at, if the search stopped after WINDOW events before the page was full.
     """
 
-    lines: list[Line]
+    lines: list[AuditLine]
     newer: int | None
     older: int | None
     stopped: int | None = None
@@ -123,7 +123,7 @@ def _within(
     return rows, last if newer_than is None else None
 
 
-def _lines(project: Project, events: list[Event]) -> list[Line]:
+def _lines(project: Project, events: list[Event]) -> list[AuditLine]:
     notes = dict(
         Document.objects.filter(project=project, pk__in={e.document_id for e in events if e.document_id})
         .order_by()
@@ -134,7 +134,7 @@ def _lines(project: Project, events: list[Event]) -> list[Line]:
     names = _names(project, labels)
     verbs = sentences()
     return [
-        Line(
+        AuditLine(
             pk=event.pk,
             at=event.at,
             who=event.actor.get_username() if event.actor else _("command line"),
@@ -195,8 +195,8 @@ def details(data: Mapping[str, Any], labels: Mapping[int, str], authors: Mapping
         value = len(data[key]) if key in NOTES and isinstance(data[key], list) else data[key]
         if key in ("set", "from_set") and isinstance(value, int):
             parts.append(_annotation_set(value, authors))
-        elif key == "kind" and value in Cause.Kind.values:
-            parts.append(f"{_('cause')}: {Cause.Kind(value).label}")
+        elif key == "kind" and value in CauseKind.values:
+            parts.append(f"{_('cause')}: {CauseKind(value).label}")
         elif value not in (None, "", [], {}) and key not in UNNAMED:
             parts.append(f"{key.replace('_', ' ')}: {_value(value)}")
     return ", ".join(parts)

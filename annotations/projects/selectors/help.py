@@ -27,7 +27,7 @@ class Heading:
 
 
 @dataclass(frozen=True)
-class Page:
+class HelpPage:
     """`headings` are those of the second level, in order. `html` begins after the title."""
 
     title: str
@@ -53,7 +53,7 @@ def sections_of(name: str) -> frozenset[str]:
 
 
 @cache
-def page_of(name: str) -> Page:
+def page_of(name: str) -> HelpPage:
     """Render a page. Raises KeyError for an unknown name."""
     tokens = _tokens(name)
     title, rest = tokens[1].content, tokens[3:]
@@ -66,7 +66,7 @@ def page_of(name: str) -> Page:
         for child in token.children or ():
             _point(child)
     html: str = _PARSER.renderer.render(rest, _PARSER.options, {})
-    return Page(title, headings, mark_safe(html))  # noqa: S308 - our own text, and raw HTML is off in the parser
+    return HelpPage(title, headings, mark_safe(html))  # noqa: S308 - our own text, and raw HTML is off in the parser
 
 
 def _headings(tokens: list[Token]) -> Iterator[Heading]:

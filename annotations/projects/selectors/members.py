@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from django.db.models import Count, QuerySet
 
 from annotations.core.access import may_make_links
-from annotations.models import Assignment, Membership, Project, Role, User
+from annotations.models import Assignment, AssignmentState, Membership, Project, Role, User
 
 
 @dataclass(frozen=True)
-class Member:
+class MemberRow:
     """A member with the numbers of open and done notes. Former members keep their done notes.
 
     `linkable` is whether the current manager may create a password link for this person.
@@ -32,7 +32,7 @@ def memberships(project: Project, *, active: bool) -> QuerySet[Membership]:
     return Membership.objects.filter(project=project, active=active).select_related("user").order_by("id")
 
 
-def members(rows: Sequence[Membership], manager: User) -> list[Member]:
+def members(rows: Sequence[Membership], manager: User) -> list[MemberRow]:
     """Members of these rows with their counts, for the manager who looks at them."""
     counts = {
         (user, state): count
@@ -45,10 +45,10 @@ def members(rows: Sequence[Membership], manager: User) -> list[Member]:
     }
     linkable = may_make_links(manager, [row.user for row in rows])
     return [
-        Member(
+        MemberRow(
             row,
-            counts.get((row.user_id, Assignment.State.OPEN), 0),
-            counts.get((row.user_id, Assignment.State.DONE), 0),
+            counts.get((row.user_id, AssignmentState.OPEN), 0),
+            counts.get((row.user_id, AssignmentState.DONE), 0),
             row.user_id in linkable,
         )
         for row in rows

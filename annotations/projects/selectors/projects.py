@@ -9,7 +9,19 @@ from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery, 
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Access, lacks_second_factor
-from annotations.models import AnnotationSet, Assignment, Author, Document, Membership, Project, Role, User
+from annotations.models import (
+    AnnotationSet,
+    AnnotationSetState,
+    Assignment,
+    AssignmentState,
+    Author,
+    AuthorKind,
+    Document,
+    Membership,
+    Project,
+    Role,
+    User,
+)
 from annotations.models.prepared import PreparedRead
 
 # Counts on pages stop here; above it, the pages say "more than".
@@ -88,15 +100,15 @@ def my_projects(user: User) -> list[ProjectLine]:
     project = OuterRef("project_id")
     mine = Assignment.objects.filter(project=project, user_id=user.pk)
     gold = AnnotationSet.objects.filter(
-        author__project=project, author__kind=Author.Kind.GOLD, state=AnnotationSet.State.SUBMITTED
+        author__project=project, author__kind=AuthorKind.GOLD, state=AnnotationSetState.SUBMITTED
     )
     members = (
         Membership.objects.filter(user_id=user.pk, active=True)
         .annotate(
             notes=CappedCount(Document.objects.filter(project=project)),
             gold=CappedCount(gold),
-            todo=CappedCount(mine.filter(state=Assignment.State.OPEN)),
-            done=CappedCount(mine.filter(state=Assignment.State.DONE)),
+            todo=CappedCount(mine.filter(state=AssignmentState.OPEN)),
+            done=CappedCount(mine.filter(state=AssignmentState.DONE)),
         )
         .order_by("project__name", "project_id")
         .values_list(
@@ -138,7 +150,7 @@ class AuthorProgress:
 
 
 @dataclass(frozen=True)
-class Tally:
+class ProjectCounts:
     """Exact counts of a project. They take a second for a very large project, so its page loads them later."""
 
     notes: int
@@ -152,7 +164,7 @@ def is_large(project: Project) -> bool:
     return amount(Document.objects.filter(project=project)).more
 
 
-def tally(project: Project) -> Tally:
+def tally(project: Project) -> ProjectCounts:
     """Exact counts of notes and annotation sets. Spans are not counted."""
     authors = {author.pk: author for author in Author.objects.filter(project=project).select_related("user")}
     states = Counter(
@@ -165,7 +177,7 @@ def tally(project: Project) -> Tally:
         }
     )
     languages = _languages(project)
-    return Tally(
+    return ProjectCounts(
         notes=Document.objects.filter(project=project).count(),
         authors=_progress(project, authors, states),
         languages=languages,
@@ -184,14 +196,14 @@ def _progress(project: Project, authors: dict[int, Author], states: Counter[tupl
     found: list[AuthorProgress] = []
     seen: set[int] = set()
     for pk, author in authors.items():
-        if author.kind == Author.Kind.GOLD:
+        if author.kind == AuthorKind.GOLD:
             continue
-        submitted, drafts = (states[pk, s] for s in (AnnotationSet.State.SUBMITTED, AnnotationSet.State.DRAFT))
+        submitted, drafts = (states[pk, s] for s in (AnnotationSetState.SUBMITTED, AnnotationSetState.DRAFT))
         user = author.user_id or 0
         if not (submitted or drafts or user in members):
             continue
         seen.add(user)
-        still_open, done = work[user, Assignment.State.OPEN], work[user, Assignment.State.DONE]
+        still_open, done = work[user, AssignmentState.OPEN], work[user, AssignmentState.DONE]
         found.append(
             AuthorProgress(
                 author.name,
@@ -207,10 +219,10 @@ def _progress(project: Project, authors: dict[int, Author], states: Counter[tupl
         )
     for user, name in members.items():
         if user not in seen:
-            still_open, done = work[user, Assignment.State.OPEN], work[user, Assignment.State.DONE]
-            kind = Author.Kind.ANNOTATOR
+            still_open, done = work[user, AssignmentState.OPEN], work[user, AssignmentState.DONE]
+            kind = AuthorKind.ANNOTATOR
             found.append(AuthorProgress(name, kind, str(kind.label), 0, 0, still_open, still_open + done, user))
-    return sorted(found, key=lambda author: (author.kind != Author.Kind.ANNOTATOR, author.kind, author.name))
+    return sorted(found, key=lambda author: (author.kind != AuthorKind.ANNOTATOR, author.kind, author.name))
 
 
 def _work(project: Project) -> Counter[tuple[int, str]]:
@@ -238,7 +250,7 @@ class OwnWork:
 def _own_counts(project: int, user: int, membership: int) -> QuerySet[Membership, Any]:
     mine = Assignment.objects.filter(project_id=project, user_id=user)
     return Membership.objects.filter(pk=membership).values_list(
-        CappedCount(mine.filter(state=Assignment.State.OPEN)), CappedCount(mine.filter(state=Assignment.State.DONE))
+        CappedCount(mine.filter(state=AssignmentState.OPEN)), CappedCount(mine.filter(state=AssignmentState.DONE))
     )
 
 

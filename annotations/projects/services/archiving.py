@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.locks import begin_archiving, change_labels
-from annotations.models import Import, Project, User
+from annotations.models import Import, ImportState, Project, User
 from annotations.projects.events import PROJECT_ARCHIVED, PROJECT_RESTORED
 from annotations.projects.selectors.live_jobs import live_jobs
 
@@ -36,7 +36,7 @@ def check_no_jobs(project: Project) -> None:
             _("Some jobs of this project are waiting, running or paused. Wait until they finish, or cancel them."),
             code="jobs",
         )
-    if Import.objects.filter(project=project, state=Import.State.RUNNING).exists():
+    if Import.objects.filter(project=project, state=ImportState.RUNNING).exists():
         raise ServiceError(_("An import is running. Wait until it finishes, or cancel it."), code="import")
 
 

@@ -11,7 +11,17 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.models import AnnotationSet, Assignment, Document, Membership, Project, Role, User
+from annotations.models import (
+    AnnotationSet,
+    AnnotationSetState,
+    Assignment,
+    AssignmentState,
+    Document,
+    Membership,
+    Project,
+    Role,
+    User,
+)
 from annotations.projects.events import NOTES_ASSIGNED
 
 BATCH = 2000
@@ -40,9 +50,9 @@ def loads_of(project: Project, annotators: Sequence[User]) -> dict[int, Load]:
     counts = {
         user: (todo, live)
         for user, todo, live in Assignment.objects.filter(project=project, user__in=annotators)
-        .exclude(state=Assignment.State.RELEASED)
+        .exclude(state=AssignmentState.RELEASED)
         .values_list("user")
-        .annotate(todo=Count("id", filter=Q(state=Assignment.State.OPEN)), live=Count("id"))
+        .annotate(todo=Count("id", filter=Q(state=AssignmentState.OPEN)), live=Count("id"))
         .order_by()
     }
     most = math.inf if project.notes_per_annotator is None else project.notes_per_annotator
@@ -94,7 +104,7 @@ def assign_new_member(*, project: Project, user: User) -> int:
         return 0
     notes = Document.objects.filter(project=project).exclude(assignments__user=user).order_by("id")
     if project.distribution == Project.Distribution.SOME:
-        live = Count("assignments", filter=~Q(assignments__state=Assignment.State.RELEASED))
+        live = Count("assignments", filter=~Q(assignments__state=AssignmentState.RELEASED))
         notes = notes.annotate(live=live).filter(live__lt=project.annotators_per_note)
     room = loads_of(project, [user])[user.pk].room
     made = 0
@@ -106,21 +116,21 @@ def assign_new_member(*, project: Project, user: User) -> int:
 
 def reopen(assignments: QuerySet[Assignment]) -> int:
     """Reopen those of the assignments that were released, as if they were made now. Return their number."""
-    released = assignments.filter(state=Assignment.State.RELEASED)
-    return released.update(state=Assignment.State.OPEN, created_at=timezone.now())
+    released = assignments.filter(state=AssignmentState.RELEASED)
+    return released.update(state=AssignmentState.OPEN, created_at=timezone.now())
 
 
 def restore_sets(*, project: Project, user: User) -> int:
     """Restore the annotation sets that were withdrawn when the person left. Return the number of restored sets."""
     withdrawn = AnnotationSet.objects.filter(
-        author__project=project, author__user=user, state=AnnotationSet.State.WITHDRAWN
+        author__project=project, author__user=user, state=AnnotationSetState.WITHDRAWN
     )
-    submitted = withdrawn.filter(submitted_at__isnull=False).update(state=AnnotationSet.State.SUBMITTED)
+    submitted = withdrawn.filter(submitted_at__isnull=False).update(state=AnnotationSetState.SUBMITTED)
     done = AnnotationSet.objects.filter(
-        author__project=project, author__user=user, state=AnnotationSet.State.SUBMITTED
+        author__project=project, author__user=user, state=AnnotationSetState.SUBMITTED
     ).values("document")
-    Assignment.objects.filter(project=project, user=user, document__in=done).update(state=Assignment.State.DONE)
-    return submitted + withdrawn.filter(submitted_at__isnull=True).update(state=AnnotationSet.State.DRAFT)
+    Assignment.objects.filter(project=project, user=user, document__in=done).update(state=AssignmentState.DONE)
+    return submitted + withdrawn.filter(submitted_at__isnull=True).update(state=AnnotationSetState.DRAFT)
 
 
 def assign_list(*, project: Project, user: User, names: Sequence[str], actor: User | None) -> int:

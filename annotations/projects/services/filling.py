@@ -7,7 +7,7 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
-from annotations.models import Assignment, Document, Project, User
+from annotations.models import Assignment, AssignmentState, Document, Project, User
 from annotations.projects.events import NOTES_ASSIGNED
 from annotations.projects.services.assigning import BATCH, annotators_of, choose, loads_of
 
@@ -42,7 +42,7 @@ def fill_up(*, project: Project, actor: User | None, without: Collection[int] = 
 
 def _fill(project: Project, annotators: list[User], wanted: int) -> int:
     loads = loads_of(project, annotators)
-    live = Count("assignments", filter=~Q(assignments__state=Assignment.State.RELEASED))
+    live = Count("assignments", filter=~Q(assignments__state=AssignmentState.RELEASED))
     lacking = Document.objects.filter(project=project).annotate(live=live).filter(live__lt=wanted).order_by("id")
     made, last = 0, 0
     while batch := list(lacking.filter(pk__gt=last).values_list("pk", "live")[:BATCH]):

@@ -6,7 +6,7 @@ from django.db import transaction
 from django.db.models import Count, Q
 from django.utils import timezone
 
-from annotations.models import Assignment, Event, Project, User
+from annotations.models import Assignment, AssignmentState, Event, Project, User
 from annotations.projects.events import NOTES_ASSIGNED, NOTES_RELEASED
 from annotations.projects.services.assigning import annotators_of, reopen
 from annotations.projects.services.filling import fill_up
@@ -45,7 +45,7 @@ def _acted_since(project: Project, user: User, before: datetime) -> bool:
 def _release_open(project: Project, user: User, before: datetime) -> int:
     """Release the notes that were open the whole time. Return their number."""
     assignments = Assignment.objects.filter(project=project, user=user, created_at__lt=before)
-    released = assignments.filter(state=Assignment.State.OPEN).update(state=Assignment.State.RELEASED)
+    released = assignments.filter(state=AssignmentState.OPEN).update(state=AssignmentState.RELEASED)
     if released:
         NOTES_RELEASED.record(
             actor=None,
@@ -57,12 +57,12 @@ def _release_open(project: Project, user: User, before: datetime) -> int:
 
 def released_notes(project: Project, user: User) -> int:
     """Return how many notes of this annotator were released."""
-    return Assignment.objects.filter(project=project, user=user, state=Assignment.State.RELEASED).count()
+    return Assignment.objects.filter(project=project, user=user, state=AssignmentState.RELEASED).count()
 
 
 def take_back(*, project: Project, user: User) -> int:
     """Assign the released notes to the annotator again, except those that went to others. Return their number."""
-    live = ~Q(document__assignments__state=Assignment.State.RELEASED)
+    live = ~Q(document__assignments__state=AssignmentState.RELEASED)
     with transaction.atomic():
         fresh = Project.objects.select_for_update().get(pk=project.pk)
         wanted = {
@@ -70,7 +70,7 @@ def take_back(*, project: Project, user: User) -> int:
             Project.Distribution.SOME: fresh.annotators_per_note,
             Project.Distribution.LIST: 1,
         }[Project.Distribution(fresh.distribution)]
-        mine = Assignment.objects.filter(project=fresh, user=user, state=Assignment.State.RELEASED)
+        mine = Assignment.objects.filter(project=fresh, user=user, state=AssignmentState.RELEASED)
         free = mine.annotate(live=Count("document__assignments", filter=live)).filter(live__lt=wanted)
         taken = reopen(Assignment.objects.filter(pk__in=list(free.values_list("pk", flat=True))))
         if taken:

@@ -14,7 +14,16 @@ from django.utils.translation import gettext
 from annotations.core.access import RIGHTS, Can, may_make_link
 from annotations.core.authors import author_of
 from annotations.core.errors import ServiceError
-from annotations.models import AnnotationSet, Assignment, Membership, Project, Role, User
+from annotations.models import (
+    AnnotationSet,
+    AnnotationSetState,
+    Assignment,
+    AssignmentState,
+    Membership,
+    Project,
+    Role,
+    User,
+)
 from annotations.projects.events import (
     MEMBER_ADDED,
     MEMBER_BY_GROUP,
@@ -139,8 +148,8 @@ def _keep_a_manager(project: Project, user: User, new_role: str | None) -> None:
 
 
 def _release_open(project: Project, user: User) -> int:
-    return Assignment.objects.filter(project=project, user=user, state=Assignment.State.OPEN).update(
-        state=Assignment.State.RELEASED
+    return Assignment.objects.filter(project=project, user=user, state=AssignmentState.OPEN).update(
+        state=AssignmentState.RELEASED
     )
 
 
@@ -153,9 +162,9 @@ def removal_preview(*, project: Project, user: User) -> dict[str, Any]:
     )
     return {
         "user": user.username,
-        "open_notes": Assignment.objects.filter(project=project, user=user, state=Assignment.State.OPEN).count(),
-        "drafts": states.get(AnnotationSet.State.DRAFT, 0),
-        "submitted": states.get(AnnotationSet.State.SUBMITTED, 0),
+        "open_notes": Assignment.objects.filter(project=project, user=user, state=AssignmentState.OPEN).count(),
+        "drafts": states.get(AnnotationSetState.DRAFT, 0),
+        "submitted": states.get(AnnotationSetState.SUBMITTED, 0),
         "may_take_over": [annotator.username for annotator in heirs_of(project=project, user=user)],
     }
 
@@ -179,9 +188,9 @@ def remove_member(
         preview = removal_preview(project=project, user=user)
         handed = _hand_over(project, user, hand_over_to) if hand_over_to else 0
         _release_open(project, user)
-        AnnotationSet.objects.filter(
-            author__project=project, author__user=user, state=AnnotationSet.State.DRAFT
-        ).update(state=AnnotationSet.State.WITHDRAWN)
+        AnnotationSet.objects.filter(author__project=project, author__user=user, state=AnnotationSetState.DRAFT).update(
+            state=AnnotationSetState.WITHDRAWN
+        )
         _end_seeing_all(member)
         member.active, member.removed_at, member.provided_by = False, timezone.now(), provided_by
         member.save(update_fields=["active", "removed_at", "read_others_until", "provided_by"])
@@ -209,7 +218,7 @@ def _hand_over(project: Project, user: User, heir: User) -> int:
         raise ServiceError(
             gettext("%(username)s is not an annotator of this project.") % {"username": heir.username}, code="heir"
         )
-    open_notes = Assignment.objects.filter(project=project, user=user, state=Assignment.State.OPEN)
+    open_notes = Assignment.objects.filter(project=project, user=user, state=AssignmentState.OPEN)
     theirs = Assignment.objects.filter(project=project, user=heir).values("document")
     rows = [
         Assignment(project=project, document_id=note, user=heir)

@@ -8,13 +8,13 @@ from django.utils.translation import gettext as _
 
 from annotations.core.templatetags.moments import moment
 from annotations.core.templatetags.rows import EMPTY, cell, fill
-from annotations.projects.selectors.audit import Line
+from annotations.projects.selectors.audit import AuditLine
 
 register = template.Library()
 
 
 @register.simple_tag
-def audit_rows(lines: Iterable[Line], notes_url: str) -> SafeString:
+def audit_rows(lines: Iterable[AuditLine], notes_url: str) -> SafeString:
     """Table rows of the audit log. Existing notes are links below `notes_url`."""
     labels = [_("Person"), _("Action"), _("Note"), _("Details")]
     when = _("When")
@@ -32,7 +32,7 @@ def audit_rows(lines: Iterable[Line], notes_url: str) -> SafeString:
     )
 
 
-def _audit_cells(line: Line, notes_url: str) -> tuple[str, str, str, str]:
+def _audit_cells(line: AuditLine, notes_url: str) -> tuple[str, str, str, str]:
     note: str = EMPTY
     if line.note is not None:
         note = fill('<a href="{}{}/">{}</a>', notes_url, str(line.note), line.note_name)

@@ -20,7 +20,7 @@ from annotations.core.api.schemas import Body
 from annotations.core.errors import ServiceError
 from annotations.models import AuditMark, AuditNote, AuditPlan, Release
 from annotations.release.rules.audits.looks import MOST_LEAKS
-from annotations.release.rules.audits.shown import Kind, Shown
+from annotations.release.rules.audits.shown import AuditedText, PartKind
 from annotations.release.selectors.audits import Choices, Leak, leak_marks, preview_of, shown_of
 from annotations.release.selectors.releases import release_for
 from annotations.release.services.audits import reading
@@ -83,7 +83,7 @@ class AuditPreview(Schema):
     reachable: bool
 
 
-class AuditState(Schema):
+class AuditVerdict(Schema):
     """An audit. `mine` counts the notes that the person has read, `begun`: the person reads one now.
 
     `result` is null for auditors until the audit has ended. In it, `planted`, `planted_found` and `recall` are null
@@ -117,7 +117,7 @@ class MarkItem(Schema):
     label: str
 
     @classmethod
-    def of(cls, mark: AuditMark, shown: Shown) -> Self:
+    def of(cls, mark: AuditMark, shown: AuditedText) -> Self:
         start, end = shown.to_shown(mark.start, mark.end)
         return cls(id=mark.pk, start=start, end=end, label=mark.label)
 
@@ -208,8 +208,8 @@ def preview_audit(request: ApiRequest, slug: str, release: int, wanted: Query[Au
     )  # fmt: skip
 
 
-@router.post(PATH, response={201: AuditState})
-def plan_release_audit(request: ApiRequest, slug: str, release: int, body: AuditChoices) -> Status[AuditState]:
+@router.post(PATH, response={201: AuditVerdict})
+def plan_release_audit(request: ApiRequest, slug: str, release: int, body: AuditChoices) -> Status[AuditVerdict]:
     """Plan the audit of a release: draw the sample and plant leaks in it."""
     access = enter(request, slug, Can.RELEASE)
     with named({"by": "by", "planted": "planted"}):
@@ -217,8 +217,8 @@ def plan_release_audit(request: ApiRequest, slug: str, release: int, body: Audit
     return Status(201, _state(access, plan))
 
 
-@router.get(PATH, response=AuditState)
-def read_audit(request: ApiRequest, slug: str, release: int) -> AuditState:
+@router.get(PATH, response=AuditVerdict)
+def read_audit(request: ApiRequest, slug: str, release: int) -> AuditVerdict:
     """Read the state of an audit, and its result once it has ended (managers: at any time)."""
     return _state(*_audit(request, slug, release))
 
@@ -267,8 +267,8 @@ def unmark_leak(request: ApiRequest, slug: str, release: int, mark: int) -> Stat
     return Status(204, None)
 
 
-@router.post(f"{PATH}/note/finish", response=AuditState)
-def finish_audit_note(request: ApiRequest, slug: str, release: int, body: TheNote) -> AuditState:
+@router.post(f"{PATH}/note/finish", response=AuditVerdict)
+def finish_audit_note(request: ApiRequest, slug: str, release: int, body: TheNote) -> AuditVerdict:
     """Finish the note that the person reads. A note with a leak is held back until a manager has decided."""
     access, plan = _audit(request, slug, release)
     reading.finish(note=_mine(access, plan, body.note), user=access.user)
@@ -297,8 +297,8 @@ def list_leaks(
     return paged(request, paging, fetch, LeakItem.of, lambda leak: leak.mark.pk)
 
 
-@router.post(f"{PATH}/leaks/{{int:mark}}/decide", response=AuditState)
-def decide_leak(request: ApiRequest, slug: str, release: int, mark: int, body: LeakDecision) -> AuditState:
+@router.post(f"{PATH}/leaks/{{int:mark}}/decide", response=AuditVerdict)
+def decide_leak(request: ApiRequest, slug: str, release: int, mark: int, body: LeakDecision) -> AuditVerdict:
     """Decide about a leak, or undo the decision."""
     access, plan = _audit(request, slug, release, Can.RELEASE)
     found = leak_marks(plan).select_related("note__plan__release__project", "note__note").filter(pk=mark).first()
@@ -318,8 +318,8 @@ def _audit(request: ApiRequest, slug: str, number: int, right: Can = Can.AUDIT_R
     return access, plan
 
 
-def _state(access: Access, plan: AuditPlan) -> AuditState:
-    return AuditState(release=plan.release.number, state=plan.state, **asdict(progress_of(access, plan)))
+def _state(access: Access, plan: AuditPlan) -> AuditVerdict:
+    return AuditVerdict(release=plan.release.number, state=plan.state, **asdict(progress_of(access, plan)))
 
 
 def _mine(access: Access, plan: AuditPlan, position: int) -> AuditNote:
@@ -340,7 +340,7 @@ def _shown(access: Access, plan: AuditPlan) -> ReadingNote:
         parts=[
             PartItem(start=part.start, end=part.end, kind=part.kind, label=part.label)
             for part in shown.parts
-            if part.kind != Kind.SAME and part.start < part.end
+            if part.kind != PartKind.SAME and part.start < part.end
         ],
         marks=[MarkItem.of(mark, shown) for mark in row.marks.all()],
     )  # fmt: skip

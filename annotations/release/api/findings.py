@@ -14,9 +14,9 @@ from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.core.events import record_reads
-from annotations.models import LeakFinding, Release
+from annotations.models import LeakFinding, Release, ReleaseState
 from annotations.release.selectors.about import open_counts
-from annotations.release.selectors.leak_groups import Shown, findings_of, in_context, passing
+from annotations.release.selectors.leak_groups import FindingInSentence, findings_of, in_context, passing
 from annotations.release.selectors.releases import release_for
 from annotations.release.services.deciding import answer_chosen
 from annotations.text.numbers import MAX_ID
@@ -57,7 +57,7 @@ class FindingItem(Schema):
     decided_at: datetime | None
 
     @classmethod
-    def of(cls, one: LeakFinding, shown: Shown) -> Self:
+    def of(cls, one: LeakFinding, shown: FindingInSentence) -> Self:
         return cls(
             id=one.pk, string=str(one.string_key), note=shown.note, where=one.where, start=one.start, end=one.end,
             before=shown.before, marked=shown.marked, after=shown.after, origin=one.origin, part=one.part,
@@ -66,7 +66,7 @@ class FindingItem(Schema):
         )  # fmt: skip
 
 
-class Decision(Body):
+class FindingsAnswer(Body):
     """An answer to findings, to all findings of one string, or (`all`) to all. Name one of the three.
 
     `replace` treats the place as the policy says, `allow` leaves it, `undo` opens the findings again. `label`: the code
@@ -104,7 +104,7 @@ def list_findings(
     access = enter(request, slug, Can.RELEASE)
     found = release_for(access, release)
 
-    def fetch(after: int | None, size: int) -> Sequence[tuple[LeakFinding, Shown]]:
+    def fetch(after: int | None, size: int) -> Sequence[tuple[LeakFinding, FindingInSentence]]:
         rows = passing(findings_of(found), state).filter(pk__gt=after or 0).order_by("pk")
         findings = list(rows.select_related("decided_by", "note__document")[:size])
         shown = in_context(findings)
@@ -116,7 +116,7 @@ def list_findings(
 
 
 @router.post(f"{PATH}/decide", response=Decided)
-def decide_findings(request: ApiRequest, slug: str, release: int, body: Decision) -> Decided:
+def decide_findings(request: ApiRequest, slug: str, release: int, body: FindingsAnswer) -> Decided:
     """Decide findings of the leak gate, or undo decisions. Findings that were decided meanwhile stay as they are."""
     access = enter(request, slug, Can.RELEASE)
     found = release_for(access, release)
@@ -134,5 +134,5 @@ def decide_findings(request: ApiRequest, slug: str, release: int, body: Decision
 
 def _decided(release: Release, changed: int) -> Decided:
     waiting = open_counts([release]).get(release.pk, 0)
-    job = release.job.number if release.job and release.state == Release.State.PREPARING else None
+    job = release.job.number if release.job and release.state == ReleaseState.PREPARING else None
     return Decided(changed=changed, open_findings=waiting, state=release.state, job=job)

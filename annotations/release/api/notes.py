@@ -9,9 +9,9 @@ from annotations.core.access import Can, note_for
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.events import NOTE_READ
-from annotations.models import ReleasedNote
+from annotations.models import ReleasedNote, ReleasedNoteState
 from annotations.notes.api import read_set
-from annotations.release.api.releases import Piece, pieces_of
+from annotations.release.api.releases import ReleasedPiece, pieces_of
 from annotations.release.selectors.about import released_notes
 from annotations.release.selectors.beside import stored_pieces
 from annotations.release.selectors.releases import release_for
@@ -53,14 +53,14 @@ class ReleasedText(ReleasedItem):
     text: str
     sha256: str
     released_spans: list[ReleasedSpan]
-    pieces: list[Piece]
+    pieces: list[ReleasedPiece]
 
 
 class ViewedNote(Schema):
     """The text of a note with its spans masked, or replaced by surrogates, and what replaced what."""
 
     text: str
-    pieces: list[Piece]
+    pieces: list[ReleasedPiece]
 
 
 @router.get(PATH, response=Page[ReleasedItem])
@@ -81,7 +81,7 @@ def read_released(request: ApiRequest, slug: str, release: int, note: int) -> Re
     if row is None:
         raise Http404("The release has no such note.")
     NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=note, data={"what": "released note"})
-    waiting = row.state == ReleasedNote.State.PENDING
+    waiting = row.state == ReleasedNoteState.PENDING
     rows = [] if waiting else row.spans
     spans = [ReleasedSpan(start=start, end=end, label=label) for start, end, label, *_attributes in rows]
     return ReleasedText(

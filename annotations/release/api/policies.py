@@ -27,8 +27,8 @@ from annotations.release.forms.policies import (
     history_of,
     offered_policies,
 )
-from annotations.release.rules.redaction.kinds import Kind
-from annotations.release.rules.redaction.policy import Action, Rule
+from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import Action, LabelRule
 from annotations.release.services.policies import codes_of, read_policy, save_policy
 from annotations.release.services.versions import with_merged
 
@@ -39,7 +39,7 @@ PATH = "/projects/{slug:slug}/releases/policies"
 class RuleItem(Body):
     """What a release does with the spans of a label. `numbered`: masks count the entities of a note."""
 
-    kind: Kind
+    kind: IdentifierType
     action: Action
     numbered: bool = False
 
@@ -159,14 +159,14 @@ def change_policy(
     return _shown(response, access.project, policy)
 
 
-def _sent(project: Project, rules: Mapping[str, RuleItem]) -> dict[str, Rule]:
+def _sent(project: Project, rules: Mapping[str, RuleItem]) -> dict[str, LabelRule]:
     """The rules of a request. Raises Problem (422) for codes that are no labels of the project."""
     if unknown := sorted(rules.keys() - set(codes_of(project))):
         raise invalid(*((f"rules.{code}", _("The project has no label with this code.")) for code in unknown))
-    return {code: Rule(item.kind, item.action, item.numbered) for code, item in rules.items()}
+    return {code: LabelRule(item.kind, item.action, item.numbered) for code, item in rules.items()}
 
 
-def _rules(project: Project, wanted: Mapping[str, Rule], name: str, slug: str = "") -> dict[str, Rule]:
+def _rules(project: Project, wanted: Mapping[str, LabelRule], name: str, slug: str = "") -> dict[str, LabelRule]:
     """Check rules by the form of the editor. Merged labels follow the labels that they are now."""
     labels = list(label_rows(project.pk).select_related("category"))
     names = {"new_slug": "policy"}

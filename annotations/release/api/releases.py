@@ -22,8 +22,8 @@ from annotations.jobs.api import JobItem, started
 from annotations.models import Release
 from annotations.release.forms.policies import offered_policies
 from annotations.release.forms.releases import REFUSED_AT, ReleaseExportForm, ReleaseForm, about_formats
-from annotations.release.rules.redaction.kinds import Kind
-from annotations.release.rules.redaction.released import Piece as Stretch
+from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.released import ReplacedPiece as Stretch
 from annotations.release.selectors.about import open_counts
 from annotations.release.selectors.exported import ready_exports
 from annotations.release.selectors.releases import leak_counts, note_counts, release_for
@@ -139,10 +139,10 @@ class NewRelease(Body):
     purpose: str = ""
     recipient: str = ""
     expires_on: date | None = None
-    kinds: dict[str, Kind] = Field({}, max_length=500)
+    kinds: dict[str, IdentifierType] = Field({}, max_length=500)
 
 
-class Piece(Schema):
+class ReleasedPiece(Schema):
     """A stretch of the original, what replaced it in the released text, its label and what was done.
 
     Offsets are code points, end-exclusive.
@@ -156,8 +156,8 @@ class Piece(Schema):
     action: str
 
 
-def pieces_of(pieces: Iterable[Stretch]) -> list[Piece]:
-    return [Piece(**piece._asdict()) for piece in pieces]
+def pieces_of(pieces: Iterable[Stretch]) -> list[ReleasedPiece]:
+    return [ReleasedPiece(**piece._asdict()) for piece in pieces]
 
 
 class PreviewQuery(Schema):
@@ -182,7 +182,7 @@ class ReleasePreview(Schema):
     name: str
     text: str
     released: str
-    pieces: list[Piece]
+    pieces: list[ReleasedPiece]
     leaks: list[PreviewLeak]
     previous: int | None
     next: int | None

@@ -14,10 +14,10 @@ from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.core.errors import ServiceError
 from annotations.models import SurrogateEntity, SurrogateMention
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.selectors.surrogates import (
     MOST_FOUND,
-    Shown,
+    EntityView,
     entities_of,
     found_by,
     mention_lines,
@@ -58,7 +58,7 @@ class EntityItem(Schema):
     edited_at: datetime | None
 
     @classmethod
-    def of(cls, one: Shown) -> Self:
+    def of(cls, one: EntityView) -> Self:
         row = one.row
         return cls(
             id=row.pk, kind=row.kind, whose=one.whose, mentions=one.mentions, locked=row.locked, version=row.version,
@@ -120,14 +120,14 @@ def list_surrogates(
     request: ApiRequest,
     slug: str,
     paging: Query[Paging],
-    kind: Kind | None = None,
+    kind: IdentifierType | None = None,
     state: Literal["all", "locked", "edited"] = "all",
 ) -> dict[str, Any] | HttpResponseBase:
     """List the entities of the index with their surrogates, of one kind or state."""
     access = enter(request, slug, Can.RELEASE)
     rows = entities_of(access.project, str(kind or ""), state).select_related("edited_by")
 
-    def fetch(after: int | None, size: int) -> list[Shown]:
+    def fetch(after: int | None, size: int) -> list[EntityView]:
         return shown(access, list(rows.order_by("pk").filter(pk__gt=after or 0)[:size]))
 
     return paged(request, paging, fetch, EntityItem.of, lambda one: one.row.pk)

@@ -12,51 +12,51 @@ from django.utils.translation import gettext_lazy, ngettext
 from annotations.core.forms import offer
 from annotations.models import Label, Project, ReleasePolicy
 from annotations.notes.selectors.in_context import label_looks
-from annotations.release.rules.redaction.kinds import Kind
-from annotations.release.rules.redaction.policy import Action, Rule, actions_for
+from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import Action, LabelRule, actions_for
 from annotations.release.rules.redaction.shipped import SHIPPED
 from annotations.release.services.policies import missing_labels, policies_of
-from annotations.release.services.versions import Change, changes_between, versions_of
+from annotations.release.services.versions import RuleDifference, changes_between, versions_of
 
 NAME_LENGTH = 80
 SLUG_LENGTH = 40
 
 
-def kind_names() -> dict[Kind, str]:
+def kind_names() -> dict[IdentifierType, str]:
     """What an identifier is, for people; in the order of the menu."""
     return {
-        Kind.NAME: _("Patient or relative"),
-        Kind.STAFF: _("Staff member"),
-        Kind.USERNAME: _("Username"),
-        Kind.DATE: _("Date"),
-        Kind.AGE: _("Age"),
-        Kind.PROFESSION: _("Profession"),
-        Kind.HOSPITAL: _("Hospital"),
-        Kind.ORGANIZATION: _("Organization"),
-        Kind.STREET: _("Street"),
-        Kind.ZIP: _("ZIP code"),
-        Kind.CITY: _("City"),
-        Kind.REGION: _("Region or state"),
-        Kind.COUNTRY: _("Country"),
-        Kind.LOCATION: _("Other place"),
-        Kind.PHONE: _("Phone number"),
-        Kind.FAX: _("Fax number"),
-        Kind.EMAIL: _("E-mail address"),
-        Kind.URL: _("Web address"),
-        Kind.IP: _("IP address"),
-        Kind.NATIONAL_ID: _("National ID"),
-        Kind.RECORD: _("Medical record number"),
-        Kind.HEALTH_PLAN: _("Health plan number"),
-        Kind.ACCOUNT: _("Account number"),
-        Kind.LICENSE: _("License or certificate"),
-        Kind.VEHICLE: _("Vehicle"),
-        Kind.DEVICE: _("Device"),
-        Kind.BIOMETRIC: _("Biometric identifier"),
-        Kind.ID: _("Other number or code"),
-        Kind.SEX: _("Sex"),
-        Kind.FAMILY: _("Family relation"),
-        Kind.ETHNICITY: _("Ethnicity"),
-        Kind.OTHER: _("Other"),
+        IdentifierType.NAME: _("Patient or relative"),
+        IdentifierType.STAFF: _("Staff member"),
+        IdentifierType.USERNAME: _("Username"),
+        IdentifierType.DATE: _("Date"),
+        IdentifierType.AGE: _("Age"),
+        IdentifierType.PROFESSION: _("Profession"),
+        IdentifierType.HOSPITAL: _("Hospital"),
+        IdentifierType.ORGANIZATION: _("Organization"),
+        IdentifierType.STREET: _("Street"),
+        IdentifierType.ZIP: _("ZIP code"),
+        IdentifierType.CITY: _("City"),
+        IdentifierType.REGION: _("Region or state"),
+        IdentifierType.COUNTRY: _("Country"),
+        IdentifierType.LOCATION: _("Other place"),
+        IdentifierType.PHONE: _("Phone number"),
+        IdentifierType.FAX: _("Fax number"),
+        IdentifierType.EMAIL: _("E-mail address"),
+        IdentifierType.URL: _("Web address"),
+        IdentifierType.IP: _("IP address"),
+        IdentifierType.NATIONAL_ID: _("National ID"),
+        IdentifierType.RECORD: _("Medical record number"),
+        IdentifierType.HEALTH_PLAN: _("Health plan number"),
+        IdentifierType.ACCOUNT: _("Account number"),
+        IdentifierType.LICENSE: _("License or certificate"),
+        IdentifierType.VEHICLE: _("Vehicle"),
+        IdentifierType.DEVICE: _("Device"),
+        IdentifierType.BIOMETRIC: _("Biometric identifier"),
+        IdentifierType.ID: _("Other number or code"),
+        IdentifierType.SEX: _("Sex"),
+        IdentifierType.FAMILY: _("Family relation"),
+        IdentifierType.ETHNICITY: _("Ethnicity"),
+        IdentifierType.OTHER: _("Other"),
     }
 
 
@@ -113,7 +113,7 @@ def policy_texts(policy: ReleasePolicy) -> tuple[str, str]:
         ),
         "remove": (_("Remove"), _("Every labeled span is removed.")),
     }.get(policy.slug, (shipped.name, shipped.description))
-    changed = sum(rule["action"] != shipped.actions[Kind(rule["kind"])] for rule in policy.rules.values())
+    changed = sum(rule["action"] != shipped.actions[IdentifierType(rule["kind"])] for rule in policy.rules.values())
     if changed:
         text = ngettext(
             "Changed in this project: %(n)d label has another action than in the shipped policy.",
@@ -154,7 +154,7 @@ class Version:
     """A saved version of a policy, with its changes to the one before."""
 
     row: ReleasePolicy
-    changes: list[Change]
+    changes: list[RuleDifference]
     is_first: bool
 
 
@@ -210,7 +210,7 @@ class PolicyForm(forms.Form):
     )
 
     def __init__(
-        self, *args: Any, labels: Sequence[Label], rules: Mapping[str, Rule], name: str = "", **kwargs: Any
+        self, *args: Any, labels: Sequence[Label], rules: Mapping[str, LabelRule], name: str = "", **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
         self._labels = labels
@@ -248,8 +248,8 @@ class PolicyForm(forms.Form):
         names = action_names()
         for label in self._labels:
             kind, action = found.get(f"kind-{label.code}"), found.get(f"action-{label.code}")
-            if kind and action and action not in actions_for(Kind(kind)):
-                possible = ", ".join(f"“{names[one]}”" for one in actions_for(Kind(kind)))
+            if kind and action and action not in actions_for(IdentifierType(kind)):
+                possible = ", ".join(f"“{names[one]}”" for one in actions_for(IdentifierType(kind)))
                 reason = _("“%(action)s” is not possible for this kind. Choose one of: %(possible)s.")
                 self.add_error(f"action-{label.code}", reason % {"action": names[Action(action)], "possible": possible})
         return found
@@ -260,26 +260,26 @@ class PolicyForm(forms.Form):
                 label, self[f"kind-{label.code}"], self[f"action-{label.code}"], self[f"numbered-{label.code}"]
             )
 
-    def rules(self) -> dict[str, Rule]:
+    def rules(self) -> dict[str, LabelRule]:
         """The rules of a valid form."""
         data = self.cleaned_data
         return {
-            label.code: Rule(
-                Kind(data[f"kind-{label.code}"]),
+            label.code: LabelRule(
+                IdentifierType(data[f"kind-{label.code}"]),
                 action := Action(data[f"action-{label.code}"]),
                 action == Action.MASK and data[f"numbered-{label.code}"],
             )
             for label in self._labels
         }
 
-    def shown_rules(self) -> dict[str, Rule]:
+    def shown_rules(self) -> dict[str, LabelRule]:
         """The rules that the form shows now, without labels whose fields have no valid value."""
-        found: dict[str, Rule] = {}
+        found: dict[str, LabelRule] = {}
         for row in self.rows():
             try:
                 action = Action(str(row.action.value() or ""))
-                kind = Kind(str(row.kind.value() or ""))
+                kind = IdentifierType(str(row.kind.value() or ""))
             except ValueError:
                 continue
-            found[row.label.code] = Rule(kind, action, action == Action.MASK and bool(row.numbered.value()))
+            found[row.label.code] = LabelRule(kind, action, action == Action.MASK and bool(row.numbered.value()))
         return found

@@ -11,19 +11,23 @@ from django.utils.translation import gettext_lazy
 
 from annotations.core.forms import Agreed, offer
 from annotations.exchange.forms.exports import SetChoice
-from annotations.exchange.forms.formats import ABOUT, About, grouped
+from annotations.exchange.forms.formats import ABOUT, FormatDescription, grouped
 from annotations.models import Label, LabelMapping
 from annotations.release.forms.policies import kind_names
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.services.files import RELEASE_FORMATS
 from annotations.release.services.surrogates.makers import MakerChoice
 
 
-def about_formats() -> dict[str, About]:
+def about_formats() -> dict[str, FormatDescription]:
     """Title and description of each format of an export."""
     own = {
-        "jsonl": About("JSON Lines", _("One line for each note: name, text, and the spans in the released text.")),
-        "csv": About("CSV", _("A table of the notes and a table of their spans, for spreadsheets and databases.")),
+        "jsonl": FormatDescription(
+            "JSON Lines", _("One line for each note: name, text, and the spans in the released text.")
+        ),
+        "csv": FormatDescription(
+            "CSV", _("A table of the notes and a table of their spans, for spreadsheets and databases.")
+        ),
     }
     return {name: own[name] if name in own else ABOUT[name] for name in RELEASE_FORMATS}
 
@@ -49,10 +53,10 @@ def kind_field(code: str) -> str:
     return f"{_KIND}{code}"
 
 
-def kinds_in_form(data: Mapping[str, Any]) -> dict[str, Kind]:
+def kinds_in_form(data: Mapping[str, Any]) -> dict[str, IdentifierType]:
     """The kinds of labels that a form says."""
     said = {name.removeprefix(_KIND): value for name, value in data.items() if name.startswith(_KIND)}
-    return {code: Kind(value) for code, value in said.items() if value in set(Kind)}
+    return {code: IdentifierType(value) for code, value in said.items() if value in set(IdentifierType)}
 
 
 class ReleaseForm(forms.Form):
@@ -131,7 +135,7 @@ class ReleaseForm(forms.Form):
             self.fields[kind_field(label.code)] = forms.ChoiceField(label=label.name, required=False)
             offer(self, kind_field(label.code), kinds)
 
-    def kinds(self) -> dict[str, Kind]:
+    def kinds(self) -> dict[str, IdentifierType]:
         """The kinds of labels that a valid form says."""
         return kinds_in_form(self.cleaned_data)
 
@@ -154,7 +158,9 @@ class ReleaseExportForm(forms.Form):
     leave_out = forms.BooleanField(label=gettext_lazy("Leave out the notes with open findings"), required=False)
     token = forms.UUIDField(widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, about: Mapping[str, About], mappings: Sequence[LabelMapping], **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, about: Mapping[str, FormatDescription], mappings: Sequence[LabelMapping], **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         offer(self, "format", grouped(about))
         offer(self, "labels", [("", _("As in the project")), *((str(one.pk), one.name) for one in mappings)])

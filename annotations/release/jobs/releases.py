@@ -7,7 +7,7 @@ from django.db import transaction
 
 from annotations.exchange.services.export_labels import ExportLabels
 from annotations.jobs.runner import Claim, take_share, writing_share
-from annotations.models import Release, ReleasedNote
+from annotations.models import Release, ReleasedNote, ReleaseState
 from annotations.release.selectors.releases import leak_counts, note_counts
 from annotations.release.services.batches import MEANWHILE, next_batch, pending, prepare_rows, preparer_of
 from annotations.release.services.exporting import run_release_export
@@ -56,8 +56,8 @@ def _finish(claim: Claim, release: Release) -> dict[str, Any]:
         claim.fence()
         preparing = Release.objects.select_for_update(of=("self",)).filter(pk=release.pk)
         before = preparing.get().figures.get("surrogates") or {}
-        preparing.filter(state=Release.State.PREPARING).update(
-            state=Release.State.PREPARED,
+        preparing.filter(state=ReleaseState.PREPARING).update(
+            state=ReleaseState.PREPARED,
             figures={"surrogates": measures | dropped(before), "searched": searched_in(release)},
             content_hash="",
         )

@@ -32,7 +32,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Figures:
+class ReleaseFigures:
     """The figures of a prepared release, for its page: of the notes that are not held back."""
 
     notes: int
@@ -55,7 +55,7 @@ class Figures:
         return "" if self.kept is None else f"{100 * self.kept:.1f}"
 
 
-def figures_of(release: Release) -> Figures | None:
+def figures_of(release: Release) -> ReleaseFigures | None:
     """The stored figures; None until the release is prepared and its notes are counted."""
     stored = release.figures
     if "notes" not in stored:
@@ -66,7 +66,7 @@ def figures_of(release: Release) -> Figures | None:
     order = {code: position for position, code in enumerate(looks)}
     by_label = sorted(labels.items(), key=lambda item: (order.get(item[0], len(order)), item[0]))
     leaks = stored.get("leaks", {})
-    return Figures(
+    return ReleaseFigures(
         notes=int(stored.get("notes", 0)),
         held_back=int(stored.get("held_back", 0)),
         spans=int(stored.get("spans", 0)),

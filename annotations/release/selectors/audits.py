@@ -14,21 +14,25 @@ from annotations.core.errors import ServiceError
 from annotations.models import (
     AuditMark,
     AuditNote,
+    AuditNoteState,
     AuditPlan,
+    AuditPlanState,
     LeakFinding,
     NoteMetadata,
     Project,
     Release,
     ReleasedNote,
+    ReleasedNoteState,
+    ReleaseState,
     User,
 )
 from annotations.notes.selectors.annotation_sets import line_at
 from annotations.notes.selectors.in_context import LabelLook, label_looks
-from annotations.release.rules.audits.looks import Design, Found, Verdict, judge, reached
-from annotations.release.rules.audits.sampling import Unit, is_simple
-from annotations.release.rules.audits.shown import Bounds, Shown
+from annotations.release.rules.audits.looks import AuditCounts, AuditVerdict, Design, judge, reached
+from annotations.release.rules.audits.sampling import SamplingUnit, is_simple
+from annotations.release.rules.audits.shown import AuditedText, Bounds
 from annotations.release.rules.redaction.policy import Action
-from annotations.release.rules.redaction.released import Piece
+from annotations.release.rules.redaction.released import ReplacedPiece
 from annotations.text.sentences import around
 
 # What an audit of a release could be like: its strata, its design, and the notes of its sample.
@@ -61,15 +65,15 @@ def design_of(plan: AuditPlan) -> Design:
     )
 
 
-def units_of(release: Release, by: str) -> list[Unit]:
+def units_of(release: Release, by: str) -> list[SamplingUnit]:
     """The released notes with stratum and patient, in the order of their ids. A stratum without a value is empty."""
     rows = list(
-        ReleasedNote.objects.filter(release=release, state=ReleasedNote.State.DONE)
+        ReleasedNote.objects.filter(release=release, state=ReleasedNoteState.DONE)
         .order_by("pk")
         .values_list("pk", "document_id", "document__language", "document__patient_id")
     )
     stratum = _strata(release, by, {document: language for _pk, document, language, _patient in rows})
-    return [Unit(pk, stratum[document], patient) for pk, document, _language, patient in rows]
+    return [SamplingUnit(pk, stratum[document], patient) for pk, document, _language, patient in rows]
 
 
 def _strata(release: Release, by: str, languages: Mapping[int, str]) -> Mapping[int, str]:
@@ -83,9 +87,9 @@ def _strata(release: Release, by: str, languages: Mapping[int, str]) -> Mapping[
     return {note: known.get(note, "") for note in languages}
 
 
-def designed(units: Sequence[Unit], choices: Choices) -> Design:
+def designed(units: Sequence[SamplingUnit], choices: Choices) -> Design:
     """The design for these notes. Raises ServiceError `by` where there are too many strata, `notes` without notes."""
-    members: dict[str, list[Unit]] = {}
+    members: dict[str, list[SamplingUnit]] = {}
     for unit in units:
         members.setdefault(unit.stratum, []).append(unit)
     if not members:
@@ -107,7 +111,7 @@ def designed(units: Sequence[Unit], choices: Choices) -> Design:
 
 
 @dataclass(frozen=True)
-class Preview:
+class AuditSample:
     """The sample that the choices give: notes to the end of each look, and strata with notes and drawn notes.
 
     Not `reachable`: the release is so small that even reading all notes can't meet the target.
@@ -128,11 +132,11 @@ class Preview:
         return self.looks[-1][1]
 
 
-def preview_of(release: Release, choices: Choices) -> Preview:
+def preview_of(release: Release, choices: Choices) -> AuditSample:
     """The sample that choices would give. Raises ServiceError as `designed`."""
     design = designed(units_of(release, choices.by), choices)
     last = design.looks[-1]
-    return Preview(
+    return AuditSample(
         notes=design.notes,
         looks=[(leaks, sum(look.values())) for leaks, look in enumerate(design.looks)],
         strata=[(name, notes, last[name]) for name, notes in design.strata.items()] if choices.by else [],
@@ -143,11 +147,11 @@ def preview_of(release: Release, choices: Choices) -> Preview:
 
 def waiting_for(release: Release) -> str:
     """Why no audit can be planned now, as a sentence; empty if it can."""
-    if release.state != Release.State.PREPARED:
+    if release.state != ReleaseState.PREPARED:
         return _("An audit can be planned while a release is prepared and not yet signed. This one is: %(state)s.") % {
             "state": release.get_state_display()
         }
-    states = ReleasedNote.objects.filter(release=release).exclude(state=ReleasedNote.State.DONE)
+    states = ReleasedNote.objects.filter(release=release).exclude(state=ReleasedNoteState.DONE)
     if held := states.count():
         return _("Decide the findings of the leak gate first. Notes held back: %(n)d.") % {"n": held}
     return ""
@@ -184,15 +188,15 @@ class Readings:
         self.read = plan.drawn
         columns = ("position", "state", "stratum", "leak", "planted_found")
         for position, state, stratum, has_leak, found in rows.values_list(*columns):
-            if state != AuditNote.State.DONE:
+            if state != AuditNoteState.DONE:
                 self.read = position - 1
                 break
             self.notes[position] = ReadNote(stratum, has_leak, found)
 
-    def found(self, read: int) -> Found:
+    def found(self, read: int) -> AuditCounts:
         some = [one for position, one in self.notes.items() if position <= read]
         planted = [one.planted_found for one in some if one.planted_found is not None]
-        return Found(
+        return AuditCounts(
             Counter(one.stratum for one in some),
             Counter(one.stratum for one in some if one.leak),
             len(planted),
@@ -211,7 +215,7 @@ def looks_of(plan: AuditPlan) -> list[Mapping[str, int]]:
     return list(plan.looks)
 
 
-def verdict_of(plan: AuditPlan, readings: Readings | None = None) -> Verdict:
+def verdict_of(plan: AuditPlan, readings: Readings | None = None) -> AuditVerdict:
     """The state of the audit and its bounds, from what was read."""
     return judge(design_of(plan), looks_of(plan), readings or Readings(plan))
 
@@ -300,7 +304,7 @@ def audit_result(release: Release) -> AuditResult | None:
 def result_of(plan: AuditPlan) -> AuditResult:
     design, readings = design_of(plan), Readings(plan)
     verdict = verdict_of(plan, readings)
-    done = AuditNote.objects.filter(plan=plan, state=AuditNote.State.DONE).order_by()
+    done = AuditNote.objects.filter(plan=plan, state=AuditNoteState.DONE).order_by()
     auditors = _auditors(plan)
     leaky = set(leaks_of(plan).order_by().values_list("note", "note__stratum"))
     leaky_by_stratum = Counter(stratum for _note, stratum in leaky)
@@ -324,9 +328,9 @@ def result_of(plan: AuditPlan) -> AuditResult:
         },
         labels=_labels(plan, readings, verdict),
         auditors=auditors,
-        complete=plan.state != AuditPlan.State.OPEN,
+        complete=plan.state != AuditPlanState.OPEN,
         target=plan.target,
-        met=plan.state == AuditPlan.State.MET,
+        met=plan.state == AuditPlanState.MET,
         counted=verdict.read,
         by=plan.by,
         seed=plan.seed,
@@ -343,7 +347,7 @@ def undecided(plan: AuditPlan) -> int:
 
 def _auditors(plan: AuditPlan) -> list[Auditor]:
     """The people who finished notes, by user name. A note counts for the person who finished it."""
-    rows = AuditNote.objects.filter(plan=plan, state=AuditNote.State.DONE, reader__isnull=False).order_by()
+    rows = AuditNote.objects.filter(plan=plan, state=AuditNoteState.DONE, reader__isnull=False).order_by()
     counted = rows.values_list("reader").annotate(
         read=Count("pk"),
         planted=Count("pk", filter=Q(planted_found__isnull=False)),
@@ -364,7 +368,7 @@ def _accepted(plan: AuditPlan) -> list[AcceptedLeak]:
     ]
 
 
-def _labels(plan: AuditPlan, readings: Readings, verdict: Verdict) -> dict[str, Rate]:
+def _labels(plan: AuditPlan, readings: Readings, verdict: AuditVerdict) -> dict[str, Rate]:
     """A rate for each label that the policy doesn't keep, and for every label with a leak, at the look of the bound."""
     read = verdict.read
     marks = leaks_of(plan).filter(note__position__lte=read).order_by()
@@ -488,18 +492,18 @@ def _leak(mark: AuditMark, look: LabelLook) -> Leak:
 # What an auditor sees of a note.
 
 
-def pieces_of(note: ReleasedNote) -> list[Piece]:
+def pieces_of(note: ReleasedNote) -> list[ReplacedPiece]:
     """The replaced and kept stretches of a released note."""
     return [
-        Piece(start, end, new_start, new_end, label, Action(action))
+        ReplacedPiece(start, end, new_start, new_end, label, Action(action))
         for start, end, new_start, new_end, label, action in note.pieces
     ]
 
 
-def shown_of(row: AuditNote) -> Shown:
+def shown_of(row: AuditNote) -> AuditedText:
     """The text that an auditor reads, with its planted leak. A release that was prepared again may have lost that."""
     planted, numbered = None, []
     if row.planted_start is not None and row.planted_end is not None:
         planted = Bounds(row.planted_start, row.planted_end)
         numbered = [code for code, rule in row.plan.release.policy.rules.items() if rule.get("numbered")]
-    return Shown(row.note.document.text, row.note.text, pieces_of(row.note), planted, numbered)
+    return AuditedText(row.note.document.text, row.note.text, pieces_of(row.note), planted, numbered)

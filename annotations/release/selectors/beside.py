@@ -10,7 +10,7 @@ from annotations.models import LeakFinding
 from annotations.notes.selectors.in_context import LabelLook
 from annotations.release.rules.redaction.offsets import span_to_released
 from annotations.release.rules.redaction.policy import Action
-from annotations.release.rules.redaction.released import Piece
+from annotations.release.rules.redaction.released import ReplacedPiece
 from annotations.text.segments import BREAK
 
 
@@ -37,7 +37,7 @@ class Bit:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SideBySideLine:
     """A line, or several lines that a stretch joins. `number` is that of the first line, in the original.
 
     `same`: nothing in the row was replaced or found.
@@ -49,15 +49,15 @@ class Row:
     after: Sequence[Bit]
 
 
-def stored_pieces(rows: Iterable[Sequence[int | str]]) -> list[Piece]:
+def stored_pieces(rows: Iterable[Sequence[int | str]]) -> list[ReplacedPiece]:
     """Pieces as ReleasedNote.pieces stores them."""
     return [
-        Piece(int(start), int(end), int(new_start), int(new_end), str(label), Action(str(action)))
+        ReplacedPiece(int(start), int(end), int(new_start), int(new_end), str(label), Action(str(action)))
         for start, end, new_start, new_end, label, action in rows
     ]
 
 
-def stored_findings(findings: Iterable[LeakFinding], pieces: Sequence[Piece]) -> list[Marked]:
+def stored_findings(findings: Iterable[LeakFinding], pieces: Sequence[ReplacedPiece]) -> list[Marked]:
     """Findings in the released text with these pieces, for display: what was replaced is marked in its new form."""
     marks = []
     for finding in findings:
@@ -72,13 +72,13 @@ def stored_findings(findings: Iterable[LeakFinding], pieces: Sequence[Piece]) ->
 def beside(
     text: str,
     released: str,
-    pieces: Sequence[Piece],
+    pieces: Sequence[ReplacedPiece],
     findings: Sequence[Marked] = (),
     *,
     looks: Mapping[str, LabelLook],
-) -> list[Row]:
+) -> list[SideBySideLine]:
     """The rows of both texts. Offsets are code points, end-exclusive; pieces are in order and don't overlap."""
-    rows: list[Row] = []
+    rows: list[SideBySideLine] = []
     ordered = sorted(findings, key=lambda one: (one.start, one.end))
     at, new_at, begun, number = 0, 0, 0, 1
     for end, new_end, after, new_after in _breaks(text, released, pieces):
@@ -90,13 +90,13 @@ def beside(
         before = _bits(text, at, end, [(n, piece, piece.start, piece.end) for n, piece in mine], (), looks)
         replaced = [(n, piece, piece.new_start, piece.new_end) for n, piece in mine]
         new = _bits(released, new_at, new_end, replaced, found, looks)
-        rows.append(Row(number, not mine and not found, before, new))
+        rows.append(SideBySideLine(number, not mine and not found, before, new))
         number += sum(1 for _break in BREAK.finditer(text, at, after))
         at, new_at, begun = after, new_after, ending
     return rows
 
 
-def _breaks(text: str, released: str, pieces: Sequence[Piece]) -> Iterable[tuple[int, int, int, int]]:
+def _breaks(text: str, released: str, pieces: Sequence[ReplacedPiece]) -> Iterable[tuple[int, int, int, int]]:
     """The end of each row in both texts, and where the next row begins."""
     at, new_at = 0, 0
     for piece in pieces:
@@ -114,7 +114,7 @@ def _bits(
     text: str,
     start: int,
     end: int,
-    pieces: Sequence[tuple[int, Piece, int, int]],
+    pieces: Sequence[tuple[int, ReplacedPiece, int, int]],
     findings: Sequence[Marked],
     looks: Mapping[str, LabelLook],
 ) -> list[Bit]:

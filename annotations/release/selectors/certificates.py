@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db.models import QuerySet
 from django.http import Http404
 
-from annotations.models import Certificate, Release, ReleasedNote, SigningKey
+from annotations.models import Certificate, Release, ReleasedNote, ReleasedNoteState, SigningKey
 from annotations.release.rules.certificates.released_files import texts_hash
 from annotations.release.rules.certificates.signatures import fingerprint_of, pem_of
 from annotations.text.hashes import gold_hash
@@ -21,7 +21,7 @@ _COLUMNS = (
 
 
 @dataclass
-class Rows:
+class ReadyNotes:
     """Counts and hashes of the notes that are ready. `spans` counts the replaced or kept stretches by label code."""
 
     notes: int = 0
@@ -46,9 +46,9 @@ class Rows:
         return [self.first_year, self.last_year]
 
 
-def rows_of(release: Release) -> Rows:
+def rows_of(release: Release) -> ReadyNotes:
     """Read the rows of a release, in batches without the texts."""
-    found = Rows()
+    found = ReadyNotes()
     patients: set[str] = set()
     texts: list[tuple[str, str]] = []
 
@@ -56,9 +56,9 @@ def rows_of(release: Release) -> Rows:
         rows = ReleasedNote.objects.filter(release=release).order_by().values_list(*_COLUMNS)
         for row in rows.iterator(chunk_size=BATCH):
             (state, name, sha256, spans, kept, first, last, patient, language, length) = row
-            if state != ReleasedNote.State.DONE:
-                found.held_back += state == ReleasedNote.State.HELD
-                found.pending += state == ReleasedNote.State.PENDING
+            if state != ReleasedNoteState.DONE:
+                found.held_back += state == ReleasedNoteState.HELD
+                found.pending += state == ReleasedNoteState.PENDING
                 continue
             found.notes += 1
             if patient:
@@ -87,13 +87,13 @@ def _by_label(release: Release, content_hash: str) -> Counter[str]:
     if content_hash == release.content_hash and "spans_by_label" in release.figures:
         return Counter(release.figures["spans_by_label"])
     found: Counter[str] = Counter()
-    rows = ReleasedNote.objects.filter(release=release, state=ReleasedNote.State.DONE).order_by()
+    rows = ReleasedNote.objects.filter(release=release, state=ReleasedNoteState.DONE).order_by()
     for pieces in rows.values_list("pieces", flat=True).iterator(chunk_size=BATCH):
         found.update(piece[4] for piece in pieces)
     return found
 
 
-def kept_share(rows: Rows) -> float | None:
+def kept_share(rows: ReadyNotes) -> float | None:
     """The share of the original characters outside of replaced stretches; None without text."""
     return rows.characters_kept / rows.characters if rows.characters else None
 

@@ -10,60 +10,76 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
-from annotations.models import Document, KnownPerson, KnownUpload, ListedTerm, Project
+from annotations.models import Document, KnownPerson, KnownUpload, ListedTerm, ListedTermKind, Project
 from annotations.projects.selectors.labels import accepted_labels, labels_of
 from annotations.release.rules.known.folding import folded
 from annotations.release.rules.known.matcher import VERSION, Denied, Profile, find
 from annotations.release.rules.known.mention import Mention
-from annotations.release.rules.known.person import FIELDS, Identifier, Person, identifiers
-from annotations.release.rules.redaction.kinds import Kind, kinds_of
+from annotations.release.rules.known.person import FIELDS, Identifier, MasterPerson, identifiers
+from annotations.release.rules.redaction.kinds import IdentifierType, kinds_of
 
 # The kinds that mentions have.
 USED: Final = (
-    Kind.NAME, Kind.DATE, Kind.PHONE, Kind.EMAIL, Kind.STREET, Kind.ZIP, Kind.CITY, Kind.NATIONAL_ID, Kind.RECORD,
-    Kind.HEALTH_PLAN, Kind.ID,
+    IdentifierType.NAME, IdentifierType.DATE, IdentifierType.PHONE, IdentifierType.EMAIL, IdentifierType.STREET,
+    IdentifierType.ZIP, IdentifierType.CITY, IdentifierType.NATIONAL_ID, IdentifierType.RECORD,
+    IdentifierType.HEALTH_PLAN, IdentifierType.ID,
 )  # fmt: skip
-_NUMBERS: Final = (Kind.ID, Kind.NATIONAL_ID, Kind.RECORD, Kind.HEALTH_PLAN, Kind.ACCOUNT, Kind.LICENSE)
-_PLACES: Final = (Kind.LOCATION, Kind.STREET, Kind.CITY, Kind.ZIP, Kind.REGION)
+_NUMBERS: Final = (
+    IdentifierType.ID,
+    IdentifierType.NATIONAL_ID,
+    IdentifierType.RECORD,
+    IdentifierType.HEALTH_PLAN,
+    IdentifierType.ACCOUNT,
+    IdentifierType.LICENSE,
+)
+_PLACES: Final = (
+    IdentifierType.LOCATION,
+    IdentifierType.STREET,
+    IdentifierType.CITY,
+    IdentifierType.ZIP,
+    IdentifierType.REGION,
+)
 # The nearest kinds, in the order in which they are tried.
 _NEAREST: Final = {
-    Kind.NAME: (Kind.STAFF,),
-    Kind.PHONE: (Kind.FAX, Kind.EMAIL, *_NUMBERS),
-    Kind.EMAIL: (Kind.URL, Kind.PHONE, *_NUMBERS),
-    Kind.DATE: (Kind.AGE,),
-    **dict.fromkeys((Kind.STREET, Kind.ZIP, Kind.CITY), _PLACES),
-    **dict.fromkeys((Kind.NATIONAL_ID, Kind.RECORD, Kind.HEALTH_PLAN, Kind.ID), _NUMBERS),
+    IdentifierType.NAME: (IdentifierType.STAFF,),
+    IdentifierType.PHONE: (IdentifierType.FAX, IdentifierType.EMAIL, *_NUMBERS),
+    IdentifierType.EMAIL: (IdentifierType.URL, IdentifierType.PHONE, *_NUMBERS),
+    IdentifierType.DATE: (IdentifierType.AGE,),
+    **dict.fromkeys((IdentifierType.STREET, IdentifierType.ZIP, IdentifierType.CITY), _PLACES),
+    **dict.fromkeys(
+        (IdentifierType.NATIONAL_ID, IdentifierType.RECORD, IdentifierType.HEALTH_PLAN, IdentifierType.ID), _NUMBERS
+    ),
 }
 # Words in the codes of labels that a project made itself.
 _WORDS: Final = {
-    Kind.STAFF: ("DOCTOR", "STAFF", "PHYSICIAN", "CLINICIAN", "SANITARIO", "MEDICO", "ARZT"),
-    Kind.NAME: ("PATIENT", "NAME", "NOMBRE", "NOME", "PERSON", "PER"),
-    Kind.AGE: ("AGE", "EDAD", "ETA", "ALTER"),
-    Kind.HOSPITAL: ("HOSPITAL", "OSPEDALE", "CLINIC", "KLINIK"),
-    Kind.ORGANIZATION: ("ORGANIZATION", "ORGANISATION", "ORG", "INSTITUCION", "COMPANY"),
-    Kind.REGION: ("STATE", "REGION", "REGIONE", "PROVINCE", "PROVINCIA"),
-    Kind.DATE: ("DATE", "FECHA", "DATA", "BIRTH"),
-    Kind.PHONE: ("PHONE", "TEL", "CONTACT"),
-    Kind.EMAIL: ("MAIL", "CORREO"),
-    Kind.STREET: ("STREET", "ADDRESS", "CALLE", "INDIRIZZO", "DIRECCION", "VIA"),
-    Kind.ZIP: ("ZIP", "POSTAL", "CAP"),
-    Kind.CITY: ("CITY", "CIUDAD", "CITTA", "LOCATION", "LOC", "LUOGO", "PLACE", "TERRITORIO"),
-    Kind.NATIONAL_ID: ("SSN", "DNI", "NATIONAL", "FISCAL"),
-    Kind.RECORD: ("RECORD", "MRN", "NHC"),
-    Kind.HEALTH_PLAN: ("HEALTH", "PLAN", "INSURANCE", "ASEGURAMIENTO"),
-    Kind.ID: ("ID", "IDENTIFIER", "NUMBER", "CODE"),
-    Kind.OTHER: ("OTHER", "OMISSIS", "MISC", "PHI", "PII", "OTROS"),
+    IdentifierType.STAFF: ("DOCTOR", "STAFF", "PHYSICIAN", "CLINICIAN", "SANITARIO", "MEDICO", "ARZT"),
+    IdentifierType.NAME: ("PATIENT", "NAME", "NOMBRE", "NOME", "PERSON", "PER"),
+    IdentifierType.AGE: ("AGE", "EDAD", "ETA", "ALTER"),
+    IdentifierType.HOSPITAL: ("HOSPITAL", "OSPEDALE", "CLINIC", "KLINIK"),
+    IdentifierType.ORGANIZATION: ("ORGANIZATION", "ORGANISATION", "ORG", "INSTITUCION", "COMPANY"),
+    IdentifierType.REGION: ("STATE", "REGION", "REGIONE", "PROVINCE", "PROVINCIA"),
+    IdentifierType.DATE: ("DATE", "FECHA", "DATA", "BIRTH"),
+    IdentifierType.PHONE: ("PHONE", "TEL", "CONTACT"),
+    IdentifierType.EMAIL: ("MAIL", "CORREO"),
+    IdentifierType.STREET: ("STREET", "ADDRESS", "CALLE", "INDIRIZZO", "DIRECCION", "VIA"),
+    IdentifierType.ZIP: ("ZIP", "POSTAL", "CAP"),
+    IdentifierType.CITY: ("CITY", "CIUDAD", "CITTA", "LOCATION", "LOC", "LUOGO", "PLACE", "TERRITORIO"),
+    IdentifierType.NATIONAL_ID: ("SSN", "DNI", "NATIONAL", "FISCAL"),
+    IdentifierType.RECORD: ("RECORD", "MRN", "NHC"),
+    IdentifierType.HEALTH_PLAN: ("HEALTH", "PLAN", "INSURANCE", "ASEGURAMIENTO"),
+    IdentifierType.ID: ("ID", "IDENTIFIER", "NUMBER", "CODE"),
+    IdentifierType.OTHER: ("OTHER", "OMISSIS", "MISC", "PHI", "PII", "OTROS"),
 }
 
 
-def labels_by_kind(project: Project) -> dict[Kind, str]:
+def labels_by_kind(project: Project) -> dict[IdentifierType, str]:
     """The code of a label of the project for each kind of USED: the kind's own, else the nearest.
 
     Where no label is near, it is a label for anything, else that of names: a mention is never left out. Raises
     ServiceError `labels` for a project without any of these.
     """
     own = _own(project)
-    last = own.get(Kind.OTHER) or own.get(Kind.NAME)
+    last = own.get(IdentifierType.OTHER) or own.get(IdentifierType.NAME)
     found = {}
     for kind in USED:
         near = next((own[each] for each in (kind, *_NEAREST[kind]) if each in own), None)
@@ -81,7 +97,7 @@ def labels_by_kind(project: Project) -> dict[Kind, str]:
     return found
 
 
-def kinds_of_labels(project: Project) -> dict[str, Kind]:
+def kinds_of_labels(project: Project) -> dict[str, IdentifierType]:
     """The kind of each live label: by the shipped label set, and for the project's own labels by words in their codes.
 
     A label that no word fits is missing. A shipped label that was merged stands for the label that it was merged into.
@@ -102,9 +118,9 @@ def kinds_of_labels(project: Project) -> dict[str, Kind]:
     return found
 
 
-def _own(project: Project) -> dict[Kind, str]:
+def _own(project: Project) -> dict[IdentifierType, str]:
     """The first label of each kind; labels whose kind only their words tell come last."""
-    found: dict[Kind, str] = {}
+    found: dict[IdentifierType, str] = {}
     for code, kind in kinds_of_labels(project).items():
         found.setdefault(kind, code)
     return found
@@ -152,8 +168,8 @@ def master_state(project: Project) -> MasterState:
         uncovered=total - nameless - covered,
         nameless=nameless,
         without_notes=without_notes(project).count(),
-        allowed=terms.get(ListedTerm.Kind.ALLOW, 0),
-        denied=terms.get(ListedTerm.Kind.DENY, 0),
+        allowed=terms.get(ListedTermKind.ALLOW, 0),
+        denied=terms.get(ListedTermKind.DENY, 0),
     )
 
 
@@ -180,7 +196,7 @@ def is_known(project: Project, patient_id: str) -> bool:
 
 def anything_known(project: Project) -> bool:
     """Whether the project has a patient master or a deny list."""
-    denied = Q(project=project, kind=ListedTerm.Kind.DENY)
+    denied = Q(project=project, kind=ListedTermKind.DENY)
     return KnownPerson.objects.filter(project=project).exists() or ListedTerm.objects.filter(denied).exists()
 
 
@@ -221,7 +237,7 @@ class DeniedTerm:
     label: str
 
 
-def people_of(project: Project, patients: Collection[str]) -> dict[str, Person]:
+def people_of(project: Project, patients: Collection[str]) -> dict[str, MasterPerson]:
     """The people of the patient master with these patient ids. Patients without a row are missing.
 
     Raises ServiceError `sealed` under another secret key.
@@ -229,7 +245,7 @@ def people_of(project: Project, patients: Collection[str]) -> dict[str, Person]:
     return dict(_people(project, patients))
 
 
-def _people(project: Project, patients: Collection[str]) -> Iterator[tuple[str, Person]]:
+def _people(project: Project, patients: Collection[str]) -> Iterator[tuple[str, MasterPerson]]:
     key: Key | None = None
     wanted = sorted({patient for patient in patients if patient})
     for at in range(0, len(wanted), BATCH):
@@ -237,7 +253,7 @@ def _people(project: Project, patients: Collection[str]) -> Iterator[tuple[str, 
         rows = KnownPerson.objects.filter(project=project, patient_id__in=some).order_by()
         for patient, sealed in rows.values_list("patient_id", "sealed"):
             key = key or project_key(project)
-            yield patient, Person.read(key.open(bytes(sealed)))
+            yield patient, MasterPerson.read(key.open(bytes(sealed)))
 
 
 def identifiers_of(project: Project, patients: Collection[str]) -> dict[str, list[Identifier]]:
@@ -246,7 +262,7 @@ def identifiers_of(project: Project, patients: Collection[str]) -> dict[str, lis
 
 
 def terms_of(project: Project, kind: str) -> list[tuple[ListedTerm, str]]:
-    """The terms of a list (ListedTerm.Kind) with their text, in the order in which they were added."""
+    """The terms of a list (ListedTermKind) with their text, in the order in which they were added."""
     rows = list(ListedTerm.objects.filter(project=project, kind=kind).order_by("id"))
     key = project_key(project) if rows else None
     return [(row, str(key.open(bytes(row.sealed)))) for row in rows if key is not None]
@@ -254,12 +270,12 @@ def terms_of(project: Project, kind: str) -> list[tuple[ListedTerm, str]]:
 
 def allowed_terms(project: Project) -> frozenset[str]:
     """The terms of the allow list, folded (domain.knowing.folding)."""
-    return frozenset(folded(text) for _row, text in terms_of(project, ListedTerm.Kind.ALLOW))
+    return frozenset(folded(text) for _row, text in terms_of(project, ListedTermKind.ALLOW))
 
 
 def denied_terms(project: Project) -> list[DeniedTerm]:
     """The terms of the deny list, as they were added."""
-    return [DeniedTerm(text, row.label) for row, text in terms_of(project, ListedTerm.Kind.DENY)]
+    return [DeniedTerm(text, row.label) for row, text in terms_of(project, ListedTermKind.DENY)]
 
 
 # Find the known identifiers of patients in texts, with the lists of the project.

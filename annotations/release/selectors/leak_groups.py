@@ -24,7 +24,7 @@ FILTER_NAMES = {"open": _("Open"), "decided": _("Decided"), "all": _("All")}
 
 
 @dataclass(frozen=True)
-class Shown:
+class FindingInSentence:
     """A finding in its sentence: of the released text or, once it is replaced there, of the original."""
 
     pk: int
@@ -50,7 +50,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Group:
+class FindingGroup:
     """All findings of one string. `key` is its keyed hash; `look` that of the label that the string has elsewhere.
 
     `unlabeled`: how many open ones need a label whose placeholder replaces them.
@@ -62,7 +62,7 @@ class Group:
     unlabeled: int
     look: LabelLook | None
     text: str = ""
-    shown: Sequence[Shown] = field(default_factory=list)
+    shown: Sequence[FindingInSentence] = field(default_factory=list)
 
     @property
     def more(self) -> int:
@@ -98,7 +98,7 @@ def string_keys(release: Release, chosen: str) -> QuerySet[LeakFinding, int]:
     return rows.values("string_key").annotate(first=Min("pk")).order_by("first").values_list("string_key", flat=True)
 
 
-def groups_of(release: Release, keys: Sequence[int], *, most: int = SHOWN, after: int = 0) -> list[Group]:
+def groups_of(release: Release, keys: Sequence[int], *, most: int = SHOWN, after: int = 0) -> list[FindingGroup]:
     """The groups with these keys, in this order, each with at most `most` findings `after` so many."""
     unlabeled = Q(decision="", where=LeakFinding.Where.TEXT) & ~Q(label__in=release.policy.rules)
     counts = {
@@ -117,7 +117,7 @@ def groups_of(release: Release, keys: Sequence[int], *, most: int = SHOWN, after
         label = next((one.label for one in rows if one.label), "")
         entries = [shown[one.pk] for one in rows if one.pk in shown]
         groups.append(
-            Group(
+            FindingGroup(
                 key,
                 counts[key]["count"],
                 counts[key]["open"],
@@ -138,7 +138,7 @@ def _some(release: Release, key: int, most: int, after: int) -> list[LeakFinding
     return list(rows.order_by("pk")[after : after + most])
 
 
-def in_context(findings: Iterable[LeakFinding]) -> dict[int, Shown]:
+def in_context(findings: Iterable[LeakFinding]) -> dict[int, FindingInSentence]:
     """The findings in their sentences, by id. Their notes with texts, and who decided, must be loaded."""
     rows = list(findings)
     texts = _texts({finding.source_id for finding in rows if finding.source_id})
@@ -150,13 +150,13 @@ def _texts(notes: Collection[int]) -> dict[int, tuple[str, str]]:
     return {pk: (name, text) for pk, name, text in rows}
 
 
-def _shown(finding: LeakFinding, sources: dict[int, tuple[str, str]]) -> Shown:
+def _shown(finding: LeakFinding, sources: dict[int, tuple[str, str]]) -> FindingInSentence:
     note = finding.note
     text, start, end = _where(finding)
     low, high = around(text, start, end) if finding.where == LeakFinding.Where.TEXT else (0, len(text))
     source_name, source_text = sources.get(finding.source_id or 0, ("", ""))
     placed = bool(source_text) and finding.source_start is not None and finding.source_end is not None
-    return Shown(
+    return FindingInSentence(
         pk=finding.pk,
         note=note.document_id,
         name=note.document.name,

@@ -6,7 +6,7 @@ from django.db.models import Count, QuerySet
 from django.http import Http404
 
 from annotations.core.access import Access
-from annotations.models import LeakFinding, Project, Release, ReleasedNote
+from annotations.models import LeakFinding, Project, Release, ReleasedNote, ReleasedNoteState
 
 
 def releases_of(project: Project) -> list[Release]:
@@ -40,7 +40,7 @@ def note_counts(release: Release) -> dict[str, int]:
     """Count the release's notes by state: {"pending": …, "done": …, "held": …}."""
     rows = ReleasedNote.objects.filter(release=release).order_by().values_list("state").annotate(count=Count("id"))
     counted = dict(rows)
-    return {str(state): counted.get(state, 0) for state in ReleasedNote.State.values}
+    return {str(state): counted.get(state, 0) for state in ReleasedNoteState.values}
 
 
 def leak_counts(release: Release, *, without: Sequence[int] = (), audited: bool = True) -> dict[str, int]:

@@ -15,7 +15,7 @@ from annotations.core.events import record_reads
 from annotations.core.sealing import Key, project_key
 from annotations.models import Document, Project, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.notes.selectors.in_context import Entry, LabelLook, with_entries
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.surrogates.clustering import PEOPLE
 from annotations.release.rules.surrogates.deciding import identities, surrogate_key
 from annotations.release.rules.surrogates.folding import folded
@@ -58,7 +58,7 @@ class Sealed:
         kept = tuple(form for form in self.forms if form in forms)
         return replace(self, forms=kept, cues={form: cue for form, cue in self.cues.items() if form in forms})
 
-    def mentions(self, kind: Kind) -> list[Mentioned]:
+    def mentions(self, kind: IdentifierType) -> list[Mentioned]:
         """The forms as mentions without a note."""
         return [Mentioned(0, 0, len(form), kind, form, self.cues.get(form, "")) for form in self.forms]
 
@@ -71,7 +71,7 @@ _CUES: Final = {FAMILY: "Surname: ", GIVEN: "Given name: "}
 _TITLES: Final = {"f": "Mrs. ", "m": "Mr. ", "": "Dr. "}
 
 
-def cue_of(kind: Kind, before: str) -> str:
+def cue_of(kind: IdentifierType, before: str) -> str:
     """Words that say of a person's name what the text before it says, without that text; mostly empty."""
     if kind not in PEOPLE or not before:
         return ""
@@ -92,10 +92,10 @@ def unsealed(key: Key, sealed: bytes) -> Sealed:
 
 
 def surrogate_of(row: SurrogateEntity, sealed: Sealed) -> Surrogate:
-    return Surrogate(Kind(row.kind), sealed.parts, row.made_by)
+    return Surrogate(IdentifierType(row.kind), sealed.parts, row.made_by)
 
 
-def cluster_of(kind: Kind, sealed: Sealed, mentions: Sequence[Mentioned] = ()) -> Cluster:
+def cluster_of(kind: IdentifierType, sealed: Sealed, mentions: Sequence[Mentioned] = ()) -> Cluster:
     """The cluster of an entity: its mentions, and its other known forms as mentions without a note."""
     if not mentions:
         return Cluster(kind, sealed.language, sealed.mentions(kind))
@@ -116,7 +116,7 @@ def identity_digest(key: Key, identity: str) -> str:
     return key.hexdigest("surrogate identity", identity)[:32]
 
 
-def surrogate_digest(key: Key, kind: Kind, folded: str) -> str | None:
+def surrogate_digest(key: Key, kind: IdentifierType, folded: str) -> str | None:
     """The digest under which a surrogate is unique in its project; None for kinds whose surrogates may repeat."""
     return None if kind in REPEATABLE or not folded else key.hexdigest("surrogate", folded)[:32]
 
@@ -125,7 +125,7 @@ def form_number(key: Key, text: str) -> int:
     return key.number("surrogate form", text)
 
 
-def kinds_with(kind: Kind) -> frozenset[Kind]:
+def kinds_with(kind: IdentifierType) -> frozenset[IdentifierType]:
     """The kinds among which a surrogate may not occur twice: no patient has the surrogate name of a physician."""
     return PEOPLE if kind in PEOPLE else frozenset({kind})
 
@@ -160,7 +160,7 @@ def in_parts(values: Iterable[T]) -> Iterator[list[T]]:
 # The keys by which an entity with given forms is found.
 
 
-def known_by(kind: Kind, language: str, forms: Sequence[str]) -> Cluster:
+def known_by(kind: IdentifierType, language: str, forms: Sequence[str]) -> Cluster:
     """An entity of which only its forms are known."""
     return Cluster(kind, language, [Mentioned(0, 0, len(form), kind, form) for form in forms])
 
@@ -185,7 +185,7 @@ def named_as(cluster: Cluster, surrogate: Surrogate) -> list[str]:
     return [name for name in names if is_name(name)]
 
 
-def keys_of(key: Key, kind: Kind, sealed: Sealed) -> set[str]:
+def keys_of(key: Key, kind: IdentifierType, sealed: Sealed) -> set[str]:
     """The digests of the names of an entity: of all its forms together, and of each one."""
     if not sealed.forms:
         return set()
@@ -197,38 +197,38 @@ def keys_of(key: Key, kind: Kind, sealed: Sealed) -> set[str]:
 
 
 KIND_NAMES: Final = {
-    Kind.NAME: _("Names"),
-    Kind.STAFF: _("Staff"),
-    Kind.USERNAME: _("User names"),
-    Kind.AGE: _("Ages"),
-    Kind.DATE: _("Dates"),
-    Kind.PROFESSION: _("Professions"),
-    Kind.HOSPITAL: _("Hospitals"),
-    Kind.ORGANIZATION: _("Organizations"),
-    Kind.STREET: _("Streets"),
-    Kind.ZIP: _("ZIP codes"),
-    Kind.CITY: _("Cities"),
-    Kind.REGION: _("Regions"),
-    Kind.COUNTRY: _("Countries"),
-    Kind.LOCATION: _("Locations"),
-    Kind.PHONE: _("Phone numbers"),
-    Kind.FAX: _("Fax numbers"),
-    Kind.EMAIL: _("E-mail addresses"),
-    Kind.URL: _("Web addresses"),
-    Kind.IP: _("IP addresses"),
-    Kind.NATIONAL_ID: _("National IDs"),
-    Kind.RECORD: _("Medical records"),
-    Kind.HEALTH_PLAN: _("Health plans"),
-    Kind.ACCOUNT: _("Accounts"),
-    Kind.LICENSE: _("Licenses"),
-    Kind.VEHICLE: _("Vehicles"),
-    Kind.DEVICE: _("Devices"),
-    Kind.BIOMETRIC: _("Biometric identifiers"),
-    Kind.ID: _("Other numbers"),
-    Kind.SEX: _("Sexes"),
-    Kind.FAMILY: _("Family"),
-    Kind.ETHNICITY: _("Ethnicities"),
-    Kind.OTHER: _("Other"),
+    IdentifierType.NAME: _("Names"),
+    IdentifierType.STAFF: _("Staff"),
+    IdentifierType.USERNAME: _("User names"),
+    IdentifierType.AGE: _("Ages"),
+    IdentifierType.DATE: _("Dates"),
+    IdentifierType.PROFESSION: _("Professions"),
+    IdentifierType.HOSPITAL: _("Hospitals"),
+    IdentifierType.ORGANIZATION: _("Organizations"),
+    IdentifierType.STREET: _("Streets"),
+    IdentifierType.ZIP: _("ZIP codes"),
+    IdentifierType.CITY: _("Cities"),
+    IdentifierType.REGION: _("Regions"),
+    IdentifierType.COUNTRY: _("Countries"),
+    IdentifierType.LOCATION: _("Locations"),
+    IdentifierType.PHONE: _("Phone numbers"),
+    IdentifierType.FAX: _("Fax numbers"),
+    IdentifierType.EMAIL: _("E-mail addresses"),
+    IdentifierType.URL: _("Web addresses"),
+    IdentifierType.IP: _("IP addresses"),
+    IdentifierType.NATIONAL_ID: _("National IDs"),
+    IdentifierType.RECORD: _("Medical records"),
+    IdentifierType.HEALTH_PLAN: _("Health plans"),
+    IdentifierType.ACCOUNT: _("Accounts"),
+    IdentifierType.LICENSE: _("Licenses"),
+    IdentifierType.VEHICLE: _("Vehicles"),
+    IdentifierType.DEVICE: _("Devices"),
+    IdentifierType.BIOMETRIC: _("Biometric identifiers"),
+    IdentifierType.ID: _("Other numbers"),
+    IdentifierType.SEX: _("Sexes"),
+    IdentifierType.FAMILY: _("Family"),
+    IdentifierType.ETHNICITY: _("Ethnicities"),
+    IdentifierType.OTHER: _("Other"),
 }
 STATES: Final = ("all", "locked", "edited")
 # Entities that one search finds.
@@ -245,7 +245,7 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class EntityView:
     """An entity for a page. `whose` is the patient's id, or the name of the note; empty for a shared entity."""
 
     row: SurrogateEntity
@@ -256,7 +256,7 @@ class Shown:
 
     @property
     def kind_name(self) -> object:
-        return KIND_NAMES[Kind(self.row.kind)]
+        return KIND_NAMES[IdentifierType(self.row.kind)]
 
 
 def entities_of(project: Project, kind: str = "", state: str = "all") -> QuerySet[SurrogateEntity]:
@@ -271,7 +271,7 @@ def entities_of(project: Project, kind: str = "", state: str = "all") -> QuerySe
     return rows.order_by("kind", "pk")
 
 
-def counts_by_kind(project: Project) -> dict[Kind, int]:
+def counts_by_kind(project: Project) -> dict[IdentifierType, int]:
     """How many entities the index has of each kind that occurs, in the order of KIND_NAMES."""
     rows = SurrogateEntity.objects.filter(project=project).order_by().values_list("kind").annotate(Count("pk"))
     found = dict(rows)
@@ -289,7 +289,7 @@ def found_by(project: Project, text: str) -> QuerySet[SurrogateEntity]:
     orders = dict.fromkeys([text, " ".join(words[1:] + words[:1]), " ".join(words[-1:] + words[:-1])])
     names = {
         name
-        for kind in (Kind.STAFF, Kind.HOSPITAL, Kind.ID, Kind.EMAIL)
+        for kind in (IdentifierType.STAFF, IdentifierType.HOSPITAL, IdentifierType.ID, IdentifierType.EMAIL)
         for order in orders
         for name in identities(known_by(kind, project.language, [order]))
     }
@@ -297,13 +297,13 @@ def found_by(project: Project, text: str) -> QuerySet[SurrogateEntity]:
     person = read_person(text, project.language)
     parts = {part_name(part.role, part.index): part.text for part in person.parts}
     values = {folded(text), "".join(text.split()).casefold(), "".join(filter(str.isalnum, text)).casefold()}
-    values.add(surrogate_key(Surrogate(Kind.NAME, parts)))
-    digests = [surrogate_digest(key, Kind.ID, value) for value in values if value]
+    values.add(surrogate_key(Surrogate(IdentifierType.NAME, parts)))
+    digests = [surrogate_digest(key, IdentifierType.ID, value) for value in values if value]
     named_so = Q(pk__in=by_name.values("entity")) | Q(surrogate_digest__in=digests)
     return SurrogateEntity.objects.filter(named_so, project=project).order_by("kind", "pk")
 
 
-def shown(access: Access, rows: Sequence[SurrogateEntity]) -> list[Shown]:
+def shown(access: Access, rows: Sequence[SurrogateEntity]) -> list[EntityView]:
     """What a page shows of these entities, with a fixed number of queries.
 
     Records the first note of each as read, since its forms are text of notes.
@@ -320,13 +320,13 @@ def shown(access: Access, rows: Sequence[SurrogateEntity]) -> list[Shown]:
     found = []
     for row in rows:
         sealed, own = opened(key, row), counts.get(row.pk, {})
-        writer = Writer(surrogate_of(row, sealed), cluster_of(Kind(row.kind), sealed))
+        writer = Writer(surrogate_of(row, sealed), cluster_of(IdentifierType(row.kind), sealed))
         forms = [
             Form(one.text, writer.write(one), own.get(form_number(key, one.text), 0))
-            for one in sealed.mentions(Kind(row.kind))
+            for one in sealed.mentions(IdentifierType(row.kind))
         ]
         whose = owners.get(firsts.get(row.pk, 0), "") if row.scope else ""
-        found.append(Shown(row, forms, sum(own.values()), whose, sealed.before is not None))
+        found.append(EntityView(row, forms, sum(own.values()), whose, sealed.before is not None))
     return found
 
 

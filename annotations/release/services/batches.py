@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from annotations.core.bulk import collector_paused
 from annotations.core.errors import ServiceError
 from annotations.core.locks import ErasedMeanwhile, erasures_of, unerased
-from annotations.models import Release, ReleasedNote
+from annotations.models import Release, ReleasedNote, ReleasedNoteState
 from annotations.release.services.policies import read_policy
 from annotations.release.services.preparing import Preparer, source_of_release
 from annotations.release.services.replacing import GoneMeanwhile
@@ -28,7 +28,7 @@ TRIES: Final = 20
 
 
 def pending(release: Release) -> QuerySet[ReleasedNote]:
-    return ReleasedNote.objects.filter(release=release, state=ReleasedNote.State.PENDING)
+    return ReleasedNote.objects.filter(release=release, state=ReleasedNoteState.PENDING)
 
 
 def next_batch(release: Release, held: Held = ()) -> list[int]:

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Final
 
 from annotations.release.rules.redaction.date_reading import order_of
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.redaction.policy import Policy
 from annotations.release.services.replacing import Original
 
@@ -18,7 +18,7 @@ class DateOrder:
 
     def __init__(self, policy: Policy, first: Callable[[], Sequence[Original]]) -> None:
         """`first` reads the first notes of the release."""
-        self._dates = frozenset(code for code, rule in policy.rules.items() if rule.kind is Kind.DATE)
+        self._dates = frozenset(code for code, rule in policy.rules.items() if rule.kind is IdentifierType.DATE)
         self._first = first
 
     def month_first(self, note: Original, notes: Sequence[Original]) -> bool | None:

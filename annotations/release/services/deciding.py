@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.locks import erasures_of, unerased
 from annotations.jobs.services.starting import key_of
-from annotations.models import LeakFinding, Project, Release, ReleasedNote, User
+from annotations.models import LeakFinding, Project, Release, ReleasedNote, ReleasedNoteState, ReleaseState, User
 from annotations.release.events import RELEASE_DECIDED
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.services.batches import MEANWHILE, again, preparer_of, rows_and_siblings
@@ -24,7 +24,7 @@ from annotations.release.services.starting import KIND, enqueue_job
 from annotations.release.services.writing import extras_of, store_prepared
 
 UNDO = "undo"
-Answer, State, Where = LeakFinding.Answer, ReleasedNote.State, LeakFinding.Where
+Answer, State, Where = LeakFinding.Answer, ReleasedNoteState, LeakFinding.Where
 AT_ONCE = 200
 """Up to this many notes are prepared again at once; a job prepares more."""
 SETTLED_AT_ONCE = 2000
@@ -152,7 +152,7 @@ def _prepared_first(
     ids = _changing(chosen, answer)
     # Language models are called by workers only.
     by_job = len(ids) > AT_ONCE or bool(release.surrogate_maker)
-    if not ids or by_job or release.state != Release.State.PREPARED:
+    if not ids or by_job or release.state != ReleaseState.PREPARED:
         return None, seen
     rows, siblings = rows_and_siblings(release, ids)
     extras = _extras(release, rows, chosen, answer, label)
@@ -166,7 +166,7 @@ def _locked(release: Release) -> Release:
     # A job may be started, which locks the project, so the project comes first.
     Project.objects.select_for_update(no_key=True).get(pk=release.project_id)
     locked = Release.objects.select_for_update(of=("self",)).select_related("project", "policy").get(pk=release.pk)
-    if locked.state == Release.State.PREPARED:
+    if locked.state == ReleaseState.PREPARED:
         return locked
     raise ServiceError(
         _("Findings can be decided while a release is prepared and not yet signed. This one is: %(state)s.")
@@ -208,13 +208,13 @@ def _answer(
             for row in rows:
                 row.state = State.PENDING
             ReleasedNote.objects.bulk_update(rows, ["extra", "state"])
-        release.state = Release.State.PREPARING
+        release.state = ReleaseState.PREPARING
     _hold_back(sorted(set(notes) - set(changing)))
     release.content_hash = ""
     release.revision += 1
     if changing:
         release.figures |= {"surrogates": dropped(release.figures.get("surrogates") or {})}
-    if release.state == Release.State.PREPARING:
+    if release.state == ReleaseState.PREPARING:
         key = key_of(KIND, f"{release.pk}-again-{uuid.uuid4().hex}")
         release.job = enqueue_job(release, key, actor, release.note_count)
     release.save(update_fields=["state", "content_hash", "revision", "job", "figures"])

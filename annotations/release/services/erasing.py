@@ -11,6 +11,7 @@ from annotations.models import (
     Release,
     ReleasedNote,
     ReleaseErasure,
+    ReleaseState,
 )
 from annotations.release.services.settling import leave_out
 
@@ -35,7 +36,7 @@ def count_erased(*, project: Project, notes: Sequence[int], patient: str) -> Non
         found = Release.objects.filter(pk=release)
         leave_out(release=found.get(), notes=notes)
         found.update(erased_count=F("erased_count") + count)
-        found.filter(state=Release.State.PREPARED).update(content_hash="", revision=F("revision") + 1)
+        found.filter(state=ReleaseState.PREPARED).update(content_hash="", revision=F("revision") + 1)
 
 
 # What an erasure does to audits. The rows of notes and marks are deleted with the notes.
@@ -58,6 +59,6 @@ def remember_erased(*, project: Project, notes: Sequence[int], patient: str) -> 
     A hook (annotations.core.hooks.patient_erased): it runs in the erasure's transaction, while the notes still exist.
     """
     rows = ReleasedNote.objects.filter(release__project=project, document__in=list(notes)).order_by()
-    rows = rows.exclude(release__state=Release.State.PREPARING)
+    rows = rows.exclude(release__state=ReleaseState.PREPARING)
     for release, number in rows.values_list("release").annotate(notes=Count("pk")).order_by("release"):
         ReleaseErasure.objects.create(release_id=release, notes=number, patients=int(bool(patient)))

@@ -19,7 +19,15 @@ from annotations.exchange.services.export_labels import ExportLabels
 from annotations.exchange.services.exporting import Told, label_definitions
 from annotations.formats.base import Loss, OutNote
 from annotations.jobs.services.starting import once
-from annotations.models import Job, Release, ReleasedNote, StoredFile, User
+from annotations.models import (
+    Job,
+    Release,
+    ReleasedNote,
+    ReleasedNoteState,
+    ReleaseState,
+    StoredFileKind,
+    User,
+)
 from annotations.release.events import RELEASE_EXPORTED, ReleaseExported
 from annotations.release.selectors.releases import open_findings
 from annotations.release.services.files import RELEASE_FORMATS, WITHOUT_SPANS, Written, out_note, release_files
@@ -63,7 +71,7 @@ def check_export(release: Release, format: str, *, leave_out: bool) -> None:
             % {"format": format, "choices": ", ".join(RELEASE_FORMATS)},
             code="format",
         )
-    if release.state not in (Release.State.PREPARED, Release.State.SIGNED):
+    if release.state not in (ReleaseState.PREPARED, ReleaseState.SIGNED):
         raise ServiceError(
             _("Release %(number)s can't be exported. Its state is: %(state)s.")
             % {"number": release.number, "state": release.get_state_display()},
@@ -100,7 +108,7 @@ def run_release_export(
             # The file's name has nothing of the project's, which may name a hospital.
             stored = store_file(
                 project=release.project,
-                kind=StoredFile.Kind.RELEASE,
+                kind=StoredFileKind.RELEASE,
                 name=f"release-{release.number}-{format}.zip",
                 content=content,
                 actor=actor,
@@ -159,7 +167,7 @@ class _Export:
         self._labels, self._codes = labels, labels.by_code(release.project)
         self._told = Told(labels, self._codes)
         self._total = released_notes(release).count()
-        self._held = ReleasedNote.objects.filter(release=release, state=ReleasedNote.State.HELD).count()
+        self._held = ReleasedNote.objects.filter(release=release, state=ReleasedNoteState.HELD).count()
         self._notes = self._spans = 0
 
     def files(self) -> Iterator[tuple[str, Any]]:

@@ -14,10 +14,10 @@ from annotations.release.rules.leaks.needles import PART_LETTERS, Needle
 from annotations.release.rules.leaks.shapes import device_addresses, full_dates, telephones
 from annotations.release.rules.redaction.ages import told_in
 from annotations.release.rules.redaction.date_reading import is_ambiguous
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.redaction.offsets import piece_around, span_to_released
 from annotations.release.rules.redaction.policy import Action
-from annotations.release.rules.redaction.released import Piece, Released
+from annotations.release.rules.redaction.released import Released, ReplacedPiece
 from annotations.release.rules.surrogates.checking import unreserved
 from annotations.release.rules.surrogates.writing import staying
 from annotations.release.services.replacing import Original
@@ -75,7 +75,7 @@ def _says_enough(rest: str) -> bool:
     return any(len(word) >= PART_LETTERS for word in words(rest))
 
 
-def _uncovered(text: str, sighting: Sighting, pieces: Sequence[Piece], first: int) -> Iterable[Bounds]:
+def _uncovered(text: str, sighting: Sighting, pieces: Sequence[ReplacedPiece], first: int) -> Iterable[Bounds]:
     """What no piece, from number `first` on, covers of a sighting. It begins and ends with letters, digits, or as the
     sighting does.
     """
@@ -96,19 +96,22 @@ def _uncovered(text: str, sighting: Sighting, pieces: Sequence[Piece], first: in
 
 
 def shape_leaks(
-    released: Released, gate: Gate, labels: Mapping[Kind, str], kept: frozenset[str], exceptions: Counter[str]
+    released: Released, gate: Gate, labels: Mapping[IdentifierType, str], kept: frozenset[str], exceptions: Counter[str]
 ) -> list[Leak]:
     """E-mail, web and device addresses, telephone numbers and full dates in the released text outside of its pieces."""
     text = _outside(released)
-    found = [(bounds, Kind.PHONE) for bounds in telephones(text)]
-    found += [(bounds, Kind.DATE) for bounds in full_dates(text)]
+    found = [(bounds, IdentifierType.PHONE) for bounds in telephones(text)]
+    found += [(bounds, IdentifierType.DATE) for bounds in full_dates(text)]
     found += device_addresses(text)
     if _has_address(text):
-        found += ((place, Kind.EMAIL if "@" in text[slice(*place)] else Kind.URL) for place in unreserved(text))
+        found += (
+            (place, IdentifierType.EMAIL if "@" in text[slice(*place)] else IdentifierType.URL)
+            for place in unreserved(text)
+        )
     leaks: list[Leak] = []
     for (start, end), kind in sorted(found, key=lambda one: (one[0][0], -one[0][1])):
         needle = Needle(text[start:end], labels.get(kind, ""), kind, Origin.SHAPE)
-        exception = KEPT if kind is Kind.DATE and needle.label in kept else gate.exception_of(needle)
+        exception = KEPT if kind is IdentifierType.DATE and needle.label in kept else gate.exception_of(needle)
         if exception:
             exceptions[exception] += 1
         elif not leaks or start >= leaks[-1].end:
@@ -120,7 +123,7 @@ def age_leaks(released: Released, latest: int | None, label: str, gate: Gate, ex
     """Ages over 89 outside of the pieces, and years of birth that tell one beside the patient's `latest` year."""
     leaks = []
     for start, end in told_in(_outside(released), latest):
-        needle = Needle(released.text[start:end], label, Kind.AGE, Origin.SHAPE)
+        needle = Needle(released.text[start:end], label, IdentifierType.AGE, Origin.SHAPE)
         if gate.exception_of(needle) == ALLOWED:
             exceptions[ALLOWED] += 1
         else:
@@ -128,25 +131,27 @@ def age_leaks(released: Released, latest: int | None, label: str, gate: Gate, ex
     return sorted(leaks, key=lambda leak: leak.start)
 
 
-def ambiguous_dates(text: str, pieces: Iterable[Piece]) -> list[Leak]:
+def ambiguous_dates(text: str, pieces: Iterable[ReplacedPiece]) -> list[Leak]:
     """Dates that were shifted although nothing tells whether the day or the month comes first.
 
     A day too early or too late would change what happened when, and each is a finding that holds its note back.
     """
     return [
-        Leak(piece.new_start, piece.new_end, Needle(written, piece.label, Kind.DATE, Origin.SHAPE), part=False)
+        Leak(
+            piece.new_start, piece.new_end, Needle(written, piece.label, IdentifierType.DATE, Origin.SHAPE), part=False
+        )
         for piece in pieces
         if piece.action is Action.SHIFT and is_ambiguous(written := text[piece.start : piece.end])
     ]
 
 
-def numbers_in_name(name: str, labels: Mapping[Kind, str], least: int = 6) -> list[Leak]:
+def numbers_in_name(name: str, labels: Mapping[IdentifierType, str], least: int = 6) -> list[Leak]:
     """Dates and numbers of `least` digits in a name or an attribute, whether or not somebody labeled them."""
     found = []
     for match in _NUMBER_IN_NAME.finditer(name):
         if sum(map(str.isdigit, match[0])) < least:
             continue
-        kind = Kind.DATE if _DATE_IN_NAME.fullmatch(match[0]) else Kind.ID
+        kind = IdentifierType.DATE if _DATE_IN_NAME.fullmatch(match[0]) else IdentifierType.ID
         needle = Needle(match[0], labels.get(kind, ""), kind, Origin.SHAPE)
         found.append(Leak(*match.span(), needle, part=False))
     return found
@@ -198,7 +203,7 @@ def merged(first: Sequence[Leak], second: Sequence[Leak]) -> list[Leak]:
     return sorted([*first, *added], key=lambda leak: leak.start)
 
 
-def in_surrogate(leak: Leak, note: Original, text: str, pieces: Sequence[Piece]) -> str:
+def in_surrogate(leak: Leak, note: Original, text: str, pieces: Sequence[ReplacedPiece]) -> str:
     """The exception that lets a part of an identifier, or a single word, stay in a surrogate; empty if there is none.
 
     `coincidence`: the surrogate replaces something else, which does not have the word. Entities that patients share,

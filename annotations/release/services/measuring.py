@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from annotations.core.bulk import collector_paused
 from annotations.core.sealing import Key, project_key
-from annotations.models import Release, ReleasedNote, SurrogateEntity, SurrogateMention
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.models import Release, ReleasedNote, ReleasedNoteState, SurrogateEntity, SurrogateMention
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.rules.redaction.released import Mention
 from annotations.release.rules.surrogates.measures import Replaced, measure
@@ -32,7 +32,7 @@ def surrogate_measures(release: Release) -> dict[str, Any]:
     policy = read_policy(release.policy.rules)
     if all(rule.action != Action.SURROGATE for rule in policy.rules.values()):
         return {}
-    rows = ReleasedNote.objects.filter(release=release).exclude(state=ReleasedNote.State.PENDING).order_by("id")
+    rows = ReleasedNote.objects.filter(release=release).exclude(state=ReleasedNoteState.PENDING).order_by("id")
     ids = list(rows.values_list("pk", flat=True)[:MOST_NOTES])
     key = project_key(release.project_id)
     known: dict[int, Surrogate] = {}
@@ -66,5 +66,5 @@ def _entities(key: Key, notes: list[int], known: dict[int, Surrogate]) -> dict[t
     }
     rows = SurrogateEntity.objects.filter(pk__in=set(found.values()) - known.keys()).order_by()
     for pk, kind, made_by, sealed in rows.values_list("pk", "kind", "made_by", "sealed"):
-        known[pk] = Surrogate(Kind(kind), unsealed(key, bytes(sealed)).parts, made_by)
+        known[pk] = Surrogate(IdentifierType(kind), unsealed(key, bytes(sealed)).parts, made_by)
     return found

@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 
 from annotations.exchange.forms.exports import set_choices
 from annotations.models import Document, Project, Release
-from annotations.release.services.sources import Source, specs_of
+from annotations.release.services.sources import ReleasedAnnotations, specs_of
 
 
 def named_sets(project: Project, releases: Iterable[Release]) -> dict[int, list[str]]:
@@ -15,7 +15,7 @@ def named_sets(project: Project, releases: Iterable[Release]) -> dict[int, list[
     return {release.pk: [names.get(spec, spec) for spec in specs_of(release.set_spec)] for release in releases}
 
 
-def covered_notes(project: Project, source: Source) -> QuerySet[Document]:
+def covered_notes(project: Project, source: ReleasedAnnotations) -> QuerySet[Document]:
     """The notes of the project with these annotations, without their texts, in the order of their ids."""
     condition, values = source.notes()
     rows = Document.objects.filter(project=project).defer("text").order_by("pk")

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.jobs.services.starting import key_of
-from annotations.models import Project, Release, ReleasedNote, User
+from annotations.models import Project, Release, ReleasedNote, ReleasedNoteState, ReleaseState, User
 from annotations.release.events import RELEASE_PREPARED_AGAIN
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.selectors.surrogates import edited_since
@@ -18,7 +18,7 @@ from annotations.release.services.starting import KIND, enqueue_job
 
 def outdated(release: Release) -> bool:
     """Whether somebody has edited the project's surrogates since a prepared, unsigned release began to use them."""
-    if release.state != Release.State.PREPARED or not edited_since(release.project, release.begun_at):
+    if release.state != ReleaseState.PREPARED or not edited_since(release.project, release.begun_at):
         return False
     return any(rule.action == Action.SURROGATE for rule in read_policy(release.policy.rules).rules.values())
 
@@ -34,15 +34,15 @@ def prepare_again(*, release: Release, actor: User | None) -> Release:
         Project.objects.select_for_update(no_key=True).get(pk=release.project_id)
         rows = Release.objects.select_for_update(of=("self",)).select_related("project", "policy", "job")
         locked = rows.get(pk=release.pk)
-        if locked.state not in (Release.State.PREPARING, Release.State.PREPARED):
+        if locked.state not in (ReleaseState.PREPARING, ReleaseState.PREPARED):
             raise ServiceError(
                 _("Only a release that is not signed can be prepared again. This one is: %(state)s. Make a new one.")
                 % {"state": locked.get_state_display()},
                 code="state",
             )
         if outdated(locked):
-            ReleasedNote.objects.filter(release=locked).update(state=ReleasedNote.State.PENDING)
-            locked.state, locked.begun_at = Release.State.PREPARING, timezone.now()
+            ReleasedNote.objects.filter(release=locked).update(state=ReleasedNoteState.PENDING)
+            locked.state, locked.begun_at = ReleaseState.PREPARING, timezone.now()
             locked.content_hash, locked.revision = "", locked.revision + 1
             total = ReleasedNote.objects.filter(release=locked).count()
             locked.job = enqueue_job(locked, key_of(KIND, f"{locked.pk}-again-{uuid.uuid4().hex}"), actor, total)

@@ -12,24 +12,24 @@ from annotations.core.labels import label_rows
 from annotations.core.names import good_name
 from annotations.models import Label, Project, ReleasePolicy, User
 from annotations.release.events import POLICY_SAVED
-from annotations.release.rules.redaction.kinds import Kind, kinds_of
-from annotations.release.rules.redaction.policy import Action, Policy, PolicyError, Rule
+from annotations.release.rules.redaction.kinds import IdentifierType, kinds_of
+from annotations.release.rules.redaction.policy import Action, LabelRule, Policy, PolicyError
 from annotations.release.rules.redaction.shipped import SHIPPED, rules_for
 
 LONGEST_NAME = 80
 
 
-def kinds_in(project: Project) -> dict[str, Kind]:
+def kinds_in(project: Project) -> dict[str, IdentifierType]:
     """The kind of each label code of the project; merged labels are included, since frozen gold may use them.
 
     A label that somebody added has the kind that a saved policy gives it, the newest first, or that of the label that
     it was merged into. Else it is missing.
     """
-    known = dict[str, Kind]()
+    known = dict[str, IdentifierType]()
     for rules in ReleasePolicy.objects.filter(project=project).order_by("pk").values_list("rules", flat=True):
         known |= {code: rule.kind for code, rule in read_policy(rules).rules.items()}
     known |= kinds_of(project.label_set.key)
-    found: dict[str, Kind] = {}
+    found: dict[str, IdentifierType] = {}
     for code, target in _codes(project):
         kind = known.get(code) or known.get(target or "")
         if kind is not None:
@@ -43,7 +43,9 @@ def labels_without_kind(project: Project) -> list[Label]:
     return [label for label in label_rows(project.pk) if label.code not in kinds]
 
 
-def completed(project: Project, policy: ReleasePolicy, said: Mapping[str, Kind] | None = None) -> ReleasePolicy:
+def completed(
+    project: Project, policy: ReleasePolicy, said: Mapping[str, IdentifierType] | None = None
+) -> ReleasePolicy:
     """The policy, unsaved, with a rule for each label of the project that it lacks.
 
     The rule follows the label's kind, by `said` or `kinds_in`: it is that of another label of the kind in the policy,
@@ -52,17 +54,17 @@ def completed(project: Project, policy: ReleasePolicy, said: Mapping[str, Kind] 
     missing = missing_labels(project, policy.rules)
     kinds = {**kinds_in(project), **(said or {})} if missing else {}
     shipped = SHIPPED[policy.slug].actions if policy.slug in SHIPPED else {}
-    used = {Kind(rule["kind"]): Action(rule["action"]) for rule in policy.rules.values()}
+    used = {IdentifierType(rule["kind"]): Action(rule["action"]) for rule in policy.rules.values()}
     rules = dict(policy.rules)
     now = dict(_codes(project))
     for code in missing:
-        kind = kinds.get(code) or kinds.get(now[code] or "") or Kind.OTHER
-        action = Action.MASK if kind is Kind.OTHER else used.get(kind, shipped.get(kind, Action.MASK))
-        rules[code] = Rule(kind, action).as_dict()
+        kind = kinds.get(code) or kinds.get(now[code] or "") or IdentifierType.OTHER
+        action = Action.MASK if kind is IdentifierType.OTHER else used.get(kind, shipped.get(kind, Action.MASK))
+        rules[code] = LabelRule(kind, action).as_dict()
     return ReleasePolicy(project=project, slug=policy.slug, version=policy.version, name=policy.name, rules=rules)
 
 
-def _checked_kinds(project: Project, said: Mapping[str, Kind]) -> Mapping[str, Kind]:
+def _checked_kinds(project: Project, said: Mapping[str, IdentifierType]) -> Mapping[str, IdentifierType]:
     kinds, codes = kinds_in(project), set(codes_of(project))
     for code, kind in said.items():
         if code not in codes or kinds.get(code, kind) != kind:
@@ -104,11 +106,11 @@ def policies_of(project: Project) -> list[ReleasePolicy]:
     return [*found, *(row for slug, row in newest.items() if slug not in SHIPPED)]
 
 
-def _unsaved(project: Project, slug: str, kinds: Mapping[str, Kind]) -> ReleasePolicy:
+def _unsaved(project: Project, slug: str, kinds: Mapping[str, IdentifierType]) -> ReleasePolicy:
     rules = rules_for(slug, kinds)
     for code in kinds.keys() - kinds_of(project.label_set.key).keys():
-        if kinds[code] is Kind.OTHER:
-            rules[code] = Rule(Kind.OTHER, Action.MASK)
+        if kinds[code] is IdentifierType.OTHER:
+            rules[code] = LabelRule(IdentifierType.OTHER, Action.MASK)
     stored = {code: rule.as_dict() for code, rule in rules.items()}
     return ReleasePolicy(project=project, slug=slug, version=0, name=SHIPPED[slug].name, rules=stored)
 
@@ -119,7 +121,7 @@ def policy_named(
     version: int | None = None,
     *,
     actor: User | None = None,
-    kinds: Mapping[str, Kind] | None = None,
+    kinds: Mapping[str, IdentifierType] | None = None,
 ) -> ReleasePolicy:
     """Return a policy by its short name: the newest version, or the given one.
 
@@ -163,7 +165,7 @@ def parsed_policy(text: str) -> tuple[str, int | None]:
 
 
 def save_policy(
-    *, project: Project, slug: str, name: str, rules: Mapping[str, Rule | Mapping[str, Any]], actor: User | None,
+    *, project: Project, slug: str, name: str, rules: Mapping[str, LabelRule | Mapping[str, Any]], actor: User | None,
     new: bool = False, seen: int | None = None,
 ) -> ReleasePolicy:  # fmt: skip
     """Save the next version of a policy. `rules` has a rule for each label code; others are ignored.
@@ -182,7 +184,7 @@ def save_policy(
         raise ServiceError(
             _("The short name of a policy has 1 to 40 characters: a-z, 0-9, “_” and “-”. Change it."), code="slug"
         )
-    as_dicts = {code: rule.as_dict() if isinstance(rule, Rule) else dict(rule) for code, rule in rules.items()}
+    as_dicts = {code: rule.as_dict() if isinstance(rule, LabelRule) else dict(rule) for code, rule in rules.items()}
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         saved = _saved(project=project, slug=slug, name=name, rules=as_dicts, actor=actor, seen=seen)

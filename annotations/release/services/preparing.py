@@ -19,11 +19,11 @@ from annotations.release.rules.leaks.prepared import Prepared as Sought
 from annotations.release.rules.redaction.ages import latest_year
 from annotations.release.rules.redaction.calendars import with_weekday
 from annotations.release.rules.redaction.dates import years
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.redaction.offsets import piece_around, span_to_original
 from annotations.release.rules.redaction.planning import Planned, planned
 from annotations.release.rules.redaction.policy import Action, Policy, PolicyError
-from annotations.release.rules.redaction.released import Mention, Piece, Released
+from annotations.release.rules.redaction.released import Mention, Released, ReplacedPiece
 from annotations.release.rules.redaction.releasing import release_text, writes_label
 from annotations.release.selectors.known import Finder, allowed_terms, denied_terms, identifiers_of
 from annotations.release.services.date_order import DAY_FIRST, DateOrder
@@ -50,7 +50,7 @@ from annotations.release.services.replacing import (
     with_masks,
 )
 from annotations.release.services.searching import Repeats, Seeking, Sighting, once
-from annotations.release.services.sources import Source, source_of
+from annotations.release.services.sources import ReleasedAnnotations, source_of
 from annotations.release.services.surrogates.makers import Params
 from annotations.release.services.surrogates.making import NoteMentions, surrogates_for
 from annotations.release.services.surrogates.originals import Originals
@@ -70,7 +70,7 @@ READ_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PreparedFinding:
     """A leak in a prepared note: bounds in the released text, name or attributes, and in the original.
 
     `document` is the note in which its string is labeled, from `source_start` to `source_end`; all three are None for a
@@ -101,11 +101,11 @@ class Prepared:
     sha256: str
     characters_kept: int
     years: Sequence[int]
-    found: Sequence[Found]
+    found: Sequence[PreparedFinding]
     exceptions: Mapping[str, int]
 
 
-def source_of_release(release: Release) -> Source:
+def source_of_release(release: Release) -> ReleasedAnnotations:
     """The annotations that a release uses. Raises ServiceError if one of them no longer exists."""
     return source_of(release.project, release.set_spec)
 
@@ -117,7 +117,7 @@ class Preparer:
         self,
         project: Project,
         policy: Policy,
-        source: Source,
+        source: ReleasedAnnotations,
         *,
         runs: Sequence[str] = (),
         keep_names: bool = False,
@@ -170,8 +170,8 @@ class Preparer:
             for term in denied_terms(self.project)
         ]
 
-    def _kind_of(self, label: str) -> Kind:
-        return self._policy.rules[label].kind if label in self._policy.rules else Kind.OTHER
+    def _kind_of(self, label: str) -> IdentifierType:
+        return self._policy.rules[label].kind if label in self._policy.rules else IdentifierType.OTHER
 
     @property
     def makes_surrogates(self) -> bool:
@@ -264,7 +264,7 @@ class Preparer:
     def _with_weekday(self, text: str, span: Span) -> Span:
         """A date that moves, with the weekday beside it: the weekday of the old date would tell the days modulo 7."""
         rule = self._policy.rules[span.label]
-        if rule.kind is not Kind.DATE or rule.action not in _MOVING:
+        if rule.kind is not IdentifierType.DATE or rule.action not in _MOVING:
             return span
         start, end = with_weekday(text, span.start, span.end)
         return span if (start, end) == (span.start, span.end) else replace(span, start=start, end=end)
@@ -314,14 +314,14 @@ class Preparer:
         return found
 
     @cached_property
-    def _label_of(self) -> dict[Kind, str]:
+    def _label_of(self) -> dict[IdentifierType, str]:
         """A label of each kind: the first one that the policy doesn't keep, else the first."""
         kept_last = sorted(self._policy.rules.items(), key=lambda pair: pair[1].action == Action.KEEP)
         return {rule.kind: code for code, rule in reversed(kept_last)}
 
     def _patient_id(self, patient: str) -> Needle:
-        label = self._label_of.get(Kind.RECORD) or self._label_of.get(Kind.ID, "")
-        return Needle(patient, label, Kind.ID, Origin.KNOWN)
+        label = self._label_of.get(IdentifierType.RECORD) or self._label_of.get(IdentifierType.ID, "")
+        return Needle(patient, label, IdentifierType.ID, Origin.KNOWN)
 
     def _first_notes(self) -> list[Original]:
         """The first notes of the release."""
@@ -349,7 +349,7 @@ class Preparer:
         """The leaks in the attributes of a released span: all of them, if its label doesn't define them."""
         line = as_text(attributes)
         if fitting(attributes, self._definitions.get(label, ()))[0] != attributes:
-            return [Leak(0, len(line), Needle(line, label, Kind.OTHER, Origin.SHAPE), part=False)]
+            return [Leak(0, len(line), Needle(line, label, IdentifierType.OTHER, Origin.SHAPE), part=False)]
         gate, plain = self._gate(note.language), Released(line, ())
         leaks = self._leaks(note, line, needles, None, exceptions)
         (known,) = self._finder.find([(note.patient, line)])
@@ -376,7 +376,7 @@ class Preparer:
         leaks = with_longer(leaks, merged(known, shape_leaks(released, gate, self._label_of, self._kept, exceptions)))
         leaks = merged(merged(leaks, rules), runs)
         if self._policy.seeks_ages:
-            label = self._label_of.get(Kind.AGE, self._label_of.get(Kind.DATE, ""))
+            label = self._label_of.get(IdentifierType.AGE, self._label_of.get(IdentifierType.DATE, ""))
             leaks = with_longer(leaks, age_leaks(released, replacing.latest_year, label, gate, exceptions))
         if replacing.month_first is None and note.language not in DAY_FIRST:
             leaks = merged(leaks, ambiguous_dates(note.text, released.pieces))
@@ -400,7 +400,7 @@ class Preparer:
         # Several leaks may lie in one replaced stretch: each string is one finding there.
         distinct = {(one.where, one.original_start, one.original_end, one.string_key): one for one in reversed(found)}
         replaced = sum([piece.end - piece.start for piece in released.pieces if piece.action is not Action.KEEP])
-        dates = [one for one in released.pieces if self._policy.rules[one.label].kind is Kind.DATE]
+        dates = [one for one in released.pieces if self._policy.rules[one.label].kind is IdentifierType.DATE]
         return Prepared(
             pk=note.pk,
             released=released,
@@ -417,7 +417,7 @@ class Preparer:
         note: Original,
         text: str,
         needles: Sought,
-        pieces: Sequence[Piece] | None,
+        pieces: Sequence[ReplacedPiece] | None,
         exceptions: Counter[str],
     ) -> list[Leak]:
         """The leaks in a text or, without pieces, in a name: of the patient, and of the deny list."""
@@ -444,11 +444,13 @@ class Preparer:
         replaced = [piece for piece in pieces if piece.action != Action.KEEP]
         return merged(leaks, gate.find(text, denied, replaced))
 
-    def _found(self, note: Original, where: LeakFinding.Where, text: str, bounds: Bounds, leak: Leak) -> Found:
+    def _found(
+        self, note: Original, where: LeakFinding.Where, text: str, bounds: Bounds, leak: Leak
+    ) -> PreparedFinding:
         needle = leak.needle
         start, end = needle.source if isinstance(needle.source, tuple) else (None, None)
         labeled = Origin.NOTE if needle.note == note.pk else Origin.PATIENT
-        return Found(
+        return PreparedFinding(
             where=where,
             start=leak.start,
             end=leak.end,
@@ -463,7 +465,9 @@ class Preparer:
             string_key=self._key.number("leak", " ".join(words(text[leak.start : leak.end]))),
         )
 
-    def _clear(self, note: Original, found: Found, pieces: Sequence[Piece], replacing: NoteReplacing) -> Found:
+    def _clear(
+        self, note: Original, found: PreparedFinding, pieces: Sequence[ReplacedPiece], replacing: NoteReplacing
+    ) -> PreparedFinding:
         """The finding without its label if a person must choose it: a search knows only its kind."""
         start, end, label = found.original_start, found.original_end, found.label
         around = piece_around(pieces, found.start, found.end)

@@ -12,9 +12,9 @@ from annotations.release.rules.redaction.released import Released
 from annotations.release.services.batches import MEANWHILE, again
 from annotations.release.services.naming import covered_notes
 from annotations.release.services.policies import completed, read_policy
-from annotations.release.services.preparing import Found, Preparer
+from annotations.release.services.preparing import PreparedFinding, Preparer
 from annotations.release.services.replacing import Original
-from annotations.release.services.sources import Source, source_of
+from annotations.release.services.sources import ReleasedAnnotations, source_of
 from annotations.text.spans import Span
 
 MOST_SIBLINGS = 100
@@ -22,16 +22,16 @@ MOST_SIBLINGS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class ReleasePreview:
     """A note, its chosen spans, its released text, and the findings of the leak gate in it."""
 
     text: str
     spans: Sequence[Span]
     released: Released
-    leaks: Sequence[Found]
+    leaks: Sequence[PreparedFinding]
 
 
-def preview(*, project: Project, set_spec: str, policy: ReleasePolicy, document: Document) -> Preview:
+def preview(*, project: Project, set_spec: str, policy: ReleasePolicy, document: Document) -> ReleasePreview:
     """Prepare one note as a release would. `policy` may be a shipped one that was never saved, and lack labels.
 
     New surrogates are not stored, so another preview may show others until a release has made them. Raises
@@ -56,7 +56,7 @@ class Placed:
     """A previewed note among all notes of the release: its neighbors' ids, its position from 1, and their number."""
 
     note: Document
-    preview: Preview
+    preview: ReleasePreview
     previous: int | None
     following: int | None
     position: int
@@ -82,7 +82,7 @@ def preview_placed(*, project: Project, set_spec: str, policy: ReleasePolicy, wa
     )
 
 
-def _prepared(preparer: Preparer, note: Original, siblings: Sequence[Original]) -> Preview:
+def _prepared(preparer: Preparer, note: Original, siblings: Sequence[Original]) -> ReleasePreview:
     if not preparer.makes_surrogates:
         (prepared,) = preparer.prepare([note], siblings)
     else:
@@ -90,10 +90,10 @@ def _prepared(preparer: Preparer, note: Original, siblings: Sequence[Original]) 
             (prepared,) = preparer.prepare([note], siblings)
             transaction.set_rollback(True)
     found = [one for one in prepared.found if one.where == LeakFinding.Where.TEXT]
-    return Preview(note.text, note.spans, prepared.released, found)
+    return ReleasePreview(note.text, note.spans, prepared.released, found)
 
 
-def _siblings(source: Source, document: Document) -> list[Document]:
+def _siblings(source: ReleasedAnnotations, document: Document) -> list[Document]:
     if not document.patient_id:
         return []
     notes = Document.objects.filter(project=document.project_id, patient_id=document.patient_id)

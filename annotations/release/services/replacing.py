@@ -9,8 +9,8 @@ from annotations.core.sealing import Key
 from annotations.release.rules.redaction.attributes import attributes_of_pieces
 from annotations.release.rules.redaction.numbering import numbered
 from annotations.release.rules.redaction.planning import Planned
-from annotations.release.rules.redaction.policy import Action, Policy, Rule
-from annotations.release.rules.redaction.released import Mention, Piece, Released
+from annotations.release.rules.redaction.policy import Action, LabelRule, Policy
+from annotations.release.rules.redaction.released import Mention, Released, ReplacedPiece
 from annotations.release.services.surrogates.date_offsets import date_offset
 from annotations.text.attributes import Attributes
 from annotations.text.folding import folded
@@ -98,7 +98,7 @@ class NoteReplacing:
 
 def with_masks(policy: Policy) -> Policy:
     """The policy with a rule for each label that a decision masks."""
-    masks = {code + MASKED: Rule(rule.kind, Action.MASK, rule.numbered) for code, rule in policy.rules.items()}
+    masks = {code + MASKED: LabelRule(rule.kind, Action.MASK, rule.numbered) for code, rule in policy.rules.items()}
     return Policy({**policy.rules, **masks})
 
 
@@ -109,7 +109,7 @@ def unmarked(released: Released) -> Released:
     return Released(released.text, pieces)
 
 
-def released_spans(pieces: Sequence[Piece], spans: Sequence[Span]) -> list[tuple[int, int, str, Attributes]]:
+def released_spans(pieces: Sequence[ReplacedPiece], spans: Sequence[Span]) -> list[tuple[int, int, str, Attributes]]:
     """The spans of the released text. Nothing is left of a removed one."""
     if not any(span.attributes for span in spans):
         return [(one.new_start, one.new_end, one.label, ()) for one in pieces if one.new_start < one.new_end]

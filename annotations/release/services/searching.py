@@ -11,9 +11,9 @@ from django.db.models import Count
 
 from annotations.models import LeakFinding, Project, Release, ReleasedNote
 from annotations.release.rules.redaction.dates import names_day
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.redaction.policy import Policy
-from annotations.release.services.sources import Source, source_of
+from annotations.release.services.sources import ReleasedAnnotations, source_of
 from annotations.text.search import Covered
 from annotations.text.spans import Bounds, Span
 
@@ -28,7 +28,7 @@ class Sighting(NamedTuple):
 
     start: int
     end: int
-    kind: Kind
+    kind: IdentifierType
     label: str
 
 
@@ -40,13 +40,13 @@ class Search(Protocol):
         """A string that changes whenever what it finds can change."""
 
     @property
-    def kinds(self) -> frozenset[Kind]:
+    def kinds(self) -> frozenset[IdentifierType]:
         """All that it can find."""
 
     def knows(self, language: str) -> bool:
         """Whether it can read this language; empty for an unknown one."""
 
-    def find(self, text: str, language: str) -> Iterable[tuple[int, int, Kind]]:
+    def find(self, text: str, language: str) -> Iterable[tuple[int, int, IdentifierType]]:
         """Bounds in code points, end-exclusive, and kinds."""
 
 
@@ -54,22 +54,39 @@ SEARCHES: list[Search] = []
 
 # What says who a person is only together with more. Without a label for it, a release lets it stay.
 _WEAK: Final = frozenset(
-    {Kind.AGE, Kind.PROFESSION, Kind.SEX, Kind.FAMILY, Kind.ETHNICITY, Kind.COUNTRY, Kind.REGION, Kind.OTHER}
+    {
+        IdentifierType.AGE,
+        IdentifierType.PROFESSION,
+        IdentifierType.SEX,
+        IdentifierType.FAMILY,
+        IdentifierType.ETHNICITY,
+        IdentifierType.COUNTRY,
+        IdentifierType.REGION,
+        IdentifierType.OTHER,
+    }
 )
 # Kinds that a label set may have in place of a finer one, the nearest first.
-_COARSER: Final[Mapping[Kind, Sequence[Kind]]] = {
-    Kind.NAME: (Kind.STAFF,),
-    Kind.STAFF: (Kind.NAME,),
-    Kind.HOSPITAL: (Kind.ORGANIZATION, Kind.LOCATION),
-    Kind.ORGANIZATION: (Kind.HOSPITAL, Kind.LOCATION),
-    Kind.STREET: (Kind.LOCATION,),
-    Kind.ZIP: (Kind.LOCATION,),
-    Kind.CITY: (Kind.LOCATION,),
-    Kind.FAX: (Kind.PHONE,),
-    Kind.USERNAME: (Kind.ID,),
+_COARSER: Final[Mapping[IdentifierType, Sequence[IdentifierType]]] = {
+    IdentifierType.NAME: (IdentifierType.STAFF,),
+    IdentifierType.STAFF: (IdentifierType.NAME,),
+    IdentifierType.HOSPITAL: (IdentifierType.ORGANIZATION, IdentifierType.LOCATION),
+    IdentifierType.ORGANIZATION: (IdentifierType.HOSPITAL, IdentifierType.LOCATION),
+    IdentifierType.STREET: (IdentifierType.LOCATION,),
+    IdentifierType.ZIP: (IdentifierType.LOCATION,),
+    IdentifierType.CITY: (IdentifierType.LOCATION,),
+    IdentifierType.FAX: (IdentifierType.PHONE,),
+    IdentifierType.USERNAME: (IdentifierType.ID,),
     **dict.fromkeys(
-        (Kind.NATIONAL_ID, Kind.RECORD, Kind.HEALTH_PLAN, Kind.ACCOUNT, Kind.LICENSE, Kind.VEHICLE, Kind.DEVICE),
-        (Kind.ID, Kind.OTHER),
+        (
+            IdentifierType.NATIONAL_ID,
+            IdentifierType.RECORD,
+            IdentifierType.HEALTH_PLAN,
+            IdentifierType.ACCOUNT,
+            IdentifierType.LICENSE,
+            IdentifierType.VEHICLE,
+            IdentifierType.DEVICE,
+        ),
+        (IdentifierType.ID, IdentifierType.OTHER),
     ),
 }
 
@@ -88,7 +105,7 @@ def searched_in(release: Release) -> dict[str, Any]:
 
 
 _SHORTEST_REPEAT: Final = 4
-_NOT_REPEATED: Final = _WEAK | {Kind.DATE}
+_NOT_REPEATED: Final = _WEAK | {IdentifierType.DATE}
 
 
 class Repeats:
@@ -131,11 +148,13 @@ def _whole_words(text: str, string: str) -> Iterator[int]:
 class Seeking:
     """What a release looks for besides the labeled strings and the known identifiers."""
 
-    def __init__(self, project: Project, policy: Policy, labels: Mapping[Kind, str], runs: Sequence[str] = ()) -> None:
+    def __init__(
+        self, project: Project, policy: Policy, labels: Mapping[IdentifierType, str], runs: Sequence[str] = ()
+    ) -> None:
         """`labels`: the label of each kind; `runs`: specifications of runs. Raises ServiceError as `source_of`."""
         self._policy = policy
         self._labels = labels
-        self._runs: list[Source] = [source_of(project, spec) for spec in runs]
+        self._runs: list[ReleasedAnnotations] = [source_of(project, spec) for spec in runs]
 
     def by_search(self, text: str, language: str) -> list[Sighting]:
         """What the searches find in a note, in order."""
@@ -155,18 +174,18 @@ class Seeking:
                 found[pk] |= {self._suggested(span) for span in spans}
         return {pk: sorted(sightings) for pk, sightings in found.items()}
 
-    def label_of(self, kind: Kind) -> str:
+    def label_of(self, kind: IdentifierType) -> str:
         """The label of a kind, or of the nearest coarser kind that has one."""
         return next((self._labels[one] for one in (kind, *_COARSER.get(kind, ())) if one in self._labels), "")
 
     def _suggested(self, span: Span) -> Sighting:
         rule = self._policy.rules.get(span.label)
-        return Sighting(span.start, span.end, rule.kind if rule else Kind.OTHER, span.label if rule else "")
+        return Sighting(span.start, span.end, rule.kind if rule else IdentifierType.OTHER, span.label if rule else "")
 
 
-def _tells(text: str, kind: Kind, language: str) -> bool:
+def _tells(text: str, kind: IdentifierType, language: str) -> bool:
     """Whether a string says more than a year, a month or a weekday, if it is a date."""
-    return kind is not Kind.DATE or names_day(text, language)
+    return kind is not IdentifierType.DATE or names_day(text, language)
 
 
 def once(sightings: Mapping[LeakFinding.Origin, Sequence[Sighting]]) -> dict[LeakFinding.Origin, list[Sighting]]:

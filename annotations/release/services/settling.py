@@ -8,13 +8,13 @@ from django.db import transaction
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 
 from annotations.core.locks import erasures_of, unerased
-from annotations.models import Release, ReleasedNote
+from annotations.models import Release, ReleasedNote, ReleasedNoteState, ReleaseState
 from annotations.release.selectors.releases import leak_counts
 from annotations.release.services.measuring import surrogate_measures
 from annotations.text.hashes import gold_hash
 
 BATCH = 500
-State = ReleasedNote.State
+State = ReleasedNoteState
 
 
 def settle(*, release: Release) -> Release:
@@ -24,7 +24,7 @@ def settle(*, release: Release) -> Release:
     erased meanwhile; then start again.
     """
     release.refresh_from_db()
-    if release.content_hash or release.state != Release.State.PREPARED:
+    if release.content_hash or release.state != ReleaseState.PREPARED:
         return release
     begun = erasures_of(release.project_id)
     seen = release.revision
@@ -37,7 +37,7 @@ def settle(*, release: Release) -> Release:
     with transaction.atomic():
         unerased(release.project_id, begun)
         locked = Release.objects.select_for_update(of=("self",)).get(pk=release.pk)
-        if locked.state == Release.State.PREPARED and locked.revision == seen:
+        if locked.state == ReleaseState.PREPARED and locked.revision == seen:
             locked.content_hash, locked.figures = whole, figures
             locked.span_count = figures["spans"]
             locked.save(update_fields=["content_hash", "figures", "span_count"])
@@ -51,7 +51,7 @@ def leave_out(*, release: Release, notes: Sequence[int]) -> None:
     The hashes stay, since those of a signed release name what was handed over. So do the measures of surrogates.
     """
     locked = Release.objects.select_for_update(of=("self",)).get(pk=release.pk)
-    if locked.state == Release.State.PREPARING or "notes" not in locked.figures:
+    if locked.state == ReleaseState.PREPARING or "notes" not in locked.figures:
         return
     erased = ReleasedNote.objects.filter(release=locked, document__in=notes)
     stays = released_notes(locked).exclude(document__in=notes)

@@ -14,13 +14,21 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.spans import Stored, pairs_of
 from annotations.formats.files import csv_reading
-from annotations.gold.services.sets import Wanted, wanted_set
-from annotations.models import AnnotationSet, Author, Document, GoldVersion, GoldVersionNote, Project
+from annotations.gold.services.sets import SetChoice, wanted_set
+from annotations.models import (
+    AnnotationSet,
+    AnnotationSetState,
+    Author,
+    Document,
+    GoldVersion,
+    GoldVersionNote,
+    Project,
+)
 from annotations.models import Span as SpanRow
 from annotations.text.spans import Span
 
 UNION = "union:"
-SUBMITTED = str(AnnotationSet.State.SUBMITTED)
+SUBMITTED = str(AnnotationSetState.SUBMITTED)
 
 
 def specs_of(spec: str) -> list[str]:
@@ -50,11 +58,11 @@ def _quoted(part: str) -> str:
 
 
 @dataclass(frozen=True)
-class Source:
+class ReleasedAnnotations:
     """The chosen annotations of a project."""
 
     spec: str
-    wanted: Sequence[Wanted]
+    wanted: Sequence[SetChoice]
 
     @property
     def author(self) -> Author | None:
@@ -121,7 +129,7 @@ class Source:
         return False
 
 
-def source_of(project: Project, spec: str) -> Source:
+def source_of(project: Project, spec: str) -> ReleasedAnnotations:
     """Find what a specification names. Raises ServiceError `set` or `version`, with the possible choices."""
     parts = specs_of(spec)
     if spec.startswith(UNION) and len(set(parts)) < 2:
@@ -129,7 +137,7 @@ def source_of(project: Project, spec: str) -> Source:
             _("A union has two or more different annotation sets, as in union:gold:1+run:rules-1."), code="set"
         )
     try:
-        return Source(spec, [wanted_set(project, part) for part in dict.fromkeys(parts)])
+        return ReleasedAnnotations(spec, [wanted_set(project, part) for part in dict.fromkeys(parts)])
     except ServiceError as error:
         if len(parts) == 1 or error.code != "set":
             raise

@@ -13,11 +13,21 @@ from annotations.core.locks import keep_labels
 from annotations.core.names import good_name
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
-from annotations.models import Author, Document, Job, Project, Release, ReleasedNote, ReleasePolicy, User
+from annotations.models import (
+    Author,
+    Document,
+    Job,
+    Project,
+    Release,
+    ReleasedNote,
+    ReleasedNoteState,
+    ReleasePolicy,
+    User,
+)
 from annotations.release.events import RELEASE_STARTED
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.services.policies import policy_named, read_policy, require_total
-from annotations.release.services.sources import Source, source_of, union_of
+from annotations.release.services.sources import ReleasedAnnotations, source_of, union_of
 from annotations.release.services.surrogates.makers import Params, checked_maker, queue_of
 
 KIND = "release"
@@ -107,7 +117,7 @@ def start_chosen(
     maker: str,
     may_leave: bool,
     actor: User | None,
-    kinds: Mapping[str, Kind] | None = None,
+    kinds: Mapping[str, IdentifierType] | None = None,
     runs: Sequence[str] = (),
     keep_names: bool = False,
     purpose: str = "",
@@ -174,7 +184,7 @@ def _kind(spec: str) -> str:
     return spec.partition(":")[0]
 
 
-def _make_rows(release: Release, source: Source) -> int:
+def _make_rows(release: Release, source: ReleasedAnnotations) -> int:
     """Make one row per note by one statement, in the order of patient and note. Return their number."""
     released, note = ReleasedNote._meta.db_table, Document._meta.db_table
     cast = "::jsonb" if connection.vendor == "postgresql" else ""
@@ -186,6 +196,6 @@ def _make_rows(release: Release, source: Source) -> int:
             "exceptions, characters_kept, text) "
             f"SELECT %s, id, name, %s, '', 0, {empty}, {empty}, {empty}, {nothing}, 0, '' FROM {note} "
             f"WHERE project_id = %s AND {condition} ORDER BY patient_id, id",
-            [release.pk, str(ReleasedNote.State.PENDING), release.project_id, *values],
+            [release.pk, str(ReleasedNoteState.PENDING), release.project_id, *values],
         )
         return int(cursor.rowcount)

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotations.core.access import Access
-from annotations.models import Event, Release
+from annotations.models import Event, Release, ReleaseState
 from annotations.release.events import RELEASE_EXPORTED
 from annotations.release.rules.audits.looks import at_most, whole
 from annotations.release.selectors.audits import AuditResult, audit_result, waiting_for
@@ -32,7 +32,7 @@ class Step:
 def steps_of(access: Access, release: Release, open_findings: int) -> list[Step]:
     """The steps from preparing to exporting a release, and whether each is done."""
     state = release.state
-    prepared = state != Release.State.PREPARING and bool(release.content_hash or open_findings)
+    prepared = state != ReleaseState.PREPARING and bool(release.content_hash or open_findings)
     if open_findings:
         leaks = ngettext(
             "%(n)d finding is open. Its note can't be exported until you decide.",
@@ -48,7 +48,7 @@ def steps_of(access: Access, release: Release, open_findings: int) -> list[Step]
     exported = Event.objects.filter(
         project_id=release.project_id, verb=RELEASE_EXPORTED, data__release=release.number
     ).exists()
-    decide = prepared and state == Release.State.PREPARED and bool(open_findings)
+    decide = prepared and state == ReleaseState.PREPARED and bool(open_findings)
     return [
         Step(_("Prepare the notes"), _("Every labeled span is treated as the policy says."), prepared),
         Step(
@@ -64,7 +64,7 @@ def steps_of(access: Access, release: Release, open_findings: int) -> list[Step]
             _("Export"),
             _("Files in the format that the recipient needs."),
             exported,
-            "release" if state in (Release.State.PREPARED, Release.State.SIGNED) else "",
+            "release" if state in (ReleaseState.PREPARED, ReleaseState.SIGNED) else "",
             _("Choose format"),
             optional=True,
             place="export-title",
@@ -90,7 +90,7 @@ def audit_step(release: Release) -> Step:
     title, result = _("Audit a sample"), audit_result(release)
     if result is None:
         text = _("Optional. Without an audit, the rate of leaks is unknown, and signing lists that as a risk.")
-        if release.state == Release.State.SIGNED:
+        if release.state == ReleaseState.SIGNED:
             text = _("The release was signed without an audit, so the rate of leaks is unknown.")
         if waiting_for(release):
             return Step(title, text, done=False)
@@ -111,7 +111,7 @@ def audit_step(release: Release) -> Step:
     if result.complete:
         text += " " + _("The target of %(target)s was not met.") % {"target": whole(result.target)}
         return Step(title, text, done=False, page="release_audit", action=_("Show audit"), optional=True)
-    is_open = release.state == Release.State.PREPARED
+    is_open = release.state == ReleaseState.PREPARED
     return Step(title, text, done=False, page="release_audit" if is_open else "", action=_("Show audit"))
 
 

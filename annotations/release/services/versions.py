@@ -7,13 +7,13 @@ from django.utils.translation import gettext as _
 
 from annotations.models import Label, Project, ReleasePolicy
 from annotations.notes.selectors.in_context import LabelLook
-from annotations.release.rules.redaction.kinds import Kind
-from annotations.release.rules.redaction.policy import Action, Rule
+from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import Action, LabelRule
 from annotations.release.services.policies import read_policy
 
 
 @dataclass(frozen=True)
-class Change:
+class RuleDifference:
     """A label whose rule changed, with both rules in words. An empty text: there was, or is, no rule."""
 
     look: LabelLook
@@ -27,7 +27,7 @@ def versions_of(project: Project, slug: str) -> list[ReleasePolicy]:
     return list(rows.order_by("-version"))
 
 
-def with_merged(project: Project, rules: Mapping[str, Rule]) -> dict[str, Rule]:
+def with_merged(project: Project, rules: Mapping[str, LabelRule]) -> dict[str, LabelRule]:
     """The rules, and for each merged label the rule of the label that it is now. Frozen gold may use merged labels."""
     labels = {label.pk: label for label in Label.objects.filter(label_set__project=project)}
     found = dict(rules)
@@ -44,14 +44,14 @@ def changes_between(
     before: ReleasePolicy,
     after: ReleasePolicy,
     *,
-    kinds: Mapping[Kind, str],
+    kinds: Mapping[IdentifierType, str],
     actions: Mapping[Action, str],
     looks: Mapping[str, LabelLook],
-) -> list[Change]:
+) -> list[RuleDifference]:
     """The labels whose rules differ, in the project's order. Merged labels are left out: they follow another label."""
     old, new = read_policy(before.rules).rules, read_policy(after.rules).rules
 
-    def words(rule: Rule | None) -> str:
+    def words(rule: LabelRule | None) -> str:
         if rule is None:
             return ""
         about = {"kind": kinds[rule.kind], "action": actions[rule.action]}
@@ -61,7 +61,7 @@ def changes_between(
 
     codes = [code for code in looks if code in old or code in new]
     return [
-        Change(looks[code], words(old.get(code)), words(new.get(code)))
+        RuleDifference(looks[code], words(old.get(code)), words(new.get(code)))
         for code in codes
         if old.get(code) != new.get(code)
     ]

@@ -7,15 +7,15 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.models import Document
-from annotations.release.rules.redaction.kinds import Kind
-from annotations.release.rules.redaction.policy import Action, Policy, Rule
+from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import Action, LabelRule, Policy
 from annotations.release.rules.redaction.released import Released
 from annotations.release.rules.redaction.shipped import rules_for
 from annotations.release.services.batches import MEANWHILE, again
 from annotations.release.services.policies import codes_of, kinds_in
 from annotations.release.services.preparing import Preparer
 from annotations.release.services.replacing import Original
-from annotations.release.services.sources import Source
+from annotations.release.services.sources import ReleasedAnnotations
 from annotations.text.spans import Span
 
 MASKED, SURROGATES = "masked", "surrogates"
@@ -30,12 +30,12 @@ def viewed(*, document: Document, spans: Sequence[Span], view: str) -> Released:
     """
     project = document.project
     codes = codes_of(project)
-    rules = {code: Rule(Kind.OTHER, Action.MASK) for code in codes}
+    rules = {code: LabelRule(IdentifierType.OTHER, Action.MASK) for code in codes}
     if view == SURROGATES:
         rules |= rules_for("surrogate", kinds_in(project))
     language = document.language or project.language
     note = Original(document.pk, document.name, document.text, language, document.patient_id, spans)
-    preparer = Preparer(project, Policy(rules), Source("", ()))
+    preparer = Preparer(project, Policy(rules), ReleasedAnnotations("", ()))
     for _try in again():
         try:
             with transaction.atomic():

@@ -3,7 +3,7 @@
 from django.db import transaction
 
 from annotations.jobs.services.queue import cancel
-from annotations.models import Job, Project, Release, StoredFile, User
+from annotations.models import Job, Project, Release, ReleaseState, StoredFile, StoredFileKind, User
 from annotations.release.events import RELEASE_WITHDRAWN
 from annotations.release.services.exporting import EXPORT
 
@@ -16,12 +16,12 @@ def withdraw(*, release: Release, actor: User | None) -> Release:
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=release.project_id)
         locked = Release.objects.select_for_update(of=("self",)).get(pk=release.pk)
-        if locked.state != Release.State.WITHDRAWN:
-            locked.state = Release.State.WITHDRAWN
+        if locked.state != ReleaseState.WITHDRAWN:
+            locked.state = ReleaseState.WITHDRAWN
             locked.save(update_fields=["state"])
             exports = Job.objects.filter(project=release.project_id, kind=EXPORT, params__release_id=release.pk)
             files = [job.result["file_id"] for job in exports if "file_id" in job.result]
-            stored = StoredFile.objects.filter(project=release.project_id, kind=StoredFile.Kind.RELEASE, pk__in=files)
+            stored = StoredFile.objects.filter(project=release.project_id, kind=StoredFileKind.RELEASE, pk__in=files)
             _deleted, by_type = stored.delete()
             for job in [*exports, *([locked.job] if locked.job else [])]:
                 cancel(job)

@@ -6,15 +6,15 @@ from collections.abc import Collection, Iterable, Sequence
 from annotations.core.bulk import update_rows
 from annotations.core.sealing import project_key
 from annotations.core.spans import stored
-from annotations.models import Document, LeakFinding, Release, ReleasedNote
+from annotations.models import Document, LeakFinding, Release, ReleasedNote, ReleasedNoteState
 from annotations.release.rules.redaction.offsets import span_to_original, span_to_released
 from annotations.release.rules.redaction.released import Released
-from annotations.release.services.preparing import Found, Prepared
+from annotations.release.services.preparing import Prepared, PreparedFinding
 from annotations.release.services.replacing import Extra
 from annotations.text.spans import Bounds
 
 Answer, Origin, Where = LeakFinding.Answer, LeakFinding.Origin, LeakFinding.Where
-State = ReleasedNote.State
+State = ReleasedNoteState
 Mark = tuple[str, int, int, int]
 """By which a finding is recognized again: where, bounds in the original, and the key of its string."""
 DIGITS = 12
@@ -89,11 +89,11 @@ def mark_of(finding: LeakFinding) -> Mark:
     return str(finding.where), finding.original_start, finding.original_end, finding.string_key
 
 
-def _mark(found: Found) -> Mark:
+def _mark(found: PreparedFinding) -> Mark:
     return str(found.where), found.original_start, found.original_end, found.string_key
 
 
-def _again(finding: LeakFinding, found: Found) -> bool:
+def _again(finding: LeakFinding, found: PreparedFinding) -> bool:
     """Move a finding to its place in the new text. Return whether anything changed.
 
     Names and attributes stay as they are in the original, so a finding there is always found again.
@@ -105,7 +105,7 @@ def _again(finding: LeakFinding, found: Found) -> bool:
     return before != (finding.start, finding.end, finding.decision)
 
 
-def _finding(row: ReleasedNote, found: Found) -> LeakFinding:
+def _finding(row: ReleasedNote, found: PreparedFinding) -> LeakFinding:
     return LeakFinding(
         note=row,
         where=found.where,

@@ -4,11 +4,11 @@ from django import template
 
 from annotations.core.access import Access
 from annotations.models import Release
-from annotations.release.services.certificates.status import State, state_of
+from annotations.release.services.certificates.status import SigningState, state_of
 
 register = template.Library()
 
 
 @register.simple_tag
-def certificate_state(access: Access, release: Release) -> State:
+def certificate_state(access: Access, release: Release) -> SigningState:
     return state_of(access, release)

@@ -17,7 +17,7 @@ from annotations.core.templatetags.rows import EMPTY, fill
 from annotations.models import Label
 from annotations.notes.selectors.in_context import label_looks
 from annotations.release.rules.redaction.policy import Action
-from annotations.release.selectors.beside import Bit, Row, beside
+from annotations.release.selectors.beside import Bit, SideBySideLine, beside
 from annotations.release.services.viewing import MASKED, SURROGATES, VIEWS, viewed
 from annotations.text.spans import Span
 
@@ -42,7 +42,7 @@ FOUND = '<mark class="leak{}"{} title="{}">{}</mark>'
 
 
 @register.simple_tag
-def beside_table(rows: Sequence[Row], language: str = "") -> SafeString:
+def beside_table(rows: Sequence[SideBySideLine], language: str = "") -> SafeString:
     """Show rows of `selectors.beside.beside`. `language` is the note's, for screen readers and fonts."""
     names = (_("Original"), _("Released"))
     lines = SafeString("".join(_line(row, names) for row in rows))
@@ -50,7 +50,7 @@ def beside_table(rows: Sequence[Row], language: str = "") -> SafeString:
     return fill('<div class="beside-box"{}>{}</div>', fill(' lang="{}"', language) if language else EMPTY, table)
 
 
-def _line(row: Row, names: tuple[str, str]) -> SafeString:
+def _line(row: SideBySideLine, names: tuple[str, str]) -> SafeString:
     before = SafeString("".join(_bit(bit, "o", "n") for bit in row.before))
     after = SafeString("".join(_bit(bit, "n", "o") for bit in row.after))
     return fill(LINE, "is-same" if row.same else "is-changed", str(row.number), names[0], before, names[1], after)
@@ -89,7 +89,7 @@ def _chip(bit: Bit, here: str) -> str:
 class NoteView:
     """A view of a note: its rows, or why it is not possible."""
 
-    rows: Sequence[Row]
+    rows: Sequence[SideBySideLine]
     error: str = ""
 
 
@@ -134,7 +134,7 @@ def note_view(context: Context) -> NoteView | None:
 
 
 @register.simple_tag
-def viewed_lines(rows: Sequence[Row]) -> SafeString:
+def viewed_lines(rows: Sequence[SideBySideLine]) -> SafeString:
     """Show the released column of the rows as the lines of a note."""
     lines = [
         fill(VIEWED, str(row.number), str(row.number), SafeString("".join(map(_viewed, row.after)))) for row in rows

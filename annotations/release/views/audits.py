@@ -17,10 +17,10 @@ from annotations.core.forms import add_error
 from annotations.core.labels import UNDERLINES, LabelItem, label_rows
 from annotations.core.requests import Request, paged
 from annotations.core.spans import SpanItem
-from annotations.models import AuditMark, AuditNote, AuditPlan, Release
+from annotations.models import AuditMark, AuditNote, AuditNoteState, AuditPlan, AuditPlanState, Release, ReleaseState
 from annotations.notes.selectors.in_context import label_looks
 from annotations.release.forms.audits import DecisionForm, MarkForm, NoteForm, PlanForm
-from annotations.release.rules.audits.shown import Kind, Shown
+from annotations.release.rules.audits.shown import AuditedText, PartKind
 from annotations.release.selectors.audits import Choices, Rate, leak_marks, preview_of, result_of, shown_of, waiting_for
 from annotations.release.selectors.releases import release_for
 from annotations.release.services.audits import reading
@@ -48,7 +48,7 @@ def audit_read(request: Request, slug: str, number: int) -> HttpResponse:
     return render(request, "release/audits/read.html", {"access": access, "plan": plan, **_page(access, plan, *found)})
 
 
-def _page(access: Access, plan: AuditPlan, note: AuditNote, shown: Shown) -> dict[str, Any]:
+def _page(access: Access, plan: AuditPlan, note: AuditNote, shown: AuditedText) -> dict[str, Any]:
     labels = list(label_rows(access.project.pk).select_related("category"))
     marks = list(note.marks.all())
     spans, looks = _spans(shown, marks, labels)
@@ -65,13 +65,13 @@ def _page(access: Access, plan: AuditPlan, note: AuditNote, shown: Shown) -> dic
         "looks": looks,
         "labels": labels,
         "marks": listed,
-        "mine": AuditNote.objects.filter(plan=plan, reader=access.user, state=AuditNote.State.DONE).count(),
+        "mine": AuditNote.objects.filter(plan=plan, reader=access.user, state=AuditNoteState.DONE).count(),
         "reopens": reading.last_finished(plan, access.user),
         "language": note.note.document.language or access.project.language,
     }
 
 
-def _spans(shown: Shown, marks: list[AuditMark], labels: list[Any]) -> tuple[list[SpanItem], list[LabelItem]]:
+def _spans(shown: AuditedText, marks: list[AuditMark], labels: list[Any]) -> tuple[list[SpanItem], list[LabelItem]]:
     """Spans of the shown text: what was replaced, what was kept by the policy, and what the auditor marked."""
     looks: dict[tuple[str, str], LabelItem] = {}
     known = {label.code: label for label in labels}
@@ -86,11 +86,11 @@ def _spans(shown: Shown, marks: list[AuditMark], labels: list[Any]) -> tuple[lis
             )  # fmt: skip
         return looks[kind, code]["id"]
 
-    words = {Kind.REPLACED: _("%(label)s, replaced"), Kind.KEPT: _("%(label)s, kept by the policy")}
+    words = {PartKind.REPLACED: _("%(label)s, replaced"), PartKind.KEPT: _("%(label)s, kept by the policy")}
     spans = [
         SpanItem(id=0, start=part.start, end=part.end, label=look(part.kind, part.label, words[part.kind]))
         for part in shown.parts
-        if part.kind != Kind.SAME and part.start < part.end
+        if part.kind != PartKind.SAME and part.start < part.end
     ]
     for mark in marks:
         start, end = shown.to_shown(mark.start, mark.end)
@@ -223,15 +223,15 @@ def release_audit(request: Request, slug: str, number: int) -> HttpResponse:
 
 def _of_plan(access: Access, plan: AuditPlan) -> dict[str, Any]:
     result = result_of(plan)
-    mine = AuditNote.objects.filter(plan=plan, reader=access.user, state=AuditNote.State.DONE).count()
+    mine = AuditNote.objects.filter(plan=plan, reader=access.user, state=AuditNoteState.DONE).count()
     looks = label_looks(access.project)
     return {
         "result": result if access.can(Can.RELEASE) or result.complete else None,
         "mine": mine,
         "begun": reading_note(plan, access.user),
         "reopens": last_finished(plan, access.user),
-        "is_open": plan.state == AuditPlan.State.OPEN and plan.release.state == Release.State.PREPARED,
-        "untouched": not result.read and not plan.notes.exclude(state=AuditNote.State.WAITING).exists(),
+        "is_open": plan.state == AuditPlanState.OPEN and plan.release.state == ReleaseState.PREPARED,
+        "untouched": not result.read and not plan.notes.exclude(state=AuditNoteState.WAITING).exists(),
         "ends": [sum(look.values()) for look in plan.looks],
         "share_read": round(100 * result.read / plan.drawn) if plan.drawn else 100,
         "strata": list(result.strata.items()) if plan.by else [],

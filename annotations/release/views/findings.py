@@ -15,12 +15,12 @@ from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.events import record_reads
 from annotations.core.requests import Request, numbers, one_of, paged
-from annotations.models import LeakFinding, Release
+from annotations.models import LeakFinding, Release, ReleaseState
 from annotations.release.selectors.leak_groups import (
     FILTER_NAMES,
     FILTERS,
     OF_STRING,
-    Group,
+    FindingGroup,
     finding_counts,
     findings_of,
     groups_of,
@@ -46,7 +46,7 @@ def findings(request: Request, slug: str, number: int) -> HttpResponse:
         "chosen": chosen,
         "filters": [(name, FILTER_NAMES[name], counts[name]) for name in FILTERS],
         "counts": counts,
-        "decidable": found.state == Release.State.PREPARED,
+        "decidable": found.state == ReleaseState.PREPARED,
         "labels": sorted(found.policy.rules),
     }
     if "string" in request.GET:
@@ -72,7 +72,7 @@ def _key(value: str) -> int | None:
     return found if found is None or not value.startswith("-") else -found
 
 
-def _read(access: Access, groups: list[Group]) -> None:
+def _read(access: Access, groups: list[FindingGroup]) -> None:
     """Record each note that the page shows a part of."""
     notes = (shown.note for group in groups for shown in group.shown)
     record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what="leak findings")
@@ -114,7 +114,7 @@ def release_decide(request: Request, slug: str, number: int) -> HttpResponse:
             "groups": groups,
             "counts": finding_counts(found),
             "chosen": request.POST.get("state", ""),
-            "decidable": found.state == Release.State.PREPARED,
+            "decidable": found.state == ReleaseState.PREPARED,
             "labels": sorted(found.policy.rules),
             "one": None,
         }

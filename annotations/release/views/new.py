@@ -21,7 +21,7 @@ from annotations.models import Document, Label
 from annotations.notes.selectors.in_context import label_looks
 from annotations.release.forms.policies import OfferedPolicy, offered_policies
 from annotations.release.forms.releases import REFUSED_AT, ReleaseForm, kind_field, kinds_in_form, runs_among
-from annotations.release.selectors.beside import Marked, Row, beside
+from annotations.release.selectors.beside import Marked, SideBySideLine, beside
 from annotations.release.services.policies import completed, labels_without_kind
 from annotations.release.services.previewing import preview_placed
 from annotations.release.services.sources import union_of
@@ -34,7 +34,7 @@ class PreviewedNote:
     """A note as the release would show it."""
 
     note: Document | None
-    rows: list[Row]
+    rows: list[SideBySideLine]
     leaks: int
     previous: int | None
     following: int | None

@@ -12,7 +12,7 @@ from annotations.core.answers import json_answers
 from annotations.core.changes import malformed
 from annotations.core.events import NOTE_READ
 from annotations.core.requests import Request, body_of, bounds_of
-from annotations.models import Document, Label, ReleasedNote
+from annotations.models import Document, Label, ReleasedNote, ReleasedNoteState
 from annotations.notes.selectors.in_context import label_looks
 from annotations.release.selectors.about import around_note
 from annotations.release.selectors.beside import beside, stored_findings, stored_pieces
@@ -33,7 +33,7 @@ def release_note(request: Request, slug: str, number: int, pk: int) -> HttpRespo
     NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=pk, data={"what": "released note"})
     findings = list(note.findings.all())
     previous, following = around_note(note)
-    waiting, pieces = note.state == ReleasedNote.State.PENDING, stored_pieces(note.pieces)
+    waiting, pieces = note.state == ReleasedNoteState.PENDING, stored_pieces(note.pieces)
     context = {
         "access": access,
         "release": release,

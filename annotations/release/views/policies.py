@@ -16,8 +16,8 @@ from annotations.core.requests import Request
 from annotations.models import Label, ReleasePolicy
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.release.forms.policies import PolicyForm, PolicyRow, history_of, offered_policies, policy_texts
-from annotations.release.rules.redaction.policy import Rule
-from annotations.release.services.examples import Example, example_of
+from annotations.release.rules.redaction.policy import LabelRule
+from annotations.release.services.examples import PolicyExample, example_of
 from annotations.release.services.policies import policies_of, read_policy, save_policy
 from annotations.release.services.versions import with_merged
 from annotations.text.numbers import whole
@@ -37,7 +37,7 @@ class EditedRow:
 
     fields: PolicyRow
     look: LabelLook
-    example: Example | None
+    example: PolicyExample | None
     first: bool
 
 
@@ -89,7 +89,7 @@ def _rows(access: Access, form: PolicyForm) -> list[EditedRow]:
     return rows
 
 
-def _example_of(rule: Rule | None, label: Label) -> Example | None:
+def _example_of(rule: LabelRule | None, label: Label) -> PolicyExample | None:
     return example_of(rule, label.placeholder) if rule else None
 
 

@@ -17,7 +17,7 @@ from annotations.exchange.selectors.label_mappings import mappings_of
 from annotations.exchange.services.export_labels import labels_of_mapping
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_token
-from annotations.models import Job, Release
+from annotations.models import Job, JobState, Release, ReleaseState
 from annotations.release.forms.releases import ReleaseExportForm, about_formats
 from annotations.release.selectors.about import figures_of, open_counts, released_notes
 from annotations.release.selectors.exported import ready_exports
@@ -53,13 +53,13 @@ def releases(request: Request, slug: str) -> HttpResponse:
 
 
 def _preparing(release: Release) -> bool:
-    return release.state == Release.State.PREPARING
+    return release.state == ReleaseState.PREPARING
 
 
 def _settling(release: Release, job: Job) -> bool:
     """Whether all notes are prepared, and the job still computes the figures and the hash."""
-    goes_on = job.state in (Job.State.QUEUED, Job.State.RUNNING)
-    return goes_on and release.state == Release.State.PREPARED and not release.content_hash
+    goes_on = job.state in (JobState.QUEUED, JobState.RUNNING)
+    return goes_on and release.state == ReleaseState.PREPARED and not release.content_hash
 
 
 @require_safe

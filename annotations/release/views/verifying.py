@@ -10,11 +10,11 @@ from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error
 from annotations.core.requests import Request, takes_uploads
 from annotations.release.forms.certificates import VerifyForm
-from annotations.release.rules.certificates.verifying import PAGE, State, Verdict
+from annotations.release.rules.certificates.verifying import PAGE, CheckState, Verification
 from annotations.release.selectors.certificates import public_keys
 from annotations.release.services.certificates.verifying import upload_limit, verify_certificate, zip_files
 
-STATES = {State.PASSED: _("Passed"), State.FAILED: _("Failed"), State.NOT_CHECKED: _("Not checked")}
+STATES = {CheckState.PASSED: _("Passed"), CheckState.FAILED: _("Failed"), CheckState.NOT_CHECKED: _("Not checked")}
 
 
 @takes_uploads(None)
@@ -28,7 +28,7 @@ def certificate_verify(request: Request) -> HttpResponse:
     return render(request, "release/certificates/verify.html", context, status=422 if form.errors else 200)
 
 
-def _verdict(form: VerifyForm) -> Verdict | None:
+def _verdict(form: VerifyForm) -> Verification | None:
     data = form.cleaned_data["certificate"].read()
     archive = form.cleaned_data["release"]
     try:

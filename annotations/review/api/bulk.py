@@ -15,7 +15,7 @@ from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.events import record_reads
 from annotations.jobs.api import JobItem, started
-from annotations.models import BulkAct, Job
+from annotations.models import BulkAct, BulkActState, Job
 from annotations.notes.api import codes_of, label_coded
 from annotations.notes.events import NOTES_SEARCHED
 from annotations.review.api.bulk_schemas import (
@@ -40,7 +40,7 @@ from annotations.review.selectors.planted import suggestions_for
 from annotations.review.selectors.precision import chosen_by_order, expected_of, figures, together
 from annotations.review.selectors.reviewing import chosen_runs, run_authors
 from annotations.review.selectors.suggested_strings import ROWS as PAGE
-from annotations.review.selectors.suggested_strings import Row, as_waiting, spans_of, string_for, strings
+from annotations.review.selectors.suggested_strings import StringRow, as_waiting, spans_of, string_for, strings
 from annotations.review.services.bulk import plan_bulk, plan_string
 from annotations.review.services.starting import start_bulk, start_undo
 
@@ -54,7 +54,7 @@ def list_bulk_acts(request: ApiRequest, slug: str, paging: Query[Paging]) -> dic
     """List the bulk acts that were started, the newest first."""
     access = enter(request, slug, Can.MAKE_GOLD)
     codes = codes_of(access.project.pk)
-    rows = BulkAct.objects.filter(project=access.project).exclude(state=BulkAct.State.PLANNED).select_related("user")
+    rows = BulkAct.objects.filter(project=access.project).exclude(state=BulkActState.PLANNED).select_related("user")
 
     def fetch(after: int | None, size: int) -> Sequence[tuple[int, BulkAct]]:
         first = after or 0
@@ -110,15 +110,15 @@ def list_suggested_strings(
     label = label_coded(access.project, wanted.label) if wanted.label else None
     codes = codes_of(access.project.pk)
 
-    def page_of(number: int) -> tuple[list[tuple[int, Row]], bool]:
+    def page_of(number: int) -> tuple[list[tuple[int, StringRow]], bool]:
         """The rows of a page that wait for something, each with its place in the whole list."""
         page = strings(runs, label=label, order=wanted.order, number=number)
         places = {row.pk: (number - 1) * PAGE + at for at, row in enumerate(page.rows, 1)}
         waiting = as_waiting(page, runs, access.project, access.user).rows
         return [(places[row.pk], row) for row in waiting], page.more
 
-    def fetch(after: int | None, size: int) -> Sequence[tuple[int, Row]]:
-        rows: list[tuple[int, Row]] = []
+    def fetch(after: int | None, size: int) -> Sequence[tuple[int, StringRow]]:
+        rows: list[tuple[int, StringRow]] = []
         number, more = (after or 0) // PAGE + 1, True
         while more and len(rows) < size:
             found, more = page_of(number)
@@ -191,7 +191,7 @@ def _begin(
 
 def _with_preview(access: Access, row: BulkAct) -> BulkWithPreview:
     codes = codes_of(access.project.pk)
-    if row.state != BulkAct.State.PLANNED:
+    if row.state != BulkActState.PLANNED:
         return BulkWithPreview.of(row, codes)
     rule, asked = rule_of(row.rule), (row.act, access.project, access.user)
     found = preview(rule, *asked)

@@ -9,10 +9,10 @@ from ninja import Field, Schema
 from annotations.core.api.schemas import Body
 from annotations.models import BulkAct
 from annotations.review.api.schemas import Codes
-from annotations.review.selectors.bulk_preview import Preview
+from annotations.review.selectors.bulk_preview import BulkPreview
 from annotations.review.selectors.bulk_rules import rule_of
 from annotations.review.selectors.occurrences import Occurrence
-from annotations.review.selectors.suggested_strings import Order, Row
+from annotations.review.selectors.suggested_strings import Order, StringRow
 
 SHOWN = 200
 
@@ -88,7 +88,7 @@ class PreviewOut(Schema):
     doubtful: int
 
     @classmethod
-    def of(cls, found: Preview) -> Self:
+    def of(cls, found: BulkPreview) -> Self:
         return cls(
             open=found.open, decided=found.decided, conflicts=found.conflicts, skipped=found.skipped,
             skipped_notes=found.notes, doubtful=found.doubtful,
@@ -185,7 +185,7 @@ class StringItem(Schema):
     confidence: float | None
 
     @classmethod
-    def of(cls, row: Row, codes: Codes) -> Self:
+    def of(cls, row: StringRow, codes: Codes) -> Self:
         return cls(
             id=row.pk, text=row.text, label=codes[row.label], count=row.count, open=row.open, skipped=row.skipped,
             doubtful=row.doubtful, confidence=row.confidence,

@@ -15,7 +15,7 @@ from annotations.core.events import NOTE_READ
 from annotations.models import Author, Document
 from annotations.notes.api import codes_of, label_coded
 from annotations.review.api.schemas import Bounds, RemovalOut, ReviewOut, SuggestionOut
-from annotations.review.selectors.ordering import Order, Queue
+from annotations.review.selectors.ordering import NoteOrder, Order
 from annotations.review.selectors.planted import found_of, hidden_at, suggestion_named
 from annotations.review.selectors.reviewing import review_for, review_progress, run_author
 from annotations.review.selectors.shown import goes_on, shown_to
@@ -237,8 +237,8 @@ def reopen_note_review(request: ApiRequest, slug: str, run_author: int, note: in
 # ── Shared ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _queue(access: Access, wanted: InOrder | Finishing) -> Queue:
-    return Queue(wanted.order, label_coded(access.project, wanted.label) if wanted.label else None)
+def _queue(access: Access, wanted: InOrder | Finishing) -> NoteOrder:
+    return NoteOrder(wanted.order, label_coded(access.project, wanted.label) if wanted.label else None)
 
 
 def _run(access: Access, pk: int) -> Author:

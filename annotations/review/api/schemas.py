@@ -7,7 +7,7 @@ from ninja import Field, Schema
 
 from annotations.review.selectors.refined import RefinedShown
 from annotations.review.selectors.removals import RemovalShown
-from annotations.review.selectors.state import BetweenShown, GoldShown, ReviewState, Shown
+from annotations.review.selectors.state import BetweenShown, GoldShown, ReviewState, SuggestionView
 from annotations.text.numbers import MAX_OFFSET
 
 Codes = Mapping[int, str]
@@ -80,7 +80,7 @@ class SuggestionOut(Bounds):
     attributes: dict[str, Any] = {}
 
     @classmethod
-    def shown(cls, one: Shown, codes: Codes) -> Self:
+    def shown(cls, one: SuggestionView, codes: Codes) -> Self:
         more: dict[str, Any] = {key: one.get(key) for key in _OPTIONAL}
         refined = one.get("refined")
         return cls(

@@ -23,7 +23,7 @@ LIKELY: Final = "string"
 _SHORTEST: Final = 3
 
 
-class Found(StrEnum):
+class PlantedFate(StrEnum):
     """What the review did with a planted leak. `elsewhere`: not found by the reviewer, but in gold by other means."""
 
     FOUND = "found"
@@ -80,7 +80,7 @@ def choose(
     return found[: 2 if two else 1]
 
 
-class Page:
+class VisibleNote:
     """What the page of a note still shows when a suggestion is hidden."""
 
     def __init__(self, text: str, suggestions: Sequence[Candidate], gold: Iterable[Stretch]) -> None:
@@ -105,7 +105,7 @@ def _words(text: str, stretch: Stretch) -> str:
     return " ".join(text[stretch.start : stretch.end].split()).casefold()
 
 
-def outcome(text: str, leak: Stretch, gold: Iterable[Marked]) -> tuple[Found, bool]:
+def outcome(text: str, leak: Stretch, gold: Iterable[Marked]) -> tuple[PlantedFate, bool]:
     """What the review did with a planted leak, given the gold spans afterwards; and whether gold covers all its tokens.
 
     Labels don't matter. Found: gold spans overlap each token of the leak; partly: some tokens; missed: none.
@@ -114,10 +114,10 @@ def outcome(text: str, leak: Stretch, gold: Iterable[Marked]) -> tuple[Found, bo
     tokens = Parts(text).inside(leak.start, leak.end)
     covered = [any(overlaps(span, token) for span in touching) for token in tokens]
     if not any(covered):
-        return Found.MISSED, False
+        return PlantedFate.MISSED, False
     if not any(span.by_review for span in touching):
-        return Found.ELSEWHERE, all(covered)
-    return (Found.FOUND, True) if all(covered) else (Found.PARTLY, False)
+        return PlantedFate.ELSEWHERE, all(covered)
+    return (PlantedFate.FOUND, True) if all(covered) else (PlantedFate.PARTLY, False)
 
 
 def nearest(leak: Stretch, gold: Iterable[Marked]) -> Marked | None:

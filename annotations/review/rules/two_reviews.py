@@ -18,7 +18,7 @@ class OutcomeData(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ReviewOutcome:
     """One review: for each suggestion its span in gold (None: rejected), and the gold spans without a suggestion.
 
     `removals`: for each proposed removal, by number, the span that stays in gold (None: accepted).
@@ -34,7 +34,7 @@ class Outcome:
         suggestions: Mapping[int, LabeledBounds | None],
         gold: Iterable[LabeledBounds],
         removals: Mapping[int, LabeledBounds | None] | None = None,
-    ) -> "Outcome":
+    ) -> "ReviewOutcome":
         """Make an outcome from the decided suggestions and proposed removals, and all gold spans."""
         removals = removals or {}
         named = {bounds for bounds in (*suggestions.values(), *removals.values()) if bounds}
@@ -48,7 +48,7 @@ class Outcome:
         return found
 
     @classmethod
-    def from_data(cls, data: OutcomeData) -> "Outcome":
+    def from_data(cls, data: OutcomeData) -> "ReviewOutcome":
         suggestions, removals = (
             {int(key): _bounds(bounds) for key, bounds in rows.items()}
             for rows in (data["suggestions"], data.get("removals", {}))
@@ -79,7 +79,7 @@ class Compared:
         return self.units - self.equal
 
 
-def compare(first: Outcome, second: Outcome, before: Iterable[LabeledBounds]) -> Compared:
+def compare(first: ReviewOutcome, second: ReviewOutcome, before: Iterable[LabeledBounds]) -> Compared:
     """Compare two reviews. Gold spans from `before` that both left unchanged are no decisions and don't count."""
     there = frozenset(before)
     units = equal = 0

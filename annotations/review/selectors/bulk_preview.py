@@ -3,9 +3,9 @@
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
-from annotations.models import Author, BulkAct, Project, Span, User
+from annotations.models import Author, AuthorKind, BulkAct, Project, Span, User
 from annotations.review.rules.conflicts import Candidate, LabeledBounds, conflicting
-from annotations.review.selectors.bulk_rules import Rule, open_and_doubtful, open_of, skipped_of
+from annotations.review.selectors.bulk_rules import BulkRule, open_and_doubtful, open_of, skipped_of
 from annotations.review.selectors.finished_gold import with_finished_gold
 from annotations.review.selectors.merged_lists import candidate_of
 
@@ -16,7 +16,7 @@ NOTES = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class BulkPreview:
     """Counts of the suggestions that match a rule.
 
     `open`: open suggestions that are not skipped. `conflicts`: how many of these would stay open, or None if there are
@@ -35,24 +35,24 @@ class Preview:
         return self.open - (self.conflicts or 0)
 
 
-def preview(rule: Rule, act: str, project: Project, user: User) -> Preview:
+def preview(rule: BulkRule, act: str, project: Project, user: User) -> BulkPreview:
     found, doubtful = open_and_doubtful(rule, project, user)
     skipped, notes = skipped_of(rule, project, user)
     conflicts = _conflicts(rule, act, project, user, found)
-    return Preview(found, conflicts, skipped, notes, doubtful)
+    return BulkPreview(found, conflicts, skipped, notes, doubtful)
 
 
-def with_gold(rule: Rule, act: str, project: Project, user: User) -> Preview:
+def with_gold(rule: BulkRule, act: str, project: Project, user: User) -> BulkPreview:
     """The preview of the same act if it includes the notes that already have gold."""
     return preview(replace(rule, with_gold=True), act, project, user)
 
 
-def with_doubtful(rule: Rule, act: str, project: Project, user: User) -> Preview:
+def with_doubtful(rule: BulkRule, act: str, project: Project, user: User) -> BulkPreview:
     """The preview of the same act if it includes doubtful suggestions."""
     return preview(replace(rule, with_doubtful=True), act, project, user)
 
 
-def _conflicts(rule: Rule, act: str, project: Project, user: User, found: int) -> int | None:
+def _conflicts(rule: BulkRule, act: str, project: Project, user: User, found: int) -> int | None:
     if act != BulkAct.Act.ACCEPT:
         return 0
     if found > MOST:
@@ -70,7 +70,7 @@ def _conflicts(rule: Rule, act: str, project: Project, user: User, found: int) -
 
 
 def _gold(project: Project, notes: list[int]) -> dict[int, list[LabeledBounds]]:
-    authors = Author.objects.filter(project=project, kind=Author.Kind.GOLD)
+    authors = Author.objects.filter(project=project, kind=AuthorKind.GOLD)
     rows = Span.objects.filter(annotation_set__author__in=authors, annotation_set__document__in=notes)
     found: dict[int, list[LabeledBounds]] = defaultdict(list)
     for note, start, end, label in rows.values_list("annotation_set__document", "start", "end", "label"):

@@ -18,7 +18,17 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from annotations.core import hiding
-from annotations.models import AnnotationSet, Author, Handover, PlantedLeak, Project, Review, Span, User
+from annotations.models import (
+    AnnotationSetState,
+    Author,
+    AuthorKind,
+    Handover,
+    PlantedLeak,
+    Project,
+    Review,
+    Span,
+    User,
+)
 from annotations.review.selectors.doubtful import DOUBTFUL
 from annotations.review.selectors.finished_gold import finished_gold_of, finished_sets
 from annotations.review.selectors.handovers import handed_over_by
@@ -28,7 +38,7 @@ Kind = Literal["string", "agreed", "merged", "threshold"]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class BulkRule:
     """The rule of a bulk act; the module's docstring describes the fields."""
 
     kind: Kind
@@ -47,14 +57,14 @@ class Rule:
         return asdict(self)
 
 
-def rule_of(stored: dict[str, Any]) -> Rule:
-    return Rule(**{key: value for key, value in stored.items() if key in Rule.__dataclass_fields__})
+def rule_of(stored: dict[str, Any]) -> BulkRule:
+    return BulkRule(**{key: value for key, value in stored.items() if key in BulkRule.__dataclass_fields__})
 
 
-def suggestions_of(rule: Rule) -> "QuerySet[Span]":
+def suggestions_of(rule: BulkRule) -> "QuerySet[Span]":
     """Every suggestion that matches the rule, open or decided."""
     spans = Span.objects.filter(
-        annotation_set__author__in=rule.runs, annotation_set__state=AnnotationSet.State.SUBMITTED
+        annotation_set__author__in=rule.runs, annotation_set__state=AnnotationSetState.SUBMITTED
     ).order_by()
     if rule.label is not None:
         spans = spans.filter(label_id=rule.label)
@@ -79,7 +89,7 @@ def _equal_runs(runs: Sequence[int]) -> Coalesce:
         annotation_set__author__in=runs,
         # A merged list only repeats what its runs suggest.
         annotation_set__author__merged_from__isnull=True,
-        annotation_set__state=AnnotationSet.State.SUBMITTED,
+        annotation_set__state=AnnotationSetState.SUBMITTED,
         start=OuterRef("start"),
         end=OuterRef("end"),
         label=OuterRef("label"),
@@ -88,7 +98,7 @@ def _equal_runs(runs: Sequence[int]) -> Coalesce:
     return Coalesce(Subquery(same.values("runs")), 0)
 
 
-def open_of(rule: Rule, project: Project, user: User | None) -> "QuerySet[Span]":
+def open_of(rule: BulkRule, project: Project, user: User | None) -> "QuerySet[Span]":
     """The suggestions that a bulk act of this person decides by the rule, including those that conflict with gold.
 
     Each has no decision and is not in gold exactly as suggested. The review of its note is neither finished nor handed
@@ -98,12 +108,12 @@ def open_of(rule: Rule, project: Project, user: User | None) -> "QuerySet[Span]"
     return spans if rule.with_doubtful else spans.exclude(DOUBTFUL)
 
 
-def doubtful_of(rule: Rule, project: Project, user: User | None) -> int:
+def doubtful_of(rule: BulkRule, project: Project, user: User | None) -> int:
     """The number of open suggestions that the bulk act skips because they are doubtful, in notes that it decides."""
     return 0 if rule.with_doubtful else _in_notes_of(rule, project, user).filter(DOUBTFUL).count()
 
 
-def open_and_doubtful(rule: Rule, project: Project, user: User | None) -> tuple[int, int]:
+def open_and_doubtful(rule: BulkRule, project: Project, user: User | None) -> tuple[int, int]:
     """The numbers of `open_of` and `doubtful_of`, counted together."""
     spans = _in_notes_of(rule, project, user)
     if rule.with_doubtful:
@@ -112,13 +122,13 @@ def open_and_doubtful(rule: Rule, project: Project, user: User | None) -> tuple[
     return found["open"], found["doubtful"]
 
 
-def _in_notes_of(rule: Rule, project: Project, user: User | None) -> "QuerySet[Span]":
+def _in_notes_of(rule: BulkRule, project: Project, user: User | None) -> "QuerySet[Span]":
     """The open suggestions that match the rule, doubtful ones too, without those in notes that the act skips."""
     spans = only_open(suggestions_of(rule), project, user)
     return spans if rule.with_gold else spans.filter(~Exists(finished_gold_of(project, "annotation_set__document")))
 
 
-def skipped_of(rule: Rule, project: Project, user: User | None) -> tuple[int, int]:
+def skipped_of(rule: BulkRule, project: Project, user: User | None) -> tuple[int, int]:
     """The number of open suggestions that the bulk act skips because their notes have gold, and of these notes."""
     if rule.with_gold or not finished_sets(project).exists():
         return 0, 0
@@ -155,7 +165,7 @@ def waiting_by_string(
     A string without any has counts of 0. The number of queries doesn't depend on the number of strings.
     """
     spans = Span.objects.filter(
-        annotation_set__author__in=runs, annotation_set__state=AnnotationSet.State.SUBMITTED,
+        annotation_set__author__in=runs, annotation_set__state=AnnotationSetState.SUBMITTED,
         string_key__in={key for key, _ in strings}, label_id__in={label for _, label in strings},
     ).order_by()  # fmt: skip
     note, inside = "annotation_set__document", Q(inside=True)
@@ -187,7 +197,7 @@ def only_open(spans: "QuerySet[Span]", project: Project, user: User | None) -> "
     )  # fmt: skip
     gold = Span.objects.filter(
         # A filter by author id instead of a join uses the index of the unique constraint, which begins with the note.
-        annotation_set__author__in=Author.objects.filter(project=project, kind=Author.Kind.GOLD),
+        annotation_set__author__in=Author.objects.filter(project=project, kind=AuthorKind.GOLD),
         annotation_set__document=OuterRef("annotation_set__document"),
         start=OuterRef("start"),
         end=OuterRef("end"),

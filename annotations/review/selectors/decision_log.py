@@ -90,14 +90,14 @@ OfEvent = TypedDict(
 """The columns of one event."""
 
 
-class Row(OfEvent, OfSuggestion):
+class LoggedDecision(OfEvent, OfSuggestion):
     """A row: COLUMNS in the order of the JSON export."""
 
     gold_added: list[LabeledBounds]
     gold_removed: list[LabeledBounds]
 
 
-def decisions(project: Project) -> Iterator[Row]:
+def decisions(project: Project) -> Iterator[LoggedDecision]:
     """Every row, oldest first, read in batches. Offsets are code points, end-exclusive; labels are codes."""
     labels = dict(Label.objects.filter(label_set__project=project).values_list("pk", "code"))
     runs = dict(Author.objects.filter(project=project, kind__in=Author.MODELS).values_list("pk", "name"))
@@ -113,7 +113,7 @@ def decisions(project: Project) -> Iterator[Row]:
 
 def _rows(
     events: Sequence[Event], labels: dict[int, str], runs: dict[int, str], named: Callable[[int], int]
-) -> Iterator[Row]:
+) -> Iterator[LoggedDecision]:
     names = dict(Document.objects.filter(pk__in={e.document_id for e in events}).values_list("pk", "name"))
     beside = [row[0] for event in events for row in event.data.get("beside", [])]
     spans = Span.objects.in_bulk([*beside, *(e.data["suggestion"] for e in events if e.data.get("suggestion"))])

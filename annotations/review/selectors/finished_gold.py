@@ -11,10 +11,10 @@ from datetime import datetime
 from django.db.models import OuterRef, Q, QuerySet
 
 from annotations.gold.events import GOLD_MADE
-from annotations.models import AnnotationSet, Author, Document, Event, Project
+from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, Document, Event, Project
 from annotations.review.events import REVIEW_FINISHED
 
-SUBMITTED = AnnotationSet.State.SUBMITTED
+SUBMITTED = AnnotationSetState.SUBMITTED
 _FINISHED = Q(state=SUBMITTED) | Q(submitted_at__isnull=False)
 
 
@@ -28,7 +28,7 @@ def finished_sets(project: Project | int) -> "QuerySet[AnnotationSet]":
 
     The filter by author id instead of a join lets each note be looked up in the index of the unique constraint.
     """
-    authors = Author.objects.filter(project=project, kind=Author.Kind.GOLD).values_list("pk", flat=True)
+    authors = Author.objects.filter(project=project, kind=AuthorKind.GOLD).values_list("pk", flat=True)
     return AnnotationSet.objects.filter(_FINISHED, author_id=authors.first() or 0)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 
-from annotations.models import Author, Handover, Project, User
+from annotations.models import Author, Handover, HandoverState, Project, User
 from annotations.projects.selectors.second_reviews import ACTIVE
 from annotations.review.rules.precision import Rate
 
@@ -27,12 +27,12 @@ class Between:
         """The stage: waiting (for another person), second (review), or resolving (differences)."""
         if self.own:
             return "waiting"
-        return "resolving" if self.state == Handover.State.RESOLVING else "second"
+        return "resolving" if self.state == HandoverState.RESOLVING else "second"
 
     @property
     def shows_first(self) -> bool:
         """Whether this person may see the decisions of the first reviewer."""
-        return not self.own and (not self.blind or self.state == Handover.State.RESOLVING)
+        return not self.own and (not self.blind or self.state == HandoverState.RESOLVING)
 
 
 @cache
@@ -115,7 +115,7 @@ class Pair:
 def pairs(project: Project, runs: Iterable[Author] = ()) -> list[Pair]:
     """Agreement of each pair of reviewers, blind and not blind apart; most compared first."""
     rows = Handover.objects.filter(
-        review__document__project=project, state__in=[Handover.State.RESOLVING, Handover.State.DONE]
+        review__document__project=project, state__in=[HandoverState.RESOLVING, HandoverState.DONE]
     )
     chosen = [run.pk for run in runs]
     if chosen:

@@ -7,7 +7,16 @@ from typing import Any, Final, NamedTuple
 
 from django.db.models import Count
 
-from annotations.models import AnnotationSet, Author, Decision, PlantedLeak, Span, SuggestedString
+from annotations.models import (
+    AnnotationSet,
+    AnnotationSetState,
+    Author,
+    AuthorKind,
+    Decision,
+    PlantedLeak,
+    Span,
+    SuggestedString,
+)
 from annotations.review.selectors.precision import RIGHT_DECISION
 
 Known = PlantedLeak.Known
@@ -37,7 +46,7 @@ class Suggested(NamedTuple):
 
 def suggested_in(run: Author, notes: Collection[int]) -> dict[int, list[Suggested]]:
     """The run's suggestions by note, in text order."""
-    sets = AnnotationSet.objects.filter(author=run, document__in=notes, state=AnnotationSet.State.SUBMITTED)
+    sets = AnnotationSet.objects.filter(author=run, document__in=notes, state=AnnotationSetState.SUBMITTED)
     by_set = dict(sets.values_list("pk", "document_id"))
     found: dict[int, list[Suggested]] = {note: [] for note in by_set.values()}
     rows = Span.objects.filter(annotation_set__in=list(by_set)).order_by("start", "end", "pk")
@@ -112,8 +121,8 @@ def _batches(keys: Collection[int]) -> Iterator[list[int]]:
 def _by_runs(notes: Iterable[int]) -> set[tuple[int, int, int, int]]:
     """Note, start, end and label of the spans that most runs suggest."""
     sets = AnnotationSet.objects.filter(
-        document__in=list(notes), author__kind=Author.Kind.RUN, author__merged_from__isnull=True,
-        state=AnnotationSet.State.SUBMITTED,
+        document__in=list(notes), author__kind=AuthorKind.RUN, author__merged_from__isnull=True,
+        state=AnnotationSetState.SUBMITTED,
     )  # fmt: skip
     rows: Any = sets.values_list("pk", "document_id", "author__name")
     names = {pk: (note, _NUMBER.sub("", name)) for pk, note, name in rows}

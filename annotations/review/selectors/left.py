@@ -4,7 +4,7 @@ from django.db.models import Exists, OuterRef
 
 from annotations.core.access import Access, Can
 from annotations.core.navigation import MOST
-from annotations.models import AnnotationSet, Author, Document, Handover, Review
+from annotations.models import AnnotationSet, AnnotationSetState, Author, Document, Handover, Review
 from annotations.projects.selectors.second_reviews import ACTIVE
 
 # The parameter of addresses that names the chosen runs, which stay chosen from page to page.
@@ -23,7 +23,7 @@ def notes_left(access: Access) -> int | None:
     finished = Review.objects.filter(document=here, finished_at__isnull=False)
     own = Handover.objects.filter(review__document=here, state__in=ACTIVE, people=access.user)
     suggested = AnnotationSet.objects.filter(
-        document=here, author__kind__in=Author.MODELS, state=AnnotationSet.State.SUBMITTED
+        document=here, author__kind__in=Author.MODELS, state=AnnotationSetState.SUBMITTED
     )
     notes = Document.objects.filter(Exists(suggested), ~Exists(finished), ~Exists(own), project=access.project)
     return notes.order_by()[: MOST + 1].count()

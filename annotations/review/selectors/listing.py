@@ -7,7 +7,7 @@ from typing import Final
 
 from django.db.models import Exists, F, OuterRef, QuerySet
 
-from annotations.models import AnnotationSet, Author, Handover, Review, User
+from annotations.models import AnnotationSet, AnnotationSetState, Author, Handover, Review, User
 from annotations.projects.selectors.second_reviews import ACTIVE
 
 # Notes shown before and after the open note. More would slow down every page and be scrolled past.
@@ -58,7 +58,7 @@ class ReviewList:
 
 def review_list(author: Author, pk: int, user: User) -> ReviewList:
     """The notes around note `pk`, at most MOST_NEIGHBORS before and after it, ordered by id."""
-    sets = AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED)
+    sets = AnnotationSet.objects.filter(author=author, state=AnnotationSetState.SUBMITTED)
     rows = sets.values_list("document_id", "document__name")
     before = [*rows.filter(document_id__lt=pk).order_by("-document_id")[: MOST_NEIGHBORS + 1]]
     following = [*rows.filter(document_id__gte=pk).order_by("document_id")[: MOST_NEIGHBORS + 2]]

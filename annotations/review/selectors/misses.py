@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Exists
 
-from annotations.models import AnnotationSet, Author, Document, Span
+from annotations.models import AnnotationSetState, Author, Document, Span
 from annotations.review.selectors.planted import hidden_there
 
 MOST = 200
@@ -25,7 +25,7 @@ def hints_of(document: Document, author: Author) -> list[dict[str, Any]]:
     spans = Span.objects.filter(
         ~Exists(hidden_there(document, author)),
         annotation_set__document=document, annotation_set__author__in=others.exclude(pk=author.pk),
-        annotation_set__state=AnnotationSet.State.SUBMITTED,
+        annotation_set__state=AnnotationSetState.SUBMITTED,
     )  # fmt: skip
     rows = spans.order_by("start", "end", "pk").values_list(
         "start", "end", "label_id", "annotation_set__author__name", "confidence", "source"

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from annotations.core.authors import notes_in_review
-from annotations.models import Author, Decision, Document, Review, Span, User
+from annotations.models import Author, AuthorKind, Decision, Document, Review, Span, User
 from annotations.review.selectors.doubtful import is_doubtful
 from annotations.review.selectors.finished_gold import with_finished_gold
 from annotations.review.selectors.handovers import handed_over_pairs
@@ -79,7 +79,7 @@ def occurrences(spans: "QuerySet[Span]", project_id: int, user: User) -> list[Oc
 
 
 def _gold(documents: Iterable[int], project_id: int) -> set[tuple[Any, ...]]:
-    authors = Author.objects.filter(project=project_id, kind=Author.Kind.GOLD)
+    authors = Author.objects.filter(project=project_id, kind=AuthorKind.GOLD)
     rows = Span.objects.filter(annotation_set__author__in=authors, annotation_set__document__in=documents)
     return set(rows.values_list("annotation_set__document_id", "start", "end", "label_id"))
 

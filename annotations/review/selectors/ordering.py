@@ -13,20 +13,20 @@ Order = Literal["note", "uncertainty", "false", "label", "informative"]
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class NoteOrder:
     """The order of the notes. With a label, only notes that have an open suggestion with that label."""
 
     order: Order = "note"
     label: int | None = None
 
     @classmethod
-    def of(cls, data: QueryDict) -> "Queue":
+    def of(cls, data: QueryDict) -> "NoteOrder":
         """Read the order from a query string. An unknown order becomes the order by note."""
         order = data.get("order", "")
         return cls(order if order in get_args(Order) else "note", whole(data.get("label", "")))  # type: ignore[arg-type]  # checked here
 
     @classmethod
-    def that_chose(cls, data: QueryDict) -> "Queue":
+    def that_chose(cls, data: QueryDict) -> "NoteOrder":
         """The order that chose the open note, as its page's query string has it (`chosen`).
 
         A page that was opened otherwise has none, so it is the order by note. The filters of the page, which may name

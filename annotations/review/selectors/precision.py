@@ -15,7 +15,7 @@ from django.db.models import Case, Count, F, Q, QuerySet, Sum, Value, When
 
 from annotations.models import Author, Decision, Project, Review, Span, User
 from annotations.review.rules.precision import BANDS, Estimate, Rate, by_notes
-from annotations.review.selectors.bulk_rules import Rule, open_of, suggestions_of
+from annotations.review.selectors.bulk_rules import BulkRule, open_of, suggestions_of
 
 _DECIDED = Q(decision__isnull=False, decision__cause__isnull=True)
 _ACCEPTED = Q(decision__verdict=Decision.Verdict.ACCEPTED, decision__start=F("start"), decision__end=F("end"))
@@ -84,7 +84,7 @@ class Expected:
         return 0 < self.calibrated < self.count
 
 
-def expected_of(rule: Rule, project: Project, user: User, chosen: Sequence[int]) -> list[Expected]:
+def expected_of(rule: BulkRule, project: Project, user: User, chosen: Sequence[int]) -> list[Expected]:
     """What is known before a bulk act by this rule, by label, most first.
 
     The observed precision counts decisions as `observed_in` does, with the same `chosen`. If the rule accepts with
@@ -118,7 +118,7 @@ def together(expected: Iterable[Expected]) -> Expected:
     return Expected(0, count, notes, calibrated, total)
 
 
-class Figures(TypedDict):
+class PrecisionFigures(TypedDict):
     """What `Expected` tells, for the API and commands. `low` and `high`: the 95% interval of `share` over `notes`."""
 
     count: int
@@ -133,7 +133,7 @@ class Figures(TypedDict):
     only_drawn: bool
 
 
-def figures(one: Expected, only_drawn: bool) -> Figures:
+def figures(one: Expected, only_drawn: bool) -> PrecisionFigures:
     """`only_drawn`: some notes were not counted (`chosen_by_order`)."""
     seen = one.observed
     return {

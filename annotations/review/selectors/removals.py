@@ -34,7 +34,7 @@ class RemovalShown(TypedDict):
     at: str | None
 
 
-class Verdict(NamedTuple):
+class RemovalVerdict(NamedTuple):
     """The current decision on a proposed removal."""
 
     number: int
@@ -50,7 +50,7 @@ class Removal:
 
     proposed: ProposedRemoval
     annotation_set_id: int
-    decision: Verdict | None
+    decision: RemovalVerdict | None
 
     @property
     def bounds(self) -> LabeledBounds:
@@ -102,11 +102,11 @@ def removals_in(document: Document, author: Author, review: Review | None) -> li
     ]
 
 
-def verdicts(review: int) -> dict[int, Verdict]:
+def verdicts(review: int) -> dict[int, RemovalVerdict]:
     """The decisions of a review on proposed removals, by number."""
     made = RemovalDecision.objects.filter(review_id=review).order_by()
     rows = made.values_list("number", "verdict", "reviewer_id", "reviewer__username", "at")
-    return {row[0]: Verdict(*row) for row in rows}
+    return {row[0]: RemovalVerdict(*row) for row in rows}
 
 
 def removal_shown(one: Removal, gold: Iterable[tuple[LabeledBounds, Provenance | None]]) -> RemovalShown:

@@ -7,7 +7,18 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404
 
 from annotations.core.access import Access
-from annotations.models import AnnotationSet, Author, Decision, Document, Handover, Project, Review, User
+from annotations.models import (
+    AnnotationSet,
+    AnnotationSetState,
+    Author,
+    AuthorKind,
+    Decision,
+    Document,
+    Handover,
+    Project,
+    Review,
+    User,
+)
 from annotations.projects.selectors.second_reviews import ACTIVE
 from annotations.review.selectors.handovers import Waiting, handed_over_by, waiting_of
 
@@ -48,7 +59,7 @@ def chosen_runs(project: Project, wanted: Iterable[str], *, merged: bool = False
 
 
 def _sets_of(author: Author) -> "QuerySet[AnnotationSet]":
-    return AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED)
+    return AnnotationSet.objects.filter(author=author, state=AnnotationSetState.SUBMITTED)
 
 
 def next_to_review(author: Author, after: int = 0, user: User | None = None) -> int | None:
@@ -59,9 +70,9 @@ def next_to_review(author: Author, after: int = 0, user: User | None = None) -> 
     """
     finished = Review.objects.filter(document=OuterRef("document"), author=author, finished_at__isnull=False)
     # A filter by author id instead of a join uses the index of annotation sets, which begins with the author.
-    golden = Author.objects.filter(project_id=author.project_id, kind=Author.Kind.GOLD).values_list("pk", flat=True)
+    golden = Author.objects.filter(project_id=author.project_id, kind=AuthorKind.GOLD).values_list("pk", flat=True)
     gold = AnnotationSet.objects.filter(
-        document=OuterRef("document"), author_id=golden.first() or 0, state=AnnotationSet.State.SUBMITTED
+        document=OuterRef("document"), author_id=golden.first() or 0, state=AnnotationSetState.SUBMITTED
     )
     handed_over = handed_over_by(user, document="document", author="author")
     left = _sets_of(author).filter(~Exists(finished), ~Exists(handed_over)).order_by("document_id")
@@ -83,9 +94,7 @@ def review_progress(author: Author, user: User | None = None) -> ReviewProgress:
 
 def suggested_note(author: Author, pk: int) -> Document | None:
     """The note, if the run has processed it. The text is deferred until it is needed."""
-    notes = Document.objects.filter(
-        annotation_sets__author=author, annotation_sets__state=AnnotationSet.State.SUBMITTED
-    )
+    notes = Document.objects.filter(annotation_sets__author=author, annotation_sets__state=AnnotationSetState.SUBMITTED)
     return notes.defer("text").filter(pk=pk).first()
 
 

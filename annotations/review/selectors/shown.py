@@ -3,15 +3,15 @@
 from collections.abc import Callable
 
 from annotations.core.access import Access
-from annotations.models import Author
+from annotations.models import AuthorKind
 from annotations.review.selectors.planted import aliases
-from annotations.review.selectors.state import ReviewState, Shown
+from annotations.review.selectors.state import ReviewState, SuggestionView
 
 
 def _without_name(source: str) -> str:
     """The origin of a gold span (“kind:name”), without the name if it is an annotator's."""
     kind = source.partition(":")[0]
-    return kind if kind == Author.Kind.ANNOTATOR else source
+    return kind if kind == AuthorKind.ANNOTATOR else source
 
 
 def shown_to(access: Access, state: ReviewState) -> ReviewState:
@@ -33,7 +33,7 @@ def shown_to(access: Access, state: ReviewState) -> ReviewState:
     return state | {"suggestions": suggestions, "between": between}
 
 
-def _aliased(suggestion: Shown, of: Callable[[int], int]) -> Shown:
+def _aliased(suggestion: SuggestionView, of: Callable[[int], int]) -> SuggestionView:
     aliased = suggestion | {"id": of(suggestion["id"])}
     if "conflicting" in suggestion:
         aliased["conflicting"] = [of(pk) for pk in suggestion["conflicting"]]

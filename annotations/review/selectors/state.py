@@ -7,7 +7,18 @@ from typing import NamedTuple, NotRequired, TypedDict
 from django.db.models import Exists, OuterRef
 
 from annotations.core.hiding import HIDDEN
-from annotations.models import AnnotationSet, Author, Decision, Document, Handover, Review, Span, User
+from annotations.models import (
+    AnnotationSet,
+    AnnotationSetState,
+    Author,
+    AuthorKind,
+    Decision,
+    Document,
+    Handover,
+    Review,
+    Span,
+    User,
+)
 from annotations.projects.selectors.second_reviews import ACTIVE
 from annotations.review.rules.conflicts import LabeledBounds
 from annotations.review.selectors.doubtful import is_doubtful
@@ -25,7 +36,7 @@ Seen = tuple[str, LabeledBounds | None]
 """What a page shows of a suggestion: open, accepted or rejected; if accepted, also its bounds and label in gold."""
 
 
-class Shown(TypedDict):
+class SuggestionView(TypedDict):
     """A suggestion as a page shows it: its bounds as suggested, its state, and who decided on it and when."""
 
     id: int
@@ -102,7 +113,7 @@ class ReviewState(TypedDict):
     # Whether the spans in `gold` are only in the draft of an open review, which is not gold yet.
     gold_is_draft: bool
     open: int
-    suggestions: list[Shown]
+    suggestions: list[SuggestionView]
     # What a refiner proposes to remove. Open ones count in `open`.
     removals: list[RemovalShown]
     gold: list[GoldShown]
@@ -120,7 +131,7 @@ def review_state(*, document: Document, author: Author, user: User | None = None
     A suggestion whose exact span is in gold counts as accepted, because nothing is left to decide. An accepted
     suggestion whose span was removed from gold by other means is open again.
     """
-    gold = AnnotationSet.objects.filter(document=document, author__kind=Author.Kind.GOLD).order_by("id").first()
+    gold = AnnotationSet.objects.filter(document=document, author__kind=AuthorKind.GOLD).order_by("id").first()
     handovers = Handover.objects.filter(review=OuterRef("pk"), state__in=ACTIVE)
     reviews = Review.objects.filter(document=document, author=author)
     review = reviews.annotate(handed_over=Exists(handovers)).first()
@@ -142,7 +153,7 @@ def review_state(*, document: Document, author: Author, user: User | None = None
             suggestion["doubt"] = row[4]
         if row[5]:
             suggestion["attributes"] = row[5]
-    if author.kind == Author.Kind.REFINED:
+    if author.kind == AuthorKind.REFINED:
         refined = refined_in(author.project, {row[0]: row[4] for row in rows})
         for suggestion in suggestions:
             if suggestion["id"] in refined:
@@ -170,7 +181,7 @@ def review_state(*, document: Document, author: Author, user: User | None = None
         "between": _between(meets) if meets else None,
         "planting": (review and review.planted_share) or 0,
         "has_finished_gold": gold is not None and is_finished(gold.state, gold.submitted_at),
-        "gold_is_draft": gold is None or gold.state == AnnotationSet.State.DRAFT,
+        "gold_is_draft": gold is None or gold.state == AnnotationSetState.DRAFT,
         "open": sum(one["state"] == "open" for one in (*suggestions, *removals)),
         "suggestions": suggestions,
         "removals": removals,
@@ -229,7 +240,7 @@ def _suggestion(
     source: str,
     present: Iterable[LabeledBounds],
     decision: ShownDecision | None,
-) -> Shown:
+) -> SuggestionView:
     state, bounds = shown_state(present, suggested, decision)
     return {
         "state": state,

@@ -19,7 +19,7 @@ Order = Literal["open", "uncertainty"]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StringRow:
     """A string with one label in the chosen runs. `pk` is the id of one of its count rows and part of its URL.
 
     `note` is the one that `text` is from; 0 if its span was deleted meanwhile.
@@ -40,27 +40,27 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class StringPage:
     """One page of strings. `number` starts at 1; `more` says whether there is a next page."""
 
-    rows: list[Row]
+    rows: list[StringRow]
     number: int
     more: bool
 
 
-def strings(runs: Sequence[int], *, label: int | None = None, order: Order = "open", number: int = 1) -> Page:
+def strings(runs: Sequence[int], *, label: int | None = None, order: Order = "open", number: int = 1) -> StringPage:
     """The strings of these runs that have open suggestions; the same string in several runs is one row."""
     first = (number - 1) * ROWS
     merged = _merged(runs, label, order, first + ROWS + 1)[first:]
     texts = _texts([row.sample for row in merged[:ROWS]])
     shown = [
-        Row(row.pk, row.key, *texts.get(row.sample, (0, "")), row.label, row.count, row.open, row.confidence)
+        StringRow(row.pk, row.key, *texts.get(row.sample, (0, "")), row.label, row.count, row.open, row.confidence)
         for row in merged[:ROWS]
     ]
-    return Page(shown, number, len(merged) > ROWS)
+    return StringPage(shown, number, len(merged) > ROWS)
 
 
-def as_waiting(page: Page, runs: Sequence[int], project: Project, user: User) -> Page:
+def as_waiting(page: StringPage, runs: Sequence[int], project: Project, user: User) -> StringPage:
     """The page with the counts that the pages of its strings show, without strings that wait for nothing.
 
     The stored counts, by which strings are ordered, know only decisions. A suggestion without a decision doesn't wait

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from annotations.core.hiding import HIDDEN
-from annotations.models import AnnotationSet, Author, Document, Span
+from annotations.models import AnnotationSetState, Author, Document, Span
 from annotations.review.rules.conflicts import LabeledBounds
 from annotations.review.selectors.merged_lists import backing_of, conflicting_among
 from annotations.text.attributes import Value
@@ -94,7 +94,7 @@ def of_run(document: Document, author: Author) -> dict[str, Any]:
     return {
         "annotation_set__document_id": document.pk,
         "annotation_set__author_id": author.pk,
-        "annotation_set__state": AnnotationSet.State.SUBMITTED,
+        "annotation_set__state": AnnotationSetState.SUBMITTED,
     }
 
 

@@ -29,6 +29,7 @@ from annotations.jobs.services.batch_acts import Fence, count, do_batches, end
 from annotations.models import (
     AnnotationSet,
     BulkAct,
+    BulkActState,
     Decision,
     Document,
     Event,
@@ -49,8 +50,8 @@ from annotations.review.events import (
     GoldRow,
 )
 from annotations.review.rules.conflicts import LabeledBounds
-from annotations.review.selectors.bulk_preview import Preview, preview
-from annotations.review.selectors.bulk_rules import Rule, doubtful_of, open_of, rule_of, skipped_of
+from annotations.review.selectors.bulk_preview import BulkPreview, preview
+from annotations.review.selectors.bulk_rules import BulkRule, doubtful_of, open_of, rule_of, skipped_of
 from annotations.review.selectors.doubtful import is_doubtful
 from annotations.review.selectors.finished_gold import finishing_events
 from annotations.review.selectors.merged_lists import backing_of
@@ -208,11 +209,11 @@ def _events(bulk: BulkAct, documents: Sequence[int]) -> dict[int, int]:
 AT_ONCE = 2_000
 # Suggestions per transaction of a job.
 BATCH = 500
-State = BulkAct.State
+State = BulkActState
 """Document id and suggestion id."""
 
 
-def plan_bulk(*, project: Project, user: User, rule: Rule, act: BulkAct.Act) -> BulkAct:
+def plan_bulk(*, project: Project, user: User, rule: BulkRule, act: BulkAct.Act) -> BulkAct:
     """Store the planned act with its counts, without deciding anything.
 
     Raises ServiceError: `label` (not of this project), `act` (a label with reject), `none` (nothing matches).
@@ -243,14 +244,14 @@ def plan_string(
     """
     if act not in BulkAct.Act.values:
         raise ServiceError(gettext("Choose an action: “Accept” or “Reject”."), code="act")
-    rule = Rule(
+    rule = BulkRule(
         "string", runs, string=string.string_key, label=string.label_id, but=sorted(but),
         to=to if act == BulkAct.Act.ACCEPT else None,
     )  # fmt: skip
     return plan_bulk(project=project, user=user, rule=rule, act=BulkAct.Act(act))
 
 
-def _counts(found: Preview) -> dict[str, int]:
+def _counts(found: BulkPreview) -> dict[str, int]:
     return {
         "planned": found.decided, "skipped": found.skipped, "skipped_notes": found.notes,
         "doubtful": found.doubtful, "conflicts": found.conflicts or 0,
@@ -318,7 +319,7 @@ def at_once(bulk: BulkAct, work: Callable[..., dict[str, Any]]) -> dict[str, Any
         return work(bulk=bulk)
 
 
-def _end(bulk: BulkAct, state: BulkAct.State, verb: Verb[BulkEnded], **changed: Any) -> dict[str, Any]:
+def _end(bulk: BulkAct, state: BulkActState, verb: Verb[BulkEnded], **changed: Any) -> dict[str, Any]:
     with transaction.atomic():
         end(bulk, state, **changed)
         counts: BulkCounts = {

@@ -12,7 +12,7 @@ from typing import Any
 
 from annotations.annotate.selectors.pace import IDLE
 from annotations.core.events import NOTE_READ
-from annotations.core.stored_figures import Kind, keep, kept, key_of
+from annotations.core.stored_figures import FigureKind, keep, kept, key_of
 from annotations.models import Event, Project
 from annotations.notes.events import NOTES_SEARCHED
 from annotations.review.events import (
@@ -28,7 +28,7 @@ from annotations.review.events import (
 )
 
 REVISION = 1
-EFFORT: Kind[dict[str, Any]] = Kind("effort")
+EFFORT: FigureKind[dict[str, Any]] = FigureKind("effort")
 CHUNK = 5_000
 ACTS = frozenset(
     {

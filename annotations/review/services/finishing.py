@@ -11,12 +11,21 @@ from django.utils.translation import ngettext
 
 from annotations.core.errors import ServiceError
 from annotations.core.locks import keep_labels
-from annotations.models import AnnotationSet, Author, Document, Handover, Review, User
+from annotations.models import (
+    AnnotationSet,
+    AnnotationSetState,
+    Author,
+    Document,
+    Handover,
+    HandoverState,
+    Review,
+    User,
+)
 from annotations.models.project import SecondReview
 from annotations.review.events import REVIEW_FINISHED, REVIEW_REOPENED, ReviewDecided, ReviewFinished
 from annotations.review.selectors.doubtful import is_doubtful
 from annotations.review.selectors.handovers import between
-from annotations.review.selectors.ordering import Queue
+from annotations.review.selectors.ordering import NoteOrder
 from annotations.review.selectors.planted import not_for_bulk
 from annotations.review.selectors.state import review_state
 from annotations.review.selectors.suggestions import of_run, suggestions
@@ -29,13 +38,13 @@ from annotations.review.services.offering import keep_order
 from annotations.review.services.planting import reveal_leaks
 from annotations.review.services.removing import accept_rest
 
-NOTE_BY_NOTE = Queue()
+NOTE_BY_NOTE = NoteOrder()
 
 
 def finish_review(
     *, document: Document, author: Author, user: User, rest: Collection[int] = (), removals: Collection[int] = (),
     stage: str | None = None, with_gold: bool = False, with_doubtful: bool = False, with_removals: bool = False,
-    queue: Queue = NOTE_BY_NOTE,
+    queue: NoteOrder = NOTE_BY_NOTE,
 ) -> Review:  # fmt: skip
     """Finish the review of a note, so that its gold counts. A review that is already finished is returned unchanged.
 
@@ -85,15 +94,15 @@ def finish_review(
                 review=review, gold=gold, document=document, author=author, user=user, blind=blind, accepted=accepted
             )
             return review
-        if handover is not None and handover.state == Handover.State.WAITING:
+        if handover is not None and handover.state == HandoverState.WAITING:
             compare_reviews(
                 handover=handover, gold=gold, document=document, author=author, user=user, accepted=accepted
             )
-            if handover.state == Handover.State.RESOLVING:
+            if handover.state == HandoverState.RESOLVING:
                 return review
             accepted = 0  # the event of the comparison holds this count already
         elif handover is not None:
-            Handover.objects.filter(pk=handover.pk).update(state=Handover.State.DONE)
+            Handover.objects.filter(pk=handover.pk).update(state=HandoverState.DONE)
         _finish(review, gold, document, author, user, handover, accepted)
     return review
 
@@ -204,7 +213,7 @@ def _finish(
     empty = not gold.spans.exists()
     review.finished_by, review.finished_at, review.found_empty = user, timezone.now(), empty
     review.save(update_fields=["finished_by", "finished_at", "found_empty"])
-    gold.state, gold.submitted_at = AnnotationSet.State.SUBMITTED, timezone.now()
+    gold.state, gold.submitted_at = AnnotationSetState.SUBMITTED, timezone.now()
     gold.save(update_fields=["state", "submitted_at", "updated_at"])
     data: ReviewFinished = {"run": author.pk, "spans": gold.spans.count(), "found_empty": empty}
     if accepted:

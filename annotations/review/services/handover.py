@@ -11,7 +11,18 @@ from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
-from annotations.models import AnnotationSet, Author, Decision, Document, Event, Handover, Review, User
+from annotations.models import (
+    AnnotationSet,
+    AnnotationSetState,
+    Author,
+    Decision,
+    Document,
+    Event,
+    Handover,
+    HandoverState,
+    Review,
+    User,
+)
 from annotations.review.events import (
     REVIEW_COMPARED,
     REVIEW_DECIDED,
@@ -24,14 +35,14 @@ from annotations.review.events import (
     ReviewBetween,
 )
 from annotations.review.rules.conflicts import LabeledBounds
-from annotations.review.rules.two_reviews import Compared, Outcome, compare
+from annotations.review.rules.two_reviews import Compared, ReviewOutcome, compare
 from annotations.review.selectors.removals import verdicts
 from annotations.review.selectors.state import review_state
 from annotations.review.selectors.suggestions import suggestions_named
 from annotations.review.services.locked_notes import LockedNotes
 from annotations.review.services.log import Act, effect_of, row_of, state_of, whole_row
 
-State = Handover.State
+State = HandoverState
 Before = dict[int, tuple[DecisionState | None, int]]
 """The state of each suggestion before the first review, and the id of the user who had decided so."""
 
@@ -62,8 +73,8 @@ def hand_over(
     if blind:
         made.kept = _put_aside(review, user, gold, gold_before, decisions, removals)
         made.save(update_fields=["kept"])
-    if gold.state == AnnotationSet.State.SUBMITTED and any(e.data["added"] or e.data["removed"] for e in events):
-        gold.state = AnnotationSet.State.DRAFT
+    if gold.state == AnnotationSetState.SUBMITTED and any(e.data["added"] or e.data["removed"] for e in events):
+        gold.state = AnnotationSetState.DRAFT
     gold.version += 1
     gold.save(update_fields=["state", "version", "updated_at"])
     data: ReviewBetween = {"handover": made.pk, "blind": blind, "decided": len(outcome.suggestions)}
@@ -101,7 +112,7 @@ def compare_reviews(
     *, handover: Handover, gold: AnnotationSet, document: Document, author: Author, user: User, accepted: int = 0
 ) -> Compared:
     """Compare the second review with the first one, and store the result for good. `accepted`: as in `hand_over`."""
-    first = Outcome.from_data(handover.outcome)
+    first = ReviewOutcome.from_data(handover.outcome)
     before = [(start, end, label) for start, end, label in handover.outcome["before"]]
     found = compare(first, _outcome(document, author), before)
     handover.second, handover.second_at = user, timezone.now()
@@ -117,11 +128,11 @@ def compare_reviews(
     return found
 
 
-def _outcome(document: Document, author: Author) -> Outcome:
+def _outcome(document: Document, author: Author) -> ReviewOutcome:
     state = review_state(document=document, author=author)
     decided = {one["id"]: one["bounds"] for one in state["suggestions"] if one["state"] != "open"}
     removals = {one["number"]: one["bounds"] for one in state["removals"] if one["state"] != "open"}
-    return Outcome.of(decided, ((span["start"], span["end"], span["label"]) for span in state["gold"]), removals)
+    return ReviewOutcome.of(decided, ((span["start"], span["end"], span["label"]) for span in state["gold"]), removals)
 
 
 def _rest(accepted: int) -> ReviewBetween:

@@ -15,7 +15,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
 from annotations.core.spans import fitting_label
 from annotations.gold.services.provenance import decided
-from annotations.models import AnnotationSet, Decision, Event, Project, Review, User
+from annotations.models import AnnotationSet, AnnotationSetState, Decision, Event, Project, Review, User
 from annotations.models.project import SecondReview
 from annotations.review.events import REVIEW_DECIDED, Beside, DecisionState, GoldRow, RemovalStep, ReviewDecided
 from annotations.review.rules.conflicts import LabeledBounds, conflicting
@@ -212,7 +212,7 @@ class LockedNotes(LockedRows):
         gold.version += 1
         if (effect.added or effect.removed) and self._project.second_review != SecondReview.OFF:
             # With the two-person rule, changed gold does not count until the second person has finished the review.
-            gold.state = AnnotationSet.State.DRAFT
+            gold.state = AnnotationSetState.DRAFT
             self._drafts.add(gold.pk)
         self._events.append(
             Event(

@@ -20,7 +20,17 @@ from annotations.core.locks import check_open
 from annotations.core.span_limits import check_room
 from annotations.core.spans import as_json
 from annotations.core.suggestions import Key, count_open
-from annotations.models import AnnotationSet, Decision, Event, Project, RemovalDecision, Review, Span, User
+from annotations.models import (
+    AnnotationSet,
+    AnnotationSetState,
+    Decision,
+    Event,
+    Project,
+    RemovalDecision,
+    Review,
+    Span,
+    User,
+)
 from annotations.review.events import DecisionState, GoldRow
 from annotations.review.rules.conflicts import LabeledBounds
 from annotations.review.selectors.finished_gold import is_finished
@@ -244,7 +254,7 @@ class LockedRows:
             version = Case(*each, output_field=IntegerField()) if len(golds) > 1 else Value(golds[0].version)
             AnnotationSet.objects.filter(pk__in=[gold.pk for gold in golds]).update(version=version)
         if self._drafts:
-            AnnotationSet.objects.filter(pk__in=self._drafts).update(state=AnnotationSet.State.DRAFT)
+            AnnotationSet.objects.filter(pk__in=self._drafts).update(state=AnnotationSetState.DRAFT)
 
 
 @cache

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from annotations.core.authors import gold_author
-from annotations.models import AnnotationSet, Author, Document, Project, Review
+from annotations.models import AnnotationSet, Author, AuthorKind, Document, Project, Review
 
 
 def locked_golds(project: Project, documents: Collection[int]) -> dict[int, AnnotationSet]:
@@ -11,11 +11,11 @@ def locked_golds(project: Project, documents: Collection[int]) -> dict[int, Anno
     if len(documents) > 1:
         # Missing rows are created before any lock, because waiting for a row that another transaction creates would
         # break the order of the locks.
-        gold = AnnotationSet.objects.filter(document__in=documents, author__kind=Author.Kind.GOLD)
+        gold = AnnotationSet.objects.filter(document__in=documents, author__kind=AuthorKind.GOLD)
         there = gold.values_list("document_id", flat=True)
         _make_golds(project, set(documents).difference(there))
     while True:
-        rows = AnnotationSet.objects.select_for_update(of=("self",)).filter(author__kind=Author.Kind.GOLD)
+        rows = AnnotationSet.objects.select_for_update(of=("self",)).filter(author__kind=AuthorKind.GOLD)
         golds = {row.document_id: row for row in rows.filter(document__in=documents).order_by("document_id")}
         if len(golds) == len(documents):
             return golds
@@ -56,7 +56,7 @@ def reviews_of(pairs: Iterable[tuple[int, int]]) -> dict[tuple[int, int], Review
 
 def locked(document: Document, author: Author) -> tuple[Review, AnnotationSet]:
     """The review and the gold set of one note; the gold set's row stays locked."""
-    rows = AnnotationSet.objects.select_for_update(of=("self",)).filter(author__kind=Author.Kind.GOLD)
+    rows = AnnotationSet.objects.select_for_update(of=("self",)).filter(author__kind=AuthorKind.GOLD)
     gold = rows.filter(document=document).order_by("id").first()
     gold = gold or locked_golds(document.project, [document.pk])[document.pk]
     return reviews_of([(document.pk, author.pk)])[document.pk, author.pk], gold

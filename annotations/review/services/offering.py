@@ -13,6 +13,7 @@ from annotations.core.authors import gold_sets
 from annotations.core.suggestions import String, expected_bits
 from annotations.models import (
     AnnotationSet,
+    AnnotationSetState,
     Author,
     Handover,
     Project,
@@ -24,7 +25,7 @@ from annotations.models import (
 )
 from annotations.review.selectors.bulk_rules import only_open
 from annotations.review.selectors.handovers import notes_handed_over_by
-from annotations.review.selectors.ordering import Queue
+from annotations.review.selectors.ordering import NoteOrder
 from annotations.review.selectors.reviewing import next_to_review
 
 # One note in this many is drawn at random.
@@ -54,7 +55,7 @@ def next_offered(*, author: Author, project: Project, after: int = 0, user: User
     return found if found is not None else next_to_review(author, after, user)
 
 
-def keep_order(*, author: Author, document: int, user: User, queue: Queue) -> None:
+def keep_order(*, author: Author, document: int, user: User, queue: NoteOrder) -> None:
     """Store how the note was chosen, in the transaction in which a reviewer finishes its review the first time.
 
     `queue` is the order that chose it. Nothing is stored if it was not chosen for its suggestions. Of the order "most
@@ -83,7 +84,7 @@ def _notes(author: Author) -> "QuerySet[SuggestedNote]":
     """The run's notes, without notes whose gold was made by other means than this review."""
     gold = gold_sets(author.project).filter(document=OuterRef("document"))
     read = AnnotationSet.objects.filter(
-        document=OuterRef("document"), author=author, state=AnnotationSet.State.SUBMITTED
+        document=OuterRef("document"), author=author, state=AnnotationSetState.SUBMITTED
     )
     begun = _reviews(author).filter(ahead__isnull=True)
     return SuggestedNote.objects.filter(Exists(begun) | ~Exists(gold), Exists(read), author=author)
@@ -142,7 +143,7 @@ def _expected_information(author: Author, project: Project, documents: list[int]
 
     It comes from the open suggestions, and decreases with the number of decisions on the same strings.
     """
-    sets = AnnotationSet.objects.filter(author=author, document__in=documents, state=AnnotationSet.State.SUBMITTED)
+    sets = AnnotationSet.objects.filter(author=author, document__in=documents, state=AnnotationSetState.SUBMITTED)
     spans = only_open(Span.objects.filter(annotation_set__in=list(sets.values_list("pk", flat=True))), project, None)
     found: dict[int, list[tuple[String, float | None]]] = {document: [] for document in documents}
     rows = spans.order_by().values_list("annotation_set__document_id", "string_key", "label_id", "confidence")

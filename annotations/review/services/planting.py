@@ -12,10 +12,11 @@ from uuid import uuid4
 from django.utils import timezone
 
 from annotations.core.bulk import insert_objects
-from annotations.core.suggestions import Key, Tally, add_strings, tally_of, uncount_strings
+from annotations.core.suggestions import Key, StringCounts, add_strings, tally_of, uncount_strings
 from annotations.models import (
     AnnotationSet,
     Author,
+    AuthorKind,
     Document,
     PlantedLeak,
     Project,
@@ -24,7 +25,16 @@ from annotations.models import (
     User,
 )
 from annotations.review.events import REVIEW_REVEALED
-from annotations.review.rules.planting import Candidate, Found, Marked, Page, choose, is_drawn, nearest, outcome
+from annotations.review.rules.planting import (
+    Candidate,
+    Marked,
+    PlantedFate,
+    VisibleNote,
+    choose,
+    is_drawn,
+    nearest,
+    outcome,
+)
 from annotations.review.selectors.known import known_among, suggested_in
 from annotations.review.selectors.planted import drawing_key, hidden_in
 from annotations.review.services.deciding import Request, decide_locked
@@ -56,16 +66,16 @@ def _plant(run: Author, key: bytes, notes: Sequence[int]) -> None:
     suggested = suggested_in(run, notes)
     known = known_among(run, suggested)
     golds: dict[int, list[Marked]] = {note: [] for note in notes}
-    rows = Span.objects.filter(annotation_set__author__kind=Author.Kind.GOLD, annotation_set__document__in=notes)
+    rows = Span.objects.filter(annotation_set__author__kind=AuthorKind.GOLD, annotation_set__document__in=notes)
     for note, start, end in rows.order_by().values_list("annotation_set__document_id", "start", "end"):
         golds[note].append(Marked(start, end))
     texts = dict(Document.objects.filter(pk__in=notes).values_list("pk", "text"))
     reviews = dict(Review.objects.filter(author=run, document__in=notes).values_list("document_id", "pk"))
     planted = []
-    hidden: dict[Key, Tally] = {}
+    hidden: dict[Key, StringCounts] = {}
     for note, here in suggested.items():
         shown = [Candidate(one.pk, one.start, one.end, known.get(one.pk, "")) for one in here]
-        page = Page(texts[note], shown, golds[note])
+        page = VisibleNote(texts[note], shown, golds[note])
         candidates = [one for one in shown if one.known]
         chosen = {one.pk: one for one in choose(key, run.pk, note, candidates, page.hides)}
         planted += [
@@ -73,7 +83,7 @@ def _plant(run: Author, key: bytes, notes: Sequence[int]) -> None:
         ]
         for one in here:
             if one.pk in chosen and one.string is not None:
-                hidden.setdefault((run.pk, one.string, one.label), Tally()).add(one.confidence, one.pk)
+                hidden.setdefault((run.pk, one.string, one.label), StringCounts()).add(one.confidence, one.pk)
     insert_objects(PlantedLeak, planted)
     uncount_strings(hidden)
 
@@ -93,12 +103,12 @@ def reveal_leaks(*, review: Review, gold: AnnotationSet, document: Document, aut
     spans = Span.objects.in_bulk([one.suggestion_id for one in planted])
     marked = [_marked(span, author) for span in gold.spans.all()]
     people = {each.username: each for each in User.objects.filter(username__in={one.by for one in marked})}
-    marked_completely: list[tuple[Span, Marked, Found]] = []
+    marked_completely: list[tuple[Span, Marked, PlantedFate]] = []
     for one in planted:
         span = spans.get(one.suggestion_id)
-        result, whole = outcome(document.text, span, marked) if span else (Found.ELSEWHERE, False)
+        result, whole = outcome(document.text, span, marked) if span else (PlantedFate.ELSEWHERE, False)
         near = nearest(span, marked) if span else None
-        finder = people.get(near.by) if near and result in (Found.FOUND, Found.PARTLY) else None
+        finder = people.get(near.by) if near and result in (PlantedFate.FOUND, PlantedFate.PARTLY) else None
         one.result, one.reviewer, one.revealed_at = str(result), finder or user, timezone.now()
         if span and near and whole:
             marked_completely.append((span, near, result))
@@ -124,7 +134,8 @@ def _marked(span: Span, author: Author) -> Marked:
 
 
 def _accept_as_marked(
-    span: Span, near: Marked, result: Found, review: Review, gold: AnnotationSet, document: Document, author: Author,
+    span: Span, near: Marked, result: PlantedFate, review: Review, gold: AnnotationSet, document: Document,
+    author: Author,
     user: User,
 ) -> None:  # fmt: skip
     """Accept the planted leak with the bounds and label that the reviewer marked. Gold does not change."""

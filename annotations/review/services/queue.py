@@ -14,6 +14,7 @@ from django.db.models import Exists, Min, OuterRef, QuerySet
 
 from annotations.models import (
     AnnotationSet,
+    AnnotationSetState,
     Author,
     Label,
     Project,
@@ -25,7 +26,7 @@ from annotations.models import (
 )
 from annotations.review.rules.precision import Rate, likely_right
 from annotations.review.selectors.bulk_rules import only_open
-from annotations.review.selectors.ordering import Queue
+from annotations.review.selectors.ordering import NoteOrder
 from annotations.review.selectors.precision import rates_of
 from annotations.review.selectors.reviewing import next_to_review
 
@@ -40,7 +41,7 @@ Value = Callable[[int, str, float], SortKey]
 """The sort key of a suggestion by its label id, source and confidence (0.5 if it has none)."""
 
 
-def next_in_queue(author: Author, project: Project, queue: Queue, user: User, after: int = 0) -> int | None:
+def next_in_queue(author: Author, project: Project, queue: NoteOrder, user: User, after: int = 0) -> int | None:
     """The id of the note with the first open suggestion by the order, other than `after` if possible.
 
     If no suggestion is open any more, the remaining unfinished notes follow by id.
@@ -55,7 +56,7 @@ def next_in_queue(author: Author, project: Project, queue: Queue, user: User, af
 class _NoteOrder:
     """The notes of a run in one order, for one person."""
 
-    def __init__(self, author: Author, project: Project, queue: Queue, user: User) -> None:
+    def __init__(self, author: Author, project: Project, queue: NoteOrder, user: User) -> None:
         self._author, self._project, self._user, self._label = author, project, user, queue.label
         self._value, self._candidates = self._by(queue.order)
 
@@ -81,7 +82,7 @@ class _NoteOrder:
     def _look(self, notes: Iterable[int]) -> Found | None:
         """The lowest sort key among the open suggestions of these notes."""
         sets = AnnotationSet.objects.filter(
-            author=self._author, document__in=list(notes), state=AnnotationSet.State.SUBMITTED
+            author=self._author, document__in=list(notes), state=AnnotationSetState.SUBMITTED
         )
         spans = Span.objects.filter(annotation_set__in=list(sets.order_by().values_list("pk", flat=True)))
         if self._label is not None:

@@ -16,12 +16,12 @@ from annotations.core.events import record_reads
 from annotations.core.forms import add_error
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request, number, numbers
-from annotations.models import Author, BulkAct, Label, SuggestedString
+from annotations.models import Author, BulkAct, BulkActState, Label, SuggestedString
 from annotations.notes.events import NOTES_SEARCHED
 from annotations.review.forms import BulkForm
 from annotations.review.rules.precision import FEW, Estimate, by_notes
 from annotations.review.selectors.bulk_preview import preview, with_doubtful, with_gold
-from annotations.review.selectors.bulk_rules import Rule, open_of, rule_of, waiting_by_string
+from annotations.review.selectors.bulk_rules import BulkRule, open_of, rule_of, waiting_by_string
 from annotations.review.selectors.occurrences import Occurrence, occurrences
 from annotations.review.selectors.planted import suggestions_for
 from annotations.review.selectors.precision import chosen_by_order, expected_of, observed_in, together
@@ -51,7 +51,7 @@ def review_bulk_new(request: Request, slug: str) -> HttpResponse:
             add_error(form, error)
         else:
             return _to(slug, bulk)
-    recent = BulkAct.objects.filter(project=access.project).exclude(state=BulkAct.State.PLANNED).select_related("user")
+    recent = BulkAct.objects.filter(project=access.project).exclude(state=BulkActState.PLANNED).select_related("user")
     context = {"access": access, "form": form, "runs": runs, "chosen": chosen, "recent": recent[:RECENT]}
     return render(request, "review/bulk_new.html", context, status=422 if form.errors else 200)
 
@@ -66,7 +66,7 @@ def review_bulk(request: Request, slug: str, bulk: UUID) -> HttpResponse:
     access = enter(request.user, slug, Can.MAKE_GOLD)
     row = get_object_or_404(BulkAct.objects.select_related("user", "project"), project=access.project, pk=bulk)
     rule = rule_of(row.rule)
-    planned = row.state == BulkAct.State.PLANNED
+    planned = row.state == BulkActState.PLANNED
     chosen = chosen_by_order(rule.runs) if planned else []
     expected = expected_of(rule, access.project, access.user, chosen) if planned else []
     precision = together(expected)
@@ -102,7 +102,7 @@ def review_bulk(request: Request, slug: str, bulk: UUID) -> HttpResponse:
     return render(request, "review/bulk.html", context)
 
 
-def _examples(access: Access, rule: Rule) -> list[Occurrence]:
+def _examples(access: Access, rule: BulkRule) -> list[Occurrence]:
     found = occurrences(
         open_of(rule, access.project, access.user).order_by("pk")[:EXAMPLES], access.project.pk, access.user
     )
@@ -219,7 +219,7 @@ def _labels_by_id(access: Access) -> dict[int | None, dict[str, Any]]:
     return {label.pk: {"id": label.pk, "name": label.name, "hue": label.category.hue} for label in rows}
 
 
-def _rejects_conflicting(access: Access, bulk: BulkAct, rule: Rule) -> bool:
+def _rejects_conflicting(access: Access, bulk: BulkAct, rule: BulkRule) -> bool:
     """Whether accepting may reject conflicting suggestions, which only merged lists have."""
     merged = Author.objects.filter(project=access.project, pk__in=rule.runs, merged_from__isnull=False)
     return bulk.act == BulkAct.Act.ACCEPT and merged.exists()

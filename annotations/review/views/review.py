@@ -27,7 +27,7 @@ from annotations.models import Author, Document
 from annotations.review.selectors.finished_gold import origin_of
 from annotations.review.selectors.listing import review_list
 from annotations.review.selectors.misses import hints_of
-from annotations.review.selectors.ordering import Queue
+from annotations.review.selectors.ordering import NoteOrder
 from annotations.review.selectors.planted import found_of, hidden_at, suggestion_named
 from annotations.review.selectors.precision import rates_of
 from annotations.review.selectors.reviewing import (
@@ -93,7 +93,7 @@ def review_next(request: Request, slug: str, author: int) -> HttpResponse:
     run = run_author(access.project, author)
     if run is None:
         raise Http404("No such run.")
-    queue, after = Queue.of(request.GET), number(request.GET, "after") or 0
+    queue, after = NoteOrder.of(request.GET), number(request.GET, "after") or 0
     if queue.order == "informative":
         found = next_offered(author=run, project=access.project, after=after, user=access.user)
     else:
@@ -136,7 +136,7 @@ def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
         "stage": state["stage"],
         "origin": origin_of(note) if state["has_finished_gold"] and not state["finished"] else None,
         "kept": kept(request),
-        "again": kept(request, **Queue.that_chose(request.GET).chosen),
+        "again": kept(request, **NoteOrder.that_chose(request.GET).chosen),
         "next": kept(request, after=note.pk),
         "recent": last_decided(run, access.user, note),
         "one_in": ONE_IN,
@@ -188,7 +188,7 @@ def review_finish(request: Request, access: Access, run: Author, note: Document)
     review.
     """
     hidden = hidden_at(run, note)
-    queue = Queue.that_chose(request.GET)
+    queue = NoteOrder.that_chose(request.GET)
     following = f"{reverse('review_next', args=[access.project.slug, run.pk])}{kept(request, after=note.pk)}"
     if is_json(request):
         data = body_of(request)

@@ -9,7 +9,7 @@ from typing import Protocol, TypedDict
 
 from annotations.scores.rules.binomial import exact
 from annotations.scores.rules.rates import NOTHING, Rates, RatesData
-from annotations.scores.rules.tally import Criterion, Tally
+from annotations.scores.rules.tally import Criterion, ScoreCounts
 
 
 class AllOrNothing(TypedDict):
@@ -128,7 +128,7 @@ def pooled(rows: Sequence[_Row]) -> dict[str, NotesAllFound]:
     return of_notes(all_found, sum(row.notes for row in rows))
 
 
-def category_score(tally: Tally, category: str, labels: Iterable[str]) -> CategoryScore:
+def category_score(tally: ScoreCounts, category: str, labels: Iterable[str]) -> CategoryScore:
     """The figures of a category with these labels."""
     all_found = {criterion: tally.category_all_found[criterion][category] for criterion in Criterion}
     spans = [(tally.predicted_spans[label], tally.gold_spans[label]) for label in labels]
@@ -137,7 +137,7 @@ def category_score(tally: Tally, category: str, labels: Iterable[str]) -> Catego
     return CategoryScore(category, tally.category_notes[category], all_found, tolerant)
 
 
-def chosen_score(tally: Tally, labels: list[str]) -> ChosenScore | None:
+def chosen_score(tally: ScoreCounts, labels: list[str]) -> ChosenScore | None:
     """The figures of the chosen labels; None if none were chosen."""
     all_found = {criterion: tally.chosen_all_found[criterion] for criterion in Criterion}
     return ChosenScore(labels, tally.chosen_notes, all_found) if labels else None

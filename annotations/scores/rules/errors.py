@@ -9,7 +9,7 @@ from annotations.text.matching import match
 from annotations.text.spans import Span
 
 
-class Kind(StrEnum):
+class ErrorType(StrEnum):
     """How a gold span and its paired prediction differ; `missed` and `spurious` spans have no partner."""
 
     MISSED = "missed"
@@ -22,7 +22,7 @@ class Kind(StrEnum):
 class Error(NamedTuple):
     """One error. `gold` is None for a spurious prediction, `predicted` is None for a missed gold span."""
 
-    kind: Kind
+    kind: ErrorType
     gold: LabeledBounds | None
     predicted: LabeledBounds | None
 
@@ -61,12 +61,12 @@ def errors_of(
 ) -> list[Error]:
     """The errors among these pairs and unpaired spans, in text order."""
     found = [Error(_kind(g, p), g, p) for g, p in pairs if g != p]
-    found += [Error(Kind.MISSED, g, None) for g in missed]
-    found += [Error(Kind.SPURIOUS, None, p) for p in spurious]
+    found += [Error(ErrorType.MISSED, g, None) for g in missed]
+    found += [Error(ErrorType.SPURIOUS, None, p) for p in spurious]
     return sorted(found, key=lambda error: (error.start, error.end))
 
 
-def _kind(gold: LabeledBounds, predicted: LabeledBounds) -> Kind:
+def _kind(gold: LabeledBounds, predicted: LabeledBounds) -> ErrorType:
     if gold[:2] == predicted[:2]:
-        return Kind.LABEL
-    return Kind.BOUNDARY if gold[2] == predicted[2] else Kind.BOTH
+        return ErrorType.LABEL
+    return ErrorType.BOUNDARY if gold[2] == predicted[2] else ErrorType.BOTH

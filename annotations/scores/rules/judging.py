@@ -22,7 +22,7 @@ THRESHOLD: Final = 0.5
 DISCARDED: Final = "discarded"
 
 
-class Verdict(StrEnum):
+class Judgement(StrEnum):
     TP = "TP"
     FN = "FN"
     FP = "FP"
@@ -30,8 +30,8 @@ class Verdict(StrEnum):
 
 # By the standard rules, the possible verdicts on an entity in gold and on another one; a majority for any other verdict
 # is discarded.
-_OF_GOLD: Final = frozenset({Verdict.TP, Verdict.FN})
-_OF_OTHERS: Final = frozenset({Verdict.TP, Verdict.FP})
+_OF_GOLD: Final = frozenset({Judgement.TP, Judgement.FN})
+_OF_OTHERS: Final = frozenset({Judgement.TP, Judgement.FP})
 
 
 class Entity(NamedTuple):
@@ -52,7 +52,7 @@ class Entity(NamedTuple):
         return [(self.start, self.end), *((start, end) for start, end in self.more)]
 
 
-Votes = tuple[Verdict | None, ...]
+Votes = tuple[Judgement | None, ...]
 """The verdicts of the judges who count for an entity; None for a judge without a verdict on it."""
 
 
@@ -101,7 +101,7 @@ def by_text(text: str, entities: Iterable[Entity]) -> list[Entity]:
 
 def majority_verdict(
     votes: Votes, *, gold: bool, threshold: float = THRESHOLD, rules: Rules = STANDARD
-) -> Verdict | None:
+) -> Judgement | None:
     """The verdict with more than `threshold` of the votes; None without a majority or a possible verdict.
 
     Judges without a verdict on the entity count in the total. `threshold` is at least 0.5, so that only one verdict can
@@ -119,7 +119,7 @@ class Judged(NamedTuple):
     """A note's entities, and for each judge a verdict (or None) on each entity; None if the judge gave no answer."""
 
     entities: Sequence[Entity]
-    answers: Sequence[Sequence[Verdict | None] | None]
+    answers: Sequence[Sequence[Judgement | None] | None]
 
     def votes(self, at: int, rules: Rules = STANDARD) -> Votes:
         """The votes on an entity: of all judges asked, or only of those who answered on the note."""
@@ -127,7 +127,7 @@ class Judged(NamedTuple):
             None if answer is None else answer[at] for answer in self.answers if rules.of_all or answer is not None
         )
 
-    def verdict(self, at: int, threshold: float, rules: Rules) -> Verdict | None:
+    def verdict(self, at: int, threshold: float, rules: Rules) -> Judgement | None:
         """The majority verdict on an entity."""
         votes = self.votes(at, rules)
         return majority_verdict(votes, gold=self.entities[at].gold, threshold=threshold, rules=rules)
@@ -157,7 +157,7 @@ class JudgingTally:
     def __post_init__(self) -> None:
         self.each = self.each or [{} for _ in range(self.judges)]
 
-    def add(self, note: Judged) -> list[Verdict | None] | None:
+    def add(self, note: Judged) -> list[Judgement | None] | None:
         """Count a note, and return the majority verdict on each entity; None if no judge answered on the note."""
         self.answered.update(at for at, answer in enumerate(note.answers) if answer is not None)
         if not note.answered:
@@ -168,7 +168,7 @@ class JudgingTally:
         for at, entity in enumerate(note.entities):
             verdict = note.verdict(at, self.threshold, self.rules)
             self.majority.setdefault(entity.label, Counter())[verdict or DISCARDED] += 1
-            self.beyond += verdict == Verdict.TP and not entity.gold
+            self.beyond += verdict == Judgement.TP and not entity.gold
             self.fewer += note.answered < self.judges
             self._count_each(at, entity, note)
             found.append(verdict)
@@ -232,7 +232,7 @@ def figures_of(counts: Mapping[str, int]) -> dict[str, Any]:
 
     The accuracy is the share of TP: an entity that is neither in gold nor hidden isn't judged, so there is no TN.
     """
-    tp, fn, fp = (counts.get(verdict, 0) for verdict in Verdict)
+    tp, fn, fp = (counts.get(verdict, 0) for verdict in Judgement)
     rates = Rates.paired(tp, tp + fp, tp + fn)
     discarded = counts.get(DISCARDED, 0)
     return {

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 
-class Unit(StrEnum):
+class JudgedUnit(StrEnum):
     """What one entity is: each occurrence, or all occurrences in a note of one text with one label."""
 
     OCCURRENCE = "occurrence"
@@ -27,12 +27,12 @@ class Rules:
     of_all: bool
     any_verdict: bool
     label_by_label: bool
-    unit: Unit
+    unit: JudgedUnit
     temperature: float
 
 
-STANDARD: Final = Rules("standard", False, False, False, Unit.OCCURRENCE, 0.0)
+STANDARD: Final = Rules("standard", False, False, False, JudgedUnit.OCCURRENCE, 0.0)
 # Sections 3.3.1, 3.3.2 and 4.2, and appendix A.
-MIRANDA: Final = Rules("miranda-2025", True, True, True, Unit.TEXT, 0.7)
+MIRANDA: Final = Rules("miranda-2025", True, True, True, JudgedUnit.TEXT, 0.7)
 
 RULES: Final[Mapping[str, Rules]] = {rules.key: rules for rules in (STANDARD, MIRANDA)}

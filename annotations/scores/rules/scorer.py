@@ -11,7 +11,7 @@ from annotations.scores.rules.knots import Knot, LabeledBounds, knots
 from annotations.scores.rules.rates import Rates
 from annotations.scores.rules.similarity import THRESHOLD, close
 from annotations.scores.rules.table import ScoreTable, table_of
-from annotations.scores.rules.tally import Criterion, NoteFlags, Tally
+from annotations.scores.rules.tally import Criterion, NoteFlags, ScoreCounts
 from annotations.text.bio import Precedence
 from annotations.text.matching import match
 from annotations.text.sentences import sentences
@@ -99,7 +99,7 @@ class Scorer:
         self._has_labels = has_labels
         self._threshold = threshold
         self._chosen = frozenset(chosen)
-        self._tally = Tally()
+        self._tally = ScoreCounts()
         self._done: ScoreTable | None = None
 
     def add(

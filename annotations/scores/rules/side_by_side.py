@@ -35,7 +35,7 @@ class AuthorTable(TableData):
     characters: RatesData
 
 
-class Figures(TypedDict):
+class SideBySideFigures(TypedDict):
     """The table of each author, how many gold spans only this author found, and how many all authors missed."""
 
     authors: dict[str, AuthorTable]
@@ -61,7 +61,7 @@ class SideBySide:
         self._counts.update(one.kind for one in found)
         return found
 
-    def figures(self) -> Figures:
+    def figures(self) -> SideBySideFigures:
         """The score tables of all authors, and the number of gold spans of each kind."""
         return {
             "authors": {

@@ -24,7 +24,7 @@ from annotations.scores.rules.all_or_nothing import (
 )
 from annotations.scores.rules.intervals import FewNotes, few_notes, wilson
 from annotations.scores.rules.rates import AverageData, Rates, RatesData, macro, micro, weighted
-from annotations.scores.rules.tally import Cell, Criterion, Tally
+from annotations.scores.rules.tally import Cell, Criterion, ScoreCounts
 
 GRANULARITIES: Final = (Granularity.SUBCATEGORY, Granularity.CATEGORY, Granularity.BINARY)
 _ALL: Final = "all"
@@ -271,7 +271,8 @@ class ScoreTable:
 
 
 def table_of(
-    tally: Tally, label_order: Sequence[str], category_of: Mapping[str, str], *, has_labels: bool, threshold: float,
+    tally: ScoreCounts, label_order: Sequence[str], category_of: Mapping[str, str], *, has_labels: bool,
+    threshold: float,
     chosen: frozenset[str],
 ) -> ScoreTable:  # fmt: skip
     """Compute the figures from a complete tally (after `fold`). `threshold` and `chosen` as for `Scorer`."""
@@ -340,7 +341,7 @@ def table_of(
     )
 
 
-def _rates(tally: Tally, label: str) -> Rates:
+def _rates(tally: ScoreCounts, label: str) -> Rates:
     return Rates.paired(tally.right_spans[label], tally.predicted_spans[label], tally.gold_spans[label])
 
 
@@ -349,7 +350,7 @@ def _paired(counts: Sequence[int]) -> Rates:
     return Rates.paired(right, predicted, gold)
 
 
-def _token_classes(tally: Tally, classes: Sequence[str], class_of: Mapping[str, str]) -> dict[str, Rates]:
+def _token_classes(tally: ScoreCounts, classes: Sequence[str], class_of: Mapping[str, str]) -> dict[str, Rates]:
     """Token rates by class. A token with several classes counts for each."""
     counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     for sides, n in tally.token_labels.items():
@@ -360,7 +361,7 @@ def _token_classes(tally: Tally, classes: Sequence[str], class_of: Mapping[str, 
     return {name: _paired(counts[name]) for name in classes}
 
 
-def _token_cells(tally: Tally, labels: Sequence[str]) -> Counter[Cell]:
+def _token_cells(tally: ScoreCounts, labels: Sequence[str]) -> Counter[Cell]:
     """One cell for each token: the first label that gold and prediction share, else the first one of each side."""
     cells: Counter[Cell] = Counter()
     for (gold, predicted), n in tally.token_labels.items():

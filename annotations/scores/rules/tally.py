@@ -46,7 +46,7 @@ def _by_criterion() -> dict[Criterion, Counter[str]]:
 
 
 @dataclass(slots=True)
-class Tally:
+class ScoreCounts:
     """Counts over notes. `fold` adds the counts in `lone_*` to the others after the last note."""
 
     notes: int = 0
@@ -142,7 +142,7 @@ class NoteFlags:
         for criterion in criteria:
             self.unfound[criterion].add(label)
 
-    def add_to(self, tally: Tally, category_of: Mapping[str, str], chosen: frozenset[str]) -> None:
+    def add_to(self, tally: ScoreCounts, category_of: Mapping[str, str], chosen: frozenset[str]) -> None:
         tally.notes += 1
         tally.notes_with_miss += bool(self.unfound[Criterion.COVERED])
         if not self.labels:

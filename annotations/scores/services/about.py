@@ -7,7 +7,7 @@ from annotations.scores.services.error_table import ErrorTable, error_table
 from annotations.scores.services.scoring import Score, ScoreRequest, notes_of
 
 
-class About(TypedDict):
+class ScoreContext(TypedDict):
     """The scored notes from which the author's model learned, the errors, and the masking threshold of the run.
 
     A model may be trained after the score was computed. Without a masking threshold, the value is None.
@@ -18,7 +18,7 @@ class About(TypedDict):
     masking_threshold: float | None
 
 
-def about_score(wanted: ScoreRequest, found: Score) -> About:
+def about_score(wanted: ScoreRequest, found: Score) -> ScoreContext:
     return {
         "notes_learned_from": learned_notes(wanted.author, notes_of(wanted).notes),
         "errors_by_category": error_table(wanted, found),

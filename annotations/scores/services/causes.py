@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.models import Cause, Document, ErrorCause, Label, Project, User
+from annotations.models import CauseKind, Document, ErrorCause, Label, Project, User
 from annotations.scores.events import ERROR_CAUSE_ADDED, ERROR_CAUSE_REMOVED, ErrorCauseChanged
 from annotations.scores.rules.causes import ErrorId
 from annotations.scores.rules.knots import LabeledBounds
@@ -34,10 +34,10 @@ def change_error_cause(
     `found` is the score, `error` an `ErrorId` as text. Raises ServiceError `kind`, or `error` where the score has no
     such error.
     """
-    if kind not in Cause.Kind.values:
+    if kind not in CauseKind.values:
         raise ServiceError(
             _("“%(kind)s” is not a cause. Choose one of: %(choices)s.")
-            % {"kind": kind[:10], "choices": ", ".join(Cause.Kind.values)},
+            % {"kind": kind[:10], "choices": ", ".join(CauseKind.values)},
             code="kind",
         )
     wrong = _error_of(wanted, found, error)

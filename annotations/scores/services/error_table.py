@@ -3,7 +3,7 @@
 from typing import TypedDict
 
 from annotations.agreement.templatetags.coefficients import percent
-from annotations.models import Cause
+from annotations.models import CauseKind
 from annotations.scores.rules.causes import CauseCounts, counts_by_category
 from annotations.scores.rules.shares import CategoryShares, category_shares
 from annotations.scores.services.causes import causes_of_errors
@@ -44,7 +44,7 @@ def error_table(wanted: ScoreRequest, score: Score) -> ErrorTable:
 def _counts(found: CauseCounts) -> ErrorCounts:
     return {
         "errors": found.errors,
-        "causes": {kind: found.causes[kind] for kind in Cause.Kind.values},
+        "causes": {kind: found.causes[kind] for kind in CauseKind.values},
         "without_cause": found.without,
     }
 

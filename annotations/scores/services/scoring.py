@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
-from annotations.core.stored_figures import Kind, forget, keep, kept, key_of
+from annotations.core.stored_figures import FigureKind, forget, keep, kept, key_of
 from annotations.core.tokenizers import Tokenizers, check_tokenizer
 from annotations.gold.rules import Split
-from annotations.models import Author, GoldVersion, Project
+from annotations.models import Author, AuthorKind, GoldVersion, Project
 from annotations.projects.selectors.label_maps import mappings, shipped_set
 from annotations.scores.rules import LabelMapping, MappingError, Scorer
 from annotations.scores.rules.attributes import AttributeAgreement, AttributeTally
@@ -140,11 +140,11 @@ def _author(authors: QuerySet[Author], pk: int | None, name: str) -> Author:
     kind, colon, rest = name.partition(":")
     if pk is not None:
         found = list(authors.filter(pk=pk))
-    elif colon and kind in Author.Kind.values:
+    elif colon and kind in AuthorKind.values:
         found = list(authors.filter(kind=kind, name=rest))
     else:
         found = list(authors.filter(name=name))
-        if not found and name in (Author.Kind.ADJUDICATED, Author.Kind.REFINED):
+        if not found and name in (AuthorKind.ADJUDICATED, AuthorKind.REFINED):
             found = list(authors.filter(kind=name))
     if len(found) == 1:
         return found[0]
@@ -186,7 +186,7 @@ class LeftOut(TypedDict):
     no_gold: int
 
 
-class About(TypedDict):
+class ScoreReference(TypedDict):
     """What the figures refer to, and what they exclude. `merged`: the author is a merged list of runs.
 
     `unanswered`: number of notes without a usable answer of the model, scored as notes in which nothing was found.
@@ -207,7 +207,7 @@ class About(TypedDict):
     spans_without_label: dict[str, int]
 
 
-class ScoredTable(About, TableData):
+class ScoredTable(ScoreReference, TableData):
     """All figures of a score. `by_pass`: after each pass of a run with several passes, else empty.
 
     `attributes` compares spans with equal bounds and label in the project's own labels.
@@ -225,8 +225,8 @@ LabeledBounds = tuple[int, int, str]
 """Start, end (code points, end-exclusive), label code; a list of the same three values after it was stored as JSON."""
 Error = tuple[int, str, LabeledBounds | None, LabeledBounds | None]
 """A difference between gold and prediction: note, kind, gold, predicted."""
-TABLE: Kind[ScoredTable] = Kind("score")
-ERRORS: Kind[list[Error]] = Kind("score-errors")
+TABLE: FigureKind[ScoredTable] = FigureKind("score")
+ERRORS: FigureKind[list[Error]] = FigureKind("score-errors")
 
 
 @dataclass(frozen=True)
@@ -390,7 +390,7 @@ class LabelMapper:
         return mapped
 
 
-def _about(wanted: ScoreRequest, notes: Compared, mapper: LabelMapper) -> About:
+def _about(wanted: ScoreRequest, notes: Compared, mapper: LabelMapper) -> ScoreReference:
     version = wanted.reference.version
     return {
         "project": wanted.reference.project.slug,

@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.core.templatetags.plots import Line
+from annotations.core.templatetags.plots import PlotLine
 from annotations.notes.selectors.in_context import LabelLook
 from annotations.scores.rules.all_or_nothing import NotesAllFound
 from annotations.scores.rules.by_pass import AfterPass
@@ -55,7 +55,7 @@ class PassesShown(TypedDict):
 
     rows: list[AfterPass]
     categories: list[CategoryByPass]
-    lines: list[Line]
+    lines: list[PlotLine]
 
 
 def passes_shown(table: ScoredTable, names: dict[str, str]) -> PassesShown | None:
@@ -74,9 +74,9 @@ def passes_shown(table: ScoredTable, names: dict[str, str]) -> PassesShown | Non
         if row["notes"]
     ]
     most = sorted(categories, key=lambda row: -row["notes"])[:MOST_LINES]
-    lines = [Line(row["name"], row["shares"]) for row in categories if row in most]
+    lines = [PlotLine(row["name"], row["shares"]) for row in categories if row in most]
     pooled = [after["all_or_nothing_pooled"]["categories"][criterion]["share"] for after in rows]
-    return {"rows": rows, "categories": categories, "lines": [*lines, Line(_("All"), pooled, main=True)]}
+    return {"rows": rows, "categories": categories, "lines": [*lines, PlotLine(_("All"), pooled, main=True)]}
 
 
 def chosen_names(table: ScoredTable, looks: dict[str, LabelLook]) -> str:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.locks import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.progress import Progress, silent
-from annotations.core.stored_figures import Kind, forget, keep, kept, key_of
+from annotations.core.stored_figures import FigureKind, forget, keep, kept, key_of
 from annotations.models import Author, Project
 from annotations.scores.rules.side_by_side import AuthorTable, SideBySide
 from annotations.scores.selectors import Compared, LabelWords, Reference, compared, label_words, note_pairs
@@ -42,7 +42,7 @@ class AuthorFigures(TypedDict):
     own_gold_spans: int
 
 
-class Table(TypedDict):
+class SideBySideTable(TypedDict):
     """The figures of several authors, side by side."""
 
     project: str
@@ -58,8 +58,8 @@ class Table(TypedDict):
 
 TellingSpan = tuple[int, str, LabeledBounds, LabeledBounds | None]
 """A gold span that the authors found differently, or all missed: note, kind, gold, nearest predicted span."""
-TABLE: Kind[Table] = Kind("side-by-side")
-SPANS: Kind[dict[str, list[TellingSpan]]] = Kind("side-by-side-spans")
+TABLE: FigureKind[SideBySideTable] = FigureKind("side-by-side")
+SPANS: FigureKind[dict[str, list[TellingSpan]]] = FigureKind("side-by-side-spans")
 
 
 @dataclass(frozen=True)
@@ -147,12 +147,14 @@ def common_notes(wanted: ComparisonRequest, *, without: Collection[int] = ()) ->
     return CommonNotes(of, words, key_of(*made_of))
 
 
-def kept_table(wanted: ComparisonRequest, notes: CommonNotes) -> Table | None:
+def kept_table(wanted: ComparisonRequest, notes: CommonNotes) -> SideBySideTable | None:
     """Return the stored figures if their input has not changed since."""
     return kept(wanted.reference.project, TABLE, notes.key)
 
 
-def side_by_side(wanted: ComparisonRequest, *, notes: CommonNotes | None = None, progress: Progress = silent) -> Table:
+def side_by_side(
+    wanted: ComparisonRequest, *, notes: CommonNotes | None = None, progress: Progress = silent
+) -> SideBySideTable:
     """Return the stored figures, or compute them.
 
     Raises ServiceError `notes` if no note has annotations by all authors, and ErasedMeanwhile.
@@ -202,7 +204,7 @@ def run_side_by_side(*, project_id: int, params: dict[str, Any], progress: Progr
 
 def _computed(
     wanted: ComparisonRequest, notes: CommonNotes, progress: Progress
-) -> tuple[Table, dict[str, list[TellingSpan]]]:
+) -> tuple[SideBySideTable, dict[str, list[TellingSpan]]]:
     counted = SideBySide([str(author.pk) for author in wanted.authors], notes.words.order, notes.words.category_of)
     spans: dict[str, list[TellingSpan]] = {}
     progress(0, notes.notes)

@@ -15,11 +15,11 @@ from annotations.core.access import Access, Can, enter
 from annotations.core.answers import streamed
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, number, paged
-from annotations.models import Cause
+from annotations.models import CauseKind
 from annotations.notes.selectors.in_context import Entry, LabelLook, label_looks, note_names
 from annotations.notes.views.in_context import shown_in_context
 from annotations.scores.rules.causes import Causes, ErrorId
-from annotations.scores.rules.errors import Kind
+from annotations.scores.rules.errors import ErrorType
 from annotations.scores.rules.similarity import THRESHOLD
 from annotations.scores.selectors import annotation_set_ids
 from annotations.scores.services.asking import category_names, score_now
@@ -29,7 +29,7 @@ from annotations.scores.services.scoring import Error, ScoreRequest, score_error
 from annotations.scores.views.wanted import KINDS, errors_url, query_of, wanted_of
 
 PAGE = 25
-CAUSES = [(kind.value, kind.label) for kind in Cause.Kind]
+CAUSES = [(kind.value, kind.label) for kind in CauseKind]
 
 
 @dataclass(frozen=True)
@@ -138,12 +138,12 @@ def _filters_of(request: Request) -> ErrorFilters:
     labels = ("label", "gold", "predicted", "category")
     label, gold, predicted, category = (request.GET.get(name, "")[:60] for name in labels)
     return ErrorFilters(
-        kind=kind if kind in list(Kind) else "",
+        kind=kind if kind in list(ErrorType) else "",
         label=label,
         gold=gold,
         predicted=predicted,
         category=category,
-        cause=cause if cause in [*Cause.Kind.values, UNTAGGED] else "",
+        cause=cause if cause in [*CauseKind.values, UNTAGGED] else "",
         note=number(request.GET, "note"),
     )
 

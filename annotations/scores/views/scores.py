@@ -19,12 +19,12 @@ from annotations.core.requests import Request, number, one_of
 from annotations.gold.rules import Split
 from annotations.gold.selectors import versions
 from annotations.jobs.tokens import form_token
-from annotations.models import Cause, GoldVersion
+from annotations.models import CauseKind, GoldVersion
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.projects.selectors.label_maps import mapped_sets
 from annotations.projects.selectors.projects import is_large
 from annotations.scores.rules.counts import Counting
-from annotations.scores.rules.errors import Kind
+from annotations.scores.rules.errors import ErrorType
 from annotations.scores.rules.published import Headline, headlines
 from annotations.scores.rules.rates import AverageData
 from annotations.scores.rules.shares import UnitShares
@@ -98,7 +98,7 @@ def error_shares(wanted: ScoreRequest, score: Score) -> ErrorShares:
         "span_shares": [_shares(name, row["entity"]) for name, row in rows],
         "token_shares": [_shares(name, row["token"]) for name, row in rows],
         "ratios": [_ratio(name, row) for name, row in rows if row["tokens_per_span"] is not None],
-        "cause_names": [kind.label for kind in Cause.Kind],
+        "cause_names": [kind.label for kind in CauseKind],
         "cause_rows": [_causes(wanted, name, row, category=row["category"]) for name, row in rows],
         "cause_total": _causes(wanted, "", found["all"]),
     }
@@ -266,7 +266,7 @@ def _figures(
         "finer": len(table["labels"]) > len(table["categories"]),
         "chosen_names": chosen_names(table, looks),
         "found_notes": found_notes(table),
-        "kinds": [(KINDS[Kind(kind)], n, errors_url(wanted, kind=kind)) for kind, n in table["kinds"].items()],
+        "kinds": [(KINDS[ErrorType(kind)], n, errors_url(wanted, kind=kind)) for kind, n in table["kinds"].items()],
         "confusion": _confusion(wanted, table["confusion"]["entity"], looks),
         "errors_url": errors_url(wanted),
         "without_label": [(look_of(looks, code).name, n) for code, n in table["spans_without_label"].items()],
@@ -289,7 +289,7 @@ def _level(level: LevelData) -> _Level:
 
 
 @dataclass(frozen=True)
-class Cell:
+class ConfusionCell:
     """A count in the confusion matrix, its share of the row, and the address of its errors."""
 
     n: int
@@ -318,16 +318,18 @@ def _confusion(wanted: ScoreRequest, found: ConfusionData, looks: dict[str, Labe
 
 def _cell(
     wanted: ScoreRequest, gold: str, predicted: str, n: int, total: int, look: LabelLook | None, other: LabelLook | None
-) -> Cell:
+) -> ConfusionCell:
     right = gold == predicted and bool(gold)
     filters: dict[str, object] = {"gold": gold, "predicted": predicted}
     if not gold or not predicted:
-        filters["kind"] = Kind.MISSED if gold else Kind.SPURIOUS
+        filters["kind"] = ErrorType.MISSED if gold else ErrorType.SPURIOUS
     label = _("gold %(gold)s, predicted %(predicted)s") % {
         "gold": look.name if look else _("no span"),
         "predicted": other.name if other else _("no span"),
     }
-    return Cell(n, n / total if total and n else None, errors_url(wanted, **filters) if n else "", right, label)
+    return ConfusionCell(
+        n, n / total if total and n else None, errors_url(wanted, **filters) if n else "", right, label
+    )
 
 
 @require_POST

@@ -11,17 +11,17 @@ from django.utils.translation import gettext_lazy
 from annotations.core.access import Access
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request
-from annotations.scores.rules.errors import Kind
+from annotations.scores.rules.errors import ErrorType
 from annotations.scores.rules.similarity import THRESHOLD
 from annotations.scores.services.asking import Choices, plain_request
 from annotations.scores.services.scoring import ScoreRequest, score_request
 
 KINDS = {
-    Kind.MISSED: gettext_lazy("Missed"),
-    Kind.SPURIOUS: gettext_lazy("Spurious"),
-    Kind.LABEL: gettext_lazy("Different label"),
-    Kind.BOUNDARY: gettext_lazy("Different bounds"),
-    Kind.BOTH: gettext_lazy("Different label and bounds"),
+    ErrorType.MISSED: gettext_lazy("Missed"),
+    ErrorType.SPURIOUS: gettext_lazy("Spurious"),
+    ErrorType.LABEL: gettext_lazy("Different label"),
+    ErrorType.BOUNDARY: gettext_lazy("Different bounds"),
+    ErrorType.BOTH: gettext_lazy("Different label and bounds"),
 }
 
 

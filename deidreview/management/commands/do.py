@@ -12,7 +12,7 @@ from ninja.operation import Operation
 from annotations.core.commands import FailingCommand, find_active_user, find_user
 from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import wait_for
-from annotations.models import Job
+from annotations.models import Job, JobState
 from deidreview.operations import Given, call, given_of, lines_of, operations, parser_of
 
 
@@ -63,7 +63,7 @@ class Command(FailingCommand):
         """The job's state after it has ended. Raises CommandError if it failed or was canceled."""
         job = Job.objects.get(project__slug=asked.slug, number=answer["number"])
         wait_for(job, tell=None if asked.json else self.stderr)
-        if job.state in (Job.State.FAILED, Job.State.CANCELED):
+        if job.state in (JobState.FAILED, JobState.CANCELED):
             self._fail(job.error or f"The job was {job.state}.", "job", as_json=asked.json)
         read = operations()["read_job"]
         ended: dict[str, Any] = json.loads(

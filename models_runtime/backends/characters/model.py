@@ -21,7 +21,7 @@ MOST_ALPHABET: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class LanguageModelCard:
     """Description of a language model. `labels` is empty: it suggests no spans. `width`: the width of each LSTM."""
 
     label_set: str
@@ -33,17 +33,17 @@ class Card:
     format: str = FORMAT
 
 
-def save_model(path: Path, card: Card, characters: Characters) -> str:
+def save_model(path: Path, card: LanguageModelCard, characters: Characters) -> str:
     """Write a model and return the sha256 of its file. The same content gives the same file."""
     tensors = {name: value.detach().cpu().contiguous() for name, value in characters.state_dict().items()}
     header = {"alphabet": json.dumps(characters.alphabet)}
     return files.save(path, card, save(tensors, header))
 
 
-def load_model(path: Path) -> tuple[Card, Characters]:
+def load_model(path: Path) -> tuple[LanguageModelCard, Characters]:
     """Load a model. Raises BackendError (permanent) for a missing, damaged or foreign file."""
     data, _, content = files.unpack(path, FORMAT)
-    card = files.card_from(path, Card, data)
+    card = files.card_from(path, LanguageModelCard, data)
     files.check_words(path, FORMAT, (card.label_set, card.algorithm), card.labels)
     try:
         characters = characters_of(json.loads(files.header(content)["alphabet"]), load(content), card.width)

@@ -11,7 +11,7 @@ from torch import nn
 
 from models_runtime.backends import files
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.characters.model import Card, load_model, save_model
+from models_runtime.backends.characters.model import LanguageModelCard, load_model, save_model
 from models_runtime.backends.characters.network import Characters, alphabet_of, padded
 from models_runtime.backends.learner import SAMPLE, Learner, StepFigures, TrainingTask, hyperparameters_of, task_key
 from models_runtime.backends.neural.continuing import copy_network
@@ -29,7 +29,7 @@ WARM_UP: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Hyperparameters:
+class LanguageModelHyperparameters:
     """`width`: the width of the LSTM of each direction. `batch`: characters in a batch."""
 
     epochs: int
@@ -39,9 +39,9 @@ class Hyperparameters:
     seed: int = 7
 
 
-NARROW: Final = Hyperparameters(epochs=10, width=128)
+NARROW: Final = LanguageModelHyperparameters(epochs=10, width=128)
 # 1024 is the width of Flair's “multi-fast” (Catelli 2021, section 3.2.1).
-ALGORITHMS: Final = {"narrow": NARROW, "wide": Hyperparameters(epochs=10, width=1024, rate=0.001)}
+ALGORITHMS: Final = {"narrow": NARROW, "wide": LanguageModelHyperparameters(epochs=10, width=1024, rate=0.001)}
 
 
 def learn(task: TrainingTask, path: Path) -> str:
@@ -57,13 +57,13 @@ def learn(task: TrainingTask, path: Path) -> str:
     device = replace(choose_device(), stays=True)  # the optimizer's state can't move to the CPU
     key = task_key(task, str(hyper), torch.__version__, device.name)
     seeded(hyper.seed)
-    training = _Training(task, hyper, device, earlier)
+    training = _LanguageModelTraining(task, hyper, device, earlier)
     held_out = [text for text, _ in task.held_out]
     done = run_epochs(
         task, training.loop, training.orders, key, StepFigures, held_out_loss=lambda: training.mean_loss(held_out)
     )
     characters, notes = training.characters, len(training.texts)
-    return save_model(path, Card(task.label_set, (), name, characters.width, notes, done), characters)
+    return save_model(path, LanguageModelCard(task.label_set, (), name, characters.width, notes, done), characters)
 
 
 def learn_language(task: TrainingTask, key: str, device: Device, seed: int, earlier: Characters | None) -> Characters:
@@ -75,7 +75,7 @@ def learn_language(task: TrainingTask, key: str, device: Device, seed: int, earl
     that are too short.
     """
     seeded(seed)
-    training = _Training(task, replace(NARROW, epochs=task.adapt, seed=0), device, earlier)
+    training = _LanguageModelTraining(task, replace(NARROW, epochs=task.adapt, seed=0), device, earlier)
     adapt(task, training.loop, training.orders, key)
     training.characters.eval()
     return training.characters
@@ -112,10 +112,12 @@ class NextCharacter(nn.Module):  # type: ignore[misc]  # torch has no types wher
         return sum(losses) / len(losses)
 
 
-class _Training:
+class _LanguageModelTraining:
     """A training of a language model, new or from an `earlier` one, on all notes of the task but the held-out ones."""
 
-    def __init__(self, task: TrainingTask, hyper: Hyperparameters, device: Device, earlier: Characters | None) -> None:
+    def __init__(
+        self, task: TrainingTask, hyper: LanguageModelHyperparameters, device: Device, earlier: Characters | None
+    ) -> None:
         """Raises BackendError (permanent) for notes that are too short."""
         self._hyper, self._device = hyper, device
         self.texts = [*(text for text, _ in task.notes), *task.unlabeled]

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from annotations.text.combining import Member, Method, vote
+from annotations.text.combining import Method, VotingModel, vote
 from annotations.text.spans import Span, renamed
 from annotations.text.tokens import tokenize
 from models_runtime.backends.base import Backend, BackendError, budget_of
@@ -22,7 +22,7 @@ class Votes:
     """
 
     def __init__(
-        self, members: Sequence[Member], revisions: Sequence[str], *, method: Method, codes: Mapping[str, str]
+        self, members: Sequence[VotingModel], revisions: Sequence[str], *, method: Method, codes: Mapping[str, str]
     ) -> None:
         self._members, self._method, self.codes = list(members), method, codes
         self.revision = _revision(method, members, revisions)
@@ -51,7 +51,7 @@ class EnsembleBackend:
 
     def __init__(
         self,
-        members: Sequence[Member],
+        members: Sequence[VotingModel],
         backends: Sequence[Backend],
         *,
         method: Method,
@@ -89,7 +89,7 @@ class EnsembleBackend:
         return (self.predict([text])[0] for text in texts)
 
 
-def _revision(method: Method, members: Sequence[Member], revisions: Sequence[str]) -> str:
+def _revision(method: Method, members: Sequence[VotingModel], revisions: Sequence[str]) -> str:
     """Changes with the method, and with a member's position, name, revision and (in a weighted vote) weight."""
     parts = [
         [member.name, revision, *([member.weight] if method is Method.WEIGHTED else [])]

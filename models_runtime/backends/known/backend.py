@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from annotations.release.rules.known.mention import CONFIDENCE, How, Mention
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.text.characters import trim
 from annotations.text.spans import Span
 
@@ -24,7 +24,7 @@ class KnownBackend:
     name = "known"
 
     def __init__(
-        self, *, label_set: str, find: Find, labels: Mapping[Kind, str], denied: Iterable[str], content: str
+        self, *, label_set: str, find: Find, labels: Mapping[IdentifierType, str], denied: Iterable[str], content: str
     ) -> None:
         self.label_set = label_set
         self._find, self._labels = find, dict(labels)

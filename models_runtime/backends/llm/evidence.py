@@ -18,14 +18,14 @@ from models_runtime.backends.rules import labels as rule_labels
 from models_runtime.backends.rules.clinical import is_clinical_word
 from models_runtime.backends.rules.gazetteers import listed, places, word_set
 from models_runtime.backends.rules.identifiers import identifiers, traps
-from models_runtime.backends.rules.kinds import NAMES, Kind
+from models_runtime.backends.rules.kinds import NAMES, RuleKind
 from models_runtime.backends.rules.names import ALL_GIVEN
 from models_runtime.backends.rules.rule import Hit, words
 
 Families = frozenset[str]
 """Families of identifiers: the first part of a Kind, for example `name` for `name.patient`."""
 
-FAMILIES: Final[Families] = frozenset(kind.value.partition(".")[0] for kind in Kind if kind is not Kind.TRAP)
+FAMILIES: Final[Families] = frozenset(kind.value.partition(".")[0] for kind in RuleKind if kind is not RuleKind.TRAP)
 _CAPITALIZED: Final = frozenset({"name", "place", "org", "profession"})
 _WITH_DIGITS: Final = frozenset({"age", "date", "place", "id", "contact"})
 # Words in the names of labels, in the languages of the notes, for label sets that the rules don't know.
@@ -51,7 +51,9 @@ _TITLES: Final = words(
     "signora sr sra srta ssa"
 )
 # Kinds whose words are all from lists, such as cities.
-_FROM_LISTS: Final = frozenset({Kind.CITY, Kind.REGION, Kind.STATE, Kind.COUNTRY, Kind.ZIP, Kind.PROFESSION, Kind.USER})
+_FROM_LISTS: Final = frozenset(
+    {RuleKind.CITY, RuleKind.REGION, RuleKind.STATE, RuleKind.COUNTRY, RuleKind.ZIP, RuleKind.PROFESSION, RuleKind.USER}
+)
 _UNITS: Final = words("anni anno años año mesi mese meses mes giorni months month old years year yo")
 
 
@@ -158,7 +160,7 @@ class Evidence:
             return Support.KNOWN
         word = self._words[at]
         lower = word.casefold()
-        if hit.kind is Kind.STREET:
+        if hit.kind is RuleKind.STREET:
             known = at < self._street_ends[hit.start] or lower in _street_types()
         elif hit.kind in NAMES:
             known = False
@@ -172,7 +174,7 @@ class Evidence:
         """By the start of each street, the token after its last figure; its words before that are enclosed."""
         found: dict[int, int] = {}
         for at, hit in enumerate(self._hits):
-            if hit is not None and hit.kind is Kind.STREET:
+            if hit is not None and hit.kind is RuleKind.STREET:
                 found.setdefault(hit.start, -1)
                 if self._words[at][0].isdigit():
                     found[hit.start] = at + 1

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from annotations.scores.rules.judging import Entity, Verdict
+from annotations.scores.rules.judging import Entity, Judgement
 from annotations.scores.rules.judging_rules import STANDARD, Rules
 from annotations.text.masking import masked
 from annotations.text.spans import Span
@@ -65,7 +65,7 @@ class Case:
     answered: bool = True
 
 
-Verdicts = list[Verdict | None]
+Verdicts = list[Judgement | None]
 """The verdict on each entity of a case, in order; None without a valid verdict."""
 
 
@@ -110,14 +110,14 @@ class LlmJudge:
         Nothing is asked about a note without a usable answer of the judged model: all its entities are readable.
         """
         if not case.answered:
-            return [Verdict.FN for _ in case.entities]
-        verdicts: list[list[Verdict | None]] = [[] for _ in case.entities]
+            return [Judgement.FN for _ in case.entities]
+        verdicts: list[list[Judgement | None]] = [[] for _ in case.entities]
         for (start, end), present in _pieces(case):
             piece = {"note": case.text[start:end], "deidentified": self._deidentified(case, start, end)}
             for asked in self._questions(present):
                 found = yield from self._ask(case, piece, asked)
                 for number, one in enumerate(asked, start=1):
-                    verdicts[one.at].append(Verdict(found[str(number)]) if str(number) in found else None)
+                    verdicts[one.at].append(Judgement(found[str(number)]) if str(number) in found else None)
         return [_whole(each) for each in verdicts]
 
     def _deidentified(self, case: Case, start: int, end: int) -> str:
@@ -139,7 +139,7 @@ class LlmJudge:
         entities = [_shown(number, case, one) for number, one in enumerate(asked, start=1)]
         shown = json.dumps({**piece, "entities": entities}, ensure_ascii=False)
         room = sum(len(entity["text"]) + _TOKENS_AN_ENTITY for entity in entities) + _TOKENS_OVERHEAD
-        schema = schema_of(_Answered, {"counted_as": list(Verdict)})
+        schema = schema_of(_Answered, {"counted_as": list(Judgement)})
         question = Question(self._prompt, fenced(shown), room, schema, self._temperature)
         key, read = digest(self._asking, shown), partial(self._read, entities)
         return (yield from cached_or_asked(self._answers, key, case.text, question, read, self.meter))
@@ -156,7 +156,7 @@ class LlmJudge:
             number = str(one.id)
             if _squeezed(one.text) not in known.get(one.id, ()):
                 invented += 1
-            elif one.counted_as not in list(Verdict):
+            elif one.counted_as not in list(Judgement):
                 unknown += 1
             elif found.setdefault(number, one.counted_as) != one.counted_as:
                 contradicted.add(number)
@@ -204,16 +204,16 @@ def _piece_of(pieces: Sequence[tuple[int, int]], occurrence: tuple[int, int]) ->
     return next(whole, next(begun, len(pieces) - 1))
 
 
-def _whole(verdicts: Sequence[Verdict | None]) -> Verdict | None:
+def _whole(verdicts: Sequence[Judgement | None]) -> Judgement | None:
     """The verdict on an entity that occurs in several pieces: FN if it is readable in one of them.
 
     Otherwise a verdict on every piece is needed, and FP outweighs TP.
     """
-    if Verdict.FN in verdicts:
-        return Verdict.FN
+    if Judgement.FN in verdicts:
+        return Judgement.FN
     if None in verdicts:
         return None
-    return Verdict.FP if Verdict.FP in verdicts else Verdict.TP
+    return Judgement.FP if Judgement.FP in verdicts else Judgement.TP
 
 
 def _clipped(spans: Sequence[Span], start: int, end: int) -> list[Span]:

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.surrogates.clustering import PEOPLE
 from annotations.release.rules.surrogates.pipeline import Cluster, Indexed, Mentioned
 from models_runtime.backends.base import BackendError
@@ -305,7 +305,7 @@ def _once(ids: Sequence[int], count: int) -> bool:
     return sorted(ids) == list(range(1, count + 1))
 
 
-def _family(kind: Kind) -> str:
+def _family(kind: IdentifierType) -> str:
     return "person" if kind in PEOPLE else str(kind)
 
 

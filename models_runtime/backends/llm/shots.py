@@ -8,20 +8,20 @@ from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.evidence import families_of
 from models_runtime.backends.llm.prompts import LabelWord, Shot
 from models_runtime.backends.rules import labels as rule_labels
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 
 
 def shots_of(language: str, labels: Sequence[LabelWord], label_set: str) -> list[Shot]:
     """The examples of a language (`prompts/examples.<language>.json`); identifiers without a label are left out."""
     try:
-        table: Mapping[Kind, str | None] = rule_labels.table(label_set)
+        table: Mapping[RuleKind, str | None] = rule_labels.table(label_set)
     except BackendError:
         table = {}
     codes = {label.code for label in labels}
     families = {label.code: families_of(label, label_set) for label in labels}
 
     def code_of(kind: str) -> str | None:
-        code = table.get(Kind(kind))
+        code = table.get(RuleKind(kind))
         alone = (one for one, each in families.items() if each == {kind.partition(".")[0]})
         return code if code in codes else next(alone, None)
 

@@ -27,7 +27,7 @@ from models_runtime.backends.llm.prompts import VERSION, LabelWord, digest, fenc
 from models_runtime.backends.llm.servers import Server
 from models_runtime.backends.llm.structured import list_schema, objects_in
 from models_runtime.backends.refining.finishing import faults, settled
-from models_runtime.backends.refining.state import ALL, Component, Skill, State, no_checks
+from models_runtime.backends.refining.state import ALL, Component, RefinementState, Skill, no_checks
 from models_runtime.backends.refining.todo import Action as Decided
 from models_runtime.backends.refining.todo import Todo
 from models_runtime.backends.refining.tools import Tool, call, row, tools
@@ -143,7 +143,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RefinedNote:
     """A refined note. `ended` is `finished`, `steps`, `tokens` or `validation`: the limit that ended the work."""
 
     todo: Todo
@@ -160,7 +160,7 @@ def ignore(todo: Todo) -> None:
 class _Work:
     """The work on one note so far."""
 
-    state: State
+    state: RefinementState
     persist: Persist
     steps: int = 0
     tokens: int = 0
@@ -199,9 +199,9 @@ class LlmAgent:
         parts = [REVISION, VERSION, *made_of, self._prompt, *sorted(components), *texts]
         self.revision = digest("agent", *parts)
 
-    def refine(self, todo: Todo, persist: Persist = ignore) -> Conversation[Outcome]:
+    def refine(self, todo: Todo, persist: Persist = ignore) -> Conversation[RefinedNote]:
         """A conversation that decides about every open annotation. Run it with `completion`."""
-        state = State.of(
+        state = RefinementState.of(
             todo,
             skills=self._skills if Component.SKILLS in self._components else {},
             validate=validate if Component.VALIDATORS in self._components else no_checks,
@@ -218,7 +218,7 @@ class LlmAgent:
                 yield from self._round(work)
         final = settled(originals(work.state.todo))
         persist(final)
-        return Outcome(final, work.steps, work.tokens, work.ended)
+        return RefinedNote(final, work.steps, work.tokens, work.ended)
 
     def _faults(self, work: _Work) -> list[str]:
         return faults(work.state.todo) if Component.FINAL_VALIDATION in self._components else []
@@ -350,14 +350,14 @@ class LlmAgent:
 
     def converse(
         self,
-        notes: Iterator[tuple[int, Conversation[Outcome]]],
+        notes: Iterator[tuple[int, Conversation[RefinedNote]]],
         capacity: Capacity | None = None,
         check: Check = no_check,
-    ) -> Results[int, Outcome]:
+    ) -> Results[int, RefinedNote]:
         """Run the conversations of several notes, each with the note's id; yields the outcomes as they come."""
         named = ((note, self.completion, conversation) for note, conversation in notes)
         at_once = self.completion.at_once
-        queue: ServerQueue[int, Outcome] = ServerQueue(named, at_once, capacity or FixedCapacity(at_once))
+        queue: ServerQueue[int, RefinedNote] = ServerQueue(named, at_once, capacity or FixedCapacity(at_once))
         return converse([queue], check)
 
 

@@ -46,7 +46,7 @@ class Correction:
 
 
 @dataclass(frozen=True)
-class Example:
+class Shot:
     """An annotation of another patient's note, with the right answer. `before` and `after` are a few words around."""
 
     before: str
@@ -71,12 +71,12 @@ class Applied:
     refused: bool = False
 
 
-def question_about(prompt: str, todo: Todo, number: int, examples: Sequence[Example] = ()) -> Question:
+def question_about(prompt: str, todo: Todo, number: int, examples: Sequence[Shot] = ()) -> Question:
     """The question about annotation `number`. `prompt`: the system message."""
     return Question(prompt, fenced(shown_about(todo, number, examples)), _TOKENS, schema_of_answer(todo.labels))
 
 
-def shown_about(todo: Todo, number: int, examples: Sequence[Example] = ()) -> str:
+def shown_about(todo: Todo, number: int, examples: Sequence[Shot] = ()) -> str:
     """What the question about annotation `number` shows, as JSON. The fence around it is random in each question."""
     text, span = todo.text, todo.item(number).span
     shown: dict[str, Any] = {
@@ -107,7 +107,7 @@ def correction_in(answer: str) -> Correction | None:
     return next((found for found in map(Correction.read, objects_in(answer)) if found is not None), None)
 
 
-def applied(todo: Todo, number: int, answer: str, examples: Sequence[Example] = ()) -> Applied:
+def applied(todo: Todo, number: int, answer: str, examples: Sequence[Shot] = ()) -> Applied:
     """Decide about annotation `number` by the model's answer. What can't be read or applied keeps the original.
 
     A reason that quotes one of the `examples` of the question is left out.
@@ -130,7 +130,7 @@ def applied(todo: Todo, number: int, answer: str, examples: Sequence[Example] = 
     return Applied(todo.keep(number, NOT_APPLIED), refused=True)
 
 
-def _quotes(reason: str, examples: Sequence[Example], text: str) -> bool:
+def _quotes(reason: str, examples: Sequence[Shot], text: str) -> bool:
     """Whether a reason has a capitalized word or a number of an example that the note itself lacks.
 
     Examples are of other patients, and erasing one of those would not delete a reason about this note.

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, Self
 import numpy
 import pycrfsuite
 
-from annotations.release.rules.redaction.kinds import Kind, kind_of
+from annotations.release.rules.redaction.kinds import IdentifierType, kind_of
 from annotations.text.folding import folded
 from annotations.text.spans import Span
 from annotations.text.tokens import covered
@@ -58,7 +58,7 @@ class Vocabulary(dict[str, int]):
         return array("i", map(self.__getitem__, features))
 
 
-class Example(NamedTuple):
+class DecisionExample(NamedTuple):
     """The numbers of an example's features, at least one, and whether it belongs to the class."""
 
     features: "array[int]"
@@ -79,7 +79,7 @@ class Logistic:
         return 1 / (1 + exp(-score)) if score > 0 else exp(score) / (1 + exp(score))
 
 
-def fit(vocabulary: Vocabulary, examples: Sequence[Example]) -> Logistic:
+def fit(vocabulary: Vocabulary, examples: Sequence[DecisionExample]) -> Logistic:
     """Learn from examples, of which there is at least one. Deterministic."""
     return Logistic(vocabulary, _minimum(_Problem(len(vocabulary), examples)).tolist())
 
@@ -87,7 +87,7 @@ def fit(vocabulary: Vocabulary, examples: Sequence[Example]) -> Logistic:
 class _Problem:
     """The objective, and its gradient. A weight is that of the class, less that of the other one."""
 
-    def __init__(self, size: int, examples: Sequence[Example]) -> None:
+    def __init__(self, size: int, examples: Sequence[DecisionExample]) -> None:
         lengths = numpy.array([len(one.features) for one in examples], numpy.int64)
         self.size = size
         self._starts = numpy.cumsum(lengths) - lengths
@@ -179,14 +179,14 @@ class Ends(NamedTuple):
     past: int
 
 
-def end_examples(note: Note, gold: Sequence[Span], vocabulary: Vocabulary) -> list[Example]:
+def end_examples(note: Note, gold: Sequence[Span], vocabulary: Vocabulary) -> list[DecisionExample]:
     """What gold teaches about begins and ends, for `learn_ends`."""
     found = []
     for span in gold:
         own = Ends(*covered(note.tokens, span.start, span.end))
         if own.first < own.past:
             found += [
-                Example(vocabulary.add(_features(note, ends, span.label, last)), ends == own)
+                DecisionExample(vocabulary.add(_features(note, ends, span.label, last)), ends == own)
                 for last in (False, True)
                 for ends in _moved(note, own, last)
             ]
@@ -259,7 +259,7 @@ class EndsModel:
         return found
 
 
-def learn_ends(vocabulary: Vocabulary, notes: Iterable[Sequence[Example]]) -> EndsModel:
+def learn_ends(vocabulary: Vocabulary, notes: Iterable[Sequence[DecisionExample]]) -> EndsModel:
     """Learn from the examples of notes, of which there is at least one. Deterministic."""
     return EndsModel(fit(vocabulary, [one for note in notes for one in note]))
 
@@ -310,9 +310,9 @@ class Vocabularies(NamedTuple):
 class Taught:
     """What a note with gold teaches: about identifiers, the labels of gold spans, and begins and ends."""
 
-    identifiers: list[Example]
+    identifiers: list[DecisionExample]
     labels: list[tuple[pycrfsuite.ItemSequence, str]]
-    ends: list[Example]
+    ends: list[DecisionExample]
 
 
 @dataclass(frozen=True)
@@ -328,10 +328,10 @@ def examples(own: Read, gold: Sequence[Span], vocabularies: Vocabularies) -> Tau
     identifiers, labels = [], []
     for span in gold:
         found = features(own, span.start, span.end)
-        identifiers.append(Example(vocabularies.spans.add(found), True))
+        identifiers.append(DecisionExample(vocabularies.spans.add(found), True))
         labels.append((pycrfsuite.ItemSequence([found]), span.label))
     for bounds in not_gold(own, gold, MOST_EXAMPLES * max(len(gold), 5)):
-        identifiers.append(Example(vocabularies.spans.add(features(own, *bounds)), False))
+        identifiers.append(DecisionExample(vocabularies.spans.add(features(own, *bounds)), False))
     return Taught(identifiers, labels, end_examples(own.note, gold, vocabularies.ends))
 
 
@@ -359,11 +359,12 @@ CHANGE_ABOVE: Final = 0.75
 ODDS: Final = 100.0
 """So many times likelier than its label must the other one be."""
 # Words that describe a person, and numbers: only what they stand for tells one label from another.
-_DESCRIPTIONS: Final = {Kind.FAMILY, Kind.SEX, Kind.ETHNICITY, Kind.OTHER}
-_TAKEN_FOR_PLACES: Final = (Kind.ORGANIZATION, Kind.REGION, Kind.ZIP)
-_LINES: Final = {Kind.PHONE, Kind.FAX}
+_DESCRIPTIONS: Final = {IdentifierType.FAMILY, IdentifierType.SEX, IdentifierType.ETHNICITY, IdentifierType.OTHER}
+_TAKEN_FOR_PLACES: Final = (IdentifierType.ORGANIZATION, IdentifierType.REGION, IdentifierType.ZIP)
+_LINES: Final = {IdentifierType.PHONE, IdentifierType.FAX}
 _NUMBERS: Final = {
-    Kind.ID, Kind.NATIONAL_ID, Kind.RECORD, Kind.HEALTH_PLAN, Kind.ACCOUNT, Kind.LICENSE, Kind.DEVICE, Kind.VEHICLE,
+    IdentifierType.ID, IdentifierType.NATIONAL_ID, IdentifierType.RECORD, IdentifierType.HEALTH_PLAN,
+    IdentifierType.ACCOUNT, IdentifierType.LICENSE, IdentifierType.DEVICE, IdentifierType.VEHICLE,
 }  # fmt: skip
 CONFIRMED: Final = 0.5
 """The mean probability of its label, among all labels, above which the label stays although the rules know another."""

@@ -63,7 +63,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class RefinementState:
     """The state of one note. It never changes: a tool returns a new one. It holds nothing but this note.
 
     `current` is the number of the annotation that a call without a number is about. `finished`: the last check passed.
@@ -85,7 +85,7 @@ class State:
         skills: Mapping[str, Skill] | None = None,
         validate: Validate = no_checks,
         components: frozenset[Component] = ALL,
-    ) -> "State":
+    ) -> "RefinementState":
         """A state in which the first open annotation is the current one."""
         return cls(todo, _next(todo), skills=skills or {}, validate=validate, components=components)
 
@@ -100,15 +100,15 @@ class State:
             raise Refused("No annotation is open. Give the number of one, or finish.")
         return self.todo.item(number)
 
-    def at(self, number: int) -> "State":
+    def at(self, number: int) -> "RefinementState":
         """This annotation is the current one."""
         return replace(self, current=number)
 
-    def decided(self, todo: Todo) -> "State":
+    def decided(self, todo: Todo) -> "RefinementState":
         """After a decision, the next open annotation is the current one."""
         return replace(self, todo=todo, current=_next(todo), finished=False)
 
-    def called(self, call: Call) -> "State":
+    def called(self, call: Call) -> "RefinementState":
         return replace(self, history=(*self.history, call))
 
 

@@ -28,7 +28,7 @@ class Refused(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class RefinementDecision:
     """`start`, `end` and `label` hold after the decision; of a removal they are the annotation's own.
 
     `step` counts the decisions of a note from 1.
@@ -48,7 +48,7 @@ class Item:
 
     number: int
     span: Span
-    decision: Decision | None = None
+    decision: RefinementDecision | None = None
 
     @property
     def is_open(self) -> bool:
@@ -149,7 +149,7 @@ class Todo:
         step = 1 + max((_step(item) for item in self.items), default=0)
         # A model's JSON can escape characters that no database keeps.
         words = keepable(" ".join(reason.split())[:LONGEST_REASON])
-        decision = Decision(action, span.start, span.end, span.label, words, step)
+        decision = RefinementDecision(action, span.start, span.end, span.label, words, step)
         return self._with(replace(self.item(number), decision=decision))
 
     def _with(self, item: Item) -> "Todo":

@@ -11,7 +11,7 @@ from typing import Any, Final
 from annotations.text.tokens import covered, tokenize
 from models_runtime.backends.refining.arguments import Argument, checked, schema
 from models_runtime.backends.refining.finishing import faults, still_open
-from models_runtime.backends.refining.state import Call, Component, State, earlier
+from models_runtime.backends.refining.state import Call, Component, RefinementState, earlier
 from models_runtime.backends.refining.todo import Action, Item, Refused
 
 Answer = dict[str, Any]
@@ -29,7 +29,7 @@ class Tool:
     name: str
     description: str
     arguments: tuple[Argument, ...]
-    run: Callable[[State, dict[str, Any]], tuple[State, Answer]]
+    run: Callable[[RefinementState, dict[str, Any]], tuple[RefinementState, Answer]]
     needs: Component | None = None
     changes: bool = False
 
@@ -43,7 +43,7 @@ def tools(components: frozenset[Component]) -> list[Tool]:
     return [tool for tool in TOOLS if tool.needs is None or tool.needs in components]
 
 
-def call(state: State, name: str, arguments: object) -> tuple[State, Answer]:
+def call(state: RefinementState, name: str, arguments: object) -> tuple[RefinementState, Answer]:
     """Call a tool by its name. Whatever the arguments are, the answer is an object, never an exception."""
     number: int | None = None
     try:
@@ -59,7 +59,7 @@ def call(state: State, name: str, arguments: object) -> tuple[State, Answer]:
     return after.called(Call(tool.name, number, "")), answer
 
 
-def row(state: State, item: Item) -> Answer:
+def row(state: RefinementState, item: Item) -> Answer:
     """An annotation as agents see it, with its text and decision."""
     span = item.span
     found: Answer = {
@@ -77,7 +77,7 @@ def row(state: State, item: Item) -> Answer:
     return found
 
 
-def _list(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
+def _list(state: RefinementState, given: dict[str, Any]) -> tuple[RefinementState, Answer]:
     wanted, first = given.get("state", "all"), given.get("first", 1)
     items = [
         item for item in state.todo.items if wanted == "all" or item.is_open == (wanted == "open")
@@ -93,7 +93,7 @@ def _list(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
     return state, answer | ({"next": rest[0]} if rest else {})
 
 
-def _context(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
+def _context(state: RefinementState, given: dict[str, Any]) -> tuple[RefinementState, Answer]:
     item = state.item(given.get("number"))
     span, text = item.span, state.todo.text
     tokens = tokenize(text)
@@ -113,14 +113,14 @@ def _context(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
     return state.at(item.number), answer
 
 
-def _validate(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
+def _validate(state: RefinementState, given: dict[str, Any]) -> tuple[RefinementState, Answer]:
     item = state.item(given.get("number"))
     checks = state.validate(state.todo.text, item.span)
     answer = {"checks": [{"check": each.name, "fits": each.fits, "detail": each.detail} for each in checks]}
     return state.at(item.number), {"number": item.number, "label": item.span.label, **answer}
 
 
-def _skill(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
+def _skill(state: RefinementState, given: dict[str, Any]) -> tuple[RefinementState, Answer]:
     skill = state.skills.get(given["name"])
     if skill is None:
         raise Refused(f"There is no skill “{given['name'][:40]}”. Skills: {', '.join(sorted(state.skills)) or 'none'}.")
@@ -132,22 +132,22 @@ def _skill(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
     }
 
 
-def _remember(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
+def _remember(state: RefinementState, given: dict[str, Any]) -> tuple[RefinementState, Answer]:
     item = state.item(given.get("number"))
     return state.at(item.number), {"number": item.number, "earlier_decisions": earlier(state.todo, item)}
 
 
-def _keep(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
+def _keep(state: RefinementState, given: dict[str, Any]) -> tuple[RefinementState, Answer]:
     item = state.item(given.get("number"))
     return _decided(state, item, state.decided(state.todo.keep(item.number, given["reason"])))
 
 
-def _remove(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
+def _remove(state: RefinementState, given: dict[str, Any]) -> tuple[RefinementState, Answer]:
     item = state.item(given.get("number"))
     return _decided(state, item, state.decided(state.todo.remove(item.number, given["reason"])))
 
 
-def _ends(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
+def _ends(state: RefinementState, given: dict[str, Any]) -> tuple[RefinementState, Answer]:
     item = state.item(given.get("number"))
     start, end = given.get("start"), given.get("end")
     if "text" in given:
@@ -161,14 +161,14 @@ def _ends(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
     return _decided(state, item, state.decided(todo))
 
 
-def _class(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
+def _class(state: RefinementState, given: dict[str, Any]) -> tuple[RefinementState, Answer]:
     item = state.item(given.get("number"))
     start, end = (item.decision.start, item.decision.end) if item.decision else (None, None)
     todo = state.todo.update(item.number, given["reason"], start=start, end=end, label=given["label"])
     return _decided(state, item, state.decided(todo))
 
 
-def _decided(state: State, item: Item, after: State) -> tuple[State, Answer]:
+def _decided(state: RefinementState, item: Item, after: RefinementState) -> tuple[RefinementState, Answer]:
     made = after.todo.item(item.number)
     answer = row(after, made)
     if state.has(Component.TODO):
@@ -176,7 +176,7 @@ def _decided(state: State, item: Item, after: State) -> tuple[State, Answer]:
     return after, answer
 
 
-def _finish(state: State, given: dict[str, Any]) -> tuple[State, Answer]:
+def _finish(state: RefinementState, given: dict[str, Any]) -> tuple[RefinementState, Answer]:
     # Without a list, what is open stays as it is.
     found = still_open(state.todo) if state.has(Component.TODO) else []
     if state.has(Component.FINAL_VALIDATION):

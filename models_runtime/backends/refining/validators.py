@@ -4,25 +4,29 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from annotations.release.rules.redaction.kinds import Kind as Label
+from annotations.release.rules.redaction.kinds import IdentifierType as Label
 from annotations.release.rules.redaction.kinds import kind_of
 from annotations.text.spans import Span, overlaps
 from models_runtime.backends.refining.state import Check
 from models_runtime.backends.rules.dates import FULL
 from models_runtime.backends.rules.identifiers import identifiers, traps
-from models_runtime.backends.rules.kinds import SOFT, Kind
+from models_runtime.backends.rules.kinds import SOFT, RuleKind
 from models_runtime.backends.rules.recasing import recased
 from models_runtime.backends.rules.rule import Hit
 
 NO_IDENTIFIER: Final = "no-identifier"
 """The check that finds that a text identifies nobody. A malformed e-mail address or date may still identify."""
 _NAMES: Final = {
-    Kind.DATE: "date", Kind.BIRTH_DATE: "date", Kind.YEAR: "date", Kind.YEAR_WORDS: "date", Kind.MONTH: "date",
-    Kind.LOOSE_DATE: "date", Kind.AGE: "age", Kind.AGE_UNIT: "age", Kind.ZIP: "zip", Kind.PHONE: "telephone",
-    Kind.FAX: "telephone", Kind.EMAIL: "e-mail", Kind.URL: "url", Kind.IP: "ip-address", Kind.RECORD: "identifier",
-    Kind.NATIONAL: "identifier", Kind.SOCIAL_SECURITY: "identifier", Kind.HEALTH_CARD: "identifier",
-    Kind.HEALTH_PLAN: "identifier", Kind.LICENSE: "identifier", Kind.EPISODE: "identifier", Kind.CASE: "identifier",
-    Kind.DEVICE: "identifier", Kind.VEHICLE: "identifier", Kind.ACCOUNT: "identifier",
+    RuleKind.DATE: "date", RuleKind.BIRTH_DATE: "date", RuleKind.YEAR: "date", RuleKind.YEAR_WORDS: "date",
+    RuleKind.MONTH: "date",
+    RuleKind.LOOSE_DATE: "date", RuleKind.AGE: "age", RuleKind.AGE_UNIT: "age", RuleKind.ZIP: "zip",
+    RuleKind.PHONE: "telephone",
+    RuleKind.FAX: "telephone", RuleKind.EMAIL: "e-mail", RuleKind.URL: "url", RuleKind.IP: "ip-address",
+    RuleKind.RECORD: "identifier",
+    RuleKind.NATIONAL: "identifier", RuleKind.SOCIAL_SECURITY: "identifier", RuleKind.HEALTH_CARD: "identifier",
+    RuleKind.HEALTH_PLAN: "identifier", RuleKind.LICENSE: "identifier", RuleKind.EPISODE: "identifier",
+    RuleKind.CASE: "identifier",
+    RuleKind.DEVICE: "identifier", RuleKind.VEHICLE: "identifier", RuleKind.ACCOUNT: "identifier",
 }  # fmt: skip
 """The kinds with a well-defined form. Names and places have none, so the rules' opinion about them is no check."""
 _PRESSURE: Final = re.compile(r"(?P<high>[0-9]{2,3})\s?/\s?(?P<low>[0-9]{2,3})")

@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.dates import YEAR
 from models_runtime.backends.rules.gazetteers import either, listed, word_set
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.phrases import LETTER, TOWN, UP, read_name
 from models_runtime.backends.rules.rule import DIGITS, Found, Rule
 
@@ -25,14 +25,14 @@ def _titled(text: str, start: int, end: int) -> Iterator[Found]:
         return
     stop = read_name(text, gap.end(), announced=True)
     if stop > gap.end() and not (len(title) == 1 and text[gap.end() : stop].lower() in word_set("eponyms")):
-        yield gap.end(), stop, Kind.STAFF if title.lower() in _STAFF else Kind.PERSON
+        yield gap.end(), stop, RuleKind.STAFF if title.lower() in _STAFF else RuleKind.PERSON
 
 
 def _field(text: str, start: int, end: int) -> Iterator[Found]:
     """`Nom : DURAND`, `Name des Patienten: Weber, Hans`."""
     gap = _FIELD_GAP.match(text, end)
     if gap is not None and (stop := read_name(text, gap.end(), comma=True, announced=True)) > gap.end():
-        yield gap.end(), stop, Kind.PERSON
+        yield gap.end(), stop, RuleKind.PERSON
 
 
 _LINKS: Final = r"(?:(?:de|du|des|la|le|les|da|das|do|dos|del|dels|st\.?|ste\.?)\s|[ld]['’]){0,3}+"
@@ -50,7 +50,7 @@ def _street(text: str, start: int, end: int) -> Iterator[Found]:
     if name is not None:
         low = max(0, start - 14)
         number = _NUMBER_BEFORE.search(text[low:start])
-        yield low + number.start() if number else start, name.end(), Kind.STREET
+        yield low + number.start() if number else start, name.end(), RuleKind.STREET
 
 
 _CAPITALIZED: Final = rf"(?:[{UP}]{LETTER}*[ \-])"
@@ -66,7 +66,7 @@ def _ending(text: str, start: int, end: int) -> Iterator[Found]:
     low = max(0, start - 48)
     street, house = _ENDING.search(text[low:start]), _HOUSE.match(text, start)
     if street is not None and house is not None:
-        yield low + street.start(), house.end(), Kind.STREET
+        yield low + street.start(), house.end(), RuleKind.STREET
 
 
 _ZIP_BEFORE: Final = re.compile(r"(?:(?P<country>(?<![\w\-])[A-Z]{1,2}-)|(?:\A|[,;(\n]|[0-9][a-z]?)[ ]?)\Z")
@@ -78,8 +78,8 @@ def _zip(text: str, start: int, end: int) -> Iterator[Found]:
     """`, 75011 Paris`, `D-10115 Berlin`, `1012 AB Amsterdam`, at the start of a line or after what ends a street."""
     before, found = _ZIP_BEFORE.search(text[max(0, start - 4) : start]), _ZIP.match(text, start)
     if before is not None and found is not None and (before["country"] or not _LIKE_YEAR.match(found["zip"])):
-        yield *found.span("zip"), Kind.ZIP
-        yield *found.span("town"), Kind.CITY
+        yield *found.span("zip"), RuleKind.ZIP
+        yield *found.span("town"), RuleKind.CITY
 
 
 _DAY_BEFORE: Final = re.compile(r"(?<![\w.,/\-])[0-9]{1,2}(?:\.|er|e|º|ª)?\s(?:de\s)?\Z")
@@ -91,7 +91,7 @@ def _dated(text: str, start: int, end: int) -> Iterator[Found]:
     low = max(0, start - 9)
     day, year = _DAY_BEFORE.search(text[low:start]), _YEAR_AFTER.match(text, end)
     if day is not None:
-        yield low + day.start(), year.end() if year else end, Kind.DATE
+        yield low + day.start(), year.end() if year else end, RuleKind.DATE
 
 
 RULES: Final = (

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from models_runtime.backends.rules.gazetteers import either, listed, word_set
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.phrases import LETTER, SMALL_LETTER, UP, after, before
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 from models_runtime.backends.rules.states import ALL_GIVEN
@@ -112,8 +112,8 @@ _CLOSES: Final = re.compile(r"[ ]*(?:[.,;)|\n]|\Z)")
 def _age(text: str, start: int, end: int) -> Iterator[Found]:
     match = (_AGE_IN_FIGURES if text[start].isdigit() else _AGE_IN_WORDS).match(text, start)
     if match is not None and _plausible(match) and _of_person(text, match):
-        yield match.start("number"), match.end("number"), Kind.AGE
-        yield match.start(), match.end(), Kind.AGE_UNIT
+        yield match.start("number"), match.end("number"), RuleKind.AGE
+        yield match.start(), match.end(), RuleKind.AGE_UNIT
 
 
 def _of_person(text: str, match: re.Match[str]) -> bool:
@@ -159,8 +159,8 @@ def _plausible(match: re.Match[str]) -> bool:
 
 
 def _worded(text: str, start: int, end: int) -> Iterator[Found]:
-    yield start, end, Kind.AGE
-    yield start, end, Kind.AGE_UNIT
+    yield start, end, RuleKind.AGE
+    yield start, end, RuleKind.AGE_UNIT
 
 
 _FREE: Final = r"(?<![0-9A-Za-z])(?<![0-9][.,/\-])"
@@ -193,7 +193,7 @@ _FIELD: Final = (
 
 def _both(expression: str, check: Callable[[re.Match[str]], bool] | None = None) -> Finder:
     """A finder for the groups `number` and `whole` (number with unit) of an expression."""
-    return pattern(expression, check=check, number=Kind.AGE, whole=Kind.AGE_UNIT)
+    return pattern(expression, check=check, number=RuleKind.AGE, whole=RuleKind.AGE_UNIT)
 
 
 # "She is 29 and", "Mother, 83,", "died at age 61 of", "she turned 90."
@@ -222,8 +222,8 @@ def _bare(text: str, start: int, end: int) -> Iterator[Found]:
     named = _ENGLISH_NAME.search(text[max(0, start - 24) : start]) if text[end : end + 2] == ", " else None
     known = named is not None and named["name"].lower() in _NAMED
     if known or behind:
-        yield start, end, Kind.AGE
-        yield start, end, Kind.AGE_UNIT
+        yield start, end, RuleKind.AGE
+        yield start, end, RuleKind.AGE_UNIT
 
 
 _DECADE: Final = re.compile(
@@ -237,8 +237,8 @@ def _decade(text: str, start: int, end: int) -> Iterator[Found]:
     match = _DECADE.search(before(text, end, 48))
     if match is not None:
         at = end - len(match["decade"])
-        yield at, end, Kind.AGE
-        yield at, end, Kind.AGE_UNIT
+        yield at, end, RuleKind.AGE
+        yield at, end, RuleKind.AGE_UNIT
 
 
 _FIGURES: Final = frozenset(DIGITS[1:4])

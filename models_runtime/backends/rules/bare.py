@@ -14,7 +14,7 @@ from models_runtime.backends.rules.gazetteers import (
     places,
     word_set,
 )
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.persons import NOT_BEFORE
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, UP, before
 from models_runtime.backends.rules.rule import Finder, Found, Rule
@@ -41,7 +41,7 @@ _POSSESSIVE: Final = re.compile(rf"['’]s[ ](?={SMALL_LETTER})")
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class NameCues:
     """The words of a language that come before and after a person's name.
 
     `does`: verbs of which only a person is the subject ("riferisce"). `has`: verbs that other subjects have too ("è").
@@ -64,7 +64,7 @@ class Age:
 
 
 def given_names(
-    language: str, around: Words, described: Age, figures: Age, pronouns: Iterable[str] = ()
+    language: str, around: NameCues, described: Age, figures: Age, pronouns: Iterable[str] = ()
 ) -> tuple[Rule, ...]:
     """The rules of a language for given names alone.
 
@@ -115,7 +115,7 @@ _OF_EPONYMS: Final = re.compile(
 _TESTED: Final = re.compile(rf"(?<!{LETTER})(?:h?emoglobina?|{either('eponym_heads')})(?!{LETTER})[^.;:]{{0,40}}\Z")
 
 
-def alone(language: Words, own: frozenset[str]) -> Finder:
+def alone(language: NameCues, own: frozenset[str]) -> Finder:
     """A known given name before a verb, after a preposition, or between them, without a surname.
 
     `own`: the language's own given names. After "de" or "di", other names are rather eponyms ("tornillos de Herbert").
@@ -144,7 +144,7 @@ def alone(language: Words, own: frozenset[str]) -> Finder:
             finding = _FINDING.match(text, end) and (not known or _TESTED.search(behind))
             accepted = not eponym and not finding and bool(leads.search(behind))
         if accepted and not NOT_BEFORE.search(before(text, start, 32)):
-            yield start, end, Kind.PERSON
+            yield start, end, RuleKind.PERSON
 
     return find
 
@@ -157,7 +157,7 @@ def _led(text: str, start: int, end: int) -> Iterator[Found]:
     if is_word(text, start, end) and _ENDS.match(text, end):
         behind = before(text, start, 24)
         if _TALKS.search(behind) or _OF_RELATION.search(behind):
-            yield start, end, Kind.PERSON
+            yield start, end, RuleKind.PERSON
 
 
 def is_word(text: str, start: int, end: int) -> bool:
@@ -205,7 +205,7 @@ def aged(expression: str, *, known: bool) -> Finder:
             or (known and word in _EVERYDAY and not (match["comma"] or (match["opens"] is not None and _UNIT(age[0]))))
         ):
             return
-        yield low + match.start("name"), low + match.end("name"), Kind.PERSON
+        yield low + match.start("name"), low + match.end("name"), RuleKind.PERSON
 
     return find
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.bare import GIVEN
 from models_runtime.backends.rules.gazetteers import either, listed, places, word_set
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, UP, before
 from models_runtime.backends.rules.rule import Finder, Found, Rule
 from models_runtime.backends.rules.running import NAMED_AFTER, NO_NAMES
@@ -38,7 +38,7 @@ def _apposed(text: str, start: int, end: int) -> Iterator[Found]:
     if name in word_set("eponyms") and lead in listed("no_kin", "has_illness"):
         return
     if lead not in _ARTICLES and (lead, name) != ("Padre", "pio"):
-        yield low + match.start("name"), low + match.end("name"), Kind.PERSON
+        yield low + match.start("name"), low + match.end("name"), RuleKind.PERSON
 
 
 _CALLED: Final = re.compile(rf"(?:[ ](?:is[ ])?|[ ]?[:,][ ]){_NAME}{_ENDS}")
@@ -59,7 +59,7 @@ def _called(text: str, start: int, end: int) -> Iterator[Found]:
     ):
         return
     if match and match["name"].lower() not in NO_NAMES and not _THING.search(before(text, start, 24)):
-        yield *match.span("name"), Kind.PERSON
+        yield *match.span("name"), RuleKind.PERSON
 
 
 _SURNAMED: Final = re.compile(
@@ -73,7 +73,7 @@ def _surnamed(text: str, start: int, end: int) -> Iterator[Found]:
     low = max(0, start - 40)
     match = _SURNAMED.search(text[low:start])
     if match is not None and match["name"].lower() not in NO_NAMES:
-        yield low + match.start("name"), low + match.end("name"), Kind.PERSON
+        yield low + match.start("name"), low + match.end("name"), RuleKind.PERSON
 
 
 _AFTER_WORD: Final = re.compile(rf"(?:(?<=[EeIi]nf)\.)?[ ]{_NAME}(?P<more>[ ][{UP}]{SMALL_LETTER}+)?{_ENDS}")
@@ -83,7 +83,7 @@ FIELD_OF_WORK: Final = re.compile(
 )
 
 
-def _announced(kind: Kind, ahead: re.Pattern[str], pattern: re.Pattern[str] = _AFTER_WORD) -> Finder:
+def _announced(kind: RuleKind, ahead: re.Pattern[str], pattern: re.Pattern[str] = _AFTER_WORD) -> Finder:
     """The name right after the trigger word, if `ahead` matches what comes before that word."""
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
@@ -119,7 +119,7 @@ def _says(text: str, start: int, end: int) -> Iterator[Found]:
     """Who says or asks something, after the verb: `Nos dice Lis que no ve`, `Chiede Rita se può`."""
     match = _SAYS_AFTER.match(text, end)
     if match and match["name"].lower() not in NO_NAMES and _SAYS_BEFORE.search(text[max(0, start - 8) : start]):
-        yield *match.span("name"), Kind.PERSON
+        yield *match.span("name"), RuleKind.PERSON
 
 
 # "Patient Blake Storm, 66"
@@ -132,7 +132,7 @@ _MONTH_ACTS: Final = re.compile(rf"[ ](?:{either('month_acts')})(?!{LETTER})")
 def _month(text: str, start: int, end: int) -> Iterator[Found]:
     """A month or a feast that is somebody's name, before what only persons do."""
     if _MONTH_ACTS.match(text, end):
-        yield start, end, Kind.PERSON
+        yield start, end, RuleKind.PERSON
 
 
 _PERSONS: Final = frozenset(word for word in listed("persons") if len(word) > 3 and not word.endswith("."))
@@ -151,18 +151,18 @@ RULES: Final = (
     Rule(
         "name.role.surname",
         frozenset(listed("roles")),
-        _announced(Kind.STAFF, _ROLE_BEFORE),
+        _announced(RuleKind.STAFF, _ROLE_BEFORE),
         0.85,
         rank=56,
         strong=True,
     ),
-    Rule("name.by", _BY, _announced(Kind.STAFF, _TREATED), 0.8, rank=56, strong=True),
-    Rule("name.by.relative", _BY, _announced(Kind.RELATIVE, _ACCOMPANIED), 0.8, rank=56, strong=True),
-    Rule("name.patient.called", _PERSONS, _announced(Kind.PATIENT, _PATIENT_BEFORE), 0.8, rank=31),
+    Rule("name.by", _BY, _announced(RuleKind.STAFF, _TREATED), 0.8, rank=56, strong=True),
+    Rule("name.by.relative", _BY, _announced(RuleKind.RELATIVE, _ACCOMPANIED), 0.8, rank=56, strong=True),
+    Rule("name.patient.called", _PERSONS, _announced(RuleKind.PATIENT, _PATIENT_BEFORE), 0.8, rank=31),
     Rule(
         "name.patient.aged",
         frozenset({"patient", "paciente", "paziente"}),
-        _announced(Kind.PATIENT, _ANYTHING, _AGED),
+        _announced(RuleKind.PATIENT, _ANYTHING, _AGED),
         0.8,
         rank=56,
     ),

@@ -11,7 +11,7 @@ from typing import Final
 from models_runtime.backends.rules.contacts import is_phone
 from models_runtime.backends.rules.dates import FULL, MEASURE
 from models_runtime.backends.rules.gazetteers import either, listed
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.numbered import LAW, ORDER, is_count
 from models_runtime.backends.rules.phrases import after, before
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule
@@ -128,11 +128,11 @@ def _enough(text: str, start: int, end: int, least: tuple[int, int], *, short: b
     return digits >= mixed or (short and digits == 3 and _HYPHENATED.fullmatch(code) is not None)
 
 
-def _after_word(kind: Kind, least: dict[str, tuple[int, int]]) -> Finder:
+def _after_word(kind: RuleKind, least: dict[str, tuple[int, int]]) -> Finder:
     """A code after a trigger word. `least`: the digits it needs by what is between them."""
 
     sure, sign = least is _LEAST, least is _SIGN_LEAST
-    first = {Kind.VEHICLE: _PLATE, Kind.NATIONAL: _PREFIXED}.get(kind, _CODE)
+    first = {RuleKind.VEHICLE: _PLATE, RuleKind.NATIONAL: _PREFIXED}.get(kind, _CODE)
 
     def read(text: str, trigger: int, at: int, case: str) -> Iterable[Found]:
         code = first.match(text, at) or _CODE.match(text, at) or _ONE.match(text, at)
@@ -259,20 +259,20 @@ def _formed(text: str, start: int, end: int) -> Iterator[Found]:
     if word.isdigit() and len(word) == 6 and (not _STOP.match(text, stop) or _AMONG.search(before(text, at, 32))):
         return
     if not _is_public(text, at) and not is_count(text, at, at, stop):
-        yield at, stop, Kind.CASE
+        yield at, stop, RuleKind.CASE
 
 
 _KINDS: Final = {
-    "record": Kind.RECORD,
-    "national": Kind.NATIONAL,
-    "card": Kind.HEALTH_CARD,
-    "plan": Kind.HEALTH_PLAN,
-    "license": Kind.LICENSE,
-    "episode": Kind.EPISODE,
-    "account": Kind.ACCOUNT,
-    "device": Kind.DEVICE,
-    "vehicle": Kind.VEHICLE,
-    "case": Kind.CASE,
+    "record": RuleKind.RECORD,
+    "national": RuleKind.NATIONAL,
+    "card": RuleKind.HEALTH_CARD,
+    "plan": RuleKind.HEALTH_PLAN,
+    "license": RuleKind.LICENSE,
+    "episode": RuleKind.EPISODE,
+    "account": RuleKind.ACCOUNT,
+    "device": RuleKind.DEVICE,
+    "vehicle": RuleKind.VEHICLE,
+    "case": RuleKind.CASE,
 }
 RULES: Final = (
     *(
@@ -286,7 +286,7 @@ RULES: Final = (
         )
         for group, kind in _KINDS.items()
     ),
-    Rule("id.coded.open", frozenset(listed("coded_open")), _after_word(Kind.CASE, _OPEN_LEAST), 0.8, rank=62),
-    Rule("id.coded.sign", frozenset(listed("coded_sign")), _after_word(Kind.CASE, _SIGN_LEAST), 0.8, rank=62),
+    Rule("id.coded.open", frozenset(listed("coded_open")), _after_word(RuleKind.CASE, _OPEN_LEAST), 0.8, rank=62),
+    Rule("id.coded.sign", frozenset(listed("coded_sign")), _after_word(RuleKind.CASE, _SIGN_LEAST), 0.8, rank=62),
     Rule("id.form", frozenset(DIGITS[4:]), _formed, 0.75, rank=30),
 )

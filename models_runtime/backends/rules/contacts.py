@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.checks import ipv4
 from models_runtime.backends.rules.dates import MEASURE
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.phrases import after, before
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 
@@ -28,7 +28,7 @@ def _email(text: str, start: int, end: int) -> Iterator[Found]:
     stop = start - 1 if text[start - 1 : start] == " " and text[end : end + 1] == " " else start
     local = _LOCAL_END.search(text[max(0, stop - 64) : stop])
     if local is not None and (name := _CALLED.sub("", local[0]).lstrip(".-%+'’")):
-        yield stop - len(name), domain.end(), Kind.EMAIL
+        yield stop - len(name), domain.end(), RuleKind.EMAIL
 
 
 # As in "j.hackett at example dot com", "ana arroba hospital punto es" and "ana [at] hospital.es".
@@ -51,7 +51,7 @@ def _spelled(text: str, start: int, end: int) -> Iterator[Found]:
     low = max(0, start - 64)
     name = _SPELLED.search(text[low:start])
     if name is not None and bool(name["open"]) == bool(host["close"]):
-        yield low + name.start("name"), host.end(), Kind.EMAIL
+        yield low + name.start("name"), host.end(), RuleKind.EMAIL
 
 
 # A telephone number as people write it: groups of digits with single separators.
@@ -114,7 +114,7 @@ def _with_extension(text: str, end: int) -> int:
     return extension.end() - (extension[0].endswith(")") and "(" not in extension[0])
 
 
-def _called(kind: Kind) -> Finder:
+def _called(kind: RuleKind) -> Finder:
     def find(text: str, start: int, end: int) -> Iterator[Found]:
         end += 1 if _ORDINAL.match(text, end) else 0
         gap = _GAP.match(text, end)
@@ -143,7 +143,7 @@ def _international(text: str, start: int, end: int) -> Iterator[Found]:
         return
     stop = _read_number(text, start)
     if _digits(text[start:stop]) >= 7 and not _RATIO.match(text, stop):
-        yield start, _with_extension(text, stop), Kind.PHONE
+        yield start, _with_extension(text, stop), RuleKind.PHONE
 
 
 _RATIO: Final = re.compile(r"[ ]?%|/[ ]?(?:[0-9]|ml\b|l\b)")
@@ -166,7 +166,7 @@ def _alone(text: str, start: int, end: int) -> Iterator[Found]:
     otherwise = _OTHERWISE.search(before(text, start, 24))
     if otherwise and not (otherwise[0].startswith("#") and _AMERICAN.fullmatch(match[0])):
         return
-    yield match.start(), _with_extension(text, match.end()), Kind.PHONE
+    yield match.start(), _with_extension(text, match.end()), RuleKind.PHONE
 
 
 def is_phone(text: str, start: int) -> bool:
@@ -261,7 +261,7 @@ def _ungrouped(text: str, start: int, end: int) -> Iterator[Found]:
     called = _UNGROUPED.match(text, start) and (_CALL_WORDS.search(behind) or _CALL_WORDS_AFTER.match(after(text, end)))
     mobile = _MOBILE.match(text, start) and not _OTHERWISE.search(behind[-24:]) and not MEASURE.match(after(text, end))
     if called or mobile:
-        yield start, _with_extension(text, end), Kind.PHONE
+        yield start, _with_extension(text, end), RuleKind.PHONE
 
 
 # Numbers inside a hospital: "Busca del residente de guardia: 4122", "ext. 12", "bleep 2043", "DECT 71-204".
@@ -280,7 +280,7 @@ def _short(text: str, start: int, end: int) -> Iterator[Found]:
     if match is None or (match["of"] and not match["sign"]) or _AFTER_PHONE.search(before(text, start)):
         return
     if match["sign"] or not _SHORT_NUMBER.fullmatch(match["phone"]):
-        yield *match.span("phone"), Kind.PHONE
+        yield *match.span("phone"), RuleKind.PHONE
 
 
 # Seven digits, after words of calling: "No answer on 219-6052".
@@ -306,7 +306,7 @@ _X: Final = re.compile(r"(?<![A-Za-z0-9])[xX][ ]?\Z")
 def _local(text: str, start: int, end: int) -> Iterator[Found]:
     """An American number without its area code."""
     if (match := _LOCAL.match(text, start)) and _ANSWER.search(before(text, start, 40)):
-        yield match.start(), _with_extension(text, match.end()), Kind.PHONE
+        yield match.start(), _with_extension(text, match.end()), RuleKind.PHONE
 
 
 def _inside(text: str, start: int, end: int) -> Iterator[Found]:
@@ -316,7 +316,7 @@ def _inside(text: str, start: int, end: int) -> Iterator[Found]:
     if text[at - 1 : at] in _JOINED or not (match := _INSIDE.match(text, start)):
         return
     if x or _LINE.search(before(text, start, 100)):
-        yield at, match.end(), Kind.PHONE
+        yield at, match.end(), RuleKind.PHONE
 
 
 PHONE_WORDS: Final = words(
@@ -338,7 +338,7 @@ RULES: Final = (
     Rule(
         "contact.url.scheme",
         words("http https ftp"),
-        pattern(rf"(?i)(?P<url>(?:https?|ftp)://[^\W_]{_URL_TAIL}[\w/=#])", url=Kind.URL),
+        pattern(rf"(?i)(?P<url>(?:https?|ftp)://[^\W_]{_URL_TAIL}[\w/=#])", url=RuleKind.URL),
         0.98,
         rank=90,
         strong=True,
@@ -346,7 +346,7 @@ RULES: Final = (
     Rule(
         "contact.url.www",
         words("www"),
-        pattern(rf"(?i)(?<![\w./@])(?P<url>www\.[^\W_]{_URL_TAIL}[\w/=#])", url=Kind.URL),
+        pattern(rf"(?i)(?<![\w./@])(?P<url>www\.[^\W_]{_URL_TAIL}[\w/=#])", url=RuleKind.URL),
         0.98,
         rank=90,
         strong=True,
@@ -357,14 +357,14 @@ RULES: Final = (
         pattern(
             r"(?<![0-9.])(?P<ip>[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3})(?![0-9]|\.[0-9])",
             check=lambda match: ipv4(match["ip"]),
-            ip=Kind.IP,
+            ip=RuleKind.IP,
         ),
         0.9,
         rank=70,
         strong=True,
     ),
-    Rule("contact.phone.word", PHONE_WORDS, _called(Kind.PHONE), 0.95, rank=72, strong=True),
-    Rule("contact.fax.word", words("fax telefax"), _called(Kind.FAX), 0.95, rank=75, strong=True),
+    Rule("contact.phone.word", PHONE_WORDS, _called(RuleKind.PHONE), 0.95, rank=72, strong=True),
+    Rule("contact.fax.word", words("fax telefax"), _called(RuleKind.FAX), 0.95, rank=75, strong=True),
     Rule("contact.phone.short", SHORT_WORDS, _short, 0.85, rank=71, strong=True),
     Rule("contact.phone.local", frozenset({DIGITS[3]}), _local, 0.8, rank=46),
     Rule("contact.phone.inside", frozenset({DIGITS[1]}), _inside, 0.8, rank=46),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from annotations.text.search import Covered
-from models_runtime.backends.rules.kinds import NAMES, Kind
+from models_runtime.backends.rules.kinds import NAMES, RuleKind
 from models_runtime.backends.rules.phrases import before, words_of
 from models_runtime.backends.rules.rule import Hit
 
@@ -52,7 +52,10 @@ def private(text: str, hits: Sequence[Hit]) -> list[Hit]:
         for hit in ordered
         if hit not in public
         and not own.wholly(hit.start, hit.end)
-        and not (hit.kind in (Kind.CASE, Kind.EPISODE, Kind.RECORD) and _NUMBER.search(before(text, hit.start, 60)))
+        and not (
+            hit.kind in (RuleKind.CASE, RuleKind.EPISODE, RuleKind.RECORD)
+            and _NUMBER.search(before(text, hit.start, 60))
+        )
     ]
 
 

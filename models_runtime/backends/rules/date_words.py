@@ -7,7 +7,7 @@ from typing import Final
 from models_runtime.backends.rules.checks import real_date
 from models_runtime.backends.rules.dates import FREE, MEASURE, YEAR, is_birth
 from models_runtime.backends.rules.gazetteers import either, listed
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.phrases import after, before
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 
@@ -50,7 +50,11 @@ def _found(expression: str, check: Callable[[re.Match[str]], bool] | None = None
     def find(text: str, start: int, end: int) -> Iterator[Found]:
         match = compiled.match(text, start)
         if match is not None and (check is None or check(match)):
-            yield match.start("date"), match.end("date"), Kind.BIRTH_DATE if is_birth(text, start) else Kind.DATE
+            yield (
+                match.start("date"),
+                match.end("date"),
+                RuleKind.BIRTH_DATE if is_birth(text, start) else RuleKind.DATE,
+            )
 
     return find
 
@@ -96,7 +100,7 @@ def _month_alone(text: str, start: int, end: int) -> Iterator[Found]:
     if word.lower() in ("may", "march") and not _IN_MAY.search(behind):
         return
     if _IN_MONTH.search(behind):
-        yield start - (4 if behind.endswith("mid-") else 0), match.end(), Kind.MONTH
+        yield start - (4 if behind.endswith("mid-") else 0), match.end(), RuleKind.MONTH
 
 
 _WEEKDAY: Final = re.compile(
@@ -115,7 +119,7 @@ def _weekday_dated(text: str, start: int, end: int) -> Iterator[Found]:
     """`sabato 28`, `viernes 2 de marzo de 2018`."""
     match = _WEEKDAY.match(text, start)
     if match is not None and match["rest"] and 1 <= int(match["day"]) <= 31:
-        yield match.start(), match.end(), Kind.DATE
+        yield match.start(), match.end(), RuleKind.DATE
 
 
 def _weekday(text: str, start: int, end: int) -> Iterator[Found]:
@@ -126,7 +130,7 @@ def _weekday(text: str, start: int, end: int) -> Iterator[Found]:
     if text[start:end].lower() in listed("weekdays_en") and not text[start].isupper():
         return
     if not _TO_WEEKDAY.match(after(text, end)) and not _EVERY.search(before(text, start)):
-        yield match.start(), match.end(), Kind.LOOSE_DATE
+        yield match.start(), match.end(), RuleKind.LOOSE_DATE
 
 
 _NIGHT: Final = re.compile(r"(?:noche|tarde|madrugada|mañana|notte|night)(?: del| of| tra il)[ ]\Z")
@@ -173,7 +177,7 @@ RULES: Final = (
         pattern(
             rf"{_SHORT_WEEKDAY}(?=[ ](?:night|morning|am\b|pm\b|afternoon|evening|call|[0-9]{{1,2}}/)|[,.)\n]|[ ]*$)"
             r"(?!,?[ ][0-9]{2,3}%)",
-            date=Kind.LOOSE_DATE,
+            date=RuleKind.LOOSE_DATE,
         ),
         0.7,
         rank=40,
@@ -183,7 +187,8 @@ RULES: Final = (
         "date.weekday.short.by",
         words("by since on until this next last"),
         pattern(
-            rf"(?:by|[Ss]ince|on|until|this|next|last)[ ]{_SHORT_WEEKDAY}(?![ ]?[0-9]{{2,3}}%)", date=Kind.LOOSE_DATE
+            rf"(?:by|[Ss]ince|on|until|this|next|last)[ ]{_SHORT_WEEKDAY}(?![ ]?[0-9]{{2,3}}%)",
+            date=RuleKind.LOOSE_DATE,
         ),
         0.85,
         rank=41,
@@ -196,7 +201,7 @@ RULES: Final = (
             "epifania befana ognissanti día dia todos "
             "thanksgiving easter halloween new super labor memorial fourth"
         ),
-        pattern(_FEAST, check=_is_feast, date=Kind.LOOSE_DATE),
+        pattern(_FEAST, check=_is_feast, date=RuleKind.LOOSE_DATE),
         0.8,
         rank=46,
     ),
@@ -206,7 +211,7 @@ RULES: Final = (
         pattern(
             r"(?i)(?P<date>(?:día|giorno)[ ][0-9]{1,2})(?![0-9]|[ ]?(?:de|di|post|del|dopo)\b)",
             check=lambda match: bool(_ON_DAY.search(before(match.string, match.start()))),
-            date=Kind.LOOSE_DATE,
+            date=RuleKind.LOOSE_DATE,
         ),
         0.7,
         rank=38,
@@ -217,7 +222,7 @@ RULES: Final = (
         pattern(
             rf"(?P<date>{_DAY}[ ](?:al|to|e il)[ ]{_DAY})(?![0-9/])",
             check=lambda match: bool(_NIGHT.search(before(match.string, match.start()))),
-            date=Kind.LOOSE_DATE,
+            date=RuleKind.LOOSE_DATE,
         ),
         0.75,
         rank=39,

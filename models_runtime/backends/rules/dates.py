@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.checks import real_date
 from models_runtime.backends.rules.gazetteers import either
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.phrases import after, before
 from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern
 
@@ -51,7 +51,7 @@ def _full(text: str, start: int, end: int) -> Iterator[Found]:
         and _exists(match)
         and not MEASURE.match(after(text, match.end()))
     ):
-        yield match.start(), match.end(), Kind.BIRTH_DATE if is_birth(text, start) else Kind.DATE
+        yield match.start(), match.end(), RuleKind.BIRTH_DATE if is_birth(text, start) else RuleKind.DATE
 
 
 def _exists(match: re.Match[str]) -> bool:
@@ -132,7 +132,7 @@ def _part(text: str, start: int, end: int) -> Iterator[Found]:
     if not fits:
         return
     if real_date(int(a), int(b)) or (announced and match["s"] == "/" and real_date(int(b), int(a))):
-        yield match.start(), match.end(), Kind.DATE
+        yield match.start(), match.end(), RuleKind.DATE
 
 
 _NUMBER_BEFORE: Final = re.compile(
@@ -202,8 +202,8 @@ def _year(text: str, start: int, end: int) -> Iterator[Found]:
     if not match["range"] and (not _IN_YEAR.search(behind) or _NO_YEAR.search(behind)):
         return
     word = _YEAR_WORD.search(behind)
-    yield match.start(), match.end(), Kind.YEAR
-    yield match.start() - (len(word[0]) if word else 0), match.end(), Kind.YEAR_WORDS
+    yield match.start(), match.end(), RuleKind.YEAR
+    yield match.start() - (len(word[0]) if word else 0), match.end(), RuleKind.YEAR_WORDS
 
 
 RULES: Final = (
@@ -215,7 +215,7 @@ RULES: Final = (
         pattern(
             _MONTH_YEAR,
             check=lambda match: not _NUMBER_BEFORE.search(before(match.string, match.start())),
-            date=Kind.DATE,
+            date=RuleKind.DATE,
         ),
         0.93,
         rank=58,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.rule import CODE_TRIGGER, DIGITS, Hit, Rule
 
 TOKEN: Final = re.compile(r"[0-9]+|[^\W\d_]+(?:[\u0300-\u036f]+[^\W\d_]*)*|[@+(]")
@@ -16,7 +16,7 @@ _MOST_REMEMBERED: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TriggerTable:
     """Rules by trigger word. `plain`: tried however the word is written; `capital`: only with a capital letter."""
 
     plain: dict[str, tuple[Rule, ...]]
@@ -54,20 +54,20 @@ class Scan:
     capitals: list[tuple[str, int, int]] = field(default_factory=list)
 
 
-def table(rules: Iterable[Rule]) -> Table:
+def table(rules: Iterable[Rule]) -> TriggerTable:
     """Index the rules by trigger word."""
     plain: dict[str, list[Rule]] = {}
     capital: dict[str, list[Rule]] = {}
     for rule in rules:
         for trigger in rule.triggers:
             (capital if rule.capital else plain).setdefault(trigger, []).append(rule)
-    return Table(
+    return TriggerTable(
         {trigger: tuple(triggered) for trigger, triggered in plain.items()},
         {trigger: tuple(triggered) for trigger, triggered in capital.items()},
     )
 
 
-def scan(text: str, rules: Table) -> Scan:
+def scan(text: str, rules: TriggerTable) -> Scan:
     """All hits of the rules in a text."""
     found = Scan()
     for token in TOKEN.finditer(text):
@@ -91,11 +91,11 @@ def resolve_overlaps(hits: Sequence[Hit], length: int) -> list[Hit]:
     taken = bytearray(length)
     trapped = bytearray(length)
     for hit in hits:
-        if hit.kind is Kind.TRAP:
+        if hit.kind is RuleKind.TRAP:
             trapped[hit.start : hit.end] = b"\1" * (hit.end - hit.start)
     kept = []
     for hit in sorted(hits, key=lambda h: (-h.rule.rank, h.start - h.end, h.start)):
-        if hit.kind is Kind.TRAP or taken.find(1, hit.start, hit.end) >= 0:
+        if hit.kind is RuleKind.TRAP or taken.find(1, hit.start, hit.end) >= 0:
             continue
         if not hit.rule.strong and trapped.find(1, hit.start, hit.end) >= 0:
             continue

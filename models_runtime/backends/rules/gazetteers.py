@@ -6,16 +6,16 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 
 _DATA: Final = Path(__file__).with_name("data")
 _PLACES: Final = {
-    "cities_es": Kind.CITY,
-    "cities_it": Kind.CITY,
-    "cities_en": Kind.CITY,
-    "regions": Kind.REGION,
-    "states": Kind.STATE,
-    "countries": Kind.COUNTRY,
+    "cities_es": RuleKind.CITY,
+    "cities_it": RuleKind.CITY,
+    "cities_en": RuleKind.CITY,
+    "regions": RuleKind.REGION,
+    "states": RuleKind.STATE,
+    "countries": RuleKind.COUNTRY,
 }
 GIVEN_NAMES: Final = {"it": "given_it", "es": "given_es", "en": "given_en"}
 
@@ -48,9 +48,9 @@ def phrases(name: str) -> Iterator[str]:
 
 
 @cache
-def places() -> dict[str, tuple[Kind, bool]]:
+def places() -> dict[str, tuple[RuleKind, bool]]:
     """Each lower-cased place name with its kind, and whether it counts without a preposition or field before it."""
-    found: dict[str, tuple[Kind, bool]] = {}
+    found: dict[str, tuple[RuleKind, bool]] = {}
     for name, kind in _PLACES.items():
         for phrase in phrases(name):
             unambiguous = not phrase.startswith("?")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.phrases import before
 from models_runtime.backends.rules.rule import Finder, Found, Rule, words
 
@@ -36,7 +36,7 @@ _PLAIN: Final = r"[A-Z]{0,3}-?[0-9]{4,}(?:[\-/][0-9]+)*"
 
 
 def _named(
-    kind: Kind, code: str = _CODE, *, least: int = 4, gap: re.Pattern[str] = _GAP, apart: bool = False
+    kind: RuleKind, code: str = _CODE, *, least: int = 4, gap: re.Pattern[str] = _GAP, apart: bool = False
 ) -> Finder:
     """A code after the trigger word and a gap, with at least `least` digits. `apart`: the gap must not be empty."""
     number = re.compile(code)
@@ -58,7 +58,7 @@ def _named(
 
 
 _CASE_NUMBER: Final = _named(
-    Kind.CASE,
+    RuleKind.CASE,
     r"[0-9]{1,6}(?:-[0-9]{2,6})?(?![0-9]|[.,%:/][0-9]|[ ]?(?:%|€|\$|euros?|dollars?|d[ei][ ][0-9]|of[ ][0-9]))",
     gap=_CASE_GAP,
     least=1,
@@ -73,7 +73,8 @@ def _case(text: str, start: int, end: int) -> Iterable[Found]:
 
 
 _PLAN: Final = _named(
-    Kind.HEALTH_PLAN, r"[0-9]{4}(?:[ ][0-9]{4}){1,4}(?![0-9A-Za-z.,/\-])|[A-Z]{0,4}[\- ]?[0-9]{2,}(?:[\-/][0-9A-Z]+)*"
+    RuleKind.HEALTH_PLAN,
+    r"[0-9]{4}(?:[ ][0-9]{4}){1,4}(?![0-9A-Za-z.,/\-])|[A-Z]{0,4}[\- ]?[0-9]{2,}(?:[\-/][0-9A-Z]+)*",
 )
 # "Hospital policy 2019 applies": a year, and no number of an insurance.
 _POLICY_YEAR: Final = re.compile(r"[ ](?:19|20)[0-9]{2}(?![0-9A-Za-z/\-]|[ ][0-9])")
@@ -88,59 +89,61 @@ def _rule(name: str, triggers: str, find: Finder, confidence: float, rank: int) 
 
 
 RULES: Final = (
-    _rule("id.record.nhc", "nhc nhcl hcn", _named(Kind.RECORD, least=3), 0.97, 80),
-    _rule("id.record.mrn", "mrn medrec", _named(Kind.RECORD), 0.97, 80),
-    _rule("id.record.mr", "mr", _named(Kind.RECORD, _CODE.replace(r"[\-/ ]?)?", ")?", 1), gap=_UNJOINED), 0.97, 80),
-    _rule("id.record.nhs", "nhs", _named(Kind.RECORD, _GROUPED, least=10), 0.9, 80),
-    _rule("id.record.history", "historia historial hc", _named(Kind.RECORD, _PLAIN), 0.9, 80),
-    _rule("id.record.chart", "cartella chart record", _named(Kind.RECORD, _PLAIN), 0.9, 80),
-    _rule("id.record.of", "id", _named(Kind.RECORD, _PLAIN, gap=_OF_PATIENT), 0.9, 80),
-    _rule("id.record.patient", "patient", _named(Kind.RECORD, _PLAIN, gap=_PATIENT_ID), 0.9, 80),
-    _rule("id.record.hospital", "hospital", _named(Kind.RECORD, _PLAIN, gap=_HOSPITAL_NO), 0.9, 81),
-    _rule("id.card", "cipa cip cipe sip", _named(Kind.HEALTH_CARD), 0.95, 80),
-    _rule("id.social.nass", "nass nss", _named(Kind.SOCIAL_SECURITY, _GROUPED), 0.97, 80),
+    _rule("id.record.nhc", "nhc nhcl hcn", _named(RuleKind.RECORD, least=3), 0.97, 80),
+    _rule("id.record.mrn", "mrn medrec", _named(RuleKind.RECORD), 0.97, 80),
+    _rule("id.record.mr", "mr", _named(RuleKind.RECORD, _CODE.replace(r"[\-/ ]?)?", ")?", 1), gap=_UNJOINED), 0.97, 80),
+    _rule("id.record.nhs", "nhs", _named(RuleKind.RECORD, _GROUPED, least=10), 0.9, 80),
+    _rule("id.record.history", "historia historial hc", _named(RuleKind.RECORD, _PLAIN), 0.9, 80),
+    _rule("id.record.chart", "cartella chart record", _named(RuleKind.RECORD, _PLAIN), 0.9, 80),
+    _rule("id.record.of", "id", _named(RuleKind.RECORD, _PLAIN, gap=_OF_PATIENT), 0.9, 80),
+    _rule("id.record.patient", "patient", _named(RuleKind.RECORD, _PLAIN, gap=_PATIENT_ID), 0.9, 80),
+    _rule("id.record.hospital", "hospital", _named(RuleKind.RECORD, _PLAIN, gap=_HOSPITAL_NO), 0.9, 81),
+    _rule("id.card", "cipa cip cipe sip", _named(RuleKind.HEALTH_CARD), 0.95, 80),
+    _rule("id.social.nass", "nass nss", _named(RuleKind.SOCIAL_SECURITY, _GROUPED), 0.97, 80),
     _rule(
         "id.social.ssn",
         "ssn ss",
-        _named(Kind.SOCIAL_SECURITY, r"(?:[0-9X*]{3}[\- ][0-9X*]{2}[\- ])?[0-9]{4}(?:[0-9]{5})?(?![0-9])"),
+        _named(RuleKind.SOCIAL_SECURITY, r"(?:[0-9X*]{3}[\- ][0-9X*]{2}[\- ])?[0-9]{4}(?:[0-9]{5})?(?![0-9])"),
         0.9,
         78,
     ),
-    _rule("id.social.last", "last", _named(Kind.SOCIAL_SECURITY, r"[0-9]{4}(?![0-9])", gap=_LAST_FOUR), 0.85, 78),
-    _rule("id.social.ending", "ssn social", _named(Kind.SOCIAL_SECURITY, r"[0-9]{4}(?![0-9])", gap=_ENDING), 0.85, 78),
+    _rule("id.social.last", "last", _named(RuleKind.SOCIAL_SECURITY, r"[0-9]{4}(?![0-9])", gap=_LAST_FOUR), 0.85, 78),
+    _rule(
+        "id.social.ending", "ssn social", _named(RuleKind.SOCIAL_SECURITY, r"[0-9]{4}(?![0-9])", gap=_ENDING), 0.85, 78
+    ),
     _rule(
         "id.national.word",
         "dni nie nif passport pasaporte passaporto",
-        _named(Kind.NATIONAL, r"(?:[A-Z]{1,2}[ ]?)?[0-9][0-9.]{4,9}[\- ]?[A-Z]?", least=5),
+        _named(RuleKind.NATIONAL, r"(?:[A-Z]{1,2}[ ]?)?[0-9][0-9.]{4,9}[\- ]?[A-Z]?", least=5),
         0.93,
         78,
     ),
-    _rule("id.national.piva", "iva piva", _named(Kind.NATIONAL, r"(?:IT)?[0-9]{11}(?![0-9])", least=11), 0.95, 79),
+    _rule("id.national.piva", "iva piva", _named(RuleKind.NATIONAL, r"(?:IT)?[0-9]{11}(?![0-9])", least=11), 0.95, 79),
     _rule(
         "id.account",
         "acct account conto cuenta iban",
-        _named(Kind.ACCOUNT, r"(?:[A-Z]{2}[0-9]{2}[0-9A-Z]{11,30}|[A-Z]{0,2}[0-9]{5,}(?:[\-/][0-9]+)*)", least=5),
+        _named(RuleKind.ACCOUNT, r"(?:[A-Z]{2}[0-9]{2}[0-9A-Z]{11,30}|[A-Z]{0,2}[0-9]{5,}(?:[\-/][0-9]+)*)", least=5),
         0.85,
         70,
     ),
     _rule(
         "id.license.col",
         "nºcol nºcolegiado nºcoleg colegiado colegiada col coleg ncol nocol",
-        _named(Kind.LICENSE, _GROUPED),
+        _named(RuleKind.LICENSE, _GROUPED),
         0.96,
         80,
     ),
     _rule(
         "id.license",
         "npi dea license licence lic licencia albo omceo dl",
-        _named(Kind.LICENSE, r"[A-Z]{0,3}[\- ]?[0-9]{3,}(?:[\-/][0-9]+)*"),
+        _named(RuleKind.LICENSE, r"[A-Z]{0,3}[\- ]?[0-9]{3,}(?:[\-/][0-9]+)*"),
         0.9,
         78,
     ),
     _rule(
         "id.episode",
         "episodio episode encounter fin nosologico nosológico accettazione ricovero admission",
-        _named(Kind.EPISODE, r"[A-Z]{0,3}-?[0-9]{3,}(?:[\-/][0-9]+)*"),
+        _named(RuleKind.EPISODE, r"[A-Z]{0,3}-?[0-9]{3,}(?:[\-/][0-9]+)*"),
         0.95,
         79,
     ),
@@ -149,14 +152,14 @@ RULES: Final = (
     _rule(
         "id.device",
         "serial serie seriale sn matricola",
-        _named(Kind.DEVICE, r"[0-9A-Z]{2,}(?:[\-/][0-9A-Z]+)*", apart=True),
+        _named(RuleKind.DEVICE, r"[0-9A-Z]{2,}(?:[\-/][0-9A-Z]+)*", apart=True),
         0.9,
         76,
     ),
     _rule(
         "id.vehicle",
         "targa plate matrícula matricula targata furgoneta",
-        _named(Kind.VEHICLE, r"[A-Z]{0,3}[\- ]?[0-9]{3,4}[\- ]?[A-Z]{0,3}", least=3),
+        _named(RuleKind.VEHICLE, r"[A-Z]{0,3}[\- ]?[0-9]{3,4}[\- ]?[A-Z]{0,3}", least=3),
         0.85,
         74,
     ),
@@ -167,7 +170,7 @@ RULES: Final = (
         "matricolare protocollo prot referto report informe biopsia biopsy pratica verbale rg iscritto al rif ref "
         "inclusión sinistro claim judicial responsabilità giudizio causa procedimento túria lab apparecchio "
         "concentrador",
-        _named(Kind.CASE, r"(?:[A-Z]{1,3}-?)?[0-9]+[A-Z]{0,3}(?:[\-/][0-9A-Z]+)*", gap=_NUMBERED, least=2),
+        _named(RuleKind.CASE, r"(?:[A-Z]{1,3}-?)?[0-9]+[A-Z]{0,3}(?:[\-/][0-9A-Z]+)*", gap=_NUMBERED, least=2),
         0.85,
         65,
     ),
@@ -175,7 +178,7 @@ RULES: Final = (
         "id.case.code",
         "campione sample accession acc lot lote lotto number muestra subject spec claim file expte sec",
         _named(
-            Kind.CASE,
+            RuleKind.CASE,
             r"[A-Z]{1,4}-?[0-9][0-9A-Z]*(?:-[0-9]+)*|[A-Z]{2}-(?:[A-Z]{2}-)?[0-9]{2}-[0-9]+|[0-9]{2,}-[0-9]{3,}",
             gap=re.compile(r"[ ]?#?[.:]?[ ]?"),
             apart=True,
@@ -186,7 +189,7 @@ RULES: Final = (
     _rule(
         "id.case.word",
         "prot protocollo badge busca teaching",
-        _named(Kind.CASE, r"[0-9]{3,}(?:/[A-Z0-9]+)?(?![0-9]|[.,/][0-9])", gap=_MAYBE, least=3, apart=True),
+        _named(RuleKind.CASE, r"[0-9]{3,}(?:/[A-Z0-9]+)?(?![0-9]|[.,/][0-9])", gap=_MAYBE, least=3, apart=True),
         0.8,
         63,
     ),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from models_runtime.backends.rules.gazetteers import either, listed, word_set
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.phrases import LETTER, UP, before, read_phrase
 from models_runtime.backends.rules.rule import Finder, Found, Rule, words
 
@@ -32,7 +32,7 @@ _SPECIALTY: Final = re.compile(
 )
 
 
-def headed(kind: Kind, *, suffix: str = "", low: bool = True) -> Finder:
+def headed(kind: RuleKind, *, suffix: str = "", low: bool = True) -> Finder:
     """An institution that begins with the trigger word, followed by `suffix` (a pattern) and a proper phrase.
 
     A phrase of general words ("hospital general") counts only with capitals. `low`: whether the trigger word may be in
@@ -53,7 +53,7 @@ def headed(kind: Kind, *, suffix: str = "", low: bool = True) -> Finder:
             return
         if _NO_INSTITUTION.match(text, stop):
             return
-        if kind is Kind.ORGANIZATION and _TABLES_BEFORE.search(before(text, start, 40)):
+        if kind is RuleKind.ORGANIZATION and _TABLES_BEFORE.search(before(text, start, 40)):
             return
         named_words = [word for word in _WORDS.findall(text, match.end(), stop) if word.lower() not in _ARTICLES]
         named = [word for word in named_words if word.lower() not in _GENERAL]
@@ -82,7 +82,7 @@ _SOCIETY: Final = re.compile(r"(?:American|Royal|European|International|National
 
 
 def ended(
-    kind: Kind, tail: str = "", *, least: int = 1, general: frozenset[str] = _GENERAL_EN, lead: str = ""
+    kind: RuleKind, tail: str = "", *, least: int = 1, general: frozenset[str] = _GENERAL_EN, lead: str = ""
 ) -> Finder:
     """An institution that ends with the trigger word ("Mercy Hospital"): the capitalized words before it belong to it.
 
@@ -122,7 +122,7 @@ def _opens_no_name(word: str) -> bool:
     return dotted or word[0].islower() or word.lower().rstrip(".") in listed("not_first_en") or word == "&"
 
 
-def exact(kind: Kind, expression: str) -> Finder:
+def exact(kind: RuleKind, expression: str) -> Finder:
     """A finder for the group `name` of an expression, matched at the trigger word."""
     compiled = re.compile(expression)
 
@@ -152,7 +152,7 @@ def _initialled(text: str, start: int, end: int) -> Iterator[Found]:
     stop = read_phrase(text, match.end(), word_set("not_institutions"))
     long_words = [word for word in _WORDS.findall(text, match.end(), stop) if len(word) > 3]
     if long_words and not _BACTERIA.match(long_words[0]):
-        yield start, stop, Kind.CARE_CENTER if match[0].startswith("C") else Kind.HOSPITAL
+        yield start, stop, RuleKind.CARE_CENTER if match[0].startswith("C") else RuleKind.HOSPITAL
 
 
 _INITIALS: Final = re.compile(rf"(?:H\.(?:[ ]?[UCGP]\.){{0,2}}|C\.[ ]?S\.)[ ](?=[{UP}])(?!Sig|Dott)")
@@ -176,7 +176,7 @@ RULES: Final = (
     Rule(
         "org.hospital",
         words("hospital hospitals hopital"),
-        headed(Kind.HOSPITAL, suffix=_ADJECTIVE_ES),
+        headed(RuleKind.HOSPITAL, suffix=_ADJECTIVE_ES),
         0.9,
         rank=79,
         strong=True,
@@ -184,7 +184,7 @@ RULES: Final = (
     Rule(
         "org.hospital.complex",
         words("complejo complexo consorcio consorci corporació"),
-        headed(Kind.HOSPITAL, suffix=_COMPLEX),
+        headed(RuleKind.HOSPITAL, suffix=_COMPLEX),
         0.93,
         rank=79,
         strong=True,
@@ -192,7 +192,7 @@ RULES: Final = (
     Rule(
         "org.hospital.clinic",
         words("clínica clinica policlínico policlinico policlínica sanatorio"),
-        headed(Kind.HOSPITAL, low=False),
+        headed(RuleKind.HOSPITAL, low=False),
         0.85,
         rank=78,
         strong=True,
@@ -202,7 +202,7 @@ RULES: Final = (
     Rule(
         "org.hospital.it",
         words("ospedale ospedali irccs aou aorn asl ausl ats asst rsa presidio"),
-        headed(Kind.HOSPITAL, suffix=_ADJECTIVE),
+        headed(RuleKind.HOSPITAL, suffix=_ADJECTIVE),
         0.9,
         rank=79,
         strong=True,
@@ -211,7 +211,7 @@ RULES: Final = (
         "org.hospital.it.short",
         words("ao po ulss usl asp"),
         exact(
-            Kind.HOSPITAL,
+            RuleKind.HOSPITAL,
             rf"(?!{_BY_MOUTH})(?P<name>(?:AO|PO|ULSS|USL|ASP)[ ](?:(?:di|n\.)[ ])?(?:[0-9]{{1,2}}[ ])?{_NAMED})",
         ),
         0.85,
@@ -219,11 +219,18 @@ RULES: Final = (
         languages=frozenset({"it"}),
         capital=True,
     ),
-    Rule("org.hospital.it.azienda", words("azienda"), headed(Kind.HOSPITAL, suffix=_SOCIO), 0.92, rank=79, strong=True),
+    Rule(
+        "org.hospital.it.azienda",
+        words("azienda"),
+        headed(RuleKind.HOSPITAL, suffix=_SOCIO),
+        0.92,
+        rank=79,
+        strong=True,
+    ),
     Rule(
         "org.hospital.it.casa",
         words("casa"),
-        headed(Kind.HOSPITAL, suffix=r"(?i:[ ](?:di cura|di riposo|della salute))"),
+        headed(RuleKind.HOSPITAL, suffix=r"(?i:[ ](?:di cura|di riposo|della salute))"),
         0.9,
         rank=78,
         strong=True,
@@ -231,7 +238,7 @@ RULES: Final = (
     Rule(
         "org.hospital.en",
         words("hospital infirmary clinic hospice rehab rehabilitation surgicenter"),
-        ended(Kind.HOSPITAL),
+        ended(RuleKind.HOSPITAL),
         0.88,
         rank=61,
         languages=_EN,
@@ -241,7 +248,7 @@ RULES: Final = (
         "org.hospital.en.center",
         words("medical health cancer heart care surgery family nursing birth transplant"),
         ended(
-            Kind.HOSPITAL,
+            RuleKind.HOSPITAL,
             r"(?i:[ ](?:center|centre|ctr|clinic|system|medicine|practice|home|hospital|associates|group))\b",
         ),
         0.9,
@@ -252,7 +259,7 @@ RULES: Final = (
     Rule(
         "org.hospital.en.general",
         words("general"),
-        ended(Kind.HOSPITAL, r"(?=[.,;)\n]|[ ](?:on|for|in|with|and|ED|ER)\b)", least=2),
+        ended(RuleKind.HOSPITAL, r"(?=[.,;)\n]|[ ](?:on|for|in|with|and|ED|ER)\b)", least=2),
         0.7,
         rank=44,
         languages=_EN,
@@ -261,7 +268,7 @@ RULES: Final = (
     Rule(
         "org.center.es",
         words("centro ambulatorio consultorio"),
-        headed(Kind.CARE_CENTER, suffix=_PRIMARY),
+        headed(RuleKind.CARE_CENTER, suffix=_PRIMARY),
         0.93,
         rank=79,
         strong=True,
@@ -269,7 +276,7 @@ RULES: Final = (
     Rule(
         "org.center.cs",
         words("cs cap"),
-        exact(Kind.CARE_CENTER, rf"(?P<name>(?:CS|CAP)[ ](?:(?:La|El|Los|Las|de)[ ])?{_NAMED})"),
+        exact(RuleKind.CARE_CENTER, rf"(?P<name>(?:CS|CAP)[ ](?:(?:La|El|Los|Las|de)[ ])?{_NAMED})"),
         0.8,
         rank=56,
         languages=frozenset({"es"}),

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class RuleKind(StrEnum):
     """A kind of identifier. `labels.json` gives its label in each label set."""
 
     DATE = "date"
@@ -64,11 +64,11 @@ class Kind(StrEnum):
     TRAP = "trap"
 
 
-VARIANTS = frozenset({Kind.AGE, Kind.AGE_UNIT, Kind.YEAR, Kind.YEAR_WORDS})
+VARIANTS = frozenset({RuleKind.AGE, RuleKind.AGE_UNIT, RuleKind.YEAR, RuleKind.YEAR_WORDS})
 """Pairs of kinds for the same identifier, with and without its unit or word; a label set uses one of each pair."""
 
-SOFT = frozenset({Kind.SEX, Kind.FAMILY, Kind.TRAIT, Kind.MAKER})
+SOFT = frozenset({RuleKind.SEX, RuleKind.FAMILY, RuleKind.TRAIT, RuleKind.MAKER})
 """Kinds that are dropped before overlaps are resolved where the label set has no label for them."""
 
-NAMES = frozenset({Kind.PATIENT, Kind.RELATIVE, Kind.STAFF, Kind.PERSON})
+NAMES = frozenset({RuleKind.PATIENT, RuleKind.RELATIVE, RuleKind.STAFF, RuleKind.PERSON})
 """The kinds for names of persons."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from annotations.installation import SHIPPED
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 
 HOME: Final = "i2b2-2014"
 _TABLE: Final = Path(__file__).with_name("data") / "labels.json"
@@ -19,14 +19,14 @@ MAPPINGS: Final = SHIPPED / "fixtures" / "label_sets" / "mappings.json"
 
 
 @cache
-def table(label_set: str) -> dict[Kind, str | None]:
+def table(label_set: str) -> dict[RuleKind, str | None]:
     """The label code of each kind in a label set, or None. Raises BackendError (permanent) for an unknown set."""
     rows: dict[str, dict[str, str | None]] = json.loads(_TABLE.read_text(encoding="utf-8"))
-    kinds = [kind for kind in Kind if kind is not Kind.TRAP]
+    kinds = [kind for kind in RuleKind if kind is not RuleKind.TRAP]
     if all(label_set in row for row in rows.values()):
         return {kind: rows[kind][label_set] for kind in kinds}
     through = mapping_from_home(label_set)
-    found: dict[Kind, str | None] = {}
+    found: dict[RuleKind, str | None] = {}
     for kind in kinds:
         row, home = rows[kind], rows[kind][HOME]
         found[kind] = row[label_set] if label_set in row else through[home] if home else None

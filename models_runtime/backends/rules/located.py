@@ -5,7 +5,7 @@ from functools import cache
 from typing import Final
 
 from models_runtime.backends.rules.gazetteers import either, listed, phrases, places, word_set
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, UP
 
 _PREPOSITIONS: Final = frozenset(listed("place_prepositions"))
@@ -28,7 +28,7 @@ _NAMED_AFTER: Final = re.compile(rf"(?:{either('eponym_heads', 'town_heads', 'na
 _CODE: Final = re.compile(rf"(?:[{UP}]{{1,3}}|[IVX]+[ABab]?|.*[0-9].*)\Z")
 _COMMA: Final = re.compile(rf"(?:(?:\A|[ (]){SMALL_LETTER}{{3,}}|(?<!studio[ ])(?:de|di|of)[ ][{UP}]{LETTER}+),[ ]\Z")
 # "Cuzco, Perú": towns stand before regions and countries; a list of trials has towns only.
-_AFTER_TOWNS: Final = (Kind.COUNTRY, Kind.STATE, Kind.REGION)
+_AFTER_TOWNS: Final = (RuleKind.COUNTRY, RuleKind.STATE, RuleKind.REGION)
 _TOWN_BEFORE: Final = re.compile(rf"(?<!{LETTER})[{UP}]{LETTER}+\.?\)?,[ ]\Z")
 _MORE_NAME: Final = re.compile(rf"[ ](?P<word>[{UP}](?:{SMALL_LETTER}+|{LETTER}*+(?![A-Za-z0-9])))(?P<field>[ ]?:)?")
 # What comes before a place in an address. Institutions have a capital there: "Centro de Salud", but not "41 centros".
@@ -81,7 +81,7 @@ _ALONE_BEFORE: Final = re.compile(rf"[.;][ ](?:{_ITEMS[:-2]})?\Z")
 _ALONE_AFTER: Final = re.compile(rf"(?:(?:,|[ ](?:y|e|ed|o|or|and))?[ ][{UP}]{LETTER}+)*[.:;?]|[ ]*(?:\n|\Z)")
 
 
-def located(text: str, start: int, end: int, kind: Kind, unambiguous: bool) -> bool:
+def located(text: str, start: int, end: int, kind: RuleKind, unambiguous: bool) -> bool:
     """Whether the words around the name make it a location.
 
     A name that means nothing else is one unless the words around it say otherwise.
@@ -96,15 +96,15 @@ def located(text: str, start: int, end: int, kind: Kind, unambiguous: bool) -> b
 
 
 @cache
-def _weak(place: str, kind: Kind) -> bool:
+def _weak(place: str, kind: RuleKind) -> bool:
     """Whether scales, persons or everyday things have this name too."""
-    town = kind is Kind.CITY and (
+    town = kind is RuleKind.CITY and (
         place in _EPONYMS or place in listed("everyday_names", "eponym_given", "everyday_towns")
     )
     return town or place in word_set("surnames")
 
 
-def _among_places(text: str, start: int, end: int, kind: Kind, line: str) -> bool:
+def _among_places(text: str, start: int, end: int, kind: RuleKind, line: str) -> bool:
     """Whether a preposition, a bracket or a comma makes the name a location, whatever else it may mean."""
     words = line.split()
     last = words[-1].lower().lstrip("(") if line.endswith(" ") and words else ""
@@ -150,9 +150,9 @@ def _names_things(head: str) -> bool:
     return _NAMED_AFTER.match(word.lower()) is not None or _CODE.match(word) is not None
 
 
-def _alone(text: str, end: int, kind: Kind, line: str) -> bool:
+def _alone(text: str, end: int, kind: RuleKind, line: str) -> bool:
     """Whether the name is a sentence of its own or a heading within a line. No scales are called after countries."""
-    if kind is Kind.COUNTRY and text[end : end + 1] != ":":
+    if kind is RuleKind.COUNTRY and text[end : end + 1] != ":":
         return False
     return _ALONE_BEFORE.search(line) is not None and _ALONE_AFTER.match(text, end) is not None
 
@@ -182,7 +182,7 @@ def _place_follows(text: str, end: int) -> bool:
     word, stop = following["word"].lower(), following.end("word")
     if following["more"] and word + following["more"].lower() in places():
         word, stop = word + following["more"].lower(), following.end("more")
-    kind, unambiguous = places().get(word, (Kind.CITY, False))
+    kind, unambiguous = places().get(word, (RuleKind.CITY, False))
     # "Sydney to London" and "Madrid-Barcelona" are journeys, while "Milwaukee y Boston" may be two braces.
     journey = following["link"].strip() in ("-", "–", "to")
     return unambiguous and (journey or not _weak(word, kind)) and not _denied_after(text, stop)

@@ -14,7 +14,7 @@ from models_runtime.backends.rules.clinical import is_clinical_word
 from models_runtime.backends.rules.dates import FULL, PART, could_be_part
 from models_runtime.backends.rules.engine import TOKEN, Scan
 from models_runtime.backends.rules.gazetteers import alternatives, listed, places, word_set
-from models_runtime.backends.rules.kinds import NAMES, Kind
+from models_runtime.backends.rules.kinds import NAMES, RuleKind
 from models_runtime.backends.rules.lower_words import EVERYDAY, ORDINARY, SPEECH, prose
 from models_runtime.backends.rules.phrases import LETTER, UP, words_of
 from models_runtime.backends.rules.rule import Hit, Rule, nothing
@@ -42,7 +42,7 @@ def remember(text: str, scanned: Scan, hits: Sequence[Hit]) -> list[Hit]:
     small = list(_in_small_letters(text, names))
     repeated = (*_repeated(text, scanned.capitals, names, _hospitals(text, hits)), *small)
     taken = bytearray(len(text))
-    for hit in (*hits, *(hit for hit in scanned.hits if hit.kind is Kind.TRAP)):
+    for hit in (*hits, *(hit for hit in scanned.hits if hit.kind is RuleKind.TRAP)):
         taken[hit.start : hit.end] = b"\1" * (hit.end - hit.start)
     free = [found for found in repeated if taken.find(1, found[0], found[1]) < 0]
     as_names = {start for start, _, _, _ in small}
@@ -70,7 +70,7 @@ def _everyday(text: str, names: set[str], as_names: set[int]) -> set[str]:
     return {t[0] for t in TOKEN.finditer(text) if t[0] in names and t.start() not in as_names} if names else set()
 
 
-def _in_small_letters(text: str, names: dict[str, Kind]) -> Iterator[tuple[int, int, Kind, Rule]]:
+def _in_small_letters(text: str, names: dict[str, RuleKind]) -> Iterator[tuple[int, int, RuleKind, Rule]]:
     """The names in small letters: beside each other, after a title, and where they are no other words."""
     found = sorted((at, at + len(name)) for name in names for at in _occurrences(text, name))
     for index, (start, end) in enumerate(found):
@@ -106,9 +106,9 @@ def _ordinary() -> frozenset[str]:
     )
 
 
-def _names(text: str, hits: Sequence[Hit]) -> dict[str, Kind]:
+def _names(text: str, hits: Sequence[Hit]) -> dict[str, RuleKind]:
     """The words of the names that strong rules found, lower-cased, with their kinds."""
-    known: dict[str, Kind] = {}
+    known: dict[str, RuleKind] = {}
     for hit in hits:
         if hit.kind in NAMES and hit.rule.strong:
             for word in words_of(text[hit.start : hit.end]):
@@ -117,11 +117,11 @@ def _names(text: str, hits: Sequence[Hit]) -> dict[str, Kind]:
     return known
 
 
-def _hospitals(text: str, hits: Sequence[Hit]) -> dict[str, tuple[str, Kind]]:
+def _hospitals(text: str, hits: Sequence[Hit]) -> dict[str, tuple[str, RuleKind]]:
     """The distinctive parts of hospital names ("virgen de la vega") by their first word, without names of towns."""
-    found: dict[str, tuple[str, Kind]] = {}
+    found: dict[str, tuple[str, RuleKind]] = {}
     for hit in hits:
-        if hit.kind not in (Kind.HOSPITAL, Kind.CARE_CENTER) or not hit.rule.strong:
+        if hit.kind not in (RuleKind.HOSPITAL, RuleKind.CARE_CENTER) or not hit.rule.strong:
             continue
         for word in _LETTERS.finditer(text, hit.start, hit.end):
             if word[0].lower() not in listed("general_care"):
@@ -133,8 +133,11 @@ def _hospitals(text: str, hits: Sequence[Hit]) -> dict[str, tuple[str, Kind]]:
 
 
 def _repeated(
-    text: str, capitals: Iterable[tuple[str, int, int]], names: dict[str, Kind], hospitals: dict[str, tuple[str, Kind]]
-) -> Iterator[tuple[int, int, Kind, Rule]]:
+    text: str,
+    capitals: Iterable[tuple[str, int, int]],
+    names: dict[str, RuleKind],
+    hospitals: dict[str, tuple[str, RuleKind]],
+) -> Iterator[tuple[int, int, RuleKind, Rule]]:
     """All locations of these names and hospitals."""
     if not names and not hospitals:
         return
@@ -162,7 +165,7 @@ def _months(text: str, hits: Sequence[Hit]) -> dict[bool, set[int]]:
     return found
 
 
-def _days(text: str, months: dict[bool, set[int]]) -> Iterator[tuple[int, int, Kind, Rule]]:
+def _days(text: str, months: dict[bool, set[int]]) -> Iterator[tuple[int, int, RuleKind, Rule]]:
     """Days and months in the order of the note's full dates and near them, such as `2/14` in a note of 2/17/2022."""
     for month_first, near in months.items():
         for match in PART.finditer(text):
@@ -175,4 +178,4 @@ def _days(text: str, months: dict[bool, set[int]]) -> Iterator[tuple[int, int, K
                 and real_date(day, month)
                 and could_be_part(text, match)
             ):
-                yield match.start(), match.end(), Kind.DATE, DATE
+                yield match.start(), match.end(), RuleKind.DATE, DATE

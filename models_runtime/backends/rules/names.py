@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from models_runtime.backends.rules.gazetteers import either, listed, word_set
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, SPACE, UP, before, read_name
 from models_runtime.backends.rules.rule import Finder, Found, Rule, pattern, words
 from models_runtime.backends.rules.states import ALL_GIVEN as ALL_GIVEN
@@ -41,7 +41,7 @@ _NEXT: Final = re.compile(r"(?:[ ]?\([0-9, ]{1,5}\))?(?:[,;]|[ ](?:y|e|and|-|/))
 PROSE: Final = re.compile(rf"[ ]{SMALL_LETTER}")
 
 
-def _field(kind: Kind, gap: re.Pattern[str], *, comma: bool = False, many: bool = False) -> Finder:
+def _field(kind: RuleKind, gap: re.Pattern[str], *, comma: bool = False, many: bool = False) -> Finder:
     """The name after a field, without titles. `many`: a list of names."""
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
@@ -62,7 +62,7 @@ def _field(kind: Kind, gap: re.Pattern[str], *, comma: bool = False, many: bool 
     return find
 
 
-_NAMED_CONTACT: Final = _field(Kind.RELATIVE, _CONTACT_GAP)
+_NAMED_CONTACT: Final = _field(RuleKind.RELATIVE, _CONTACT_GAP)
 
 
 def _contact(text: str, start: int, end: int) -> Iterator[Found]:
@@ -89,7 +89,7 @@ _GRADE: Final = re.compile(rf"(?:(?<!{LETTER})(?:(?i:{either('graded')})|[A-C](?
 _LONE_INITIAL: Final = re.compile(rf"[{UP}](?![\w’'/])(?!\.[ ]?[{UP}]\.)")
 
 
-def _titled(kind: Kind, title: re.Pattern[str], *, lone_initial: bool = False, many: bool = False) -> Finder:
+def _titled(kind: RuleKind, title: re.Pattern[str], *, lone_initial: bool = False, many: bool = False) -> Finder:
     """The name after a title that begins with the trigger word. `lone_initial`: a single letter counts as a name."""
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
@@ -139,7 +139,7 @@ def _degree(text: str, start: int, end: int) -> Iterator[Found]:
             or any(_no_name(part) for part in found["name"].split(" "))
         ):
             continue
-        yield low + found.start("name"), low + found.end("name"), Kind.STAFF
+        yield low + found.start("name"), low + found.end("name"), RuleKind.STAFF
         return
 
 
@@ -167,7 +167,7 @@ def _role(*, alone: bool) -> Finder:
         if first[0].isupper() and len(first[0]) > 1:  # "Rev CCEE"
             return
         if (alone and len(first[0]) > 3) or first[0].lower() in ALL_GIVEN or " " in text[at:stop]:
-            yield at, stop, Kind.STAFF
+            yield at, stop, RuleKind.STAFF
 
     return find
 
@@ -199,7 +199,7 @@ def _patient(text: str, start: int, end: int) -> Iterator[Found]:
         text, stop
     )
     if " " in name or known or not (PROSE.match(text, stop) or _is_verb(first, text[stop : stop + 12])):
-        yield gap.end(), stop, Kind.PATIENT
+        yield gap.end(), stop, RuleKind.PATIENT
 
 
 def _is_field(text: str, start: int, end: int) -> bool:
@@ -243,7 +243,7 @@ RULES: Final = (
     Rule(
         "name.field.patient",
         words("nombre apellidos apellido paziente paciente patient name nome cognome nominativo"),
-        _field(Kind.PATIENT, _FIELD_GAP, comma=True),
+        _field(RuleKind.PATIENT, _FIELD_GAP, comma=True),
         0.96,
         rank=71,
         strong=True,
@@ -262,7 +262,7 @@ RULES: Final = (
             "psiquiatra "
             "psicóloga psicólogo matrona gine ginecóloga operador operadora attg"
         ),
-        _field(Kind.STAFF, _STAFF_GAP, many=True),
+        _field(RuleKind.STAFF, _STAFF_GAP, many=True),
         0.96,
         rank=71,
         strong=True,
@@ -282,7 +282,7 @@ RULES: Final = (
             "professoressa "
             "avv avvocato lic consigliere magistrato"
         ),
-        _titled(Kind.STAFF, _STAFF_TITLE, lone_initial=True, many=True),
+        _titled(RuleKind.STAFF, _STAFF_TITLE, lone_initial=True, many=True),
         0.95,
         rank=70,
         strong=True,
@@ -290,7 +290,7 @@ RULES: Final = (
     Rule(
         "name.title.person",
         words("sig signor signora signorina sr sra srta don doña d dña dª mr mrs ms miss señor señora"),
-        _titled(Kind.PERSON, _PERSON_TITLE),
+        _titled(RuleKind.PERSON, _PERSON_TITLE),
         0.92,
         rank=69,
         strong=True,
@@ -308,7 +308,7 @@ RULES: Final = (
     Rule(
         "name.signed",
         words("fdo firmado firma firmato signed signature f"),
-        _field(Kind.STAFF, _SIGNED_GAP, many=True),
+        _field(RuleKind.STAFF, _SIGNED_GAP, many=True),
         0.93,
         rank=68,
         strong=True,
@@ -332,7 +332,7 @@ RULES: Final = (
     Rule(
         "name.user",
         words("user username utente usuario login cod transcribed typed"),
-        pattern(_USER, user=Kind.USER),
+        pattern(_USER, user=RuleKind.USER),
         0.85,
         rank=59,
         strong=True,

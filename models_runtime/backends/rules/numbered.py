@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.dates import MEASURE
 from models_runtime.backends.rules.gazetteers import either
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.phrases import LETTER, after, before
 from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern, words
 
@@ -21,7 +21,7 @@ _NO_WORD: Final = "(?![a-z]+[ ])"
 _NO_LAST_WORD: Final = "".join(f"(?<![ ][a-z]{{{length}}})" for length in range(1, 5))
 
 
-def numbered(name: str, triggers: str, code: str, kind: Kind, *, middle: str = "", capital: bool = False) -> Rule:
+def numbered(name: str, triggers: str, code: str, kind: RuleKind, *, middle: str = "", capital: bool = False) -> Rule:
     """A rule for a code after a word: `Passaporto n. YA4410278`. `middle`: an expression for words after the trigger.
 
     Between the word and the code there may be a word or sign for "number", a colon and blanks. The code is written as
@@ -76,12 +76,12 @@ def _signed(text: str, start: int, end: int) -> Iterator[Found]:
         return
     behind = before(text, start, 24)
     if _ITALIAN_MOBILE.fullmatch(match["code"]) and not _THING_BEFORE.search(behind):
-        yield *match.span("code"), Kind.PHONE
+        yield *match.span("code"), RuleKind.PHONE
         return
     if LAW.search(behind) or (ORDER.search(behind) and _WITH_YEAR.fullmatch(match["code"])):
         return
     if match["thing"] or match["sure"] or not is_count(text, start, *match.span("code")):
-        yield *match.span("code"), Kind.CASE
+        yield *match.span("code"), RuleKind.CASE
 
 
 def _no(text: str, start: int, end: int) -> Iterator[Found]:
@@ -98,7 +98,7 @@ def _hashed(text: str, start: int, end: int) -> Iterator[Found]:
         return
     at = start - len(hashed["letters"])
     if not is_count(text, low + hashed.start(), at, match.end()):
-        yield at, match.end(), Kind.CASE
+        yield at, match.end(), RuleKind.CASE
 
 
 def _is_code(code: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Final
 from models_runtime.backends.rules.checks import real_date
 from models_runtime.backends.rules.dates import DATE_WORD, FREE, MEASURE, YEAR, is_birth
 from models_runtime.backends.rules.gazetteers import listed
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.phrases import after, before
 from models_runtime.backends.rules.rule import Found, Rule
 
@@ -25,7 +25,7 @@ _ENDS: Final = re.compile(_END)
 
 def _found(text: str, start: int, end: int) -> Iterator[Found]:
     if not MEASURE.match(after(text, end)):
-        yield start, end, Kind.BIRTH_DATE if is_birth(text, start) else Kind.DATE
+        yield start, end, RuleKind.BIRTH_DATE if is_birth(text, start) else RuleKind.DATE
 
 
 def _by_numeral(text: str, start: int, end: int) -> Iterator[Found]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.gazetteers import either, listed
 from models_runtime.backends.rules.institutions import ended, exact, headed
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.phrases import LETTER, UP
 from models_runtime.backends.rules.rule import Found, Rule, words
 
@@ -33,7 +33,7 @@ def _company(text: str, start: int, end: int) -> Iterator[Found]:
     while pieces and (pieces[0][1][0].islower() or pieces[0][1].lower() in _ARTICLES):
         pieces.pop(0)
     if any(piece[0].isupper() and len(piece) > 2 for _, piece in pieces):
-        yield pieces[0][0], form.end(), Kind.ORGANIZATION
+        yield pieces[0][0], form.end(), RuleKind.ORGANIZATION
 
 
 _EN: Final = frozenset({"en"})
@@ -43,7 +43,7 @@ RULES: Final = (
     Rule(
         "org.university",
         words("universidad universitat università university facultad facultat facoltà escuela"),
-        headed(Kind.ORGANIZATION, low=False),
+        headed(RuleKind.ORGANIZATION, low=False),
         0.88,
         rank=58,
         strong=True,
@@ -55,7 +55,7 @@ RULES: Final = (
             "instituto institut istituto institute fundación fundació fondazione foundation colegio residencia hotel "
             "albergo residence mutua"
         ),
-        headed(Kind.ORGANIZATION, low=False),
+        headed(RuleKind.ORGANIZATION, low=False),
         0.82,
         rank=57,
         capital=True,
@@ -63,7 +63,7 @@ RULES: Final = (
     Rule(
         "org.center.other",
         words("centro centre"),
-        headed(Kind.ORGANIZATION, low=False, suffix=rf"(?=[ ](?:de[ ])?[{UP}])(?![ ]de[ ]Salud)"),
+        headed(RuleKind.ORGANIZATION, low=False, suffix=rf"(?=[ ](?:de[ ])?[{UP}])(?![ ]de[ ]Salud)"),
         0.8,
         rank=55,
         capital=True,
@@ -71,7 +71,7 @@ RULES: Final = (
     Rule(
         "org.court",
         words("tribunale corte procura comune juzgado ayuntamiento"),
-        headed(Kind.ORGANIZATION, low=False),
+        headed(RuleKind.ORGANIZATION, low=False),
         0.7,
         rank=50,
         capital=True,
@@ -79,7 +79,7 @@ RULES: Final = (
     Rule(
         "org.university.en",
         words("university college school schools"),
-        ended(Kind.ORGANIZATION),
+        ended(RuleKind.ORGANIZATION),
         0.85,
         54,
         languages=_EN,
@@ -88,7 +88,7 @@ RULES: Final = (
     Rule(
         "org.business.en",
         words("pharmacy rx labs lab laboratories imaging lodge mutual insurance foods industries church bank steel"),
-        ended(Kind.ORGANIZATION, general=frozenset(listed("general_en", "technique_words"))),
+        ended(RuleKind.ORGANIZATION, general=frozenset(listed("general_en", "technique_words"))),
         0.8,
         rank=53,
         languages=_EN,
@@ -98,7 +98,7 @@ RULES: Final = (
         "place.named.en",
         words("park bridge lake beach mall island"),
         ended(
-            Kind.PLACE,
+            RuleKind.PLACE,
             lead=r"(?:^|[ (])(?:at|in|near|on|off|over|under|from|to|the|of|by|outside|around|across|along|past|"
             r"through|for)[ ]\Z",
         ),
@@ -107,21 +107,21 @@ RULES: Final = (
         languages=_EN,
         capital=True,
     ),
-    Rule("place.county.en", words("county"), ended(Kind.PLACE), 0.75, 40, languages=_EN, capital=True),
+    Rule("place.county.en", words("county"), ended(RuleKind.PLACE), 0.75, 40, languages=_EN, capital=True),
     Rule(
         "org.company", words("srl spa sl slu sau sa inc llc ltd gmbh corp corporation ag snc sas s"), _company, 0.82, 53
     ),
     Rule(
         "org.known",
         words("inps inail inpdap insalud sacyl sescam osakidetza sergas"),
-        exact(Kind.ORGANIZATION, rf"(?P<name>{_KNOWN})(?!{LETTER})"),
+        exact(RuleKind.ORGANIZATION, rf"(?P<name>{_KNOWN})(?!{LETTER})"),
         0.75,
         rank=45,
     ),
     Rule(
         "org.maker",
         frozenset(re.split(r"[ -]", maker)[0].lower() for maker in listed("makers")),
-        exact(Kind.MAKER, rf"(?P<name>{either('makers')})(?!{LETTER}|-)"),
+        exact(RuleKind.MAKER, rf"(?P<name>{either('makers')})(?!{LETTER}|-)"),
         0.75,
         rank=44,
         capital=True,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from models_runtime.backends.rules.gazetteers import listed
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.phrases import after, before
 from models_runtime.backends.rules.rule import Found, Rule, pattern, words
 
@@ -29,7 +29,7 @@ def _sex(text: str, start: int, end: int) -> Iterator[Found]:
     behind = before(text, start)
     child = text[start:end] in _CHILD and _CHILD_BEFORE.search(behind)
     if child or _SEX_AFTER.match(after(text, end, 40)) or _SEX_BEFORE.search(behind):
-        yield start, end, Kind.SEX
+        yield start, end, RuleKind.SEX
 
 
 _TRAIT: Final = (
@@ -52,7 +52,7 @@ def _family(text: str, start: int, end: int) -> Iterator[Found]:
     if _MEDICAL.search(behind) or (text[start:end].lower() == "familiares" and not _OWN.search(behind)):
         return
     side, count = _SIDE.match(text, end), _COUNT.search(behind)
-    yield start - (len(count[0]) if count else 0), side.end() if side else end, Kind.FAMILY
+    yield start - (len(count[0]) if count else 0), side.end() if side else end, RuleKind.FAMILY
 
 
 _WORK_BEFORE: Final = re.compile(
@@ -77,14 +77,14 @@ def _work(text: str, start: int, end: int) -> Iterator[Found]:
     """A listed occupation after words that introduce one: an age, a comma, `retired`."""
     if _WORK_BEFORE.search(before(text, start)):
         more = _WORK_MORE.match(text, end)
-        yield start, more.end() if more else end, Kind.PROFESSION
+        yield start, more.end() if more else end, RuleKind.PROFESSION
 
 
 RULES: Final = (
     Rule(
         "sex.field",
         words("sexo sesso sex gender"),
-        pattern(r"(?i)(?:sexo|sesso|sex|gender)[ ]?:[ ]{0,3}(?P<sex>[a-zà-ÿ]{1,10})(?![a-zà-ÿ])", sex=Kind.SEX),
+        pattern(r"(?i)(?:sexo|sesso|sex|gender)[ ]?:[ ]{0,3}(?P<sex>[a-zà-ÿ]{1,10})(?![a-zà-ÿ])", sex=RuleKind.SEX),
         0.99,
         rank=60,
         strong=True,
@@ -93,18 +93,20 @@ RULES: Final = (
     Rule(
         "trait.word",
         words("raza casado casada soltero soltera viudo viuda divorciado divorciada lactante hijo hija"),
-        pattern(_TRAIT, trait=Kind.TRAIT),
+        pattern(_TRAIT, trait=RuleKind.TRAIT),
         0.8,
         rank=36,
         languages=frozenset({"es"}),
     ),
     Rule("family.word", frozenset(listed("family_es")), _family, 0.7, rank=33, languages=frozenset({"es"})),
     Rule("work.word", frozenset(listed("work_es", "work_it", "work_en")), _work, 0.75, rank=34),
-    Rule("work.driver", words("school bus truck taxi delivery"), pattern(_DRIVER, work=Kind.PROFESSION), 0.8, rank=37),
+    Rule(
+        "work.driver", words("school bus truck taxi delivery"), pattern(_DRIVER, work=RuleKind.PROFESSION), 0.8, rank=37
+    ),
     Rule(
         "work.field",
         words("de profesión profesion professione di occupation trabaja trabajaba works lavora trabajador trabajadora"),
-        pattern(_WORK_FIELD, work=Kind.PROFESSION),
+        pattern(_WORK_FIELD, work=RuleKind.PROFESSION),
         0.75,
         rank=36,
     ),

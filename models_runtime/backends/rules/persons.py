@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from models_runtime.backends.rules.gazetteers import listed, places, word_set
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, UP, before, read_name
 from models_runtime.backends.rules.rule import Found, Rule, words
 from models_runtime.backends.rules.states import ALL_GIVEN, is_condition, is_service
@@ -37,7 +37,7 @@ def _relative(text: str, start: int, end: int) -> Iterator[Found]:
     if is_condition(text, gap[0], at, stop) or _NODULE.match(text, stop) or text[start:stop] == "Padre Pio":
         return
     if not first[0].isupper() or (text[start:end].islower() and " " in text[at:stop]):
-        yield at, stop, Kind.RELATIVE
+        yield at, stop, RuleKind.RELATIVE
 
 
 _WITH: Final = re.compile(r"[ ](?:de|por|da|by)[ ]")
@@ -49,7 +49,7 @@ def _accompanied(text: str, start: int, end: int) -> Iterator[Found]:
     gap = _WITH.match(text, end)
     stop = read_name(text, gap.end(), most=4) if gap else end
     if gap is not None and stop > gap.end() and _WHO.match(text, stop) and not is_service(text[gap.end() : stop]):
-        yield gap.end(), stop, Kind.RELATIVE
+        yield gap.end(), stop, RuleKind.RELATIVE
 
 
 _SIGNATURE: Final = re.compile(
@@ -67,7 +67,7 @@ def _signature(text: str, start: int, end: int) -> Iterator[Found]:
         return
     match = _SIGNATURE.match(text, start)
     if match is not None and not any(part.lower() in word_set("not_names") for part in match[0].split()[1:]):
-        yield match.start(), match.end(), Kind.STAFF
+        yield match.start(), match.end(), RuleKind.STAFF
 
 
 # "A.Th. van den Broek", "J.Chr. Visser", "J.P.M. de Vries": initials of two and three letters, or a Dutch particle.
@@ -85,7 +85,7 @@ def _initials(text: str, start: int, end: int) -> Iterator[Found]:
         return
     stop = read_name(text, start, most=8)
     if stop > match.end():
-        yield start, stop, Kind.PERSON
+        yield start, stop, RuleKind.PERSON
 
 
 _NAME: Final = (
@@ -105,7 +105,7 @@ def _author_list(text: str, start: int, end: int) -> Iterator[Found]:
         return
     for name in _ONE.finditer(text, match.start(), match.end()):
         if not any(len(part) > 2 and part.lower() in word_set("not_names") for part in name[0].split()):
-            yield name.start(), name.end(), Kind.STAFF
+            yield name.start(), name.end(), RuleKind.STAFF
 
 
 NOT_BEFORE: Final = re.compile(
@@ -136,9 +136,9 @@ def _given(text: str, start: int, end: int) -> Iterator[Found]:
     low = max(0, start - 30)
     surname = _SURNAME_FIRST.search(text[low:start])
     if surname and surname["name"][:-2].lower() not in word_set("not_names") and stop > start:
-        yield low + surname.start("name"), stop, Kind.PERSON
+        yield low + surname.start("name"), stop, RuleKind.PERSON
     elif _is_person(text[start:stop]):
-        yield start, stop, Kind.PERSON
+        yield start, stop, RuleKind.PERSON
 
 
 def _is_person(name: str) -> bool:
@@ -164,7 +164,7 @@ def _born(text: str, start: int, end: int) -> Iterator[Found]:
     low = max(0, start - 60)
     match = _BEFORE_BIRTH.search(text[low:start])
     if match is not None and match["name"].split()[0].lower() not in word_set("not_names"):
-        yield low + match.start("name"), low + match.end("name"), Kind.PERSON
+        yield low + match.start("name"), low + match.end("name"), RuleKind.PERSON
 
 
 RULES: Final = (

@@ -8,7 +8,7 @@ from typing import Final
 from models_runtime.backends.rules.bare import GIVEN
 from models_runtime.backends.rules.called import FIELD_OF_WORK
 from models_runtime.backends.rules.gazetteers import alternatives, either, is_month, listed, places
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.located import addressed, located
 from models_runtime.backends.rules.phrases import LETTER, TOWN, UP, after, before, cut_town
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
@@ -79,13 +79,13 @@ def _zip_town(text: str, start: int, end: int) -> Iterator[Found]:
     is_addressed = town and (known or (not sentence and not unit and _ADDRESSED.search(behind)))
     if not (fielded or bracketed or is_addressed):
         return
-    yield match.start("zip"), match.end("zip"), Kind.ZIP
+    yield match.start("zip"), match.end("zip"), RuleKind.ZIP
     if town and text[match.end("zip")] in " ,-.–":
         at = match.start("town") + len(town)
-        yield match.start("town"), at, Kind.CITY
+        yield match.start("town"), at, RuleKind.CITY
         more = _BRACKETED.match(text, at)
         if more and cut_town(more["town"]) == more["town"]:
-            yield more.start("town"), more.end("town"), Kind.REGION
+            yield more.start("town"), more.end("town"), RuleKind.REGION
 
 
 _FIELD_GAP: Final = re.compile(
@@ -95,7 +95,7 @@ _VALUE: Final = re.compile(rf"[{UP}]{LETTER}*+(?:[ .'’´`\-]{{1,2}}(?:{LETTER}
 _NEXT_FIELD: Final = re.compile(r"[ ]{2}|[ ](?:CP|C\.P|NHC|Edad|Tel|Sexo|Fecha|Teléfono)\b")
 
 
-def _field(kind: Kind) -> Finder:
+def _field(kind: RuleKind) -> Finder:
     """The value of a field for a place name, up to the next field."""
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
@@ -136,13 +136,13 @@ def _from(text: str, start: int, end: int) -> Iterator[Found]:
             return  # "cirrhosis from MASH"
         if " " not in town and _CALL.search(before(text, start, 24)):
             if town.lower() in _PERSONS:  # "phone call from Travis"
-                yield at, at + len(town), Kind.PERSON
+                yield at, at + len(town), RuleKind.PERSON
                 return
             if is_service(town) or FIELD_OF_WORK.match(town.lower()):  # "call from Pharmacy"
                 return
         if after(text, at + len(town))[:1] not in ",.":
             return
-    yield at, at + len(town), places().get(town.lower(), (Kind.CITY, True))[0]
+    yield at, at + len(town), places().get(town.lower(), (RuleKind.CITY, True))[0]
 
 
 # Codes that are also words, degrees or wards.
@@ -167,20 +167,20 @@ def _city_state(text: str, start: int, end: int) -> Iterator[Found]:
         return
     if match["state"].lower() in _COMMON_CODES and not match["zip"] and town[1].lower() not in places():
         return
-    yield town[0], town[0] + len(town[1]), Kind.CITY
-    yield match.start("state"), match.end("state"), Kind.STATE
+    yield town[0], town[0] + len(town[1]), RuleKind.CITY
+    yield match.start("state"), match.end("state"), RuleKind.STATE
     if match["zip"]:
-        yield match.start("zip"), match.end("zip"), Kind.ZIP
+        yield match.start("zip"), match.end("zip"), RuleKind.ZIP
 
 
 def _city_region(text: str, start: int, end: int) -> Iterator[Found]:
     """The town before the name of a state or region: `Nájera, La Rioja`, `East Harbor, Maine`."""
     if text[start - 2 : start] != ", ":
         return
-    if any(kind in (Kind.STATE, Kind.REGION) for _, _, kind in _listed(text, start, end)):
+    if any(kind in (RuleKind.STATE, RuleKind.REGION) for _, _, kind in _listed(text, start, end)):
         town = _town_before(text, start)
         if town is not None and text[max(0, town[0] - 2) : town[0]] not in ("y ", "e "):
-            yield town[0], town[0] + len(town[1]), Kind.CITY
+            yield town[0], town[0] + len(town[1]), RuleKind.CITY
 
 
 _PROVINCES: Final = (
@@ -219,8 +219,8 @@ def _province(text: str, start: int, end: int) -> Iterator[Found]:
     known = next((at for at in _starts(town[0]) if town[0][at:].lower() in places()), None)
     if known is None and not _OF_TOWN.search(before(text, low + town.start(), 60)):
         return
-    yield start, end, Kind.CITY
-    yield low + town.start() + (known or 0), low + town.end(), Kind.CITY
+    yield start, end, RuleKind.CITY
+    yield low + town.start() + (known or 0), low + town.end(), RuleKind.CITY
 
 
 _BRITISH: Final = re.compile(r"(?<![A-Za-z0-9])[A-Z]{1,2}[0-9][0-9A-Z]?[ ][0-9][ABD-HJLNP-UW-Z]{2}(?![A-Za-z0-9])")
@@ -231,7 +231,7 @@ def _british_code(text: str, start: int, end: int) -> Iterator[Found]:
     for back in (1, 2):
         match = _BRITISH.match(text, start - back) if start >= back else None
         if match is not None:
-            yield match.start(), match.end(), Kind.ZIP
+            yield match.start(), match.end(), RuleKind.ZIP
 
 
 _ZIP_VALUE: Final = (
@@ -246,7 +246,7 @@ RULES: Final = (
     Rule(
         "place.field.town",
         words("localidad municipio provincia población ciudad comune città city"),
-        _field(Kind.CITY),
+        _field(RuleKind.CITY),
         0.98,
         rank=67,
         strong=True,
@@ -254,7 +254,7 @@ RULES: Final = (
     Rule(
         "place.field.country",
         words("país pais country nazione nacionalidad"),
-        _field(Kind.COUNTRY),
+        _field(RuleKind.COUNTRY),
         0.98,
         rank=67,
         strong=True,
@@ -289,7 +289,7 @@ RULES: Final = (
     Rule(
         "place.zip.field",
         words("cp cap zip c código codigo"),
-        pattern(_ZIP_VALUE, zip=Kind.ZIP, named=Kind.ZIP),
+        pattern(_ZIP_VALUE, zip=RuleKind.ZIP, named=RuleKind.ZIP),
         0.97,
         rank=68,
         strong=True,

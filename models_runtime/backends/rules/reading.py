@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 from models_runtime.backends.rules import abroad as other_languages
 from models_runtime.backends.rules import codes, contacts, numerals
-from models_runtime.backends.rules.engine import Table, resolve_overlaps, scan, table
+from models_runtime.backends.rules.engine import TriggerTable, resolve_overlaps, scan, table
 from models_runtime.backends.rules.gazetteers import either, is_month, listed
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.lower_words import PARTICLES, prose
 from models_runtime.backends.rules.memory import remember
 from models_runtime.backends.rules.phrases import LETTER, SMALL_LETTER, UP
@@ -186,8 +186,8 @@ _ANYWHERE: Final = _ABROAD.union(
 class Tables(NamedTuple):
     """The rules for texts in the languages that they know, and those for texts in other languages."""
 
-    known: Table
-    other: Table
+    known: TriggerTable
+    other: TriggerTable
 
 
 def tables(rules: Iterable[Rule]) -> Tables:
@@ -198,7 +198,7 @@ def tables(rules: Iterable[Rule]) -> Tables:
     )
 
 
-def read(text: str, rules: Tables, unwanted: frozenset[Kind] = frozenset(), *, abroad: bool = False) -> list[Hit]:
+def read(text: str, rules: Tables, unwanted: frozenset[RuleKind] = frozenset(), *, abroad: bool = False) -> list[Hit]:
     """The rules' hits in a text, in order and without overlaps, except those of `unwanted` kinds.
 
     Offsets are code points, end-exclusive. In other languages than the rules', only what has a shape is found.

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 
 CODE_TRIGGER: Final = "?code"
 """Trigger for every word of six letters, because an Italian tax code begins with six letters."""
 
-Found = tuple[int, int, Kind]
+Found = tuple[int, int, RuleKind]
 """Start and end (code points, end-exclusive), and kind."""
 
 Finder = Callable[[str, int, int], Iterable[Found]]
@@ -51,7 +51,7 @@ class Hit:
 
     start: int
     end: int
-    kind: Kind
+    kind: RuleKind
     rule: Rule
 
 
@@ -60,7 +60,7 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def pattern(expression: str, *, check: Callable[[re.Match[str]], bool] | None = None, **groups: Kind) -> Finder:
+def pattern(expression: str, *, check: Callable[[re.Match[str]], bool] | None = None, **groups: RuleKind) -> Finder:
     """A finder that matches an expression at the trigger word. `groups` gives the kind of each named group."""
     compiled = re.compile(expression)
 

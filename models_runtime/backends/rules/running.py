@@ -11,7 +11,7 @@ from typing import Final
 
 from models_runtime.backends.rules.bare import GIVEN, is_word
 from models_runtime.backends.rules.gazetteers import either, listed, places, word_set
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.persons import NOT_BEFORE
 from models_runtime.backends.rules.phrases import LETTER, SMALL_LETTER, UP, before, read_name
 from models_runtime.backends.rules.rule import Found, Rule
@@ -103,7 +103,7 @@ def _running(text: str, start: int, end: int) -> Iterator[Found]:
         return
     small = behind.lower()
     if not NOT_BEFORE.search(small) and not _NAMED_BEFORE.search(small) and not NAMED_AFTER.match(text, end):
-        yield start, end, Kind.PERSON
+        yield start, end, RuleKind.PERSON
 
 
 def _with_persons(behind: str, text: str, end: int, *, thing: bool) -> bool:
@@ -197,7 +197,7 @@ def _whole(text: str, start: int, end: int, *, strong: bool) -> Iterator[Found]:
         return
     behind = before(text, start, 48)
     if not NOT_BEFORE.search(behind) and not _NAMED_BEFORE.search(behind) and not NAMED_AFTER.match(text, stop):
-        yield start, stop, Kind.PERSON
+        yield start, stop, RuleKind.PERSON
 
 
 RULES: Final = (

@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.dates import YEAR, is_birth
 from models_runtime.backends.rules.gazetteers import listed
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.rule import Found, Rule
 
 _TENS_EN: Final = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
@@ -67,7 +67,7 @@ def _spoken(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 def _dated(text: str, start: int, end: int) -> Iterator[Found]:
-    yield start, end, Kind.BIRTH_DATE if is_birth(text, start) else Kind.DATE
+    yield start, end, RuleKind.BIRTH_DATE if is_birth(text, start) else RuleKind.DATE
 
 
 RULES: Final = (Rule("date.spoken", frozenset((*listed("months"), "setiembre")), _spoken, 0.9, rank=75, strong=True),)

@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.bare import GIVEN
 from models_runtime.backends.rules.gazetteers import either, listed, places, word_set
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.phrases import LETTER, TOWN, UP, cut_town
 from models_runtime.backends.rules.rule import Found, Rule
 
@@ -50,7 +50,7 @@ def _staying(text: str, start: int, end: int) -> Iterator[Found]:
     article = text[end + 1 : at].strip().capitalize()
     if article and f"{article} {town}".lower() in places():
         at, town = end + 1, text[end + 1 : at + len(town)]
-    yield at, at + len(town), places().get(town.lower(), (Kind.CITY, True))[0]
+    yield at, at + len(town), places().get(town.lower(), (RuleKind.CITY, True))[0]
 
 
 def _first(town: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from models_runtime.backends.rules.gazetteers import either, listed, word_set
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, TOWN, UP, cut_town
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 
@@ -75,10 +75,10 @@ _TOWN_AFTER: Final = re.compile(rf"[ ]?[,\-–][ ]{{1,2}}(?P<town>{TOWN})(?=[ ]*
 
 
 def _with_town(text: str, start: int, stop: int) -> Iterator[Found]:
-    yield start, stop, Kind.STREET
+    yield start, stop, RuleKind.STREET
     town = _TOWN_AFTER.match(text, stop)
     if town is not None and cut_town(town["town"]) == town["town"]:
-        yield town.start("town"), town.end("town"), Kind.CITY
+        yield town.start("town"), town.end("town"), RuleKind.CITY
 
 
 # "Polígono de Willis" is an artery, "Camino de Santiago" a pilgrimage.
@@ -97,9 +97,9 @@ def _typed(*, number: bool) -> Finder:
         if stop > at and numbered:
             yield from _with_town(text, start, stop)
         elif stop > at and text[start].isupper() and not number and text[at:stop] not in _NO_STREETS:
-            yield start, stop, Kind.STREET
+            yield start, stop, RuleKind.STREET
         elif not number and (small := _SMALL_NAME.match(text, at)):
-            yield start, small.end(), Kind.STREET
+            yield start, small.end(), RuleKind.STREET
 
     return find
 
@@ -126,7 +126,7 @@ def _abbreviated(abbreviation: re.Pattern[str]) -> Finder:
             if numbered:
                 yield from _with_town(text, start, stop)
             elif stop > match.end():
-                yield start, stop, Kind.STREET
+                yield start, stop, RuleKind.STREET
 
     return find
 
@@ -174,7 +174,7 @@ def _field(text: str, start: int, end: int) -> Iterator[Found]:
         if numbered and street < stop and re.match(rf"[ ]?[,(][ ]?[{UP}]", text[street : street + 4]):
             stop = street
     if stop > at and text[start].isupper():
-        yield at, stop, Kind.STREET
+        yield at, stop, RuleKind.STREET
 
 
 _NUMBERED: Final = re.compile(r"(?=[0-9])")
@@ -201,7 +201,7 @@ def _before_zip(text: str, start: int, end: int) -> Iterator[Found]:
     for match in _CAPITAL.finditer(piece, max(line, sentence)):
         found = _UNTYPED.match(piece, match.start())
         if found is not None and not {word.strip(".,").lower() for word in found["street"].split()} & _STOPS:
-            yield low + found.start("street"), low + found.end("street"), Kind.STREET
+            yield low + found.start("street"), low + found.end("street"), RuleKind.STREET
             return
 
 
@@ -210,7 +210,7 @@ def _number_before_zip(text: str, start: int, end: int) -> Iterator[Found]:
     if _AFTER_ZIP.match(text, start):
         found = _LAST_NUMBER.search(text, max(0, start - 24), end)
         if found is not None and found.end() == start:
-            yield found.start("number"), found.end("number"), Kind.STREET
+            yield found.start("number"), found.end("number"), RuleKind.STREET
 
 
 _BOX: Final = (
@@ -231,7 +231,7 @@ RULES: Final = (
     Rule("street.es", frozenset(listed("street_types_es")), _typed(number=False), 0.95, rank=79, strong=True),
     Rule("street.it", frozenset(listed("street_types_it")), _typed(number=True), 0.93, rank=79, strong=True),
     Rule("street.en", frozenset(DIGITS[1:6]), _english, 0.93, rank=79, strong=True),
-    Rule("street.box", words("apartado apdo"), pattern(_BOX, street=Kind.STREET), 0.95, rank=79, strong=True),
+    Rule("street.box", words("apartado apdo"), pattern(_BOX, street=RuleKind.STREET), 0.95, rank=79, strong=True),
     Rule("street.number", frozenset({DIGITS[5]}), _number_before_zip, 0.9, rank=29),
     Rule("street.untyped", frozenset({DIGITS[5]}), _before_zip, 0.85, rank=52),
 )

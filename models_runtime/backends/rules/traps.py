@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from models_runtime.backends.rules.gazetteers import alternatives, either, listed, phrases, places, word_set
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.phrases import LETTER, UP, before
 from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern, words
 
@@ -21,7 +21,7 @@ _HEADED: Final = re.compile(
 def _headed(text: str, start: int, end: int) -> Iterator[Found]:
     match = _HEADED.match(text, end)
     if match is not None:
-        yield match.start("name"), match.end("name"), Kind.TRAP
+        yield match.start("name"), match.end("name"), RuleKind.TRAP
 
 
 _TAILED: Final = re.compile(rf"(?P<name>[{UP}]{LETTER}+(?:[ \-–][{UP}]{LETTER}+){{0,3}}+(?:['’]s)?)[ ]\Z")
@@ -31,7 +31,7 @@ def _tailed(text: str, start: int, end: int) -> Iterator[Found]:
     low = max(0, start - 40)
     match = _TAILED.search(text[low:start])
     if match is not None:
-        yield low + match.start("name"), low + match.end("name"), Kind.TRAP
+        yield low + match.start("name"), low + match.end("name"), RuleKind.TRAP
 
 
 # Towns that are eponyms too: "llegó de Glasgow" and "from Glasgow", but "escala de Glasgow".
@@ -47,7 +47,7 @@ _ARRIVED: Final = re.compile(
 
 def _eponym(text: str, start: int, end: int) -> Iterator[Found]:
     if text[start].isupper() and not (text[start:end].lower() in places() and _ARRIVED.search(before(text, start, 24))):
-        yield start, end, Kind.TRAP
+        yield start, end, RuleKind.TRAP
 
 
 # Towns and states that name scales and diseases: "New York Heart Association", "Ottawa ankle rules", "Montreal A2L3B1".
@@ -79,7 +79,7 @@ def _town(text: str, start: int, end: int) -> Iterator[Found]:
     behind = before(text, start)
     match = None if _STREET_BEFORE.search(behind) else _TOWN.match(text, start)
     if match is not None and (_TOWN_AFTER.match(text, match.end()) or _TOWN_BEFORE.search(behind)):
-        yield match.start(), match.end(), Kind.TRAP
+        yield match.start(), match.end(), RuleKind.TRAP
 
 
 _PAIR: Final = re.compile(
@@ -101,7 +101,7 @@ def _pair(text: str, start: int, end: int) -> Iterator[Found]:
         return
     alone = match["brand"] or (match["surnames"] and _PAIR_ENDS.match(text, match.end()))
     if alone or _PAIR_AFTER.match(text, match.end()) or _PAIR_BEFORE.search(before(text, start, 16)):
-        yield match.start(), match.end(), Kind.TRAP
+        yield match.start(), match.end(), RuleKind.TRAP
 
 
 _FRACTION: Final = (
@@ -117,13 +117,13 @@ _CYPRUS: Final = re.compile(r"(?:(?<![a-z])(?:a|da|verso|per|isola di|repubblica
 def _drug(text: str, start: int, end: int) -> Iterator[Found]:
     """A brand of a drug. Cipro is also the Italian name of a country."""
     if text[start].isupper() and not (text[start:end] == "Cipro" and _CYPRUS.search(before(text, start, 20))):
-        yield start, end, Kind.TRAP
+        yield start, end, RuleKind.TRAP
 
 
 RULES: Final = (
     Rule("trap.eponym.town", _TOWNS_FIRST, _town, 1.0, capital=True),
-    Rule("trap.fraction", frozenset({DIGITS[1]}), pattern(_FRACTION, value=Kind.TRAP), 1.0),
-    Rule("trap.range", frozenset(DIGITS[1:3]), pattern(_RANGE, value=Kind.TRAP), 1.0),
+    Rule("trap.fraction", frozenset({DIGITS[1]}), pattern(_FRACTION, value=RuleKind.TRAP), 1.0),
+    Rule("trap.range", frozenset(DIGITS[1:3]), pattern(_RANGE, value=RuleKind.TRAP), 1.0),
     Rule("trap.drug", word_set("drugs"), _drug, 1.0),
     Rule("trap.eponym.head", frozenset(listed("eponym_heads")), _headed, 1.0),
     Rule("trap.eponym.tail", frozenset(listed("eponym_tails")), _tailed, 1.0),
@@ -140,7 +140,7 @@ RULES: Final = (
         words("pa ta bp pas pad"),
         pattern(
             r"(?i)(?:pa|ta|bp|pas|pad)[ :.=]{0,3}(?:[a-zà-ÿ]{2,10}[ ]){0,2}(?P<value>[0-9]{2,3}/[0-9]{2,3})",
-            value=Kind.TRAP,
+            value=RuleKind.TRAP,
         ),
         1.0,
     ),
@@ -150,7 +150,7 @@ RULES: Final = (
         pattern(
             r"(?<![0-9\-/.,])(?P<value>[0-9]{1,4}(?:[.,][0-9]+)?(?:[/\-][0-9]{1,3})?)[ ]?(?:mg|mcg|µg|g|gr|kg|ml|cc|"
             r"l|cm|mm|mmHg|UI|U|IU|mEq|mmol|meq|%|bpm|lpm|rpm|cm3|mm3|x|dl|ng|pg|Gy|kcal)(?![A-Za-zà-ÿ])",
-            value=Kind.TRAP,
+            value=RuleKind.TRAP,
         ),
         1.0,
     ),

@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 
 from annotations.text.spans import Span
 from models_runtime.backends.notes.rule_tags import rules_of
-from models_runtime.backends.spacy_ner.decoding import Found, entities
+from models_runtime.backends.spacy_ner.decoding import DecodedEntity, entities
 from models_runtime.backends.spacy_ner.encoding import Cut, NoteEncoder
 from models_runtime.backends.spacy_ner.model import load_model
 from models_runtime.backends.spacy_ner.network import recognizer
@@ -46,7 +46,7 @@ class SpacyBackend:
             for cut in cuts:
                 yield cut.spans(islice(found, len(cut.sequences)), self._source)
 
-    def _found(self, documents: Sequence[Doc]) -> Iterator[list[Found]]:
+    def _found(self, documents: Sequence[Doc]) -> Iterator[list[DecodedEntity]]:
         for at in range(0, len(documents), BATCH):
             yield from entities(self._ner, documents[at : at + BATCH])
 

@@ -12,7 +12,7 @@ from models_runtime.backends.spacy_ner.weights import transitions
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DecodedEntity:
     """An entity: tokens `first` to `past` (exclusive). `probability`: the product over its transitions."""
 
     first: int
@@ -40,10 +40,10 @@ class _Moves:
         self.inside_last = np.array([last & (self.label == at) for at in range(len(self.labels))])
 
 
-def entities(ner: EntityRecognizer, docs: Sequence[Doc]) -> list[list[Found]]:
+def entities(ner: EntityRecognizer, docs: Sequence[Doc]) -> list[list[DecodedEntity]]:
     """Greedy decoding as in spaCy, all documents in step, token by token, with the probability of each transition."""
     moves = _Moves(ner)
-    found: list[list[Found]] = [[] for _ in docs]
+    found: list[list[DecodedEntity]] = [[] for _ in docs]
     at = np.array([number for number, doc in enumerate(docs) if len(doc)], dtype=int)
     if not len(at):
         return found
@@ -66,7 +66,7 @@ def entities(ner: EntityRecognizer, docs: Sequence[Doc]) -> list[list[Found]]:
                 begun[doc], open_label[doc], product[doc] = token, label, 1.0
             product[doc] *= probability[row]
             if letter in "LU":
-                found[doc].append(Found(int(begun[doc]), token + 1, moves.labels[label], float(product[doc])))
+                found[doc].append(DecodedEntity(int(begun[doc]), token + 1, moves.labels[label], float(product[doc])))
                 open_label[doc] = -1
         states = ner.transition_states(states, scores)
         at = at[~last]

@@ -17,7 +17,7 @@ from models_runtime.backends.notes.note import Note, read
 from models_runtime.backends.notes.pieces import pieces
 from models_runtime.backends.notes.rule_tags import FeatureRules
 from models_runtime.backends.spacy_ner.columns import Lexicon, columns_of
-from models_runtime.backends.spacy_ner.decoding import Found
+from models_runtime.backends.spacy_ner.decoding import DecodedEntity
 from models_runtime.backends.spacy_ner.network import document
 
 # Tokens per sequence. Context beyond the network's view is in the columns. Short sequences mix well in training.
@@ -56,7 +56,7 @@ class Cut:
             doc.set_ents([DocSpan(doc, start, end, label) for start, end, label in _entities(tags[first:past])])
             yield Example(document(nlp, self.columns[first:past]), doc)
 
-    def spans(self, found: Iterable[Sequence[Found]], source: str) -> list[Span]:
+    def spans(self, found: Iterable[Sequence[DecodedEntity]], source: str) -> list[Span]:
         """The entities found in each sequence as spans of the text, sorted and trimmed."""
         spans = []
         for (first, _), entities in zip(self.sequences, found, strict=True):

@@ -23,7 +23,7 @@ MASKED_FORMAT: Final = "deidreview-masked-lm-1"
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class TransformerCard:
     """Description of a model. `base`: the folder of its starting weights. The last fields are those of Reading."""
 
     label_set: str
@@ -55,7 +55,7 @@ class MaskedCard:
     format: str = MASKED_FORMAT
 
 
-def save_model(path: Path, card: Card | MaskedCard, network: Any, tokenizer: str) -> str:
+def save_model(path: Path, card: TransformerCard | MaskedCard, network: Any, tokenizer: str) -> str:
     """Write a model and return the sha256 of its file. The same content gives the same file."""
     tensors = {name: value.detach().cpu().contiguous().clone() for name, value in network.state_dict().items()}
     config = network.config.to_diff_dict() | {"model_type": network.config.model_type}
@@ -68,7 +68,7 @@ def save_model(path: Path, card: Card | MaskedCard, network: Any, tokenizer: str
 class Loaded:
     """A loaded model. `revision` changes with every byte of its file."""
 
-    card: Card
+    card: TransformerCard
     tags: Tags
     pieces: Pieces
     network: Any
@@ -116,8 +116,8 @@ def _network(path: Path, format: str, content: bytes, kind: Any, **changes: Any)
     return network.eval(), tokenizer
 
 
-def _card(path: Path, data: dict[str, Any]) -> Card:
-    card = files.card_from(path, Card, data)
+def _card(path: Path, data: dict[str, Any]) -> TransformerCard:
+    card = files.card_from(path, TransformerCard, data)
     words = (card.label_set, card.algorithm, card.base, card.chunks, card.decoding)
     files.check_words(path, FORMAT, words, card.labels)
     return card

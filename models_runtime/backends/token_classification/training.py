@@ -36,7 +36,13 @@ from models_runtime.backends.token_classification.adapting import Batching, Mask
 from models_runtime.backends.token_classification.backend import TransformerBackend
 from models_runtime.backends.token_classification.encoding import Encoded
 from models_runtime.backends.token_classification.held_out import HeldOut
-from models_runtime.backends.token_classification.model import Card, MaskedCard, load_masked, load_model, save_model
+from models_runtime.backends.token_classification.model import (
+    MaskedCard,
+    TransformerCard,
+    load_masked,
+    load_model,
+    save_model,
+)
 from models_runtime.backends.token_classification.network import padding, room
 from models_runtime.backends.token_classification.reading import Reading
 from models_runtime.backends.token_classification.scoring import Scorer
@@ -110,7 +116,7 @@ def learn(task: TrainingTask, path: Path) -> str:
     training = _Training(task, hyper, begin, Tags.of(labels), masked_lm, reading, device)
 
     def save(at: Path, epochs: int) -> str:
-        card = Card(
+        card = TransformerCard(
             task.label_set, labels, name, begin.name, len(task.notes), epochs,
             chunks=reading.chunks, decoding=reading.decoding, grouped=reading.grouped,
         )  # fmt: skip

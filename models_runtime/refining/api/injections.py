@@ -24,7 +24,7 @@ from annotations.projects.selectors.labels import accepted_labels
 from annotations.text.numbers import MAX_ID
 from models_runtime.models import InjectedRun
 from models_runtime.refining.rules.vocabulary import LONGEST_TERM, MOST_TERMS, Term, TermError, checked_term
-from models_runtime.refining.services.injecting.benching import Found, errors_behind, refiners_of
+from models_runtime.refining.services.injecting.benching import BenchedError, errors_behind, refiners_of
 from models_runtime.refining.services.injecting.scoring import (
     authors_on,
     is_complete,
@@ -209,7 +209,7 @@ def list_injected_errors(
     author = _author(access, row, wanted.author) if wanted.author else None
     found = errors_behind(row, author, wanted.kind, wanted.rule)
 
-    def fetch(after: int | None, size: int) -> Sequence[tuple[int, Found, Entry]]:
+    def fetch(after: int | None, size: int) -> Sequence[tuple[int, BenchedError, Entry]]:
         first = after or 0
         chosen = dict(enumerate(found[first : first + size], first + 1))
         rows = [
@@ -235,7 +235,7 @@ def _terms(access: Access, rows: Sequence[NewTerm]) -> list[Term]:
     return terms
 
 
-def _error(one: Found, entry: Entry) -> InjectedErrorOut:
+def _error(one: BenchedError, entry: Entry) -> InjectedErrorOut:
     error, outcome = one.error, one.outcome
     return InjectedErrorOut(
         note=one.note, name=entry.name, start=error.start, end=error.end, label=error.label, gold=error.was,

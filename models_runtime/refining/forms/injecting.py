@@ -11,7 +11,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.forms import WholeField, offer, suggest
 from annotations.models import GoldVersion, Project
 from models_runtime.refining.rules.drawing import LEAST_RATE, MOST_RATE
-from models_runtime.refining.rules.rules import Rule, missing
+from models_runtime.refining.rules.rules import InjectionRule, missing
 from models_runtime.refining.rules.vocabulary import LOG, Term
 from models_runtime.refining.selectors.injecting import has_rejections, labels_for, systemic_errors
 from models_runtime.refining.services.injecting.benching import rule_name
@@ -63,8 +63,8 @@ class InjectForm(forms.Form):
 
     def __init__(self, *args: Any, project: Project, versions: Sequence[GoldVersion], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        lacking = missing(labels_for(project), list(Rule))
-        possible = [str(rule) for rule in Rule if rule not in lacking]
+        lacking = missing(labels_for(project), list(InjectionRule))
+        possible = [str(rule) for rule in InjectionRule if rule not in lacking]
         others = [*map(rule_of, systemic_errors(project)), *([LOG] if has_rejections(project) else [])]
         offer(self, "rules", [(rule, rule_name(rule)) for rule in [*possible, *others]])
         self.initial["rules"] = possible

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.core.forms import WholeField, offer, suggest
 from annotations.gold.rules import Split
-from annotations.models import Author, GoldVersion, Project
+from annotations.models import Author, AuthorKind, GoldVersion, Project
 from annotations.scores.rules.judging import THRESHOLD
 from annotations.scores.rules.judging_rules import STANDARD
 from annotations.scores.selectors import Reference, authors_with_notes
@@ -127,4 +127,4 @@ class JudgeForm(forms.Form):
 
 
 def _name(author: Author) -> str:
-    return author.name if author.kind == Author.Kind.RUN else f"{author.name} ({author.get_kind_display()})"
+    return author.name if author.kind == AuthorKind.RUN else f"{author.name} ({author.get_kind_display()})"

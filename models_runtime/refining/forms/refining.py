@@ -7,7 +7,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.forms import WholeField, offer, suggest
-from annotations.models import Author, GoldVersion
+from annotations.models import Author, AuthorKind, GoldVersion
 from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
 from models_runtime.backends.llm.servers import Server
 from models_runtime.backends.refining.state import Component
@@ -151,4 +151,4 @@ class CompareForm(forms.Form):
 
 
 def _name(author: Author) -> str:
-    return author.name if author.kind == Author.Kind.RUN else f"{author.name} ({author.get_kind_display()})"
+    return author.name if author.kind == AuthorKind.RUN else f"{author.name} ({author.get_kind_display()})"

@@ -10,7 +10,7 @@ from annotations.gold.services.splitting import patient_key
 from annotations.models import GoldVersionNote
 from annotations.scores.selectors import label_words
 from annotations.text.spans import Span, overlaps
-from models_runtime.backends.refining.correcting import ANSWERS, Correction, Example
+from models_runtime.backends.refining.correcting import ANSWERS, Correction, Shot
 from models_runtime.models import Refinement
 from models_runtime.refining.jobs.keeping import source_spans
 
@@ -26,11 +26,11 @@ class Examples:
 
     def __init__(self, row: Refinement, count: int) -> None:
         self._count = count
-        self._pool: dict[str, list[tuple[str, Example]]] = {answer: [] for answer in ANSWERS}
+        self._pool: dict[str, list[tuple[str, Shot]]] = {answer: [] for answer in ANSWERS}
         if count and row.gold_version is not None:
             self._read(row)
 
-    def of(self, patient_id: str, name: str) -> list[Example]:
+    def of(self, patient_id: str, name: str) -> list[Shot]:
         """Examples for a note of this patient, in turn of each answer, none of them from the patient."""
         own = patient_key(patient_id, name)
         queues = [[one for patient, one in pool if patient != own] for pool in self._pool.values()]
@@ -64,6 +64,6 @@ def _right(text: str, span: Span, gold: list[Span]) -> Correction:
     return Correction(answer="update", text=text[best.start : best.end], type=best.label)
 
 
-def _example(text: str, span: Span, right: Correction) -> Example:
+def _example(text: str, span: Span, right: Correction) -> Shot:
     before, after = text[max(0, span.start - _AROUND) : span.start], text[span.end : span.end + _AROUND]
-    return Example(before, text[span.start : span.end], after, span.label, right)
+    return Shot(before, text[span.start : span.end], after, span.label, right)

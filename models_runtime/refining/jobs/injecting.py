@@ -19,7 +19,7 @@ from models_runtime.core.suggestions import store_suggestions
 from models_runtime.models import InjectedError, InjectedRun
 from models_runtime.refining.rules.drawing import Draw, Ticket, ticket
 from models_runtime.refining.rules.injection import Injection
-from models_runtime.refining.rules.rules import Rule, candidates
+from models_runtime.refining.rules.rules import InjectionRule, candidates
 from models_runtime.refining.selectors.injecting import (
     BATCH,
     errors_in,
@@ -63,7 +63,7 @@ def _draw(claim: Claim, row: InjectedRun) -> None:
     """Draw the errors from all that the rules can make, and store them in one transaction."""
     begun = erasures_of(row.project_id)
     labels, draw = labels_for(row.project), Draw(wanted_errors(row))
-    rules, sources = [Rule(rule) for rule in row.rules if rule in set(Rule)], sources_of(row)
+    rules, sources = [InjectionRule(rule) for rule in row.rules if rule in set(InjectionRule)], sources_of(row)
     for some in _batches(row.gold_version):
         claim.check()
         gold = frozen_gold(row.gold_version, some)

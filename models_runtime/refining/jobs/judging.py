@@ -24,7 +24,7 @@ from annotations.jobs.registry import load
 from annotations.jobs.runner import Claim, HandBack
 from annotations.models import Document, RewrittenNote
 from annotations.scores.rules.judging import Entity, by_text, entities_of
-from annotations.scores.rules.judging_rules import Unit
+from annotations.scores.rules.judging_rules import JudgedUnit
 from annotations.scores.rules.rewritten import counts_of
 from annotations.scores.selectors import Compared, NotePair, Reference, compared, label_words, note_pairs
 from annotations.scores.services.scoring import LabelMapper, ScoreRequest
@@ -134,7 +134,7 @@ def _judged_note(judging: Judging, pair: NotePair, mapper: LabelMapper, *, faile
         for *_, label in found:
             spans.setdefault(label, [0, 0, 0])[index] += 1
     entities = entities_of(gold, predicted, judging.counted_by)
-    if judging.unit == Unit.TEXT:
+    if judging.unit == JudgedUnit.TEXT:
         entities = by_text(pair.text, entities)
     return JudgedNote(
         judging=judging,

@@ -13,11 +13,11 @@ from django.utils import timezone
 
 from annotations.core.bulk import SpanRow, insert_objects
 from annotations.core.locks import hold, keep_labels
-from annotations.models import AnnotationSet, Document, Span
+from annotations.models import AnnotationSet, AnnotationSetState, Document, Span
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.text.hashes import string_key
 from annotations.text.spans import Span as DomainSpan
-from models_runtime.backends.refining.todo import Action, Decision, Item, Todo
+from models_runtime.backends.refining.todo import Action, Item, RefinementDecision, Todo
 from models_runtime.core.suggestions import store_suggestions
 from models_runtime.models import RefinedItem, Refinement
 
@@ -47,7 +47,7 @@ def patients_of_source(row: Refinement) -> Iterator[tuple[str, str]]:
 
 
 def _sets(row: Refinement) -> "QuerySet[AnnotationSet]":
-    return AnnotationSet.objects.filter(author=row.source, state=AnnotationSet.State.SUBMITTED)
+    return AnnotationSet.objects.filter(author=row.source, state=AnnotationSetState.SUBMITTED)
 
 
 def source_spans(row: Refinement, notes: Sequence[int]) -> dict[int, list[DomainSpan]]:
@@ -56,7 +56,7 @@ def source_spans(row: Refinement, notes: Sequence[int]) -> dict[int, list[Domain
     accepted, _ = accepted_labels(row.project)
     rows = Span.objects.filter(
         annotation_set__author=row.source,
-        annotation_set__state=AnnotationSet.State.SUBMITTED,
+        annotation_set__state=AnnotationSetState.SUBMITTED,
         annotation_set__document__in=notes,
     ).order_by("start", "end", "id")
     columns = ("annotation_set__document_id", "start", "end", "label__code", "confidence", "source")
@@ -144,7 +144,9 @@ def _restored(new: Todo, kept: Sequence[RefinedItem]) -> Todo:
         span = known.get((row.start, row.end, row.label)) or DomainSpan(row.start, row.end, row.label)
         decision = None
         if row.action and row.new_start is not None and row.new_end is not None:
-            decision = Decision(Action(row.action), row.new_start, row.new_end, row.new_label, row.reason, row.step)
+            decision = RefinementDecision(
+                Action(row.action), row.new_start, row.new_end, row.new_label, row.reason, row.step
+            )
         items.append(Item(row.number, span, decision))
     return Todo(new.text, tuple(items), new.labels)
 

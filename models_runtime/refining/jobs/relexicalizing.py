@@ -16,7 +16,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
 from annotations.jobs.runner import Claim
-from annotations.models import Project, Release, ReleasedNote, User
+from annotations.models import Project, Release, ReleasedNote, ReleasedNoteState, ReleaseState, User
 from annotations.release.rules.redaction.policy import Action, Policy
 from annotations.scores.rules.rates import NOTHING, Rates
 from annotations.text.spans import Span
@@ -79,7 +79,7 @@ def compare(release: Release, backend: str, *, most_notes: int | None = None, pr
     rules = Policy.read(release.policy.rules).rules
     left_out = frozenset(code for code, rule in rules.items() if rule.action in UNREADABLE)
     found = Compared(release, name, loaded.revision, erasures_of(release.project_id), left_out)
-    rows = ReleasedNote.objects.filter(release=release).exclude(state=ReleasedNote.State.PENDING).order_by("pk")
+    rows = ReleasedNote.objects.filter(release=release).exclude(state=ReleasedNoteState.PENDING).order_by("pk")
     ids = list(rows.values_list("pk", flat=True)[:most_notes])
     for at in range(0, len(ids), BATCH):
         progress(at, len(ids))
@@ -127,7 +127,7 @@ def store(found: Compared, actor: User | None) -> dict[str, Any]:
 
 def check_state(release: Release) -> None:
     """Raise ServiceError `state` unless the release is prepared and nobody has signed it."""
-    if release.state != Release.State.PREPARED:
+    if release.state != ReleaseState.PREPARED:
         raise ServiceError(
             _("Release %(number)d is %(state)s. Only a prepared release that nobody has signed can be measured.")
             % {"number": release.number, "state": release.get_state_display().lower()},

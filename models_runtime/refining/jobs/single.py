@@ -18,7 +18,7 @@ from models_runtime.backends.llm.asking import Answer, Completion
 from models_runtime.backends.llm.cache import AnswerCache, NoCache, cached_or_asked
 from models_runtime.backends.llm.driver import Conversation, FixedCapacity, ServerQueue, converse
 from models_runtime.backends.llm.prompts import digest
-from models_runtime.backends.refining.correcting import Example, applied, question_about, shown_about
+from models_runtime.backends.refining.correcting import Shot, applied, question_about, shown_about
 from models_runtime.backends.refining.finishing import settled
 from models_runtime.backends.refining.todo import Todo
 from models_runtime.core.llm import KeptReplies
@@ -80,7 +80,7 @@ class _Refiner(ModelRefiner):
             if not numbers:
                 self._finish_if_decided(note)
 
-    def _conversation(self, note: int, number: int, examples: list[Example]) -> Conversation[None]:
+    def _conversation(self, note: int, number: int, examples: list[Shot]) -> Conversation[None]:
         """Ask, and keep the answer and the decision. An answer that arrives after the job was stopped is kept, too."""
         todo = self._todos.get(note)
         if todo is None:

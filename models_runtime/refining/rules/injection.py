@@ -32,7 +32,7 @@ class Injection:
     strategy: Strategy = Strategy.RULE
 
 
-class Source(Protocol):
+class SpuriousSpans(Protocol):
     """What makes spurious spans besides the ten rules. `rule` is its name in commands, files and figures."""
 
     @property

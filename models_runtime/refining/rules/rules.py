@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.text.spans import Bounds, Span
-from models_runtime.refining.rules.injection import Injection, Source
+from models_runtime.refining.rules.injection import Injection, SpuriousSpans
 from models_runtime.refining.rules.lexicons import Lexicon, lexicon
 
 
-class Rule(StrEnum):
+class InjectionRule(StrEnum):
     """The rules by their names in commands, files and figures, in order of priority."""
 
     COMMON_WORDS = "common-words"
@@ -35,12 +35,12 @@ class Rule(StrEnum):
 class Labels:
     """The label codes of a project by what they stand for: `kinds` of each code, `codes` of each kind."""
 
-    kinds: Mapping[str, Kind]
-    codes: Mapping[Kind, str]
+    kinds: Mapping[str, IdentifierType]
+    codes: Mapping[IdentifierType, str]
 
 
 @dataclass(frozen=True)
-class Note:
+class InjectedNote:
     """What a rule sees: a text, its gold spans in order, and the words of its language."""
 
     text: str
@@ -59,7 +59,7 @@ _HIGH, _LOW = range(60, 261), range(30, 161)
 _MMHG: Final = re.compile(r" ?mm ?Hg", re.IGNORECASE)
 
 
-def _named(note: Note) -> Iterator[Bounds]:
+def _named(note: InjectedNote) -> Iterator[Bounds]:
     return (match.span() for match in note.words.names.finditer(note.text))
 
 
@@ -67,13 +67,13 @@ def _line_before(text: str, at: int) -> str:
     return text[max(0, at - NEAR, text.rfind("\n", 0, at) + 1) : at]
 
 
-def _values(note: Note) -> Iterator[Bounds]:
+def _values(note: InjectedNote) -> Iterator[Bounds]:
     for match in _TWO.finditer(note.text):
         if note.words.values.search(_line_before(note.text, match.start())):
             yield match.span()
 
 
-def _pressures(note: Note) -> Iterator[Bounds]:
+def _pressures(note: InjectedNote) -> Iterator[Bounds]:
     for match in _PRESSURE.finditer(note.text):
         high, low = int(match["high"]), int(match["low"])
         if high in _HIGH and low in _LOW and low < high:
@@ -84,58 +84,58 @@ def _pressures(note: Note) -> Iterator[Bounds]:
                 yield match.span()
 
 
-def _wards(note: Note) -> Iterator[Bounds]:
+def _wards(note: InjectedNote) -> Iterator[Bounds]:
     return (match.span() for match in note.words.wards.finditer(note.text))
 
 
-def _eponyms(note: Note) -> Iterator[Bounds]:
+def _eponyms(note: InjectedNote) -> Iterator[Bounds]:
     for match in note.words.eponyms.finditer(note.text):
         yield next(match.span(group) for group in match.re.groupindex if match[group] is not None)
 
 
-def _city(note: Note, span: Span) -> Kind:
+def _city(note: InjectedNote, span: Span) -> IdentifierType:
     """An organization where the place treats somebody, else a region."""
     around = note.text[max(0, span.start - NEAR) : span.end + NEAR // 2]
-    return Kind.ORGANIZATION if note.words.stays.search(around) else Kind.REGION
+    return IdentifierType.ORGANIZATION if note.words.stays.search(around) else IdentifierType.REGION
 
 
-def _place(note: Note, span: Span, kind: Kind) -> Kind:
-    return Kind.ZIP if kind is Kind.CITY else Kind.CITY
+def _place(note: InjectedNote, span: Span, kind: IdentifierType) -> IdentifierType:
+    return IdentifierType.ZIP if kind is IdentifierType.CITY else IdentifierType.CITY
 
 
-Spurious = tuple[Kind, Callable[[Note], Iterator[Bounds]]]
-_SPURIOUS: Final[Mapping[Rule, Spurious]] = {
-    Rule.COMMON_WORDS: (Kind.NAME, _named),
-    Rule.VALUES_AS_AGE: (Kind.AGE, _values),
-    Rule.PRESSURES_AS_DATE: (Kind.DATE, _pressures),
-    Rule.WARDS_AS_HOSPITAL: (Kind.HOSPITAL, _wards),
-    Rule.EPONYMS: (Kind.NAME, _eponyms),
+Spurious = tuple[IdentifierType, Callable[[InjectedNote], Iterator[Bounds]]]
+_SPURIOUS: Final[Mapping[InjectionRule, Spurious]] = {
+    InjectionRule.COMMON_WORDS: (IdentifierType.NAME, _named),
+    InjectionRule.VALUES_AS_AGE: (IdentifierType.AGE, _values),
+    InjectionRule.PRESSURES_AS_DATE: (IdentifierType.DATE, _pressures),
+    InjectionRule.WARDS_AS_HOSPITAL: (IdentifierType.HOSPITAL, _wards),
+    InjectionRule.EPONYMS: (IdentifierType.NAME, _eponyms),
 }
 
 
-def _confused(rule: Rule, note: Note, span: Span, kind: Kind) -> tuple[Kind, ...]:
+def _confused(rule: InjectionRule, note: InjectedNote, span: Span, kind: IdentifierType) -> tuple[IdentifierType, ...]:
     """What the rule makes of a gold span, the likeliest first; nothing if it does not fit."""
     text = note.text[span.start : span.end]
     match rule, kind:
-        case Rule.CITIES, Kind.CITY:
+        case InjectionRule.CITIES, IdentifierType.CITY:
             first = _city(note, span)
-            return first, Kind.REGION if first is Kind.ORGANIZATION else Kind.ORGANIZATION
-        case Rule.CITIES, Kind.LOCATION if not any(map(str.isdigit, text)):
-            return (Kind.ORGANIZATION,)
-        case Rule.PATIENT_DOCTOR, Kind.NAME:
-            return (Kind.STAFF,)
-        case Rule.PATIENT_DOCTOR, Kind.STAFF:
-            return (Kind.NAME,)
-        case Rule.AGE_DATE, Kind.AGE if any(map(str.isdigit, text)):
-            return (Kind.DATE,)
-        case Rule.AGE_DATE, Kind.DATE if _YEARS.fullmatch(text):
-            return (Kind.AGE,)
-        case Rule.HOSPITAL_AS_ORGANIZATION, Kind.HOSPITAL:
-            return (Kind.ORGANIZATION,)
-        case Rule.PLACES, Kind.CITY:
-            return Kind.ZIP, Kind.REGION
-        case Rule.PLACES, Kind.ZIP | Kind.REGION:
-            return (Kind.CITY,)
+            return first, IdentifierType.REGION if first is IdentifierType.ORGANIZATION else IdentifierType.ORGANIZATION
+        case InjectionRule.CITIES, IdentifierType.LOCATION if not any(map(str.isdigit, text)):
+            return (IdentifierType.ORGANIZATION,)
+        case InjectionRule.PATIENT_DOCTOR, IdentifierType.NAME:
+            return (IdentifierType.STAFF,)
+        case InjectionRule.PATIENT_DOCTOR, IdentifierType.STAFF:
+            return (IdentifierType.NAME,)
+        case InjectionRule.AGE_DATE, IdentifierType.AGE if any(map(str.isdigit, text)):
+            return (IdentifierType.DATE,)
+        case InjectionRule.AGE_DATE, IdentifierType.DATE if _YEARS.fullmatch(text):
+            return (IdentifierType.AGE,)
+        case InjectionRule.HOSPITAL_AS_ORGANIZATION, IdentifierType.HOSPITAL:
+            return (IdentifierType.ORGANIZATION,)
+        case InjectionRule.PLACES, IdentifierType.CITY:
+            return IdentifierType.ZIP, IdentifierType.REGION
+        case InjectionRule.PLACES, IdentifierType.ZIP | IdentifierType.REGION:
+            return (IdentifierType.CITY,)
     return ()
 
 
@@ -145,8 +145,8 @@ def candidates(
     labels: Labels,
     *,
     language: str = "",
-    rules: Collection[Rule] = tuple(Rule),
-    sources: Sequence[Source] = (),
+    rules: Collection[InjectionRule] = tuple(InjectionRule),
+    sources: Sequence[SpuriousSpans] = (),
 ) -> list[Injection]:
     """All errors that the rules, and after them the sources, can make in a note, by place.
 
@@ -155,10 +155,10 @@ def candidates(
     `gold` has the label codes of `labels`. An error on a gold span stands at its bounds; a gold span that overlaps
     another one gets none, since a refiner could not tell them apart.
     """
-    note = Note(text, sorted(gold), lexicon(language))
+    note = InjectedNote(text, sorted(gold), lexicon(language))
     free = _Room(note)
     found: list[Injection] = []
-    for rule in Rule:
+    for rule in InjectionRule:
         if rule not in rules:
             continue
         if rule in _SPURIOUS:
@@ -173,7 +173,7 @@ def candidates(
             label = next(
                 (
                     labels.codes[kind]
-                    for kind in _confused(rule, note, span, labels.kinds.get(span.label, Kind.OTHER))
+                    for kind in _confused(rule, note, span, labels.kinds.get(span.label, IdentifierType.OTHER))
                     if labels.codes.get(kind, span.label) != span.label
                 ),
                 None,
@@ -190,14 +190,17 @@ def candidates(
     return sorted(found)
 
 
-def missing(labels: Labels, rules: Collection[Rule]) -> dict[Rule, list[Kind]]:
+def missing(labels: Labels, rules: Collection[InjectionRule]) -> dict[InjectionRule, list[IdentifierType]]:
     """The rules that can make no error with these labels, and the kinds that no label of the project stands for."""
-    needed: dict[Rule, tuple[tuple[Kind, ...], ...]] = {
-        Rule.CITIES: ((Kind.CITY, Kind.LOCATION), (Kind.ORGANIZATION, Kind.REGION)),
-        Rule.PATIENT_DOCTOR: ((Kind.NAME,), (Kind.STAFF,)),
-        Rule.AGE_DATE: ((Kind.AGE,), (Kind.DATE,)),
-        Rule.HOSPITAL_AS_ORGANIZATION: ((Kind.HOSPITAL,), (Kind.ORGANIZATION,)),
-        Rule.PLACES: ((Kind.CITY,), (Kind.ZIP, Kind.REGION)),
+    needed: dict[InjectionRule, tuple[tuple[IdentifierType, ...], ...]] = {
+        InjectionRule.CITIES: (
+            (IdentifierType.CITY, IdentifierType.LOCATION),
+            (IdentifierType.ORGANIZATION, IdentifierType.REGION),
+        ),
+        InjectionRule.PATIENT_DOCTOR: ((IdentifierType.NAME,), (IdentifierType.STAFF,)),
+        InjectionRule.AGE_DATE: ((IdentifierType.AGE,), (IdentifierType.DATE,)),
+        InjectionRule.HOSPITAL_AS_ORGANIZATION: ((IdentifierType.HOSPITAL,), (IdentifierType.ORGANIZATION,)),
+        InjectionRule.PLACES: ((IdentifierType.CITY,), (IdentifierType.ZIP, IdentifierType.REGION)),
         **{rule: ((kind,),) for rule, (kind, _) in _SPURIOUS.items()},
     }
     lacking = {
@@ -209,7 +212,7 @@ def missing(labels: Labels, rules: Collection[Rule]) -> dict[Rule, list[Kind]]:
 class _Room:
     """What of a note has no error yet."""
 
-    def __init__(self, note: Note) -> None:
+    def __init__(self, note: InjectedNote) -> None:
         self._taken = bytearray(len(note.text))
         self._left = dict.fromkeys(note.gold)
         latest: Span | None = None

@@ -35,7 +35,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class InjectionOutcome:
     """What became of an injected error. `there`: the annotations that overlap its place, in order."""
 
     error: Injection
@@ -52,7 +52,7 @@ class Outcome:
         return bool(self.error.was) and not self.there
 
 
-def outcomes(injected: Iterable[Injection], refined: Iterable[Span]) -> Iterator[Outcome]:
+def outcomes(injected: Iterable[Injection], refined: Iterable[Span]) -> Iterator[InjectionOutcome]:
     """The outcome of each error of a note, by place. `refined` are the spans of the refiner's annotation set."""
     there = sorted(refined)
     at = 0
@@ -61,10 +61,12 @@ def outcomes(injected: Iterable[Injection], refined: Iterable[Span]) -> Iterator
             at += 1
         # Spans may nest, so a later one may still reach the error; all that begin before its end are looked at.
         upto = bisect_left(there, one.end, lo=at, key=START)
-        yield Outcome(one, tuple(span for span in there[at:upto] if span.end > one.start))
+        yield InjectionOutcome(one, tuple(span for span in there[at:upto] if span.end > one.start))
 
 
-def collateral(gold: Iterable[Span], injected: Iterable[Injection], refined: Iterable[Span]) -> Iterator[Outcome]:
+def collateral(
+    gold: Iterable[Span], injected: Iterable[Injection], refined: Iterable[Span]
+) -> Iterator[InjectionOutcome]:
     """The untouched gold spans of a note that are no longer there with the same bounds and label.
 
     Each is an outcome whose error has the gold span's label as both labels, and no rule.

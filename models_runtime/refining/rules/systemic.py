@@ -32,7 +32,7 @@ Vector = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Example:
+class RejectedAnnotation:
     """A rejected annotation: its place in a note, its label, its string and the words around it."""
 
     note: int
@@ -51,7 +51,7 @@ class Cluster:
     """
 
     label: str
-    examples: tuple[Example, ...]
+    examples: tuple[RejectedAnnotation, ...]
     words: tuple[str, ...]
     key: str
 
@@ -62,23 +62,25 @@ class Cluster:
         return sorted(counts.items(), key=lambda row: (-row[1], row[0]))
 
 
-def examples_in(note: int, text: str, rejected: Iterable[Place]) -> list[Example]:
+def examples_in(note: int, text: str, rejected: Iterable[Place]) -> list[RejectedAnnotation]:
     """The rejected annotations of a note, with the words around them."""
     tokens = tokenize(text)
     return [
-        Example(note, start, end, label, text[start:end], _context(text, tokens, *covered(tokens, start, end)))
+        RejectedAnnotation(
+            note, start, end, label, text[start:end], _context(text, tokens, *covered(tokens, start, end))
+        )
         for start, end, label in rejected
     ]
 
 
-def clusters(rejected: Sequence[Example], seed: int) -> list[Cluster]:
+def clusters(rejected: Sequence[RejectedAnnotation], seed: int) -> list[Cluster]:
     """Group the rejected annotations of each label. The same seed and annotations give the same clusters.
 
     The largest cluster is first. Equal strings with the same label are in the same cluster. Clusters of a single
     annotation are left out.
     """
     space = Space(rejected)
-    by_string: defaultdict[tuple[str, str], list[Example]] = defaultdict(list)
+    by_string: defaultdict[tuple[str, str], list[RejectedAnnotation]] = defaultdict(list)
     for one in sorted(rejected):
         by_string[one.label, one.string].append(one)
     kept = sorted(by_string, key=lambda key: _order(seed, *key))[:MOST_STRINGS]
@@ -103,11 +105,11 @@ def clusters(rejected: Sequence[Example], seed: int) -> list[Cluster]:
 class Space:
     """Vectors of annotations. Words that stand around many of the rejected annotations have less weight."""
 
-    def __init__(self, rejected: Sequence[Example]) -> None:
+    def __init__(self, rejected: Sequence[RejectedAnnotation]) -> None:
         self._number = len(rejected)
         self._frequency = Counter(word for one in rejected for word in set(one.context))
 
-    def vector(self, one: Example) -> Vector:
+    def vector(self, one: RejectedAnnotation) -> Vector:
         return {**_of_string(one.string), **self.around(one.context)}
 
     def around(self, words: Sequence[str]) -> Vector:
@@ -128,7 +130,7 @@ class Systemic:
 
     strategy = Strategy.SYSTEMIC
 
-    def __init__(self, name: str, examples: Sequence[Example], space: Space) -> None:
+    def __init__(self, name: str, examples: Sequence[RejectedAnnotation], space: Space) -> None:
         self.rule = PREFIX + name
         self.notes = {one.note for one in examples}
         self._space = space
@@ -273,7 +275,7 @@ def _kmeans(vectors: Sequence[Vector], number: int) -> list[list[int]]:
     return groups
 
 
-def _telling(examples: Sequence[Example], frequency: Mapping[str, int], number: int) -> tuple[str, ...]:
+def _telling(examples: Sequence[RejectedAnnotation], frequency: Mapping[str, int], number: int) -> tuple[str, ...]:
     """The words around the examples, by how much more often they stand there than elsewhere."""
     counts = Counter(word for one in examples for word in set(one.context))
 
@@ -299,6 +301,6 @@ def _order(seed: int, label: str, string: str) -> bytes:
     return hashlib.sha256(f"{seed} {label} {string}".encode()).digest()
 
 
-def _key(examples: Iterable[Example]) -> str:
+def _key(examples: Iterable[RejectedAnnotation]) -> str:
     places = sorted((one.note, one.start, one.end, one.label) for one in examples)
     return hashlib.sha256(repr(places).encode()).hexdigest()[:16]

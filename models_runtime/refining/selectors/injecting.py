@@ -7,18 +7,18 @@ from typing import Final
 
 from django.db.models import Count, QuerySet
 
-from annotations.models import Author, Decision, Document, GoldVersion, GoldVersionNote, Project
+from annotations.models import AuthorKind, Decision, Document, GoldVersion, GoldVersionNote, Project
 from annotations.models import Span as StoredSpan
 from annotations.projects.selectors.labels import accepted_labels
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.selectors.known import kinds_of_labels
 from annotations.release.selectors.surrogates import in_parts
 from annotations.scores.selectors import label_words
 from annotations.text.spans import Span
 from models_runtime.models import InjectedError, InjectedRun, SystemicError
-from models_runtime.refining.rules.injection import Injection, Source, Strategy
+from models_runtime.refining.rules.injection import Injection, SpuriousSpans, Strategy
 from models_runtime.refining.rules.rules import Labels
-from models_runtime.refining.rules.systemic import PREFIX, Example, Space, Systemic, examples_in
+from models_runtime.refining.rules.systemic import PREFIX, RejectedAnnotation, Space, Systemic, examples_in
 from models_runtime.refining.rules.vocabulary import CSV, LOG, Term, Vocabulary
 
 BATCH: Final = 200
@@ -34,7 +34,7 @@ def wanted_errors(run: InjectedRun) -> int:
 def labels_for(project: Project) -> Labels:
     """What the project's labels stand for. Of several labels of one kind, the rules write the first."""
     kinds = kinds_of_labels(project)
-    codes: dict[Kind, str] = {}
+    codes: dict[IdentifierType, str] = {}
     for code, kind in kinds.items():
         codes.setdefault(kind, code)
     return Labels(kinds, codes)
@@ -70,7 +70,7 @@ def has_rejections(project: Project) -> bool:
     return Decision.objects.filter(review__document__project=project, verdict=Decision.Verdict.REJECTED).exists()
 
 
-def rejections(project: Project) -> list[Example]:
+def rejections(project: Project) -> list[RejectedAnnotation]:
     """The rejected suggestions that overlap no gold, with today's label codes.
 
     A suggestion that several runs made and that was rejected several times counts once. One that overlaps gold may
@@ -92,7 +92,7 @@ def _off_gold(project: Project, found: Places) -> Places:
         gold: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         rows = StoredSpan.objects.filter(
             annotation_set__author__project=project,
-            annotation_set__author__kind=Author.Kind.GOLD,
+            annotation_set__author__kind=AuthorKind.GOLD,
             annotation_set__document__in=notes,
         ).order_by()
         for note, start, end in rows.values_list("annotation_set__document_id", "start", "end"):
@@ -104,15 +104,15 @@ def _off_gold(project: Project, found: Places) -> Places:
     return kept
 
 
-def _examples(found: Places) -> list[Example]:
-    examples: list[Example] = []
+def _examples(found: Places) -> list[RejectedAnnotation]:
+    examples: list[RejectedAnnotation] = []
     for notes in in_parts(sorted(found)):
         for pk, text in Document.objects.filter(pk__in=notes).order_by("pk").values_list("pk", "text"):
             examples += examples_in(pk, text, found[pk])
     return examples
 
 
-def terms_of(rejected: Iterable[Example]) -> list[Term]:
+def terms_of(rejected: Iterable[RejectedAnnotation]) -> list[Term]:
     """The vocabulary of rejected suggestions: each string with its label and how often it was rejected."""
     counts = Counter((one.string, one.label) for one in rejected)
     return sorted(Term(string, label, count) for (string, label), count in counts.items())
@@ -127,7 +127,7 @@ def systemic_rows(project: Project) -> QuerySet[SystemicError]:
     return SystemicError.objects.filter(project=project).select_related("created_by")
 
 
-def examples_of(error: SystemicError) -> list[Example]:
+def examples_of(error: SystemicError) -> list[RejectedAnnotation]:
     """The examples of an accepted systemic error whose notes are still there; none if its label is not."""
     accepted, _ids = accepted_labels(error.project)
     found: Places = defaultdict(list)
@@ -137,9 +137,9 @@ def examples_of(error: SystemicError) -> list[Example]:
     return _examples(found)
 
 
-def sources_of(run: InjectedRun) -> list[Source]:
+def sources_of(run: InjectedRun) -> list[SpuriousSpans]:
     """What makes errors of the run besides the ten rules. An accepted error that was removed meanwhile makes none."""
-    sources: list[Source] = []
+    sources: list[SpuriousSpans] = []
     names = [rule.removeprefix(PREFIX) for rule in run.rules if rule.startswith(PREFIX)]
     rejected = rejections(run.project) if names or LOG in run.rules else []
     space = Space(rejected)

@@ -2,7 +2,7 @@
 
 from annotations.core.hooks import notes_learned_from
 from annotations.core.suggestions import ProposedRemoval
-from annotations.models import Author, Document
+from annotations.models import Author, AuthorKind, Document
 from annotations.projects.selectors.labels import accepted_labels
 from models_runtime.backends.refining.todo import Action
 from models_runtime.models import RefinedItem, Refinement
@@ -25,7 +25,7 @@ def removed(author: Author, document: Document) -> list[ProposedRemoval]:
 
 def notes_learned(author: Author) -> set[int]:
     """The ids of notes from which a model behind the refined suggestions learned: those of the refinement's source."""
-    if author.kind != Author.Kind.REFINED:  # No query for all others.
+    if author.kind != AuthorKind.REFINED:  # No query for all others.
         return set()
     row = Refinement.objects.filter(author=author).select_related("source__project").first()
     return set().union(*notes_learned_from(author=row.source)) if row else set()

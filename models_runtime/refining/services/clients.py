@@ -24,11 +24,11 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
 from annotations.core.locks import ProjectArchived, hold, keep_labels
 from annotations.jobs.registry import load
-from annotations.models import AnnotationSet, ApiToken, Document
+from annotations.models import AnnotationSet, AnnotationSetState, ApiToken, Document
 from annotations.text.numbers import MAX_ID
 from models_runtime.backends.refining import tools
 from models_runtime.backends.refining.arguments import Argument, checked, schema
-from models_runtime.backends.refining.state import State
+from models_runtime.backends.refining.state import RefinementState
 from models_runtime.backends.refining.todo import Refused, Todo
 from models_runtime.models import Refinement
 from models_runtime.refining.events import REFINEMENT_DECIDED, REFINEMENT_NOTE_FINISHED
@@ -184,7 +184,7 @@ def _change(token: ApiToken, row: Refinement, note: Document, name: str, given: 
 
 def _note(row: Refinement, number: int) -> Document:
     """A note that the source annotated. Raises Http404, also for notes of other projects."""
-    annotated = AnnotationSet.objects.filter(author=row.source, state=AnnotationSet.State.SUBMITTED)
+    annotated = AnnotationSet.objects.filter(author=row.source, state=AnnotationSetState.SUBMITTED)
     note = Document.objects.filter(
         pk=number, project=row.project_id, pk__in=annotated.filter(document=number).values("document")
     ).first()
@@ -193,11 +193,13 @@ def _note(row: Refinement, number: int) -> Document:
     return note
 
 
-def _state(row: Refinement, note: Document, todo: Todo | None) -> State:
+def _state(row: Refinement, note: Document, todo: Todo | None) -> RefinementState:
     if todo is None:  # Erased meanwhile.
         raise Http404("This note does not exist.")
     skills = skills_of(row.project, note.language)
-    return State.of(todo, skills=skills, validate=load("models_runtime.backends.refining.validators.validate"))
+    return RefinementState.of(
+        todo, skills=skills, validate=load("models_runtime.backends.refining.validators.validate")
+    )
 
 
 def _record_read(token: ApiToken, note: Document) -> None:

@@ -8,7 +8,7 @@ from django.db.models import F
 from django.db.models.functions import Substr
 
 from annotations.core.bulk import update_rows
-from annotations.models import Author, Project, Span
+from annotations.models import AuthorKind, Project, Span
 from annotations.release.selectors.surrogates import in_parts
 from models_runtime.models import RefinedItem
 
@@ -31,7 +31,7 @@ def forget_reasons(*, project: Project, notes: Sequence[int], patient: str) -> N
     for some in in_parts(found):
         RefinedItem.objects.filter(pk__in=some).update(reason="")
     spans = Span.objects.filter(
-        annotation_set__author__project=project, annotation_set__author__kind=Author.Kind.REFINED
+        annotation_set__author__project=project, annotation_set__author__kind=AuthorKind.REFINED
     )
     changed = []
     for span in spans.only("provenance").iterator(chunk_size=BATCH):

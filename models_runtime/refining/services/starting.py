@@ -11,7 +11,7 @@ from annotations.core.names import good_name
 from annotations.gold.selectors import versions
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
-from annotations.models import AnnotationSet, Author, GoldVersion, Project, User
+from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, GoldVersion, Project, User
 from models_runtime.core.registry import LLM, SET_UP
 from models_runtime.models import InjectedRun, Refinement
 from models_runtime.refining.events import REFINEMENT_STARTED
@@ -19,7 +19,7 @@ from models_runtime.refining.jobs.methods import METHODS, WITH_MODEL
 from models_runtime.refining.services.asking import Asked, check_settings, fields_of
 
 KIND: Final = "refine"
-SOURCES: Final = (Author.Kind.RUN, Author.Kind.BENCH)
+SOURCES: Final = (AuthorKind.RUN, AuthorKind.BENCH)
 
 
 def start_refinement(
@@ -53,7 +53,7 @@ def start_refinement(
             code="method",
         )
     author = _source(project, source)
-    notes = AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED).count()
+    notes = AnnotationSet.objects.filter(author=author, state=AnnotationSetState.SUBMITTED).count()
     if not notes:
         raise ServiceError(_("“%(name)s” has annotated no note yet.") % {"name": author.name}, code="empty")
     asked = asked or Asked()
@@ -66,7 +66,7 @@ def start_refinement(
     elif version is None and (not fields or asked.examples):
         version = _gold(project, author, needed=bool(fields))
     name = good_name(name)
-    kind = Author.Kind.BENCH if author.kind == Author.Kind.BENCH else Author.Kind.REFINED
+    kind = AuthorKind.BENCH if author.kind == AuthorKind.BENCH else AuthorKind.REFINED
     try:
         with transaction.atomic():
             Project.objects.select_for_update().get(pk=project.pk)

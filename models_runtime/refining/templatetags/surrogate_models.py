@@ -7,7 +7,7 @@ from typing import Any
 from django import template
 
 from annotations.core.access import Access, Can
-from annotations.models import Release
+from annotations.models import Release, ReleaseState
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from models_runtime.refining.services.relexicalizing.model_scores import Choice, choices
 from models_runtime.runs.services.llm import Usage, usage_of_project, usage_of_release
@@ -38,7 +38,7 @@ def models_of_release(access: Access, release: Release) -> ModelsOfRelease:
     f1 = measures.get("f1")
     looks = label_looks(access.project) if f1 else {}
     server, model = release.surrogate_maker.get("server", ""), release.surrogate_maker.get("model", "")
-    may_compare = release.state == Release.State.PREPARED and access.can(Can.RELEASE)
+    may_compare = release.state == ReleaseState.PREPARED and access.can(Can.RELEASE)
     return ModelsOfRelease(
         has_surrogates=bool(measures.get("entities")),
         maker=f"{server}/{model}" if model else "",

@@ -26,7 +26,7 @@ from models_runtime.refining.forms.injecting import REFUSED_AT, AcceptForm, Inje
 from models_runtime.refining.selectors.injecting import systemic_errors
 from models_runtime.refining.services.injecting.benching import (
     KINDS,
-    Found,
+    BenchedError,
     bench_of,
     errors_behind,
     reasons_of,
@@ -214,7 +214,9 @@ def _clusters(access: Access, found: list[Numbered], form: AcceptForm, seed: int
     ]
 
 
-def _in_context(access: Access, run: InjectedRun, author: Author | None, found: list[Found]) -> list[dict[str, Any]]:
+def _in_context(
+    access: Access, run: InjectedRun, author: Author | None, found: list[BenchedError]
+) -> list[dict[str, Any]]:
     """Each error in its sentence, with its labels, and what the author did with it."""
     rows = [
         [one.note, str(index), [one.error.start, one.error.end, one.error.label], None]

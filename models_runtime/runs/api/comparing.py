@@ -37,7 +37,7 @@ FIELDS = REFUSED_AT | {
 }
 
 
-class Wanted(Schema):
+class ComparedAuthors(Schema):
     """The ids of authors to compare with a gold version (0: the current gold), in a split, in one language."""
 
     authors: list[int] = Field([], max_length=50)
@@ -46,11 +46,11 @@ class Wanted(Schema):
     language: str = Field("", max_length=8)
 
 
-class NewComparison(Wanted, Body):
+class NewComparison(ComparedAuthors, Body):
     pass
 
 
-class SpansWanted(Wanted):
+class SpansWanted(ComparedAuthors):
     """`kind`: untouched (marked by none), missed (by none exactly), or only (found only by the author `only`)."""
 
     kind: Literal["untouched", "missed", "only"] = "untouched"
@@ -107,7 +107,7 @@ class StrategiesOut(Schema):
 
 
 @router.get(PATH, response=ComparisonOut)
-def read_comparison(request: ApiRequest, slug: str, wanted: Query[Wanted]) -> ComparisonOut:
+def read_comparison(request: ApiRequest, slug: str, wanted: Query[ComparedAuthors]) -> ComparisonOut:
     """Compare authors with gold on the notes that all of them annotated. A long comparison needs a job first (409)."""
     access = enter(request, slug, Can.READ_NOTES)
     with named(FIELDS):
@@ -181,7 +181,7 @@ def read_strategies(request: ApiRequest, slug: str, wanted: Query[StrategiesWant
     )  # fmt: skip
 
 
-def _asked(access: Access, wanted: Wanted) -> ComparisonRequest:
+def _asked(access: Access, wanted: ComparedAuthors) -> ComparisonRequest:
     return asked(access, ids=wanted.authors, gold=wanted.gold, split=wanted.split, language=wanted.language)
 
 

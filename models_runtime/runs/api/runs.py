@@ -16,14 +16,14 @@ from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.jobs.api import job_address
 from annotations.jobs.tokens import new_key
-from models_runtime.models import Run, RunItem
+from models_runtime.models import Run, RunItem, RunItemState
 from models_runtime.runs.forms.runs import REFUSED_AT, RunForm
 from models_runtime.runs.services.backend_rows import as_dict, backend_rows
 from models_runtime.runs.services.llm import usage_of
 from models_runtime.runs.services.renaming import LONGEST_NAME, rename_run
 from models_runtime.runs.services.rewritten_notes import rewritten_facts
 from models_runtime.runs.services.runs import RunRow, retry_failed, run_counts, run_rows, start_run
-from models_runtime.runs.services.thresholds import Wanted, expected
+from models_runtime.runs.services.thresholds import ThresholdGoal, expected
 
 router = Router(tags=["Runs"])
 PATH = "/projects/{slug:slug}/runs"
@@ -177,7 +177,7 @@ def start_backend_run(request: ApiRequest, response: HttpResponse, slug: str, bo
     with refused({"backend": "backend", "model": "backend"} | REFUSED_AT):
         run = start_run(
             project=access.project, backend=wanted["backend"], actor=access.user, name=wanted["name"],
-            key=new_key(access), left=wanted["left"], wanted=Wanted(body.threshold, body.recall, body.precision),
+            key=new_key(access), left=wanted["left"], wanted=ThresholdGoal(body.threshold, body.recall, body.precision),
         )  # fmt: skip
     return run_started(response, access, run)
 
@@ -201,7 +201,7 @@ def change_run(request: ApiRequest, slug: str, run: int, body: ChangedRun) -> Ru
 def list_failures(request: ApiRequest, slug: str, run: int, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
     """List the notes that failed."""
     _access, row = _run(request, slug, run, Can.READ_NOTES)
-    items = RunItem.objects.filter(run=row, state=RunItem.State.FAILED).select_related("document")
+    items = RunItem.objects.filter(run=row, state=RunItemState.FAILED).select_related("document")
     items = items.only("error", "document__name")
     return paged_rows(
         request, paging, items,

@@ -28,7 +28,7 @@ from models_runtime.runs.services.ensembles import Option, options_of, start_ens
 from models_runtime.runs.services.external import choices_of, start_external
 from models_runtime.runs.services.llm import default_language, servers, start_llm_run
 from models_runtime.runs.services.merging import MOST, review_together
-from models_runtime.runs.services.thresholds import Wanted
+from models_runtime.runs.services.thresholds import ThresholdGoal
 
 router = Router(tags=["Runs"])
 PATH = "/projects/{slug:slug}/runs"
@@ -51,7 +51,7 @@ class EnsembleOption(Schema):
         )
 
 
-class Member(Body):
+class EnsembleMember(Body):
     """A backend's key, `model:ID` or `run:NAME`, and its weight; without one, its score on held-out notes."""
 
     member: str = Field(max_length=200)
@@ -62,7 +62,7 @@ class NewEnsemble(Body):
     """`threshold`: also suggest tokens whose mean probability of any label over the members is above it."""
 
     method: Method = Method.MAJORITY
-    members: list[Member] = Field(max_length=MOST_MEMBERS)
+    members: list[EnsembleMember] = Field(max_length=MOST_MEMBERS)
     name: str = Field("", max_length=80)
     threshold: float | None = None
 
@@ -168,7 +168,7 @@ def start_ensemble_run(request: ApiRequest, response: HttpResponse, slug: str, b
     with refused({"members": "members", "member": "members", "weight": "members", "exists": "name"} | AT_THRESHOLD):
         run = start_ensemble(
             project=access.project, members=form.members, method=form.cleaned_data["method"], actor=access.user,
-            name=form.cleaned_data["name"], key=new_key(access), wanted=Wanted(body.threshold),
+            name=form.cleaned_data["name"], key=new_key(access), wanted=ThresholdGoal(body.threshold),
         )  # fmt: skip
     return run_started(response, access, run)
 
@@ -200,7 +200,7 @@ def start_external_run(request: ApiRequest, response: HttpResponse, slug: str, b
             project=access.project, backend=body.backend, model=body.model,
             labels=form.decided | {label: code for label, code in body.labels.items() if label not in usual},
             actor=access.user, name=form.cleaned_data["name"], may_leave=form.cleaned_data["may_leave"],
-            key=new_key(access), wanted=Wanted(body.threshold),
+            key=new_key(access), wanted=ThresholdGoal(body.threshold),
         )  # fmt: skip
     return run_started(response, access, run)
 

@@ -30,7 +30,7 @@ METHODS = [
 
 
 @dataclass(frozen=True)
-class Row:
+class EnsembleRow:
     """A member on the page: its checkbox and the field for its weight."""
 
     option: Option
@@ -86,9 +86,9 @@ class CombineForm(forms.Form):
             self.add_error("member", _("Choose at most %(most)d members.") % {"most": MOST})
         return cleaned
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[EnsembleRow]:
         ticked = self["member"].value() or []
-        return [Row(option, option.spec in ticked, self[_weight(option.spec)]) for option in self._options]
+        return [EnsembleRow(option, option.spec in ticked, self[_weight(option.spec)]) for option in self._options]
 
     @property
     def members(self) -> list[MemberChoice]:

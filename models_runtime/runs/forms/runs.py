@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.core.forms import WholesField
 from models_runtime.runs.forms.names import name_field, threshold_field
-from models_runtime.runs.services.thresholds import LEAST, MOST, Wanted
+from models_runtime.runs.services.thresholds import LEAST, MOST, ThresholdGoal
 
 # The field beside which an error of the service is shown, by its code.
 REFUSED_AT = {
@@ -40,10 +40,10 @@ class RunForm(forms.Form):
     )
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> ThresholdGoal:
         """The masking threshold that a valid form asks for."""
         data = self.cleaned_data
-        return Wanted(data["threshold"], data["recall"], data["precision"])
+        return ThresholdGoal(data["threshold"], data["recall"], data["precision"])
 
 
 class MergeForm(forms.Form):

@@ -37,7 +37,7 @@ from models_runtime.core.llm import llm_backend
 from models_runtime.core.model_files import load_backend, load_model
 from models_runtime.core.registry import ENSEMBLE, LLM
 from models_runtime.core.suggestions import store_suggestions
-from models_runtime.models import Run, RunItem
+from models_runtime.models import Run, RunItem, RunItemState
 from models_runtime.training.jobs.calibration import curves_of, newest
 
 # The items of a run in batches. A batch is a worker's share, as large as the backend takes at once.
@@ -66,7 +66,7 @@ def batches(claim: Claim, run: Run, budget: Budget) -> Iterator[list[RunItem]]:
 
 
 def pending(run: Run) -> QuerySet[RunItem]:
-    return RunItem.objects.filter(run=run, state=RunItem.State.PENDING)
+    return RunItem.objects.filter(run=run, state=RunItemState.PENDING)
 
 
 def _free(run: Run, held: Held, budget: Budget) -> list[int]:
@@ -125,7 +125,7 @@ def _same_backend(claim: Claim, row: Run, backend: Backend | Combined) -> None:
     """Check that all workers use the same revision of the backend. Raises ServiceError `revision`."""
     if row.revision == backend.revision:
         return
-    if not claim.leads or (row.revision and RunItem.objects.filter(run=row, state=RunItem.State.DONE).exists()):
+    if not claim.leads or (row.revision and RunItem.objects.filter(run=row, state=RunItemState.DONE).exists()):
         raise ServiceError(
             _(
                 "The backend changed during this run. Start a new run, because a run can use only one revision of "
@@ -148,7 +148,7 @@ def _count(claim: Claim, row: Run) -> None:
 
 
 def _result(claim: Claim, row: Run) -> dict[str, Any]:
-    failed = RunItem.objects.filter(run=row, state=RunItem.State.FAILED).count()
+    failed = RunItem.objects.filter(run=row, state=RunItemState.FAILED).count()
     claim.done = claim.total = RunItem.objects.filter(run=row).count()
     row.refresh_from_db(fields=["spans_without_label"])
     return {
@@ -359,7 +359,7 @@ def _store_states(results: Sequence[_Outcome], now: datetime) -> None:
         items_by_result[each.rows is not None, each.reason].append(each.item.pk)
     for (done, reason), items in items_by_result.items():
         RunItem.objects.filter(pk__in=items).update(
-            state=RunItem.State.DONE if done else RunItem.State.FAILED,
+            state=RunItemState.DONE if done else RunItemState.FAILED,
             attempt=F("attempt") + 1,
             error=reason,
             finished_at=now,

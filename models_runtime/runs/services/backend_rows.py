@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotations.models import Project
 from models_runtime.core.external import FOUND
-from models_runtime.core.health import Health, State, Workers
+from models_runtime.core.health import Health, ModelHealth, Workers
 from models_runtime.core.registry import (
     BACKENDS,
     ENSEMBLE,
@@ -81,7 +81,8 @@ def _of_servers(workers: Workers, llm: BackendKind) -> Health:
     if servers():
         return workers.health(LLM, llm, llm.queue)
     return Health(
-        State.NO_SERVER, _("No server is configured. Ask the administrator to list servers in DEIDREVIEW_LLM_SERVERS.")
+        ModelHealth.NO_SERVER,
+        _("No server is configured. Ask the administrator to list servers in DEIDREVIEW_LLM_SERVERS."),
     )
 
 
@@ -89,14 +90,14 @@ def _of_external(key: str, kind: BackendKind, workers: Workers) -> Health:
     """Return the health of a backend for external models: no model at hand counts before missing workers."""
     if FOUND[key]():
         return workers.health(key, kind, kind.queue)
-    return Health(State.NO_SERVER if key == REMOTE else State.WEIGHTS, INSTALL[key]())
+    return Health(ModelHealth.NO_SERVER if key == REMOTE else ModelHealth.WEIGHTS, INSTALL[key]())
 
 
 def _of_model(model: TrainedModel, workers: Workers) -> BackendRow:
     kind = trainable_kind(model.backend)
     health = workers.health(model.backend, kind, kind.queue)
     if trouble := trouble_of(model):
-        health = Health(State.LABELS if model.stored_file_id else State.WEIGHTS, trouble)
+        health = Health(ModelHealth.LABELS if model.stored_file_id else ModelHealth.WEIGHTS, trouble)
     description = (
         _("%(kind)s, trained on gold version %(n)d") % {"kind": _(kind.title), "n": model.gold_version.number}
         if model.gold_version

@@ -18,7 +18,7 @@ from models_runtime.core.registry import (
     language_models,
     trainable_kind,
 )
-from models_runtime.models import OF_MODEL, Run, TrainedModel
+from models_runtime.models import OF_MODEL, Run, TrainedModel, TrainedModelState
 
 # A worker with a GPU can also call a server of language models, but not the other way round.
 DEMANDING = (Job.Queue.GPU, Job.Queue.LLM)
@@ -35,7 +35,7 @@ class Chosen:
 
 def ready_models(project: Project) -> list[TrainedModel]:
     """List the models that can be run, by name. A language model can't."""
-    rows = TrainedModel.objects.filter(project=project, state=TrainedModel.State.READY)
+    rows = TrainedModel.objects.filter(project=project, state=TrainedModelState.READY)
     rows = rows.exclude(backend__in=language_models())
     return list(rows.select_related("gold_version").order_by("name"))
 

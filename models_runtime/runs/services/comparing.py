@@ -9,7 +9,7 @@ from django.http import Http404
 from django.utils.translation import gettext_lazy
 
 from annotations.core.access import Access, closed_to
-from annotations.models import Author, GoldVersion, Job, Project
+from annotations.models import Author, GoldVersion, JobState, Project
 from annotations.scores.rules.intervals import FewNotes
 from annotations.scores.rules.rates import RatesData
 from annotations.scores.rules.side_by_side import AuthorTable
@@ -19,7 +19,7 @@ from annotations.scores.services.side_by_side import (
     AuthorFigures,
     CommonNotes,
     ComparisonRequest,
-    Table,
+    SideBySideTable,
     common_notes,
     comparison_request,
     kept_table,
@@ -39,7 +39,7 @@ MOST_CHARACTERS = 2_000_000
 
 
 @dataclass(frozen=True)
-class Cell:
+class ComparedValue:
     """One author's value; None if it is undefined. `few_notes` is the interval of F1 on few notes."""
 
     value: float | None
@@ -48,13 +48,13 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparedFigure:
     """A figure of every author, in their order. `kind` is its format: figure, share, pace or seconds."""
 
     key: str
     name: "tuple[_StrOrPromise, _StrOrPromise]"
     kind: str
-    cells: list[Cell]
+    cells: list[ComparedValue]
 
 
 @dataclass(frozen=True)
@@ -136,11 +136,13 @@ FIGURES = [
 ]
 
 
-def figure_rows(table: Table) -> list[Row]:
+def figure_rows(table: SideBySideTable) -> list[ComparedFigure]:
     """Return the rows of a comparison (`annotations.scores.services.side_by_side`)."""
     tables = [figures["table"] for figures in table["authors"]]
     rows = [
-        Row(one.key, (one.name, one.measure), one.kind, _cells([one.of(each) for each in tables], low=one.low))
+        ComparedFigure(
+            one.key, (one.name, one.measure), one.kind, _cells([one.of(each) for each in tables], low=one.low)
+        )
         for one in FIGURES
     ]
     exact = next(row for row in rows if row.key == "strict_f1")
@@ -150,22 +152,25 @@ def figure_rows(table: Table) -> list[Row]:
     return rows
 
 
-def label_rows(table: Table) -> list[Row]:
+def label_rows(table: SideBySideTable) -> list[ComparedFigure]:
     """Return F1 of exact spans by label, in the project's order, without labels that neither gold nor an author has."""
     f1: dict[str, dict[int, float | None]] = {}
     for index, figures in enumerate(table["authors"]):
         for line in figures["table"]["labels"]:
             f1.setdefault(line["label"], {})[index] = line["entity"]["f1"]
     authors = range(len(table["authors"]))
-    return [Row(code, (code, ""), "figure", _cells([found.get(at) for at in authors])) for code, found in f1.items()]
+    return [
+        ComparedFigure(code, (code, ""), "figure", _cells([found.get(at) for at in authors]))
+        for code, found in f1.items()
+    ]
 
 
-def pace_rows(project: Project, authors: Sequence[int]) -> list[Row]:
+def pace_rows(project: Project, authors: Sequence[int]) -> list[ComparedFigure]:
     """Return notes per second and total seconds of each author's run, measured by its job; None for people.
 
     Also None for jobs shorter than SHORTEST_JOB.
     """
-    runs = Run.objects.filter(project=project, author__in=authors, job__state=Job.State.DONE).select_related("job")
+    runs = Run.objects.filter(project=project, author__in=authors, job__state=JobState.DONE).select_related("job")
     paces: dict[int, tuple[float, float]] = {}
     for run in runs:
         job = run.job
@@ -175,8 +180,15 @@ def pace_rows(project: Project, authors: Sequence[int]) -> list[Row]:
                 paces[run.author_id] = (job.done / seconds, seconds)
     found = [paces.get(pk, (None, None)) for pk in authors]
     return [
-        Row("notes_per_second", (gettext_lazy("Notes per second"), ""), "pace", _cells([pace for pace, _ in found])),
-        Row("seconds", (gettext_lazy("Total seconds"), ""), "seconds", [Cell(took, best=False) for _, took in found]),
+        ComparedFigure(
+            "notes_per_second", (gettext_lazy("Notes per second"), ""), "pace", _cells([pace for pace, _ in found])
+        ),
+        ComparedFigure(
+            "seconds",
+            (gettext_lazy("Total seconds"), ""),
+            "seconds",
+            [ComparedValue(took, best=False) for _, took in found],
+        ),
     ]
 
 
@@ -200,7 +212,7 @@ class StrategyRow:
     model: str
     kind: str
     strategy: str
-    cells: list[Cell]
+    cells: list[ComparedValue]
 
 
 @dataclass(frozen=True)
@@ -250,17 +262,19 @@ def compared_strategies(
     return Strategies(table["notes"], rows, few_notes=tables[0]["few_notes"])
 
 
-def _strategy_row(run: Run, cells: list[Cell]) -> StrategyRow:
+def _strategy_row(run: Run, cells: list[ComparedValue]) -> StrategyRow:
     model = run.model
     assert model is not None  # The query has only runs of models.
     return StrategyRow(run.author.name, model.name, TRAINABLE[model.backend].title, strategy_of(model), cells)
 
 
-def _cells(values: Sequence[float | None], *, low: bool = False) -> list[Cell]:
+def _cells(values: Sequence[float | None], *, low: bool = False) -> list[ComparedValue]:
     """Mark the best values, compared at four digits. If there is only one value or all are equal, mark none."""
     known = [round(value, 4) for value in values if value is not None]
     best = (min(known) if low else max(known)) if len(known) > 1 and len(set(known)) > 1 else None
-    return [Cell(value, best is not None and value is not None and round(value, 4) == best) for value in values]
+    return [
+        ComparedValue(value, best is not None and value is not None and round(value, 4) == best) for value in values
+    ]
 
 
 def as_dict(wanted: ComparisonRequest) -> dict[str, Any]:
@@ -290,7 +304,7 @@ def as_dict(wanted: ComparisonRequest) -> dict[str, Any]:
     }
 
 
-def _best(row: Row, authors: list[AuthorFigures]) -> list[str]:
+def _best(row: ComparedFigure, authors: list[AuthorFigures]) -> list[str]:
     return [author["author"] for author, cell in zip(authors, row.cells, strict=True) if cell.best]
 
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
 from annotations.jobs.services.starting import started_with
-from annotations.models import AnnotationSet, Author, Document, Job, Project, User
+from annotations.models import AnnotationSet, AnnotationSetState, Author, Document, JobState, Project, User
 from annotations.release.selectors.known import anything_known
 from annotations.text.combining import LEAST, Method
 from models_runtime.core.registry import BACKENDS, ENSEMBLE, KNOWN, RULES_BACKEND, has_rule_features
@@ -17,14 +17,14 @@ from models_runtime.core.stages import stages
 from models_runtime.models import OF_MODEL, Refinement, Run, TrainedModel
 from models_runtime.runs.services.backends import Chosen, chosen, ready_models
 from models_runtime.runs.services.runs import started
-from models_runtime.runs.services.thresholds import NOTHING, Wanted, ensemble_params, named
+from models_runtime.runs.services.thresholds import NOTHING, ThresholdGoal, ensemble_params, named
 from models_runtime.training.services.model_cards import headline
 
 OF_RUN: Final = "run:"
 # The number of runs that the page offers; a command accepts any run.
 RUNS: Final = 30
 HEAVIEST: Final = 1000.0
-LIVE: Final = (Job.State.QUEUED, Job.State.RUNNING, Job.State.PAUSED)
+LIVE: Final = (JobState.QUEUED, JobState.RUNNING, JobState.PAUSED)
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Voter:
 
 def start_ensemble(
     *, project: Project, members: Sequence[MemberChoice], method: str, actor: User | None, name: str = "", key: str,
-    wanted: Wanted = NOTHING,
+    wanted: ThresholdGoal = NOTHING,
 ) -> Run:  # fmt: skip
     """Start a run in which members vote, over the notes that all members that are runs have annotated.
 
@@ -106,7 +106,7 @@ def left_out(project: Project, authors: Sequence[int]) -> int:
     notes = Document.objects.filter(project=project)
     annotated = notes
     for author in authors:
-        done = AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED)
+        done = AnnotationSet.objects.filter(author=author, state=AnnotationSetState.SUBMITTED)
         annotated = annotated.filter(pk__in=done.values("document"))
     return notes.count() - annotated.count() if authors else 0
 
@@ -136,7 +136,7 @@ def options_of(project: Project) -> list[Option]:
     # Merged lists are left out, because their members can vote themselves.
     rows = Author.objects.filter(project=project, kind__in=Author.MODELS, merged_from__isnull=True)
     rows = rows.exclude(run__job__state__in=LIVE)
-    sets = Count("annotation_sets", filter=Q(annotation_sets__state=AnnotationSet.State.SUBMITTED))
+    sets = Count("annotation_sets", filter=Q(annotation_sets__state=AnnotationSetState.SUBMITTED))
     authors = list(rows.annotate(sets=sets).filter(sets__gt=0).order_by("-id").values_list("pk", "name", "sets")[:RUNS])
     run_of = runs_behind([pk for pk, *_ in authors])
     model_of = {pk: run.model for pk, run in run_of.items()}

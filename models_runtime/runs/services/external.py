@@ -24,7 +24,7 @@ from models_runtime.models import Run
 from models_runtime.runs.services.backends import Chosen
 from models_runtime.runs.services.consent import check_consent
 from models_runtime.runs.services.runs import started
-from models_runtime.runs.services.thresholds import NOTHING, Wanted, at_threshold
+from models_runtime.runs.services.thresholds import NOTHING, ThresholdGoal, at_threshold
 
 # Characters of a prompt for a zero-shot model, and prompts of a run.
 MOST_PROMPT = 100
@@ -152,7 +152,7 @@ def start_external(
     name: str = "",
     key: str,
     may_leave: bool = False,
-    wanted: Wanted = NOTHING,
+    wanted: ThresholdGoal = NOTHING,
 ) -> Run:
     """Start a run of an external model. `labels` maps each of its labels to a project label, or to "" to ignore it.
 

@@ -113,25 +113,25 @@ def default_language(project: Project) -> str:
 
 
 @dataclass(frozen=True)
-class Shown:
+class PromptView:
     """A prompt with its title, for a page."""
 
     title: str
     text: str
 
 
-def prompts_of(project: Project, tasks: Mapping[str, str]) -> list[Shown]:
+def prompts_of(project: Project, tasks: Mapping[str, str]) -> list[PromptView]:
     """Return each task's prompt in each language, with the project's labels. `tasks` maps keys to titles.
 
     The prompt for one label has the first label, as an example. The printed prompts for these tasks follow.
     """
     labels = prompt_labels(project)
     built_in = [
-        Shown(f"{title}, {language}", system_prompt(task, code, labels[:1] if task == BY_LABEL else labels))
+        PromptView(f"{title}, {language}", system_prompt(task, code, labels[:1] if task == BY_LABEL else labels))
         for task, title in tasks.items()
         for code, language in LANGUAGES.items()
     ]
-    return built_in + [Shown(source, printed(name)) for name, source in presets_of(tasks).items()]
+    return built_in + [PromptView(source, printed(name)) for name, source in presets_of(tasks).items()]
 
 
 @dataclass(frozen=True)

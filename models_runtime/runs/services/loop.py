@@ -10,7 +10,7 @@ from annotations.jobs.services.allowance import LIVE
 from annotations.models import Author, Document, GoldVersion, Project
 from annotations.review.selectors.reviewing import ReviewProgress, review_progress, run_authors
 from models_runtime.core.registry import language_models
-from models_runtime.models import Run, TrainedModel
+from models_runtime.models import Run, TrainedModel, TrainedModelState
 from models_runtime.runs.services.rounds import LEARNED
 
 Step = Literal["freeze", "train", "run", "review"]
@@ -47,7 +47,7 @@ class Loop:
         return {
             "freeze": bool(self.gold) and (self.changed or self.held_out is None),
             "train": learnable and self.model is None and self.training is None,
-            "run": self.model is not None and self.model.state == TrainedModel.State.READY and not self.run
+            "run": self.model is not None and self.model.state == TrainedModelState.READY and not self.run
             and bool(self.left),
             "review": self.progress is not None and bool(self.progress.left),
         }  # fmt: skip
@@ -76,7 +76,7 @@ def loop_of(project: Project) -> Loop:
         else None
     )
     model = models.filter(state__in=LEARNED).first() if models is not None else None
-    training = models.filter(state=TrainedModel.State.TRAINING, job__state__in=LIVE).first() if models else None
+    training = models.filter(state=TrainedModelState.TRAINING, job__state__in=LIVE).first() if models else None
     run = model.runs.select_related("author", "job").order_by("-pk").first() if model else None
     author = _reviewed_next(project, run)
     return Loop(

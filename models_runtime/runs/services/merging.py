@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.models import Job, Project, User
+from annotations.models import JobState, Project, User
 from annotations.text.combining import LEAST
 from models_runtime.core.registry import ENSEMBLE, MERGED
 from models_runtime.models import Run, RunItem
@@ -14,7 +14,7 @@ from models_runtime.runs.services.ensembles import left_out, run_voter
 from models_runtime.runs.services.runs import started
 
 MOST = 20
-STANDS = (Job.State.QUEUED, Job.State.RUNNING, Job.State.PAUSED, Job.State.DONE)
+STANDS = (JobState.QUEUED, JobState.RUNNING, JobState.PAUSED, JobState.DONE)
 
 
 def review_together(*, project: Project, runs: Sequence[str], actor: User | None, name: str = "", key: str) -> Run:

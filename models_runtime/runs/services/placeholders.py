@@ -14,7 +14,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.locks import hold, keep_labels
 from annotations.core.suggestions import add_strings, renew_notes, tally_of
 from annotations.exchange.rules.likely_labels import likely_labels
-from annotations.models import AnnotationSet, Document, Job, Project, RewrittenNote, Span, User
+from annotations.models import AnnotationSet, Document, JobState, Project, RewrittenNote, Span, User
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.text.hashes import string_key
 from annotations.text.span_limits import crowd_in
@@ -24,7 +24,7 @@ from models_runtime.runs.events import PLACEHOLDERS_MAPPED
 from models_runtime.runs.services.external import Choice
 
 BATCH = 200
-_LIVE = (Job.State.QUEUED, Job.State.RUNNING, Job.State.PAUSED)
+_LIVE = (JobState.QUEUED, JobState.RUNNING, JobState.PAUSED)
 
 
 def unmapped_placeholders(run: Run) -> dict[str, int]:

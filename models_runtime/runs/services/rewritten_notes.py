@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404
 from annotations.core.events import record_reads
 from annotations.models import Project, RewrittenNote, Span, User
 from annotations.review.selectors.doubtful import DOUBTFUL
-from models_runtime.models import Run, RunItem
+from models_runtime.models import Run, RunItem, RunItemState
 from models_runtime.runs.events import REWRITTEN_EXPORTED
 from models_runtime.runs.services.placeholders import unmapped_placeholders
 
@@ -46,7 +46,7 @@ def rewritten_lines(run: Run, *, prompt: bool) -> Iterator[str]:
     """
     about: dict[str, Any] = {"prompt": run.params["prompt"]} if prompt else {}
     rows = RewrittenNote.objects.filter(author=run.author_id).order_by("document_id")
-    failed = RunItem.objects.filter(run=run, state=RunItem.State.FAILED)
+    failed = RunItem.objects.filter(run=run, state=RunItemState.FAILED)
     columns = ("document_id", "document__name", "document__text", "text")
     last = 0
     while batch := list(rows.filter(document_id__gt=last).values_list(*columns)[:BATCH]):

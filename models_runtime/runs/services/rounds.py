@@ -15,10 +15,10 @@ from annotations.models import Event, GoldVersion, GoldVersionNote, Project
 from annotations.review.services.effort import Effort, effort_between
 from annotations.scores.rules.intervals import FewNotes
 from models_runtime.core.registry import language_models
-from models_runtime.models import Run, TrainedModel
+from models_runtime.models import Run, TrainedModel, TrainedModelState
 from models_runtime.training.services.model_cards import few_notes_of, headline
 
-State = TrainedModel.State
+State = TrainedModelState
 LEARNED = (State.READY, State.RETIRED)
 BATCH = 500
 

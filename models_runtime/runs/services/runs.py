@@ -12,14 +12,25 @@ from annotations.core.errors import ServiceError
 from annotations.core.names import good_name
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
-from annotations.models import AnnotationSet, Author, Document, Job, Project, Review, User
+from annotations.models import (
+    AnnotationSet,
+    AnnotationSetState,
+    Author,
+    AuthorKind,
+    Document,
+    Job,
+    JobState,
+    Project,
+    Review,
+    User,
+)
 from annotations.review.selectors.handovers import Waiting, waiting_of
-from models_runtime.models import Run, RunItem, TrainedModel
+from models_runtime.models import Run, RunItem, RunItemState, TrainedModelState
 from models_runtime.runs.events import RUN_STARTED
 from models_runtime.runs.services.backends import Chosen, chosen, queue_of
-from models_runtime.runs.services.thresholds import NOTHING, Wanted, at_threshold
+from models_runtime.runs.services.thresholds import NOTHING, ThresholdGoal, at_threshold
 
-SUBMITTED: Final = str(AnnotationSet.State.SUBMITTED)
+SUBMITTED: Final = str(AnnotationSetState.SUBMITTED)
 # How many failed notes a run's page and commands list with their reasons.
 SHOWN_ERRORS: Final = 100
 
@@ -33,7 +44,7 @@ def start_run(
     params: dict[str, Any] | None = None,
     key: str,
     left: bool = False,
-    wanted: Wanted = NOTHING,
+    wanted: ThresholdGoal = NOTHING,
 ) -> Run:
     """Start a run over all notes of the project, or with `left` only over notes that are not gold.
 
@@ -83,7 +94,7 @@ def started(
             if existing is not None:  # A simultaneous request has just started the run.
                 return existing
             author = Author.objects.create(
-                project=project, kind=Author.Kind.RUN, name=name or _free_name(project, choice.stem),
+                project=project, kind=AuthorKind.RUN, name=name or _free_name(project, choice.stem),
                 merged_from=list(merged_from) or None,
             )  # fmt: skip
             run = Run.objects.create(
@@ -120,7 +131,7 @@ def started(
 
 
 def _free_name(project: Project, stem: str) -> str:
-    taken = set(Author.objects.filter(project=project, kind=Author.Kind.RUN).values_list("name", flat=True))
+    taken = set(Author.objects.filter(project=project, kind=AuthorKind.RUN).values_list("name", flat=True))
     number = 1
     while f"{stem}-{number}" in taken:
         number += 1
@@ -140,7 +151,7 @@ def _make_items(run: Run, read_by: Sequence[int], left: bool = False) -> int:
     item, note, annotation_set = (table._meta.db_table for table in (RunItem, Document, AnnotationSet))
     of_author = f"(SELECT document_id FROM {annotation_set} WHERE author_id = %s AND state = %s)"  # noqa: S608 - as below
     chosen = f" AND id IN {of_author}" * len(read_by)
-    gold = Author.objects.filter(project=run.project_id, kind=Author.Kind.GOLD).values_list("pk", flat=True)
+    gold = Author.objects.filter(project=run.project_id, kind=AuthorKind.GOLD).values_list("pk", flat=True)
     without = list(gold) if left else []
     chosen += f" AND id NOT IN {of_author}" * len(without)
     authors = [*read_by, *without]
@@ -149,7 +160,7 @@ def _make_items(run: Run, read_by: Sequence[int], left: bool = False) -> int:
             f"INSERT INTO {item} (run_id, document_id, state, attempt, error) "  # noqa: S608 - names of ours
             f"SELECT %s, id, %s, 0, '' FROM {note} "
             f"WHERE project_id = %s{chosen} ORDER BY id",
-            [run.pk, RunItem.State.PENDING, run.project_id, *(word for pk in authors for word in (pk, SUBMITTED))],
+            [run.pk, RunItemState.PENDING, run.project_id, *(word for pk in authors for word in (pk, SUBMITTED))],
         )
         return int(cursor.rowcount)
 
@@ -157,12 +168,12 @@ def _make_items(run: Run, read_by: Sequence[int], left: bool = False) -> int:
 def run_counts(run: Run) -> dict[str, int]:
     """Count notes by state: {"pending": …, "done": …, "failed": …}."""
     counted = dict(RunItem.objects.filter(run=run).values_list("state").annotate(count=Count("id")))
-    return {str(state): counted.get(state, 0) for state in RunItem.State.values}
+    return {str(state): counted.get(state, 0) for state in RunItemState.values}
 
 
 def run_errors(run: Run) -> list[dict[str, str]]:
     """The first SHOWN_ERRORS notes that failed, each as {"note": its name, "error": the reason}."""
-    failed = RunItem.objects.filter(run=run, state=RunItem.State.FAILED).order_by("id")
+    failed = RunItem.objects.filter(run=run, state=RunItemState.FAILED).order_by("id")
     return [
         {"note": name, "error": error} for name, error in failed.values_list("document__name", "error")[:SHOWN_ERRORS]
     ]
@@ -203,8 +214,8 @@ def run_rows(runs: Iterable[Run], user: User) -> list[RunRow]:
         RunRow(
             run=run,
             job=run.job,
-            done=counted[run.pk].get(RunItem.State.DONE, 0),
-            failed=counted[run.pk].get(RunItem.State.FAILED, 0),
+            done=counted[run.pk].get(RunItemState.DONE, 0),
+            failed=counted[run.pk].get(RunItemState.FAILED, 0),
             total=sum(counted[run.pk].values()),
             reviewed=reviewed.get(run.author_id, 0),
             second=between.get(run.author_id, Waiting()),
@@ -218,15 +229,15 @@ def retry_failed(*, run: Run, actor: User | None) -> int:
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=run.project_id)
         held = Run.objects.select_for_update(of=("self",)).select_related("job", "model").get(pk=run.pk)
-        if held.model is not None and held.model.state == TrainedModel.State.RETIRED:
+        if held.model is not None and held.model.state == TrainedModelState.RETIRED:
             raise ServiceError(
                 _("The model “%(name)s” was retired. Start a new run with another model.") % {"name": held.model.name},
                 code="model",
             )
-        if held.job is not None and held.job.state in (Job.State.QUEUED, Job.State.RUNNING, Job.State.PAUSED):
+        if held.job is not None and held.job.state in (JobState.QUEUED, JobState.RUNNING, JobState.PAUSED):
             raise ServiceError(_("This run is still in progress. Wait until it ends, or cancel it."), code="live")
-        unfinished = RunItem.objects.filter(run=run).exclude(state=RunItem.State.DONE)
-        count = unfinished.update(state=RunItem.State.PENDING, error="")
+        unfinished = RunItem.objects.filter(run=run).exclude(state=RunItemState.DONE)
+        count = unfinished.update(state=RunItemState.PENDING, error="")
         if not count:
             raise ServiceError(_("All notes of this run are done, so there is nothing to retry."), code="none")
         times = Job.objects.filter(project=run.project, kind="run", key__startswith=f"run-{run.pk}-again-").count()

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from annotations.release.rules.redaction.kinds import Kind, kinds_of
+from annotations.release.rules.redaction.kinds import IdentifierType, kinds_of
 
 if TYPE_CHECKING:
     from models_runtime.backends.rules.backend import RulesBackend
@@ -18,7 +18,7 @@ class RulesSearch:
         return _rules("").revision
 
     @property
-    def kinds(self) -> frozenset[Kind]:
+    def kinds(self) -> frozenset[IdentifierType]:
         rules = _rules("")
         return frozenset(kinds_of(rules.label_set)[label] for label in rules.labels)
 
@@ -27,7 +27,7 @@ class RulesSearch:
 
         return not language or language in LANGUAGES
 
-    def find(self, text: str, language: str) -> Iterable[tuple[int, int, Kind]]:
+    def find(self, text: str, language: str) -> Iterable[tuple[int, int, IdentifierType]]:
         rules = _rules(language)
         kind_of = kinds_of(rules.label_set)
         return [(span.start, span.end, kind_of[span.label]) for span in rules.predict([text])[0]]

@@ -18,7 +18,7 @@ NAMED_AFTER: Final = "-above-"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ThresholdGoal:
     """At most one of: a threshold, or the recall or precision of characters that the hold-out must show (0 to 1)."""
 
     threshold: float | None = None
@@ -29,7 +29,7 @@ class Wanted:
         return any(each is not None for each in (self.threshold, self.recall, self.precision))
 
 
-NOTHING: Final = Wanted()
+NOTHING: Final = ThresholdGoal()
 
 
 def points_of(model: TrainedModel) -> list[OperatingPoint]:
@@ -45,7 +45,7 @@ def gives_marginals(backend: str, model: TrainedModel | None) -> bool:
     return backend != ENSEMBLE and backend_kind(backend).marginals
 
 
-def at_threshold(choice: Chosen, wanted: Wanted) -> tuple[Chosen, dict[str, Any]]:
+def at_threshold(choice: Chosen, wanted: ThresholdGoal) -> tuple[Chosen, dict[str, Any]]:
     """Return the choice with the default name of its runs, and the parameters of a run at the wanted point.
 
     Raises ServiceError `threshold` for a backend without probabilities, for more than one wish, for a number out of
@@ -69,7 +69,7 @@ def at_threshold(choice: Chosen, wanted: Wanted) -> tuple[Chosen, dict[str, Any]
     return Chosen(choice.backend, choice.model, named(choice.stem, threshold)), params
 
 
-def ensemble_params(members: Sequence[tuple[str, str, TrainedModel | None]], wanted: Wanted) -> dict[str, Any]:
+def ensemble_params(members: Sequence[tuple[str, str, TrainedModel | None]], wanted: ThresholdGoal) -> dict[str, Any]:
     """Return the parameters of an ensemble that reads at a threshold on the mean probabilities of its members.
 
     `members`: name, backend and model of each; the backend is empty for a run. Raises ServiceError `threshold`.
@@ -95,7 +95,7 @@ def named(stem: str, threshold: float) -> str:
     return f"{stem}{NAMED_AFTER}{threshold:g}"
 
 
-def _threshold(choice: Chosen, wanted: Wanted) -> float:
+def _threshold(choice: Chosen, wanted: ThresholdGoal) -> float:
     if sum(each is not None for each in (wanted.threshold, wanted.recall, wanted.precision)) > 1:
         raise _refused(_("Enter only one of: a threshold, a wanted recall, a wanted precision."))
     if wanted.threshold is not None:

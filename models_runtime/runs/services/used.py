@@ -10,7 +10,7 @@ from annotations.models import Author
 from annotations.text.numbers import whole
 from models_runtime.core.combining import models_behind
 from models_runtime.core.stages import learned_from
-from models_runtime.models import Run, RunItem, TrainedModel
+from models_runtime.models import Run, RunItem, RunItemState, TrainedModel
 from models_runtime.models.trained import OF_MODEL
 
 
@@ -63,7 +63,7 @@ def threshold_of(author: Author) -> float | None:
 
 def failed_notes(author: Author) -> QuerySet[RunItem, int]:
     """Query the ids of the notes for which a run gave no usable answer."""
-    failed = RunItem.objects.filter(run__author=author, state=RunItem.State.FAILED)
+    failed = RunItem.objects.filter(run__author=author, state=RunItemState.FAILED)
     return failed.order_by().values_list("document_id", flat=True)
 
 

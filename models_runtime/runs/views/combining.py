@@ -12,12 +12,12 @@ from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error
 from annotations.core.requests import Request
 from annotations.jobs.tokens import form_key, form_token
-from annotations.models import Author, Job
+from annotations.models import Author, JobState
 from models_runtime.runs.forms.combining import METHODS, CombineForm
 from models_runtime.runs.forms.runs import MergeForm
 from models_runtime.runs.services.ensembles import options_of, start_ensemble
 from models_runtime.runs.services.merging import MOST, review_together
-from models_runtime.runs.services.thresholds import Wanted
+from models_runtime.runs.services.thresholds import ThresholdGoal
 
 # The field beside which an error of the service is shown, by its code.
 REFUSED_AT = {
@@ -44,7 +44,7 @@ def run_combine(request: Request, slug: str) -> HttpResponse:
                 method=form.cleaned_data["method"],
                 actor=access.user,
                 name=form.cleaned_data["name"],
-                wanted=Wanted(form.cleaned_data["threshold"]),
+                wanted=ThresholdGoal(form.cleaned_data["threshold"]),
                 key=form_key(request, access),
             )
             return redirect("run", slug, run.pk)
@@ -88,6 +88,6 @@ def runs_together(request: Request, slug: str) -> HttpResponse:
     except ServiceError as error:
         messages.error(request, str(error))
         return redirect("runs", slug)
-    if run.job is not None and run.job.state == Job.State.DONE:
+    if run.job is not None and run.job.state == JobState.DONE:
         return redirect("review_next", slug, run.author_id)
     return redirect("run", slug, run.pk)

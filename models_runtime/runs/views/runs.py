@@ -17,13 +17,13 @@ from annotations.core.forms import add_error
 from annotations.core.requests import Request, paged
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key
-from annotations.models import AnnotationSet, Author, Review
+from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, Review
 from annotations.projects.selectors.seeds import runs_with_notes
 from annotations.review.selectors.handovers import Waiting, waiting_of
 from models_runtime.backends.llm.params import STRATEGIES
 from models_runtime.core.external import external_models
 from models_runtime.core.registry import BACKENDS
-from models_runtime.models import Run, RunItem
+from models_runtime.models import Run, RunItem, RunItemState
 from models_runtime.runs.forms.combining import METHODS
 from models_runtime.runs.forms.runs import REFUSED_AT, RunForm
 from models_runtime.runs.services.backends import ready_models
@@ -76,12 +76,12 @@ class ImportedRun:
 
 
 def _imported_page(request: Request, access: Access) -> Page[Author]:
-    authors = Author.objects.filter(project=access.project, kind=Author.Kind.RUN, run__isnull=True).order_by("-id")
+    authors = Author.objects.filter(project=access.project, kind=AuthorKind.RUN, run__isnull=True).order_by("-id")
     return paged(request, authors, ROWS, "imported")
 
 
 def _imported(access: Access, authors: list[Author]) -> list[ImportedRun]:
-    submitted = AnnotationSet.objects.filter(author__in=authors, state=AnnotationSet.State.SUBMITTED)
+    submitted = AnnotationSet.objects.filter(author__in=authors, state=AnnotationSetState.SUBMITTED)
     finished = Review.objects.filter(author__in=authors, finished_at__isnull=False)
     notes, reviewed = (
         dict(rows.order_by().values_list("author").annotate(count=Count("id"))) for rows in (submitted, finished)
@@ -124,7 +124,7 @@ def run(request: Request, slug: str, pk: int) -> HttpResponse:
     """Show one run: the whole page, or for htmx the part that changes."""
     access = enter(request.user, slug, Can.READ_NOTES)
     row = _run_of(access, pk)
-    failed = RunItem.objects.filter(run=row, state=RunItem.State.FAILED).select_related("document")
+    failed = RunItem.objects.filter(run=row, state=RunItemState.FAILED).select_related("document")
     context = {
         "access": access,
         "run": row,

@@ -15,7 +15,16 @@ from annotations.core.progress import Progress, silent
 from annotations.gold.rules import Split
 from annotations.gold.services.splitting import patient_key
 from annotations.jobs.runner import Claim
-from annotations.models import AnnotationSet, Document, GoldVersion, GoldVersionNote, Project, Span, User
+from annotations.models import (
+    AnnotationSet,
+    AnnotationSetState,
+    Document,
+    GoldVersion,
+    GoldVersionNote,
+    Project,
+    Span,
+    User,
+)
 from annotations.scores.selectors import label_words
 from annotations.text.spans import Span as DomainSpan
 from models_runtime.backends.marginals import is_added, revision_without
@@ -158,7 +167,7 @@ class _Counting:
 
     def _count(self, folds: dict[int, int]) -> None:
         sets = AnnotationSet.objects.filter(
-            author=self.run.author_id, document__in=folds, state=AnnotationSet.State.SUBMITTED
+            author=self.run.author_id, document__in=folds, state=AnnotationSetState.SUBMITTED
         )
         note_of = dict(sets.values_list("pk", "document_id"))
         gold = self._gold(list(note_of.values()))

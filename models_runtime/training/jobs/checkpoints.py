@@ -12,7 +12,7 @@ from django.db import transaction
 
 from annotations.models import Project
 from models_runtime.core.gold_sources import models_elsewhere
-from models_runtime.models import TrainedModel
+from models_runtime.models import TrainedModel, TrainedModelState
 
 FILE = "checkpoint"
 
@@ -62,7 +62,7 @@ def forget_stale() -> None:
     home = _home()
     if not home.is_dir():
         return
-    live = set(TrainedModel.objects.filter(state=TrainedModel.State.TRAINING).values_list("pk", flat=True))
+    live = set(TrainedModel.objects.filter(state=TrainedModelState.TRAINING).values_list("pk", flat=True))
     for folder in home.iterdir():
         if not folder.name.isdecimal() or int(folder.name) not in live:
             shutil.rmtree(folder, ignore_errors=True)

@@ -12,14 +12,14 @@ from django.utils.text import slugify
 
 from annotations.core.stored_files import store_file
 from annotations.jobs.registry import load
-from annotations.models import Project, StoredFile, User
+from annotations.models import Project, StoredFileKind, User
 from annotations.scores.selectors import label_words
 from models_runtime.backends.base import Backend
 from models_runtime.backends.files import digest
 from models_runtime.core.gold_notes import Note
 from models_runtime.core.model_names import name_with
 from models_runtime.core.registry import trainable_kind
-from models_runtime.models import TrainedModel
+from models_runtime.models import TrainedModel, TrainedModelState
 from models_runtime.models.cards import ModelCard, TrainingParams
 from models_runtime.training.jobs.checkpoints import checkpoint_of
 from models_runtime.training.jobs.holding_out import hold_out_scores
@@ -102,14 +102,12 @@ def store_kept(row: TrainedModel, kept: list[Kept], actor: User | None) -> None:
         name = name_with(row.project, row.name, each.ending)
         file = f"{slugify(name) or each.backend}.zip"
         with each.path.open("rb") as content:
-            stored = store_file(
-                project=row.project, kind=StoredFile.Kind.MODEL, name=file, content=content, actor=actor
-            )
+            stored = store_file(project=row.project, kind=StoredFileKind.MODEL, name=file, content=content, actor=actor)
         TrainedModel.objects.create(
             project=row.project,
             name=name,
             backend=each.backend,
-            state=TrainedModel.State.READY,
+            state=TrainedModelState.READY,
             params=row.params if ours else _of_language(row),
             card=each.card,
             losses=row.losses[:done] if ours else row.card["adapted"],

@@ -20,7 +20,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.locks import erasures_of
 from annotations.core.stored_files import store_file
 from annotations.jobs.runner import Claim
-from annotations.models import GoldVersion, StoredFile, User
+from annotations.models import GoldVersion, StoredFileKind, User
 from annotations.scores.selectors import label_words
 from annotations.text.spans import Span
 from models_runtime.backends import children, files
@@ -34,7 +34,7 @@ from models_runtime.core.gold_sources import GoldSource, gold_sources, manages, 
 from models_runtime.core.registry import trainable_kind
 from models_runtime.core.self_training import SELF_TRAINING, check_unseen, labels_of, notes_without_gold
 from models_runtime.core.stages import check_hold_out
-from models_runtime.models import OF_MODEL, Calibration, Run, TrainedModel
+from models_runtime.models import OF_MODEL, Calibration, Run, TrainedModel, TrainedModelState
 from models_runtime.models.cards import ModelCard, OtherVersion, Refit, SelfTraining
 from models_runtime.training.jobs.calibration import HeldOut, calibration_of, keep
 from models_runtime.training.jobs.checkpoints import checkpoint_of, forget, forget_stale
@@ -194,7 +194,7 @@ def _first_model(
     return backend
 
 
-State = TrainedModel.State
+State = TrainedModelState
 # Settings that keep models besides the training's own. A refit makes only its own.
 KEEPING = ("checkpoints", "keep_language")
 
@@ -436,7 +436,7 @@ def _keep(
         claim.fence()
         check_unerased(erased)
         name = f"{slugify(row.name) or row.backend}.zip"
-        stored = store_file(project=row.project, kind=StoredFile.Kind.MODEL, name=name, content=content, actor=actor)
+        stored = store_file(project=row.project, kind=StoredFileKind.MODEL, name=name, content=content, actor=actor)
         TrainedModel.objects.filter(pk=row.pk).update(
             state=State.READY, card=card, losses=watch.losses, hold_out=watch.hold_out, stored_file=stored
         )

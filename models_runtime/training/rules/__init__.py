@@ -8,7 +8,7 @@ from models_runtime.training.rules.carried import BadCalibration, Carried, as_te
 from models_runtime.training.rules.curves import Curve
 from models_runtime.training.rules.fitting import LEAST, LEAST_OWN, Curves, TooFew, fitted
 from models_runtime.training.rules.outcomes import FOLDS, Outcomes, fold_of
-from models_runtime.training.rules.reliability import Group, Reliability
+from models_runtime.training.rules.reliability import ConfidenceBin, Reliability
 
 __all__ = [
     "FOLDS",
@@ -16,9 +16,9 @@ __all__ = [
     "LEAST_OWN",
     "BadCalibration",
     "Carried",
+    "ConfidenceBin",
     "Curve",
     "Curves",
-    "Group",
     "Outcomes",
     "Reliability",
     "TooFew",

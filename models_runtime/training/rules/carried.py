@@ -9,7 +9,7 @@ from typing import Any, Final
 from annotations.formats.files.strict_json import JsonError, read_json
 from annotations.text.names import bad_character
 from models_runtime.training.rules.fitting import METHOD, Curves
-from models_runtime.training.rules.reliability import GROUPS, Group, Reliability
+from models_runtime.training.rules.reliability import GROUPS, ConfidenceBin, Reliability
 
 # Limits of what is read: calibrations, labels, length of a name, size of a count and of a curve's parameter.
 MOST_CALIBRATIONS: Final = 50
@@ -145,7 +145,7 @@ def _read(data: Any) -> Carried:
 
 def _reliability(data: Any) -> dict[str, Any]:
     ece, brier, rows = _listed(data)
-    groups = [Group(_share(x), _count(spans), _count(right)) for x, spans, right in map(_listed, _listed(rows))]
+    groups = [ConfidenceBin(_share(x), _count(spans), _count(right)) for x, spans, right in map(_listed, _listed(rows))]
     if not 0 < len(groups) <= GROUPS + 1 or any(not 0 <= group.right <= group.spans > 0 for group in groups):
         raise BadCalibration
     spans = sum(group.spans for group in groups)

@@ -11,7 +11,7 @@ GROUPS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ConfidenceBin:
     """Spans of similar confidence: the mean confidence, the number of spans, and the number of right spans."""
 
     confidence: float
@@ -48,7 +48,7 @@ class Reliability:
     confidence: float
     ece: float
     brier: float
-    groups: list[Group]
+    groups: list[ConfidenceBin]
 
     @classmethod
     def of(cls, points: Iterable[Counted]) -> "Reliability":
@@ -78,13 +78,13 @@ class Reliability:
         }
 
 
-def _groups(counted: list[Counted], spans: int) -> Iterator[Group]:
+def _groups(counted: list[Counted], spans: int) -> Iterator[ConfidenceBin]:
     """At most GROUPS groups of about the same size; spans of equal confidence stay together."""
     mass, n, r, before = 0.0, 0, 0, 0
     for confidence, more, right in counted:
         mass, n, r = mass + confidence * more, n + more, r + right
         if (before + n) * GROUPS >= spans * (before * GROUPS // spans + 1):
-            yield Group(mass / n, n, r)
+            yield ConfidenceBin(mass / n, n, r)
             mass, n, r, before = 0.0, 0, 0, before + n
     if n:
-        yield Group(mass / n, n, r)
+        yield ConfidenceBin(mass / n, n, r)

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
 from annotations.jobs.services.starting import once
-from annotations.models import Author, GoldVersion, Job, Project, User
+from annotations.models import AuthorKind, GoldVersion, Job, Project, User
 from annotations.scores.services.scoring import score_request
 from models_runtime.backends.marginals import revision_without
 from models_runtime.models import Calibration, Run
@@ -27,7 +27,7 @@ def run_and_gold(
 ) -> tuple[Run, GoldVersion]:
     """Find the run, by author or name, and the gold version. Raises ServiceError, with the choices in its message."""
     wanted = score_request(
-        project, version=gold, author_id=author_id, author=f"{Author.Kind.RUN}:{name}" if name else ""
+        project, version=gold, author_id=author_id, author=f"{AuthorKind.RUN}:{name}" if name else ""
     )
     run = Run.objects.filter(author=wanted.author).select_related("project", "author", "model").first()
     if run is None:

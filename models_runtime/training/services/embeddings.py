@@ -11,13 +11,13 @@ from models_runtime.core.learner_settings import LANGUAGE_MODEL
 from models_runtime.core.registry import CHARACTERS
 from models_runtime.core.stages import learned_from
 from models_runtime.core.training_settings import Value
-from models_runtime.models import OF_MODEL, TrainedModel
+from models_runtime.models import OF_MODEL, TrainedModel, TrainedModelState
 from models_runtime.models.cards import ModelCard, TrainingParams, WantedEmbedding
 
 
 def language_models(project: Project) -> list[TrainedModel]:
     """List the project's character language models that a stack can contain, by name."""
-    rows = TrainedModel.objects.filter(project=project, backend=CHARACTERS, state=TrainedModel.State.READY)
+    rows = TrainedModel.objects.filter(project=project, backend=CHARACTERS, state=TrainedModelState.READY)
     return list(rows.exclude(stored_file=None).order_by("name"))
 
 

@@ -41,7 +41,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Row:
+class VariantScores:
     """The trainings of a variant, and their F1 on the hold-out by level, such as `entity subcategory`."""
 
     name: str
@@ -180,7 +180,7 @@ def ablation(embeddings: Sequence[str], groupings: Sequence[int] = ()) -> list[V
     return variants
 
 
-def group_of(model: TrainedModel) -> list[Row]:
+def group_of(model: TrainedModel) -> list[VariantScores]:
     """List the variants of the model's group with their figures, in the order of their start; empty without a group."""
     group = model.params.get("group")
     if group is None:
@@ -189,7 +189,7 @@ def group_of(model: TrainedModel) -> list[Row]:
     variants: dict[str, list[TrainedModel]] = {}
     for row in rows.defer("losses", "hold_out"):
         variants.setdefault(row.params.get("variant", COMPLETE), []).append(row)
-    found = [Row(name, models, _figures(models)) for name, models in variants.items()]
+    found = [VariantScores(name, models, _figures(models)) for name, models in variants.items()]
     return found if len(found) > 1 or len(found[0].models) > 1 else []
 
 

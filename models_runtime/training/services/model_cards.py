@@ -12,7 +12,7 @@ from annotations.scores.rules.rates import RatesData
 from models_runtime.core.gold_sources import versions_of
 from models_runtime.core.registry import language_models
 from models_runtime.core.stages import stages
-from models_runtime.models import TrainedModel
+from models_runtime.models import TrainedModel, TrainedModelState
 from models_runtime.models.cards import EpochFigures, LabelRates, ModelCard, OtherVersion, Refit
 from models_runtime.training.services.trained import trouble_of
 
@@ -158,7 +158,7 @@ def erased_since(model: TrainedModel) -> bool:
 
     Its weights may still contain words of these notes. Unknown, so False, for models whose card lacks the counts.
     """
-    return model.state == TrainedModel.State.READY and any(map(_erased_since, stages(model)))
+    return model.state == TrainedModelState.READY and any(map(_erased_since, stages(model)))
 
 
 def _erased_since(model: TrainedModel) -> bool:

@@ -17,20 +17,20 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.stored_files import CHUNK, store_file
 from annotations.exchange.services.sources import megabytes
-from annotations.models import Project, StoredFile, User
+from annotations.models import Project, StoredFile, StoredFileKind, User
 from models_runtime.backends import children
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.learner import Outline
 from models_runtime.core.model_files import missing_labels
 from models_runtime.core.model_names import free_name, good_model_name, taken
 from models_runtime.core.registry import TRAINABLE, language_models
-from models_runtime.models import OF_MODEL, TrainedModel
+from models_runtime.models import OF_MODEL, TrainedModel, TrainedModelState
 from models_runtime.models.cards import ModelCard, TrainingParams
 from models_runtime.training.events import CALIBRATIONS_UPLOADED, MODEL_RENAMED, MODEL_RETIRED, MODEL_UPLOADED
 from models_runtime.training.rules import Carried
 from models_runtime.training.services.carrying import apart, content_of, keep_carried
 
-State = TrainedModel.State
+State = TrainedModelState
 ZIP = b"PK\x03\x04"
 
 
@@ -116,7 +116,7 @@ def _store(
             Project.objects.select_for_update().get(pk=project.pk)
             name = name or free_name(project, backend)
             file = f"{slugify(name) or backend}.zip"
-            stored = store_file(project=project, kind=StoredFile.Kind.MODEL, name=file, content=content, actor=actor)
+            stored = store_file(project=project, kind=StoredFileKind.MODEL, name=file, content=content, actor=actor)
             existing = TrainedModel.objects.filter(
                 project=project, state=State.READY, stored_file__sha256=stored.sha256
             ).first()

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
-from annotations.models import Document, GoldVersion, Job, Membership, Project, Role, User
+from annotations.models import Document, GoldVersion, JobState, Membership, Project, Role, User
 from annotations.text.numbers import whole
 from models_runtime.backends.augmenting import replaceable
 from models_runtime.core import weights
@@ -23,7 +23,7 @@ from models_runtime.core.model_names import free_name, good_model_name, taken
 from models_runtime.core.registry import TRAINABLE, trainable_kind
 from models_runtime.core.stages import check_hold_out
 from models_runtime.core.training_settings import checked
-from models_runtime.models import OF_MODEL, TrainedModel
+from models_runtime.models import OF_MODEL, TrainedModel, TrainedModelState
 from models_runtime.models.cards import TrainingParams
 from models_runtime.training.events import GOLD_LENT, MODEL_TRAINED, GoldLent
 from models_runtime.training.services.embeddings import named_embeddings, usual_embeddings
@@ -155,17 +155,17 @@ def end_early(*, model: TrainedModel) -> TrainedModel:
     """
     if not trainable_kind(model.backend).by_epoch:
         raise ServiceError(_("This type of model can't end training early. You can only cancel it."), code="kind")
-    if model.state == TrainedModel.State.TRAINING and "refit_losses" in model.card:
+    if model.state == TrainedModelState.TRAINING and "refit_losses" in model.card:
         raise ServiceError(
             _("The hold-out has chosen the epochs, and the model now learns from all notes. You can only cancel it."),
             code="state",
         )
-    if model.state == TrainedModel.State.TRAINING and in_first_round(model):
+    if model.state == TrainedModelState.TRAINING and in_first_round(model):
         raise ServiceError(
             _("The first round of self-training is not complete. Wait for the second one, or cancel the training."),
             code="state",
         )
-    running = TrainedModel.objects.filter(pk=model.pk, state=TrainedModel.State.TRAINING, job__state=Job.State.RUNNING)
+    running = TrainedModel.objects.filter(pk=model.pk, state=TrainedModelState.TRAINING, job__state=JobState.RUNNING)
     if not running.update(enough=True):
         raise ServiceError(_("This training is not running. Reload the page."), code="state")
     model.refresh_from_db()
@@ -178,7 +178,7 @@ def base_models(project: Project, backend: str) -> list[TrainedModel]:
 
 
 def _ready(project: Project, backends: list[str]) -> list[TrainedModel]:
-    rows = TrainedModel.objects.filter(project=project, backend__in=backends, state=TrainedModel.State.READY)
+    rows = TrainedModel.objects.filter(project=project, backend__in=backends, state=TrainedModelState.READY)
     return list(rows.exclude(stored_file=None).order_by("name"))
 
 

@@ -6,7 +6,7 @@ from django import template
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from annotations.core.templatetags.plots import Line, lines_plot
+from annotations.core.templatetags.plots import PlotLine, lines_plot
 from annotations.scores.rules.operating import OperatingPoint
 
 register = template.Library()
@@ -22,9 +22,9 @@ ROOM, NAMES = 560, 10
 def threshold_plot(points: Sequence[OperatingPoint], title: str) -> SafeString:
     """Draw the figures of a hold-out without a threshold, then at each threshold, the lowest last."""
     lines = [
-        Line(_("Recall"), [point["recall"] for point in points], main=True),
-        Line(_("Precision"), [point["precision"] for point in points], dashed=True),
-        Line(_("Leak-free notes"), [point["leak_free"] for point in points]),
+        PlotLine(_("Recall"), [point["recall"] for point in points], main=True),
+        PlotLine(_("Precision"), [point["precision"] for point in points], dashed=True),
+        PlotLine(_("Leak-free notes"), [point["leak_free"] for point in points]),
     ]
     last = len(points) - 1
     names = [
@@ -38,8 +38,8 @@ def threshold_plot(points: Sequence[OperatingPoint], title: str) -> SafeString:
 def masking_plot(points: Sequence[tuple[float, float]], title: str) -> SafeString:
     """Draw recall and precision on held-out notes after each iteration."""
     lines = [
-        Line(_("Recall"), [recall for recall, _precision in points], main=True),
-        Line(_("Precision"), [precision for _recall, precision in points], dashed=True),
+        PlotLine(_("Recall"), [recall for recall, _precision in points], main=True),
+        PlotLine(_("Precision"), [precision for _recall, precision in points], dashed=True),
     ]
     every = -(-len(points) // NAMES)
     names = ["" if at % every else str(at) for at in range(1, len(points) + 1)]

@@ -15,7 +15,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error, reasons
 from annotations.core.requests import Request
 from annotations.jobs.tokens import form_token
-from annotations.models import Author
+from annotations.models import AuthorKind
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from models_runtime.models import Calibration, Run
 from models_runtime.training.forms.calibration import CalibrationForm
@@ -63,7 +63,7 @@ def calibration_start(request: Request, slug: str) -> HttpResponse:
     for reason in reasons(form):
         messages.error(request, reason)
     author = form.cleaned_data.get("author")
-    run = Run.objects.filter(project=access.project, author=author, author__kind=Author.Kind.RUN).first()
+    run = Run.objects.filter(project=access.project, author=author, author__kind=AuthorKind.RUN).first()
     return redirect(address("models.run", slug, run.pk) if run else address("models.runs", slug))
 
 

@@ -22,12 +22,12 @@ from annotations.jobs.tokens import form_key, form_token
 from models_runtime.core import embeddings, weights
 from models_runtime.core.abilities import lacking
 from models_runtime.core.gold_notes import languages_of
-from models_runtime.core.health import State, Workers
+from models_runtime.core.health import ModelHealth, Workers
 from models_runtime.core.learner_settings import LANGUAGE_MODEL, SURROGATES
 from models_runtime.core.registry import TRAINABLE, TrainableKind, trainable_kind
 from models_runtime.core.self_training import usable_runs
 from models_runtime.core.training_settings import Value, shown
-from models_runtime.models import TrainedModel
+from models_runtime.models import TrainedModel, TrainedModelState
 from models_runtime.training.forms.training import REFUSED_AT, RenameForm, TrainForm, UploadModelForm
 from models_runtime.training.services.carrying import content_of
 from models_runtime.training.services.embeddings import language_models, missing_files
@@ -141,7 +141,7 @@ def _model(request: Request, access: Access, row: TrainedModel, rename: RenameFo
         "embeddings_home": embeddings.home(),
         "chosen_by_hold_out": row.params.get("settings", {}).get("anneal") == "held-out",
         "chose_epoch": bool(row.params.get("refit") and (row.card.get("held_out") or not row.card.get("sha256"))),
-        "refitting": row.state == TrainedModel.State.TRAINING and "refit_losses" in row.card,
+        "refitting": row.state == TrainedModelState.TRAINING and "refit_losses" in row.card,
         "settings": shown(trainable_kind(row.backend).settings, _settings(row)),
         "held_out_after": next(reversed(held_out_losses(row.card)), None),
         "kept": kept_with(row),
@@ -273,7 +273,7 @@ def _kinds() -> list[tuple[str, TrainableKind, str]]:
     workers = Workers()
     healths = [(key, kind, workers.health(key, kind, kind.queue)) for key, kind in TRAINABLE.items()]
     return [
-        (key, kind, health.message if health.state is State.LIBRARY or lacking(kind) else "")
+        (key, kind, health.message if health.state is ModelHealth.LIBRARY or lacking(kind) else "")
         for key, kind, health in healths
     ]
 

@@ -7,8 +7,8 @@ import pytest
 from django.urls import reverse
 
 from annotations.core.access import Can, enter
-from annotations.models import Author, Comment, Flag, Job, Project, StoredFile
-from annotations.notes.services.comments import About, add_comment
+from annotations.models import Author, AuthorKind, Comment, Flag, Job, Project, StoredFile, StoredFileKind
+from annotations.notes.services.comments import ThreadSubject, add_comment
 from annotations.notes.services.flags import raise_flag
 from tests import factories as make
 from tests.worlds.pages import made_world, world
@@ -24,14 +24,14 @@ def told(world):
     for person, spans in ((world.ann, [(0, 11, "PATIENT")]), (world.ben, [(0, 5, "PATIENT")])):
         world.annotation_set = make.make_set(world.note, person, spans, submitted=True)
         access = enter(person, world.project.slug, Can.ANNOTATE)
-        about = About(annotator=person.pk, start=0, end=5)
+        about = ThreadSubject(annotator=person.pk, start=0, end=5)
         add_comment(access=access, document=world.note, about=about, text="why?", change_id=uuid4())
         raise_flag(access=access, document=world.note, reason=Flag.Reason.values[0], text="")
-    gold = Author.objects.create(project=world.project, kind=Author.Kind.GOLD, name="gold")
+    gold = Author.objects.create(project=world.project, kind=AuthorKind.GOLD, name="gold")
     make.make_set(world.note, gold, [(0, 11, "PATIENT")], submitted=True)
     world.author = world.annotation_set.author
     world.file = StoredFile.objects.create(
-        project=world.project, kind=StoredFile.Kind.EXPORT, name="covid-annotator-ben-brat.zip", size=0
+        project=world.project, kind=StoredFileKind.EXPORT, name="covid-annotator-ben-brat.zip", size=0
     )
     jobs = {"export": {"set": "annotator:ben"}, "score": {"author_id": world.author.pk}}
     for kind, params in jobs.items():

@@ -7,7 +7,7 @@ from annotations.agreement.services.adjudication.log import effect_of
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import make_gold
-from annotations.models import AnnotationSet, Comparison, Event, Label, Span, Stale
+from annotations.models import AnnotationSet, AnnotationSetState, Comparison, Event, Label, Span, Stale
 from tests.worlds.adjudicated import CITY, DATE, NAME, act, location_at, own, refused, unanimous
 
 
@@ -51,7 +51,7 @@ def test_an_annotators_version_keeps_its_attributes_and_undo_restores(world):
     assert decided() == [("PATIENT", None)]
     act(world, "undo")
     assert decided() == [("PATIENT", {"Family": True})]
-    AnnotationSet.objects.filter(author__kind="adjudicated").update(state=AnnotationSet.State.SUBMITTED)
+    AnnotationSet.objects.filter(author__kind="adjudicated").update(state=AnnotationSetState.SUBMITTED)
     row = AnnotationSet.objects.get(author__kind="adjudicated")
     make_gold(document=world.note, annotation_set=row, actor=world.rita)
     assert decided("gold") == [("PATIENT", {"Family": True})]

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotations.agreement.events import ADJUDICATION_DECIDED, MAJORITY_APPLIED, MAJORITY_UNDONE
 from annotations.agreement.selectors.adjudication.desk import desk, desk_state, key_of
-from annotations.agreement.selectors.adjudication.majority import Preview, free_notes, preview
+from annotations.agreement.selectors.adjudication.majority import MajorityCounts, free_notes, preview
 from annotations.agreement.services.adjudication import majority, majority_batches
 from annotations.agreement.services.adjudication.deciding import decide, finish_adjudication, reopen
 from annotations.agreement.services.adjudication.majority import plan_majority, run_majority, undo_majority
@@ -150,7 +150,9 @@ def test_the_preview_counts_what_is_skipped_and_why(votes):
     Assignment.objects.create(project=votes.project, document=pending, user=votes.people[2])
     submitted(votes, "alone", [[NAME]])
     bring_up_to_date(votes.project)
-    assert preview(votes.project) == Preview(whole=1, tied=1, ties=1, has_gold=1, in_review=1, begun=1, pending=1)
+    assert preview(votes.project) == MajorityCounts(
+        whole=1, tied=1, ties=1, has_gold=1, in_review=1, begun=1, pending=1
+    )
     act = vote(votes)
     assert (act.has_gold, act.in_review, act.begun, act.pending) == (1, 1, 1, 1)
     assert not has_set(pending, "gold") and gold_of(golden) == [NAME]

@@ -3,14 +3,21 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.agreement.rules.adjudication import Decision, LocationState, items, touched, with_own, without
+from annotations.agreement.rules.adjudication import (
+    AdjudicatedLocation,
+    LocationState,
+    items,
+    touched,
+    with_own,
+    without,
+)
 from annotations.text.spans import Span
 
 NAME, LONG, CITY = Span(6, 11, "P"), Span(0, 11, "P"), Span(20, 26, "C")
 
 
 def decided(item, spans):
-    return Decision(item.start, item.end, tuple(spans), item.location.versions)
+    return AdjudicatedLocation(item.start, item.end, tuple(spans), item.location.versions)
 
 
 def states(found):
@@ -58,7 +65,7 @@ def test_an_annotation_set_that_joins_two_decided_locations_changes_both():
 def test_an_adjudicator_s_own_span_is_a_location():
     start, end, spans = with_own(items({"1": [NAME], "2": [NAME]}, []), CITY)
     assert (start, end, spans) == (20, 26, (CITY,))
-    added = Decision(20, 26, (CITY,), {"1": (), "2": ()})
+    added = AdjudicatedLocation(20, 26, (CITY,), {"1": (), "2": ()})
     found = items({"1": [NAME], "2": [NAME]}, [added])
     assert states(found) == [LocationState.AGREED, LocationState.DECIDED]
     # Now an annotator marks the same text with another label.

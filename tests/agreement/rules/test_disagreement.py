@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.agreement.rules import disagreement
-from annotations.agreement.rules.disagreement import Consensus, Kind, disagreements, locations
+from annotations.agreement.rules.disagreement import Consensus, DisagreementKind, disagreements, locations
 from annotations.text.spans import Span
 
 # Table 3.4 of Catelli 2021: the sentence, and each annotator's tags for its tokens.
@@ -37,12 +37,22 @@ def test_the_rows_of_table_3_4(sentence, first, second, third):
 
 
 KINDS_AND_VOTES = [
-    (TABLE[0][0], (None, Kind.BOUNDARY, Kind.BOUNDARY), Consensus.MAJORITY, (Span(8, 10, "AGE"),)),
-    (TABLE[1][0], (None, Kind.BOTH, Kind.BOTH), Consensus.MAJORITY, tuple(ASL)),
-    (TABLE[2][0], (None, Kind.MISSED, Kind.MISSED), Consensus.MAJORITY, (Span(15, 17, "IDNUM"),)),
+    (
+        TABLE[0][0],
+        (None, DisagreementKind.BOUNDARY, DisagreementKind.BOUNDARY),
+        Consensus.MAJORITY,
+        (Span(8, 10, "AGE"),),
+    ),
+    (TABLE[1][0], (None, DisagreementKind.BOTH, DisagreementKind.BOTH), Consensus.MAJORITY, tuple(ASL)),
+    (
+        TABLE[2][0],
+        (None, DisagreementKind.MISSED, DisagreementKind.MISSED),
+        Consensus.MAJORITY,
+        (Span(15, 17, "IDNUM"),),
+    ),
     # Two of three annotators marked it with different labels, so no label has a majority.
-    (TABLE[3][0], (Kind.MISSED, Kind.MISSED, Kind.LABEL), Consensus.SPLIT, None),
-    (TABLE[4][0], (Kind.MISSED, Kind.MISSED, Kind.LABEL), Consensus.SPLIT, None),
+    (TABLE[3][0], (DisagreementKind.MISSED, DisagreementKind.MISSED, DisagreementKind.LABEL), Consensus.SPLIT, None),
+    (TABLE[4][0], (DisagreementKind.MISSED, DisagreementKind.MISSED, DisagreementKind.LABEL), Consensus.SPLIT, None),
 ]
 
 
@@ -79,13 +89,13 @@ def test_touching_spans_are_two_locations_and_overlapping_spans_are_one():
 
 KINDS = [
     ([Span(0, 5, "A")], [Span(0, 5, "A")], None),
-    ([Span(0, 5, "A")], [], Kind.MISSED),
-    ([Span(0, 5, "A")], [Span(0, 4, "A")], Kind.BOUNDARY),
-    ([Span(0, 5, "A")], [Span(0, 5, "B")], Kind.LABEL),
-    ([Span(0, 5, "A")], [Span(0, 4, "B")], Kind.BOTH),
-    ([Span(0, 9, "A"), Span(2, 4, "B")], [Span(0, 9, "A")], Kind.MISSED),  # the inner one
-    ([Span(0, 9, "A")], [Span(0, 4, "A"), Span(5, 9, "A")], Kind.BOUNDARY),  # one span or two
-    ([Span(0, 9, "A"), Span(2, 4, "B")], [Span(0, 9, "A"), Span(2, 4, "C")], Kind.LABEL),
+    ([Span(0, 5, "A")], [], DisagreementKind.MISSED),
+    ([Span(0, 5, "A")], [Span(0, 4, "A")], DisagreementKind.BOUNDARY),
+    ([Span(0, 5, "A")], [Span(0, 5, "B")], DisagreementKind.LABEL),
+    ([Span(0, 5, "A")], [Span(0, 4, "B")], DisagreementKind.BOTH),
+    ([Span(0, 9, "A"), Span(2, 4, "B")], [Span(0, 9, "A")], DisagreementKind.MISSED),  # the inner one
+    ([Span(0, 9, "A")], [Span(0, 4, "A"), Span(5, 9, "A")], DisagreementKind.BOUNDARY),  # one span or two
+    ([Span(0, 9, "A"), Span(2, 4, "B")], [Span(0, 9, "A"), Span(2, 4, "C")], DisagreementKind.LABEL),
 ]
 
 
@@ -106,7 +116,7 @@ def test_disputed_labels_are_those_of_spans_that_not_all_have():
 def test_one_span_or_two_is_no_difference_of_tokens():
     text = "Mario Rossi"
     (location,) = locations({"a": [Span(0, 11, "P")], "b": [Span(0, 5, "P"), Span(6, 11, "P")]})
-    assert disagreement.kinds_by_pair(location) == {("a", "b"): Kind.BOUNDARY}
+    assert disagreement.kinds_by_pair(location) == {("a", "b"): DisagreementKind.BOUNDARY}
     assert not disagreement.tokens_differ(text, location)
     (location,) = locations({"a": [Span(0, 11, "P")], "b": [Span(0, 5, "P")]})
     assert disagreement.tokens_differ(text, location)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from annotations.agreement.rules import (
+    ComparedUnit,
     Granularity,
     NoteAnnotationSets,
     Setup,
-    Unit,
     agreement,
     figures,
     granularities,
@@ -49,7 +49,7 @@ SETUP = Setup(list("abc"), list(CATEGORY), CATEGORY)
 NAMES = ("alpha", "observed", "full", "majority", "fleiss")
 
 
-@pytest.mark.parametrize("unit", list(Unit))
+@pytest.mark.parametrize("unit", list(ComparedUnit))
 def test_every_unit_and_granularity(unit):
     """The overall figures are those of the patterns; the JSON form keeps everything."""
     notes = some_notes()
@@ -69,10 +69,12 @@ def test_every_unit_and_granularity(unit):
 
 def test_figures_of_a_round_are_those_of_its_notes_alone():
     notes = some_notes()
-    found = figures(notes, SETUP, Unit.TOKEN)
+    found = figures(notes, SETUP, ComparedUnit.TOKEN)
     assert (found["notes"], found["mixed"]) == (12, 1)
     for row in found["granularities"]["bio"]["rounds"]:
-        alone = figures([n for n in notes if n.round == row["round"]], SETUP, Unit.TOKEN)["granularities"]["bio"]
+        alone = figures([n for n in notes if n.round == row["round"]], SETUP, ComparedUnit.TOKEN)["granularities"][
+            "bio"
+        ]
         for name in ("alpha", "observed"):
             assert row[name] == alone[name], "with the same interval"
         assert (row["units"], row["notes"]) == (alone["units"], 6)
@@ -81,9 +83,9 @@ def test_figures_of_a_round_are_those_of_its_notes_alone():
 
 def test_the_order_of_annotators_changes_only_the_order_of_rows():
     notes = some_notes()
-    before = figures(notes, SETUP, Unit.MARKED)
+    before = figures(notes, SETUP, ComparedUnit.MARKED)
     for order in permutations("abc"):
-        after = figures(notes, Setup(order, SETUP.labels, CATEGORY), Unit.MARKED)
+        after = figures(notes, Setup(order, SETUP.labels, CATEGORY), ComparedUnit.MARKED)
         for granularity, report in before["granularities"].items():
             other = after["granularities"][granularity]
             assert {n: other[n]["value"] for n in NAMES} == pytest.approx({n: report[n]["value"] for n in NAMES})
@@ -98,7 +100,7 @@ def test_no_figure_is_nan_and_undefined_figures_have_a_reason():
     cases = [[], [{"a": age}], [{"a": [], "b": []}], [{"a": [], "b": []}, {"b": [], "c": []}], [{"a": age, "b": []}]]
     for sets in cases:
         notes = [NoteAnnotationSets(TEXT, each, number) for number, each in enumerate(sets)]
-        for unit in Unit:
+        for unit in ComparedUnit:
             found = figures(notes, SETUP, unit)
             json.dumps(found, allow_nan=False)
             for report in found["granularities"].values():
@@ -107,19 +109,19 @@ def test_no_figure_is_nan_and_undefined_figures_have_a_reason():
                     assert report[name]["value"] is not None or report[name]["low"] is None
                 for row in report["pairs"]:
                     assert all((row[n]["value"] is None) == bool(row[n]["why"]) for n in ("kappa", "exact", "overlap"))
-    found = figures(some_notes(1), SETUP, Unit.TOKEN)["granularities"]["subcategory"]["alpha"]
+    found = figures(some_notes(1), SETUP, ComparedUnit.TOKEN)["granularities"]["subcategory"]["alpha"]
     assert found["low"] is None and "at least two" in found["no_interval"]
     # Recall of three annotators whose notes hold nothing
     notes = [
         NoteAnnotationSets(TEXT, {"a": [], "b": [], "c": []}, 0),
         NoteAnnotationSets(TEXT, {"a": age, "b": age}, 1),
     ]
-    *_, three = figures(notes, SETUP, Unit.TOKEN, samples=20)["recall"]["overlap"]["annotators"]
+    *_, three = figures(notes, SETUP, ComparedUnit.TOKEN, samples=20)["recall"]["overlap"]["annotators"]
     assert (three["annotators"], three["value"], bool(three["why"])) == (3, None, True)
     with pytest.raises(ValueError, match="BIO"):
-        figures([], SETUP, Unit.CHARACTER, wanted=[Granularity.BIO])
+        figures([], SETUP, ComparedUnit.CHARACTER, wanted=[Granularity.BIO])
     with pytest.raises(ValueError, match="twice"):
-        figures([], Setup("aa"), Unit.TOKEN)
+        figures([], Setup("aa"), ComparedUnit.TOKEN)
 
 
 # ── The bootstrap ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -130,11 +132,11 @@ def test_intervals_are_equal_to_those_of_a_direct_bootstrap():
     def age_of(report):
         return next(row["alpha"] for row in report["labels"] if row["value"] == "AGE")
 
-    found = figures(notes, SETUP, Unit.TOKEN, samples=40)["granularities"]["subcategory"]
+    found = figures(notes, SETUP, ComparedUnit.TOKEN, samples=40)["granularities"]["subcategory"]
     alphas, ages = [], []
     for sample in np.random.default_rng(SEED).integers(0, 9, size=(40, 9)):
         taken = [notes[at] for at in sample]
-        report = figures(taken, SETUP, Unit.TOKEN, wanted=[Granularity.SUBCATEGORY], samples=0)
+        report = figures(taken, SETUP, ComparedUnit.TOKEN, wanted=[Granularity.SUBCATEGORY], samples=0)
         report = report["granularities"]["subcategory"]
         alphas.append(report["alpha"]["value"])
         ages.append(age_of(report)["value"])

@@ -15,7 +15,7 @@ from collections import Counter
 
 import pytest
 
-from annotations.agreement.rules import Granularity, NoteAnnotationSets, Setup, Unit, figures
+from annotations.agreement.rules import ComparedUnit, Granularity, NoteAnnotationSets, Setup, figures
 from annotations.agreement.rules.capture import Captures, Matching, found_in, histories
 from annotations.text.spans import Span
 
@@ -37,7 +37,7 @@ NOTES = [
 SETUP = Setup(["1", "2", "3"], list(CATEGORY), CATEGORY)
 
 
-def report(unit=Unit.TOKEN, granularity=Granularity.SUBCATEGORY):
+def report(unit=ComparedUnit.TOKEN, granularity=Granularity.SUBCATEGORY):
     return figures(NOTES, SETUP, unit, wanted=[granularity], samples=0)["granularities"][granularity]
 
 
@@ -68,7 +68,7 @@ def test_without_unmarked_units():
     Values, n = 21: O 44 - 39 = 5, the others as above. De = 1 - (5·4 + 12 + 30 + 2) / (21·20) = 356/420; Do = 4/7.
     The unit `marked` gives the same.
     """
-    for found in (report()["marked"], report(Unit.MARKED)):
+    for found in (report()["marked"], report(ComparedUnit.MARKED)):
         assert found["units"] == 7
         assert value(found["observed"]) == pytest.approx(3 / 7)
         assert value(found["alpha"]) == pytest.approx(1 - (4 / 7) * 420 / 356)
@@ -81,7 +81,7 @@ def test_entities():
     Values, n = 24: O 1+2+1+2+2+1+1+1 = 11, AGE 3, HOSPITAL 2+1+1 = 4, IDNUM 2, four others 1 each.
     De = 1 - (11·10 + 3·2 + 4·3 + 2·1) / (24·23) = 422/552; Do = 1 - 2/8 = 3/4; alpha = 1 - 0.75 · 552/422.
     """
-    found = report(Unit.ENTITY)
+    found = report(ComparedUnit.ENTITY)
     assert (found["units"], found["unmarked"]) == (8, 0)
     assert value(found["observed"]) == pytest.approx(0.25)
     assert value(found["alpha"]) == pytest.approx(1 - 0.75 * 552 / 422)
@@ -132,7 +132,7 @@ def test_recall():
     by one annotator alone, so none is hidden. One annotator finds (3 + 5 + 4) / 3 / 5 = 0.8. Two annotators find all,
     since every span was found by at least two of three.
     """
-    by_overlap = figures(NOTES, SETUP, Unit.TOKEN, samples=0)["recall"]["overlap"]
+    by_overlap = figures(NOTES, SETUP, ComparedUnit.TOKEN, samples=0)["recall"]["overlap"]
     assert (by_overlap["found"], by_overlap["hidden"]) == (5, 0)
     assert [value(row) for row in by_overlap["annotators"]] == pytest.approx([0.8, 1.0, 1.0])
     assert [value(row) for row in by_overlap["each"]] == pytest.approx([3 / 5, 5 / 5, 4 / 5])
@@ -206,7 +206,7 @@ def test_annotators_with_a_known_recall():
         spans = [Span(20 * n, 20 * n + 9, "X") for n in range(20)]
         annotation_sets = {name: [span for span in spans if chance.random() < thorough[name]] for name in names}
         notes.append(NoteAnnotationSets("palabra de " * 40, annotation_sets, number))
-    recall = figures(notes, Setup(list("abcd"), ["X"], {"X": "X"}), Unit.ENTITY)["recall"]
+    recall = figures(notes, Setup(list("abcd"), ["X"], {"X": "X"}), ComparedUnit.ENTITY)["recall"]
     for matching in Matching:  # all bounds are equal, so both ways of matching give the same figures
         result = recall[matching]
         assert result["found"] + result["hidden"] == pytest.approx(2000, rel=0.005)

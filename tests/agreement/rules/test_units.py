@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.agreement.rules import Granularity, NoteAnnotationSets, Unit, agreement, coarser, patterns, unmarked
+from annotations.agreement.rules import (
+    ComparedUnit,
+    Granularity,
+    NoteAnnotationSets,
+    agreement,
+    coarser,
+    patterns,
+    unmarked,
+)
 from annotations.agreement.rules.figures import PairwiseF1, Shared, share
 from annotations.text.bio import encode
 from annotations.text.matching import match
@@ -29,14 +37,14 @@ def test_all_tokens():
     short, long = [Span(8, 10, "AGE")], [Span(8, 15, "AGE")]
     assert patterns_of(short, short, long) == {("O", "O", "O"): 2, ("AGE", "AGE", "AGE"): 1, ("O", "O", "AGE"): 1}
     assert patterns_of(short, short, long, granularity=Granularity.BIO)["O", "O", "I-AGE"] == 1
-    assert patterns_of(short, short, long, unit=Unit.MARKED).total() == 2
+    assert patterns_of(short, short, long, unit=ComparedUnit.MARKED).total() == 2
     assert agreement(patterns_of(short, short, long)).observed == pytest.approx((1 + 1 + 1 + 1 / 3) / 4)
 
 
 def test_characters_entities_and_missing_annotation_sets():
     short, long = [Span(8, 10, "AGE")], [Span(8, 15, "AGE")]
-    assert patterns_of(short, long, unit=Unit.CHARACTER) == {("O", "O"): 8, ("AGE", "AGE"): 2, ("O", "AGE"): 5}
-    assert patterns_of(short, long, unit=Unit.ENTITY) == {("AGE", "O"): 1, ("O", "AGE"): 1}
+    assert patterns_of(short, long, unit=ComparedUnit.CHARACTER) == {("O", "O"): 8, ("AGE", "AGE"): 2, ("O", "AGE"): 5}
+    assert patterns_of(short, long, unit=ComparedUnit.ENTITY) == {("AGE", "O"): 1, ("O", "AGE"): 1}
     # Tokens are split at the spans of every annotator.
     assert patterns_of([Span(8, 9, "AGE")], short)["O", "AGE"] == 1
     # Unmarked counts as O, and not submitted as missing.
@@ -62,7 +70,7 @@ def test_coarser_gives_the_same_as_counting_again(granularity):
 def test_labels_that_look_like_tags_are_distinguished_from_tags():
     """A label code may be O, or look like a tag: I-94 is the number of an American form."""
     categories = {"O": "O", "I-94": "ID"}
-    options = {"text": "ab", "unit": Unit.CHARACTER}
+    options = {"text": "ab", "unit": ComparedUnit.CHARACTER}
     assert patterns_of([Span(0, 1, "O")], [], **options) == {("B-O", "O"): 1, ("O", "O"): 1}
     tagged = patterns_of([Span(0, 1, "O"), Span(2, 3, "I-94")], [], text="a b", granularity=Granularity.BIO)
     assert coarser(tagged, Granularity.SUBCATEGORY, categories) == {("B-O", "O"): 1, ("I-94", "O"): 1}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from annotations.text.spans import Span, overlaps
 from annotations.text.tokens import tokenize
 from models_runtime.backends.refining.finishing import problems
-from models_runtime.backends.refining.offline import C2, Example, OfflineAgent, Vocabulary, fit
+from models_runtime.backends.refining.offline import C2, DecisionExample, OfflineAgent, Vocabulary, fit
 from models_runtime.backends.refining.todo import Action, Todo
 from models_runtime.backends.refining.validators import validate
 from tests.refining.conftest import note_of
@@ -171,7 +171,7 @@ def drawn(seed, count):
 
 def learned(rows):
     vocabulary = Vocabulary()
-    return fit(vocabulary, [Example(vocabulary.add(words), right) for words, right in rows])
+    return fit(vocabulary, [DecisionExample(vocabulary.add(words), right) for words, right in rows])
 
 
 def test_probabilities_are_those_of_crfsuite(tmp_path):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.models import DocumentSource, Label, Span, StoredFile
+from annotations.models import DocumentSource, Label, Span, StoredFile, StoredFileKind
 from tests.browser.annotate.steps import click_text, open_note, press, saved
 
 
@@ -101,7 +101,7 @@ def test_by_mouse_and_after_submitting(given: SimpleNamespace, page_of: Any, liv
 
 
 def test_the_page_of_the_document_beside_the_text(world: SimpleNamespace, page_of: Any, live: Any) -> None:
-    original = StoredFile.objects.create(project=world.project, kind=StoredFile.Kind.ORIGINAL, name="a.pdf")
+    original = StoredFile.objects.create(project=world.project, kind=StoredFileKind.ORIGINAL, name="a.pdf")
     places = [[0, world.note.length, "page 3"]]
     DocumentSource.objects.create(document=world.note, original=original, name="a.pdf", kind="pdf", places=places)
     page = page_of(world.ann)

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from annotations.exchange.services.staged import pack, stage_import
 from annotations.jobs.runner import take
 from annotations.jobs.services import status
-from annotations.models import Job
+from annotations.models import Job, JobState
 from models_runtime.runs.services.runs import start_run
 from tests import factories as make
 from tests.browser.widths import PHONE, fits
@@ -123,7 +123,7 @@ def test_what_was_opened_stays_open_until_the_job_is_canceled(staged: Any, page_
         "notes": 2, "spans": 2, "set": "gold", "format": "conll", "file_id": 1,
         "losses": [loss | {"note": note.pk}, loss | {"note": note.pk + 1}],
     }  # fmt: skip
-    job = Job.objects.create(project=project, kind="export", state=Job.State.DONE, created_by=manager, result=result)
+    job = Job.objects.create(project=project, kind="export", state=JobState.DONE, created_by=manager, result=result)
     page.goto(live("job", "covid", job.number))
     page.locator("summary", has_text="Spans that the format can't hold").press("Enter")
     expect(page.get_by_role("row").filter(has_text="caso-001")).to_be_visible()

@@ -8,10 +8,10 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from annotations.agreement.rules import Unit
+from annotations.agreement.rules import ComparedUnit
 from annotations.agreement.services.figures import figures_of
 from annotations.gold.services.making import freeze, make_gold
-from annotations.models import Amendment, Assignment, Comment, Flag, Job
+from annotations.models import Amendment, Assignment, AssignmentState, Comment, Flag, Job, JobState
 from annotations.scores.services.scoring import score, score_request
 from tests import factories as make
 from tests.browser.widths import PHONE, fits
@@ -34,18 +34,18 @@ def world(transactional_db: None) -> SimpleNamespace:
         spans = [(0, 11, "DOCTOR" if n % 2 else "PATIENT"), (44, 50, "CITY")]
         make.make_set(note, ben, spans, submitted=True, submitted_at=at)
         make.make_set(note, run, [(0, 11, "PATIENT")], submitted=True)
-        Assignment.objects.filter(document=note).update(state=Assignment.State.DONE)
+        Assignment.objects.filter(document=note).update(state=AssignmentState.DONE)
     Amendment.objects.create(project=project, number=1, text="x", guidelines_version=1, at=now - timedelta(days=12))
     for note in notes[:2]:
         made = make.make_set(note, adjudicator, [(0, 11, "PATIENT")], submitted=True)
         make_gold(document=note, annotation_set=made, actor=people["mia"])
         if note is notes[0]:
             freeze(project=project, actor=people["mia"])
-    figures_of(project=project, unit=Unit.TOKEN)
+    figures_of(project=project, unit=ComparedUnit.TOKEN)
     score(score_request(project, version=1, author_id=run.pk))
     Flag.objects.create(document=notes[4], user=ann, reason=Flag.Reason.UNSURE)
     Comment.objects.create(document=notes[0], annotator=ann, author=people["rev"], text="Why?")
-    Job.objects.create(project=project, kind="agreement", key="x", state=Job.State.FAILED, finished_at=now)
+    Job.objects.create(project=project, kind="agreement", key="x", state=JobState.FAILED, finished_at=now)
     return SimpleNamespace(project=project, notes=notes, ann=ann, ben=ben, **people)
 
 

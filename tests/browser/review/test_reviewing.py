@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from annotations.models import AnnotationSet, Decision, DocumentSource, Label, Review, Span, StoredFile
+from annotations.models import AnnotationSet, Decision, DocumentSource, Label, Review, Span, StoredFile, StoredFileKind
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, drag, label_button, painted, press, saved, wait_for_held
 from tests.browser.review.steps import (
@@ -371,7 +371,7 @@ def test_attributes_are_set_by_key_and_by_click(world: SimpleNamespace, page_of:
 
 
 def test_the_page_of_the_document_beside_the_text(world: SimpleNamespace, page_of: Any, live: Any) -> None:
-    original = StoredFile.objects.create(project=world.project, kind=StoredFile.Kind.ORIGINAL, name="a.pdf")
+    original = StoredFile.objects.create(project=world.project, kind=StoredFileKind.ORIGINAL, name="a.pdf")
     places = [[0, 11, "page 1"], [13, len(TEXT), "page 2"]]
     DocumentSource.objects.create(document=world.note, original=original, name="a.pdf", kind="pdf", places=places)
     page = page_of(world.rita)

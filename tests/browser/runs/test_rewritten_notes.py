@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from annotations.models import RewrittenNote, Span
-from models_runtime.models import Run, RunItem
+from models_runtime.models import Run, RunItem, RunItemState
 from tests import factories as make
 from tests.browser.widths import PHONE, fits
 
@@ -21,7 +21,7 @@ def world(transactional_db: None) -> SimpleNamespace:
     author = make.make_author(project, kind="run", name="llm-1")
     params = {"strategy": "rewrite", "model": "small", "server": "ward", "language": "it", "prompt": "Riscrivi."}
     run = Run.objects.create(project=project, author=author, backend="llm", params=params, created_by=mia)
-    RunItem.objects.create(run=run, document=note, state=RunItem.State.DONE)
+    RunItem.objects.create(run=run, document=note, state=RunItemState.DONE)
     made = make.make_set(note, author, [(0, 11, "PATIENT"), (31, 33, "AGE"), (64, 70, "CITY")], submitted=True)
     Span.objects.filter(annotation_set=made, start=0).update(
         provenance={"removed": [[13, 26]], "unsupported": [[0, 11]]}

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from annotations.core.stored_files import store_file
 from annotations.gold.services.making import freeze
-from models_runtime.models import Run, TrainedModel
+from models_runtime.models import Run, TrainedModel, TrainedModelState
 from tests import factories as make
 from tests.browser.widths import PHONE, fits
 
@@ -32,7 +32,7 @@ def world(transactional_db: None, settings: Any, tmp_path: Path) -> SimpleNamesp
     version, _made = freeze(project=project, actor=None)
     stored = store_file(project=project, kind="model", name="m.zip", content=io.BytesIO(b"zip"), actor=None)
     model = TrainedModel.objects.create(
-        project=project, name="Ward CRF", backend="crf", state=TrainedModel.State.READY, gold_version=version,
+        project=project, name="Ward CRF", backend="crf", state=TrainedModelState.READY, gold_version=version,
         stored_file=stored, params={"algorithm": "ap"},
         card={
             "gold": 1, "gold_hash": version.content_hash, "notes": 1, "spans": 1, "held_out": 1, "algorithm": "ap",

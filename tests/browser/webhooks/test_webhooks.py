@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from annotations.models import Delivery, Webhook
+from annotations.models import Delivery, Webhook, WebhookState
 from annotations.ops.services.webhooks.recording import put_in_line
 from annotations.ops.services.webhooks.sending import send_now
 from tests import factories as make
@@ -51,7 +51,7 @@ def test_from_adding_to_the_log(world: Any, page_of: Any, live: Any, axe: Any, r
     receiver.statuses = [503]
     (failed,) = put_in_line([Webhook.objects.get()], "job.done", {})
     send_now(failed.pk)
-    Webhook.objects.update(state=Webhook.State.STOPPED)
+    Webhook.objects.update(state=WebhookState.STOPPED)
     page.reload()
     expect(page.get_by_text("Status 503.")).to_be_visible()
     assert fits(page)

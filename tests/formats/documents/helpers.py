@@ -5,7 +5,7 @@ import zipfile
 from collections.abc import Collection, Iterable, Mapping
 
 from annotations.formats.documents.base import Extracted, Limits, Result
-from annotations.formats.documents.cleaning import ALL_RULES, Rule
+from annotations.formats.documents.cleaning import ALL_RULES, CleaningRule
 from annotations.formats.documents.reading import read_document
 from annotations.formats.notes import NoteError, Problem
 
@@ -19,7 +19,7 @@ def results(
     data: bytes | str,
     *,
     encoding: str | None = None,
-    rules: Collection[Rule] = ALL_RULES,
+    rules: Collection[CleaningRule] = ALL_RULES,
     limits: Limits = Limits(),  # noqa: B008
     programs: bool = False,
 ) -> list[Result]:

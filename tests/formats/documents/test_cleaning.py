@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.formats.documents.base import Part, PartKind
-from annotations.formats.documents.cleaning import ALL_RULES, Rule, cleaned
+from annotations.formats.documents.base import NotePart, PartKind
+from annotations.formats.documents.cleaning import ALL_RULES, CleaningRule, cleaned
 
 
 def clean(text, rules=ALL_RULES):
@@ -14,21 +14,21 @@ def clean(text, rules=ALL_RULES):
 
 
 CHANGES = [
-    (Rule.MOJIBAKE, "D. JosÃ© GarcÃ\xada y MuÃ±oz\nAna", "D. José García y Muñoz\nAna", 1),
-    (Rule.MOJIBAKE, "uno â€“ dos\ntres â€œcuatroâ€\x9d", "uno – dos\ntres “cuatro”", 2),
-    (Rule.CONTROL, "a\x00b\x07c\x9f\ufeff", "abc", 4),
-    (Rule.CONTROL, "page\x0cnext\x0bline", "page\nnext\nline", 2),
-    (Rule.LIGATURES, "ﬁebre, ﬂujo, eﬃcaz, ﬀ, ﬄ, ﬅ, ﬆ", "fiebre, flujo, efficaz, ff, ffl, st, st", 7),
-    (Rule.HYPHENATION, "hospita-\nlizado el 3", "hospitalizado el 3", 1),
-    (Rule.HYPHENATION, "hospita- \r\n  lizado", "hospitalizado", 1),
-    (Rule.HYPHENATION, "hospita\u00ad\nlizado", "hospitalizado", 1),
+    (CleaningRule.MOJIBAKE, "D. JosÃ© GarcÃ\xada y MuÃ±oz\nAna", "D. José García y Muñoz\nAna", 1),
+    (CleaningRule.MOJIBAKE, "uno â€“ dos\ntres â€œcuatroâ€\x9d", "uno – dos\ntres “cuatro”", 2),
+    (CleaningRule.CONTROL, "a\x00b\x07c\x9f\ufeff", "abc", 4),
+    (CleaningRule.CONTROL, "page\x0cnext\x0bline", "page\nnext\nline", 2),
+    (CleaningRule.LIGATURES, "ﬁebre, ﬂujo, eﬃcaz, ﬀ, ﬄ, ﬅ, ﬆ", "fiebre, flujo, efficaz, ff, ffl, st, st", 7),
+    (CleaningRule.HYPHENATION, "hospita-\nlizado el 3", "hospitalizado el 3", 1),
+    (CleaningRule.HYPHENATION, "hospita- \r\n  lizado", "hospitalizado", 1),
+    (CleaningRule.HYPHENATION, "hospita\u00ad\nlizado", "hospitalizado", 1),
     # The compound stands elsewhere in the text, so its hyphen stays.
-    (Rule.HYPHENATION, "a follow-up, and follow-\nup again", "a follow-up, and follow-up again", 1),
+    (CleaningRule.HYPHENATION, "a follow-up, and follow-\nup again", "a follow-up, and follow-up again", 1),
     # Addresses keep their hyphens.
-    (Rule.HYPHENATION, "a.moss-\nlund@klinik.example", "a.moss-lund@klinik.example", 1),
-    (Rule.HYPHENATION, "moss@klinik-\nnord.example, www.a-\nb", "moss@klinik-nord.example, www.a-\nb", 1),
-    (Rule.HYPHENATION, "https://a.example/hospi-\ntal", "https://a.example/hospi-tal", 1),
-    (Rule.SOFT_HYPHENS, "hos\u00adpi\u00adtal", "hospital", 2),
+    (CleaningRule.HYPHENATION, "a.moss-\nlund@klinik.example", "a.moss-lund@klinik.example", 1),
+    (CleaningRule.HYPHENATION, "moss@klinik-\nnord.example, www.a-\nb", "moss@klinik-nord.example, www.a-\nb", 1),
+    (CleaningRule.HYPHENATION, "https://a.example/hospi-\ntal", "https://a.example/hospi-tal", 1),
+    (CleaningRule.SOFT_HYPHENS, "hos\u00adpi\u00adtal", "hospital", 2),
 ]
 
 
@@ -56,14 +56,14 @@ def test_good_text_stays(text):
 
 def test_no_rule_works_across_parts():
     text = "hospita-\nlizado"
-    parts = [Part(0, 8, PartKind.PAGE, 1), Part(9, 15, PartKind.PAGE, 2)]
+    parts = [NotePart(0, 8, PartKind.PAGE, 1), NotePart(9, 15, PartKind.PAGE, 2)]
     assert cleaned(text, parts, ALL_RULES) == (text, parts, {})
 
 
 def test_parts_follow_the_text_and_empty_ones_are_dropped():
     text = "ﬁn\x00\n\nJosÃ©\n\n\x07\x07\n\nhos\u00adpi-\ntal ﬂ"
     bounds = [(0, 3), (5, 10), (12, 14), (16, len(text))]
-    parts = [Part(start, end, PartKind.PAGE, number) for number, (start, end) in enumerate(bounds, 1)]
+    parts = [NotePart(start, end, PartKind.PAGE, number) for number, (start, end) in enumerate(bounds, 1)]
     found, moved, counts = cleaned(text, parts, ALL_RULES)
     cut = [(part.number, found[part.start : part.end]) for part in moved]
     assert cut == [(1, "fin"), (2, "José"), (4, "hospital fl")]
@@ -79,11 +79,11 @@ PIECES = st.lists(
 @given(st.lists(PIECES, max_size=5))
 def test_each_part_is_cleaned_as_if_it_were_alone(texts):
     """The source map is exact: the cleaned text of a part is the cleaned text of its page."""
-    rules = ALL_RULES - {Rule.HYPHENATION}
+    rules = ALL_RULES - {CleaningRule.HYPHENATION}
     parts, at = [], 0
     for number, text in enumerate(texts, 1):
         if text:
-            parts.append(Part(at, at + len(text), PartKind.PAGE, number))
+            parts.append(NotePart(at, at + len(text), PartKind.PAGE, number))
         at += len(text) + 2
     found, moved, _counts = cleaned("\n\n".join(texts), parts, rules)
     alone = {number: clean(text, rules)[0] for number, text in enumerate(texts, 1)}

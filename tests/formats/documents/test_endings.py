@@ -3,17 +3,17 @@
 import pytest
 
 from annotations.formats.documents.importing import DocumentsFormat
-from annotations.formats.documents.kinds import ENDINGS, Kind
+from annotations.formats.documents.kinds import ENDINGS, DocumentKind
 from tests.formats.documents.helpers import docx, p, read
 from tests.formats.documents.test_odt import odt
 
 WORDS = "Dr. José Núñez"
 MADE = {
-    Kind.DOCX: docx(p(WORDS)),
-    Kind.ODT: odt(f"<text:p>{WORDS}</text:p>"),
-    Kind.HTML: f'<html xmlns="http://www.w3.org/1999/xhtml"><body><p>{WORDS}</p></body></html>',
-    Kind.TEXT: WORDS,
-    Kind.RTF: r"{\rtf1\ansi Dr. Jos\'e9 N\'fa\'f1ez}",
+    DocumentKind.DOCX: docx(p(WORDS)),
+    DocumentKind.ODT: odt(f"<text:p>{WORDS}</text:p>"),
+    DocumentKind.HTML: f'<html xmlns="http://www.w3.org/1999/xhtml"><body><p>{WORDS}</p></body></html>',
+    DocumentKind.TEXT: WORDS,
+    DocumentKind.RTF: r"{\rtf1\ansi Dr. Jos\'e9 N\'fa\'f1ez}",
 }
 
 

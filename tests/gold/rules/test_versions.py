@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from annotations.gold.rules import (
     ChangeKind,
+    CorpusPart,
     Count,
-    Part,
     Patient,
     Split,
     SplitError,
@@ -157,7 +157,7 @@ def test_shares_are_checked() -> None:
 
 
 def part(*notes):
-    made = Part()
+    made = CorpusPart()
     for text, spans in notes:
         made.add_note(text, [Span(*span) for span in spans])
     return made
@@ -168,9 +168,9 @@ def test_the_means_of_table_3_3():
     found = part(("Uomo di 60 anni", [(8, 15, "AGE")]), ("Giunge al PS", []))
     assert (found.notes, found.tokens, found.all) == (2, 7, Count(1, 2))
     assert (found.per_note(found.tokens), found.per_note(found.all.spans), found.all.tokens_per_span) == (3.5, 0.5, 2)
-    assert Part().per_note(0) is None and Part().all.tokens_per_span is None
+    assert CorpusPart().per_note(0) is None and CorpusPart().all.tokens_per_span is None
     # A tokenizer counts its own tokens.
-    own = Part()
+    own = CorpusPart()
     spans = [Span(0, 10, "DATE"), Span(11, 15, "CITY")]
     own.add_note("12/03/2021 Roma", spans, lambda text: [Token(0, 10), Token(11, 15)])
     assert (own.tokens, own.labels) == (2, {"DATE": Count(1, 1), "CITY": Count(1, 1)})
@@ -204,7 +204,7 @@ def test_parts_are_added_and_stored():
 def test_the_counts_equal_those_of_all_tokens(text, data):
     offsets = st.tuples(st.integers(0, len(text) - 1), st.integers(1, len(text))).filter(lambda pair: pair[0] < pair[1])
     spans = [Span(*pair, "X") for pair in data.draw(st.lists(offsets, max_size=4))]
-    found = Part()
+    found = CorpusPart()
     found.add_note(text, spans)
     tokens = split_at(tokenize(text), (edge for span in spans for edge in (span.start, span.end)))
     inside = [covered(tokens, span.start, span.end) for span in spans]

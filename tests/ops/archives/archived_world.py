@@ -21,7 +21,7 @@ from annotations.models.project import SecondReview
 from annotations.ops.services.archives.writing import write_archive
 from annotations.projects.services.labels import merge_labels, update_label
 from annotations.projects.services.projects import set_guidelines, update_project
-from annotations.review.selectors.bulk_rules import Rule
+from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.review.services import deciding as review
 from annotations.review.services.bulk import begin_bulk, plan_bulk, run_bulk
 from annotations.review.services.deciding import Request
@@ -74,7 +74,7 @@ def _annotated(world: SimpleNamespace) -> None:
             at = timezone.now() if submitted else None
             make.make_set(note, person, spans, submitted=submitted, submitted_at=at, version=3)
             if submitted:
-                models.Assignment.objects.filter(document=note, user=person).update(state=models.Assignment.State.DONE)
+                models.Assignment.objects.filter(document=note, user=person).update(state=models.AssignmentState.DONE)
     odd = make.make_note(world.project, ODD, "odd/ñame 😀", patient_id="P-2")
     models.NoteMetadata.objects.create(document=odd, note_type="letter", site="")
     world.notes["odd"] = odd
@@ -115,7 +115,7 @@ def _reviewed(world: SimpleNamespace) -> None:
     decide(world, notes[0], Act.CORRECT, 44, bounds=(44, 50, city), quote="Torino")
     decide(world, notes[0], Act.ADD, bounds=(31, 41, make.label_of(project, "DATE").pk), quote="12/03/2021")
     finish_review(document=notes[0], author=world.run, user=world.rita)
-    rule = Rule("threshold", [world.run.pk], label=make.label_of(project, "AGE").pk, least=0.2)
+    rule = BulkRule("threshold", [world.run.pk], label=make.label_of(project, "AGE").pk, least=0.2)
     bulk = plan_bulk(project=project, user=world.rita, rule=rule, act="accept")
     begin_bulk(bulk=bulk, user=world.rita)
     bulk.refresh_from_db()

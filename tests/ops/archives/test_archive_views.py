@@ -7,7 +7,18 @@ from django.urls import reverse
 
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.jobs.runner import run
-from annotations.models import AnnotationSet, Comment, Document, Event, Job, Membership, Project, StoredFile, User
+from annotations.models import (
+    AnnotationSet,
+    Comment,
+    Document,
+    Event,
+    Job,
+    Membership,
+    Project,
+    StoredFile,
+    StoredFileKind,
+    User,
+)
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.archiving import archive_project, restore_project
 from annotations.projects.services.members import add_member
@@ -53,7 +64,7 @@ def test_a_manager_exports_and_downloads_an_archive(world, mia, sign_in):
     job = done(response)
     assert (job.state, job.error) == ("done", "")
     check_page(mia.get(reverse("job", args=["covid", job.number])))
-    stored = StoredFile.objects.get(kind=StoredFile.Kind.ARCHIVE)
+    stored = StoredFile.objects.get(kind=StoredFileKind.ARCHIVE)
     url = reverse("archive_file", args=["covid", stored.pk])
     assert url in check_page(mia.get(EXPORT))
     ours, fresh = files_of(b"".join(mia.get(url).streaming_content)), files_of(archive_of(world.project))
@@ -67,7 +78,7 @@ def test_a_manager_exports_and_downloads_an_archive(world, mia, sign_in):
     assert stored.name not in rita.get(reverse("export", args=["covid"])).content.decode()
     restore_project(project=world.project, actor=world.mia)
     erase_patient(project=world.project, patient_id="P-2", actor=world.mia)
-    assert not StoredFile.objects.filter(kind=StoredFile.Kind.ARCHIVE).exists()
+    assert not StoredFile.objects.filter(kind=StoredFileKind.ARCHIVE).exists()
 
 
 def test_an_archive_is_imported_once_its_people_are_confirmed(world, mia):

@@ -8,7 +8,7 @@ from django.apps import apps
 from django.core.management import CommandError, call_command
 
 from annotations import models
-from annotations.agreement.rules.units import Unit
+from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.agreement.services.figures import figures_of
 from annotations.core.spans import definitions
@@ -210,7 +210,7 @@ def shares_of(project):
     )
     rows = models.Author.objects.filter(project=project).values_list("pk", "name")
     names = {pk: name.removesuffix(" (imported)") for pk, name in rows}
-    figures = {str(unit): figures_of(project=project, unit=unit)["granularities"] for unit in Unit}
+    figures = {str(unit): figures_of(project=project, unit=unit)["granularities"] for unit in ComparedUnit}
     for of_unit in figures.values():
         for at_granularity in of_unit.values():
             for pair in at_granularity["pairs"]:

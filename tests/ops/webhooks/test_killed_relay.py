@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from annotations.models import Delivery
+from annotations.models import Delivery, DeliveryState
 from annotations.ops.services.webhooks.recording import put_in_line
 from tests.waiting import HANGS, MOMENT, wait_for
 from tests.worlds.queue import processes, redis_server
@@ -40,7 +40,7 @@ def test_a_relay_that_is_killed_while_it_sends_loses_nothing(webhook, mia, recei
     claim = Delivery.objects.filter(pk=first.pk, claimed_until__gt=timezone.now())
     assert claim.update(claimed_until=timezone.now() - timedelta(seconds=1))
     again = relay()
-    delivered = Delivery.objects.filter(state=Delivery.State.DELIVERED)
+    delivered = Delivery.objects.filter(state=DeliveryState.DELIVERED)
     wait_for(lambda: delivered.count() == 2, what="both messages")
     page = mia.get(f"/projects/covid/webhooks/{webhook.pk}/").content.decode()
     assert page.count("Status 204.") == 2 and "Waiting" not in page

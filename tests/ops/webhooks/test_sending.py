@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from annotations.core.errors import ServiceError
 from annotations.jobs import hooks
-from annotations.models import Delivery, Event, Webhook
+from annotations.models import Delivery, Event, Webhook, WebhookState
 from annotations.ops.services.webhooks import sending
 from annotations.ops.services.webhooks.recording import put_in_line
 from annotations.ops.services.webhooks.sending import GIVE_UP, TRIES, forget_old, pause_after, send_now, send_waiting
@@ -140,7 +140,7 @@ def test_a_webhook_is_stopped_after_repeated_failures(world, webhook, delivery, 
         change(delivery, tried=TRIES - 1)
         send(delivery)
     webhook.refresh_from_db()
-    assert webhook.state == Webhook.State.STOPPED
+    assert webhook.state == WebhookState.STOPPED
     assert Event.objects.filter(verb="webhook.stopped", actor=None).count() == 1
     (waiting,) = put_in_line([webhook], "job.done", {})
     assert not send(waiting)

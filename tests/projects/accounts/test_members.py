@@ -6,13 +6,22 @@ from django.utils import timezone
 
 from annotations.core import access
 from annotations.core.errors import ServiceError
-from annotations.models import AnnotationSet, Assignment, Author, Event, Membership, Role
+from annotations.models import (
+    AnnotationSetState,
+    Assignment,
+    AssignmentState,
+    Author,
+    AuthorKind,
+    Event,
+    Membership,
+    Role,
+)
 from annotations.projects.events import MEMBER_ADDED
 from annotations.projects.services import members
 from tests.factories import make_member, make_note, make_project, make_set, make_user
 
 pytestmark = pytest.mark.django_db
-DRAFT, SUBMITTED, WITHDRAWN = AnnotationSet.State.DRAFT, AnnotationSet.State.SUBMITTED, AnnotationSet.State.WITHDRAWN
+DRAFT, SUBMITTED, WITHDRAWN = AnnotationSetState.DRAFT, AnnotationSetState.SUBMITTED, AnnotationSetState.WITHDRAWN
 
 
 @pytest.fixture
@@ -40,7 +49,7 @@ def remove(project, user, **more):
 
 def test_a_new_annotator_gets_every_note_once(project):
     note, anna = make_note(project), make_user("anna")
-    outside = Author.objects.create(project=project, kind=Author.Kind.ANNOTATOR, name="anna")
+    outside = Author.objects.create(project=project, kind=AuthorKind.ANNOTATOR, name="anna")
     for _ in range(2):
         add(project, anna)
     assert list(Assignment.objects.values_list("document", "user")) == [(note.pk, anna.pk)]
@@ -65,7 +74,7 @@ def test_removal_keeps_annotations_and_restoring_the_member_restores_them(projec
     add(project, anna)
     done = make_set(finished, anna, [(0, 4, "PATIENT")], submitted=True, submitted_at="2026-01-01T00:00Z")
     draft = make_set(begun, anna, [(0, 4, "PATIENT")])
-    Assignment.objects.filter(document=finished).update(state=Assignment.State.DONE)
+    Assignment.objects.filter(document=finished).update(state=AssignmentState.DONE)
 
     preview = members.removal_preview(project=project, user=anna)
     assert (preview["open_notes"], preview["drafts"], preview["submitted"]) == (2, 1, 1)
@@ -79,7 +88,7 @@ def test_removal_keeps_annotations_and_restoring_the_member_restores_them(projec
     add(project, anna)
     draft.refresh_from_db()
     assert draft.state == DRAFT
-    open_notes = Assignment.objects.filter(user=anna, state=Assignment.State.OPEN)
+    open_notes = Assignment.objects.filter(user=anna, state=AssignmentState.OPEN)
     assert {row.document_id for row in open_notes} == {begun.pk, untouched.pk}
 
 
@@ -88,7 +97,7 @@ def test_open_notes_can_be_reassigned(project, boss, anna):
     make_note(project, "one", annotators=[anna, bruno])
     only_anna = make_note(project, "two", annotators=[anna])
     assert remove(project, anna, hand_over_to=bruno)["handed_over"] == 1
-    assert Assignment.objects.get(user=bruno, document=only_anna).state == Assignment.State.OPEN
+    assert Assignment.objects.get(user=bruno, document=only_anna).state == AssignmentState.OPEN
 
 
 # ── Links ────────────────────────────────────────────────────────────────────────────────────────────────────────────

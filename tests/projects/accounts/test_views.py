@@ -6,7 +6,15 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotations.models import AnnotationSet, Assignment, Event, Membership, Role, User
+from annotations.models import (
+    AnnotationSetState,
+    Assignment,
+    AssignmentState,
+    Event,
+    Membership,
+    Role,
+    User,
+)
 from annotations.projects.events import MEMBER_ADDED, MEMBER_REMOVED, RESET_LINK_MADE
 from tests import factories as make
 from tests.worlds.checks import check_page
@@ -37,7 +45,7 @@ def row_of(html: str, name: str) -> str:
 
 
 def test_the_list(world, mia, django_assert_max_num_queries):
-    Assignment.objects.filter(user=world.ann, document=world.note).update(state=Assignment.State.DONE)
+    Assignment.objects.filter(user=world.ann, document=world.note).update(state=AssignmentState.DONE)
     for _ in range(4):
         make.make_member(world.project)
     mia.get(PAGE)  # the first request of a session saves it
@@ -162,12 +170,12 @@ def test_removing_keeps_annotations(world, mia):
     for _ in range(2):  # a double click does no harm
         assert mia.post(place, {"heir": cas.pk}).url == PAGE
     assert not membership(world, world.ann).active
-    assert Assignment.objects.filter(user=cas, state=Assignment.State.OPEN).count() == 2
+    assert Assignment.objects.filter(user=cas, state=AssignmentState.OPEN).count() == 2
     submitted.refresh_from_db()
     draft.refresh_from_db()
-    assert (submitted.state, draft.state) == (AnnotationSet.State.SUBMITTED, AnnotationSet.State.WITHDRAWN)
+    assert (submitted.state, draft.state) == (AnnotationSetState.SUBMITTED, AnnotationSetState.WITHDRAWN)
     assert "Former members" in check_page(mia.get(PAGE))
     html = check_page(mia.post(url("member_role", world, world.ann), {"role": "annotator"}, follow=True))
     assert "ann was restored" in html
     draft.refresh_from_db()
-    assert draft.state == AnnotationSet.State.DRAFT and Event.objects.filter(verb=MEMBER_REMOVED).count() == 1
+    assert draft.state == AnnotationSetState.DRAFT and Event.objects.filter(verb=MEMBER_REMOVED).count() == 1

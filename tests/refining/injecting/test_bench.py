@@ -8,10 +8,10 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotations.jobs.runner import run as work
-from annotations.models import AnnotationSet, Author, Event, Job, Span
+from annotations.models import AnnotationSet, Author, AuthorKind, Event, Job, Span
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.models import InjectedError, InjectedRun, RefinedItem, Refinement
-from models_runtime.refining.rules.rules import Rule
+from models_runtime.refining.rules.rules import InjectionRule
 from models_runtime.refining.services.injecting.starting import start_injection
 from tests import factories as make
 from tests.refining.injecting.conftest import client_of, code_of, command, inject
@@ -32,7 +32,7 @@ def test_all_rules_on_every_gold_span(frozen):
         "common-words": 1, "values-as-age": 1, "pressures-as-date": 2, "cities": 2, "wards-as-hospital": 2,
         "patient-doctor": 4, "age-date": 2, "hospital-as-organization": 0, "places": 0, "eponyms": 1,
     }  # fmt: skip
-    assert list(found["possible"]) == list(Rule)
+    assert list(found["possible"]) == list(InjectionRule)
     gold, injected = spans_of("gold"), spans_of("injected-1")
     errors = InjectedError.objects.all()
     assert len(injected - gold) == errors.count() == 8
@@ -40,7 +40,7 @@ def test_all_rules_on_every_gold_span(frozen):
     # Nothing of an annotation set tells what is an error.
     there = Span.objects.filter(annotation_set__author__name="injected-1")
     assert set(there.values_list("source", "provenance")) == {("", None)}
-    assert Author.objects.get(name="injected-1").kind == Author.Kind.BENCH
+    assert Author.objects.get(name="injected-1").kind == AuthorKind.BENCH
     event = Event.objects.get(verb="errors.injected")
     assert (event.actor, event.data["seed"], event.data["gold"]) == (frozen.mia, 7, 1)
 
@@ -202,7 +202,7 @@ def test_a_refinement_from_the_page_appears_with_its_reasons(bench):
         assert client.post(url, sent | wrong).status_code == 422
     assert client.post(url, sent)["Location"] == client.post(url, sent)["Location"]
     row = Refinement.objects.get()
-    assert row.author.kind == Author.Kind.BENCH
+    assert row.author.kind == AuthorKind.BENCH
     wrong = Span.objects.get(annotation_set__author=bench.row.author, annotation_set__document=bench.notes[0], start=35)
     made = make.make_set(bench.notes[0], row.author, [(35, 41, "CITY")], submitted=True)
     RefinedItem.objects.create(

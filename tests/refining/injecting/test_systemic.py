@@ -8,7 +8,7 @@ from django.core.management import CommandError
 from django.urls import reverse
 
 from annotations.jobs.runner import run as work
-from annotations.models import AnnotationSet, Author, Event, Span
+from annotations.models import AnnotationSet, Author, AuthorKind, Event, Span
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.models import InjectedRun, SystemicError, SystemicExample
 from models_runtime.refining.services.injecting.starting import start_injection, terms_in
@@ -31,7 +31,7 @@ def test_errors_of_the_log_are_injected_verbatim(reviewed):
     # They are annotations like any other, and gold has none of them.
     there = Span.objects.filter(annotation_set__author__name=found["run"], annotation_set__document=reviewed.last)
     assert (there.count(), set(there.values_list("source", flat=True))) == (3, {""})
-    assert Author.objects.get(name=found["run"]).kind == Author.Kind.BENCH
+    assert Author.objects.get(name=found["run"]).kind == AuthorKind.BENCH
     score = command("score_injection", "ward", found["run"], "--author", found["run"])
     assert (score["by_rule"]["log"]["caught"], score["by_rule"]["log"]["injected"]) == (0, 13)
     assert list(score["by_strategy"]) == ["log"]

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotations.models import Figures, Job
+from annotations.models import Figures, Job, JobState
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.models import Judging
 from models_runtime.refining.services.judging.discarded import discards_of
@@ -52,9 +52,9 @@ def test_the_list_counts_discarded_entities_by_judging_and_label(client, setting
     assert listed(client) == []
     with ward(settings, divided):
         working = asked(client)
-        Job.objects.filter(pk=working.job_id).update(state=Job.State.RUNNING)
+        Job.objects.filter(pk=working.job_id).update(state=JobState.RUNNING)
         assert listed(client) == [] and not Figures.objects.filter(kind="judging-discards").exists()
-        Job.objects.filter(pk=working.job_id).update(state=Job.State.DONE)
+        Job.objects.filter(pk=working.job_id).update(state=JobState.DONE)
         few = queries_of_list(client)
         asked(client, rules="miranda-2025")
     assert queries_of_list(client) == few

@@ -12,7 +12,7 @@ from django.urls import reverse
 from annotations.core.events import NOTE_READ
 from annotations.gold.services.making import freeze, make_gold
 from annotations.jobs.runner import run as work
-from annotations.models import Author, Event, Job
+from annotations.models import Author, Event, Job, JobState
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.backends.llm import driver, remote
 from models_runtime.backends.llm.servers import read_servers
@@ -99,7 +99,7 @@ def test_from_the_form_to_figures_entities_and_costs(client, project, server):
     judging = Judging.objects.get()
     assert "every 1s" in page(client, judging)
     job = done(judging)
-    assert (job.state, job.done, job.total, job.queue) == (Job.State.DONE, 9, 9, "llm")
+    assert (job.state, job.done, job.total, job.queue) == (JobState.DONE, 9, 9, "llm")
     # The prompt is in the chosen language, and the page shows it.
     assert {body["messages"][0]["content"] for body in server.requests} == {judging.prompt}
     html = page(client, judging)
@@ -169,7 +169,7 @@ def test_without_a_majority_an_entity_is_discarded_and_listed(client, project, s
 def test_a_stopped_judge_is_shown_and_the_others_count(client, project, server):
     server.script = lambda body: Reply(status=401) if body["model"] == "fair" else panel(body)
     judging, job = judged(client)
-    assert job.state == Job.State.DONE and job.result["answers"] == 6
+    assert job.state == JobState.DONE and job.result["answers"] == 6
     html = page(client, judging)
     assert "ward/fair stopped after 0 notes" in html and "rejected the key (401)" in html
     assert "12 entities are in notes that not all 3 judges answered" in html
@@ -177,7 +177,7 @@ def test_a_stopped_judge_is_shown_and_the_others_count(client, project, server):
     server.script = panel
     asked = len(server.requests)
     client.post(reverse("judging_again", args=["covid", judging.pk]))
-    assert done(judging).state == Job.State.DONE and len(server.requests) == asked + 3
+    assert done(judging).state == JobState.DONE and len(server.requests) == asked + 3
     assert "stopped after" not in page(client, judging) and Judgment.objects.exclude(verdicts__isnull=True).count() == 9
 
 
@@ -187,7 +187,7 @@ def test_a_judge_that_fails_on_a_note_fails_only_there(client, project, server):
         make.make_set(note, Author.objects.get(kind=kind), [(6, 17, "PATIENT")], submitted=True)
     freeze(project=project, actor=None)
     judging, job = judged(client, gold="2")
-    assert (job.state, job.result["failed"], job.result["answers"]) == (Job.State.DONE, 1, 11)
+    assert (job.state, job.result["failed"], job.result["answers"]) == (JobState.DONE, 1, 11)
     assert "gave no readable answer on 1 note" in page(client, judging)
     assert Judgment.objects.get(verdicts__isnull=True).error == "The model's answer is not the requested JSON."
 
@@ -196,10 +196,10 @@ def test_where_no_judge_answers_the_job_fails_and_can_be_started_again(client, p
     monkeypatch.setattr(remote, "TRIES", 1)
     server.script = lambda body: Reply(status=500)
     judging, job = judged(client, "ward good")
-    assert job.state == Job.State.FAILED and "No judge answered" in job.error
+    assert job.state == JobState.FAILED and "No judge answered" in job.error
     server.script = panel
     client.post(reverse("job_retry", args=["covid", job.number]))
-    assert done(judging).state == Job.State.DONE and "12 entities in 3 notes" in page(client, judging)
+    assert done(judging).state == JobState.DONE and "12 entities in 3 notes" in page(client, judging)
 
 
 def test_judges_of_two_servers_are_asked_side_by_side(client, project, server):
@@ -214,7 +214,7 @@ def test_judges_of_two_servers_are_asked_side_by_side(client, project, server):
 
     server.script = model
     _judging, job = judged(client, "ward good", "ward odd", "lab fair")
-    assert (job.state, job.done, sorted(asked)) == (Job.State.DONE, 9, ["fair"] * 3 + ["good"] * 3 + ["odd"] * 3)
+    assert (job.state, job.done, sorted(asked)) == (JobState.DONE, 9, ["fair"] * 3 + ["good"] * 3 + ["odd"] * 3)
 
 
 def test_a_canceled_judging_keeps_its_verdicts_and_can_continue(client, project, server, monkeypatch):
@@ -232,13 +232,13 @@ def test_a_canceled_judging_keeps_its_verdicts_and_can_continue(client, project,
         return Reply(status=429, headers={"Retry-After": "50"})
 
     server.script = cancel_after_three
-    assert done(judging).state == Job.State.CANCELED
+    assert done(judging).state == JobState.CANCELED
     assert len(server.requests) <= 3 + 4
     assert sum(LlmUsage.objects.values_list("requests", flat=True)) == len(server.requests)
     assert Judgment.objects.count() == 3 and "stopped after" not in page(client, judging)
     server.script = panel
     client.post(reverse("judging_again", args=["covid", judging.pk]))
-    assert done(judging).state == Job.State.DONE and Judgment.objects.count() == 9
+    assert done(judging).state == JobState.DONE and Judgment.objects.count() == 9
 
 
 def test_errors_say_what_is_wrong_and_nothing_is_sent(client, project, server):

@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotations.models import Author, Document, RewrittenNote
 from annotations.text.hashes import text_sha256
 from models_runtime.backends.llm.judging import part_of
-from models_runtime.models import JudgedNote, Judging, LlmUsage, Run, RunItem
+from models_runtime.models import JudgedNote, Judging, LlmUsage, Run, RunItem, RunItemState
 from models_runtime.refining.services.judging.results import result_of
 from tests.backends.llm.scripted import note_of
 from tests.refining.judging.world import AGAIN, AGE, CITY, ROSSI, asked, honest, judged_project, ward
@@ -28,9 +28,9 @@ def project():
     author = Author.objects.get(kind="run")
     run = Run.objects.create(project=project, author=author, backend="llm", params={"strategy": "rewrite"})
     for note, text in zip(Document.objects.order_by("pk"), (REWRITTEN, CHANGED, ""), strict=True):
-        state = RunItem.State.DONE if text == REWRITTEN else RunItem.State.FAILED
+        state = RunItemState.DONE if text == REWRITTEN else RunItemState.FAILED
         RunItem.objects.create(run=run, document=note, state=state)
-        if state == RunItem.State.FAILED:
+        if state == RunItemState.FAILED:
             note.annotation_sets.filter(author=author).delete()
         if text:
             RewrittenNote.objects.create(author=author, document=note, text=text, sha256=text_sha256(text))

@@ -8,7 +8,7 @@ import pytest
 from django.db import OperationalError, connection
 
 from annotations.gold.services.making import freeze
-from annotations.models import Job
+from annotations.models import JobState
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.core.usage import Bill
 from models_runtime.models import Judging, Judgment, LlmAnswer, LlmUsage, RunItem
@@ -105,7 +105,7 @@ def test_a_killed_worker_s_questions_are_counted_once(ward, project, processes, 
     end_lease(job)
     processes("relay")
     processes("work")
-    wait_for_state(job, Job.State.DONE, "another worker to end the job")
+    wait_for_state(job, JobState.DONE, "another worker to end the job")
     # Only two requests were repeated: the one with the invalid answer, and the one that was open at the kill.
     assert len(ward.server.requests) == NOTES + 2
     found = usage.get()

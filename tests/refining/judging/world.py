@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from annotations.gold.services.making import freeze
 from annotations.jobs.runner import run as work
-from annotations.models import Author, Job, Project
+from annotations.models import Author, Job, JobState, Project
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.models import Judging
 from tests import factories as make
@@ -66,7 +66,7 @@ def asked(client: Any, **options: str) -> Judging:
     work(judging.job_id)
     judging.refresh_from_db()
     job = Job.objects.get(pk=judging.job_id)
-    assert (job.state, job.error) == (Job.State.DONE, "")
+    assert (job.state, job.error) == (JobState.DONE, "")
     return judging
 
 

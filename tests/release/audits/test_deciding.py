@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotations.models import AuditMark, AuditPlan, Event, LeakFinding, ReleasedNote
+from annotations.models import AuditMark, AuditPlan, AuditPlanState, Event, LeakFinding, ReleasedNote, ReleasedNoteState
 from annotations.release.events import AUDIT_LEAK_DISMISSED, AUDIT_LEAK_RESTORED
 from annotations.release.selectors.audits import audit_result
 from annotations.release.services.audits.deciding import accept_leak, dismiss_leak, replace_leak, undo_decision
@@ -16,7 +16,7 @@ def leak(ward):
     plan = planned(ward.release)
     read_one(plan, ward.rev)
     read_one(plan, ward.rev, "Bianchi")
-    assert plan.state == AuditPlan.State.UNMET
+    assert plan.state == AuditPlanState.UNMET
     return AuditMark.objects.select_related("note__plan__release__project", "note__note").get()
 
 
@@ -27,7 +27,7 @@ def released(leak):
 def test_replacing_prepares_the_note_again_and_still_counts(ward, leak):
     replace_leak(mark=leak, actor=ward.mia)
     row = released(leak)
-    assert "Bianchi" not in row.text and row.text.endswith("[DOCTOR].") and row.state == ReleasedNote.State.DONE
+    assert "Bianchi" not in row.text and row.text.endswith("[DOCTOR].") and row.state == ReleasedNoteState.DONE
     result = audit_result(ward.release)
     assert result.leaks == 1 and result.undecided == 0 and result.accepted == []
     ward.release.refresh_from_db()
@@ -37,7 +37,7 @@ def test_replacing_prepares_the_note_again_and_still_counts(ward, leak):
 def test_accepting_names_who_did_it(ward, leak):
     assert audit_result(ward.release).undecided == 1
     accept_leak(mark=leak, actor=ward.mia)
-    assert "Bianchi" in released(leak).text and released(leak).state == ReleasedNote.State.DONE
+    assert "Bianchi" in released(leak).text and released(leak).state == ReleasedNoteState.DONE
     result = audit_result(ward.release)
     assert result.leaks == 1 and [(one.label, one.user) for one in result.accepted] == [("DOCTOR", ward.mia)]
 
@@ -46,12 +46,12 @@ def test_what_is_no_identifier_does_not_count_and_reading_goes_on(ward, leak):
     dismiss_leak(mark=leak, actor=ward.mia)
     result = audit_result(ward.release)
     assert result.leaks == 0 and result.accepted == [] and not result.complete
-    assert AuditPlan.objects.get().state == AuditPlan.State.OPEN
-    assert released(leak).state == ReleasedNote.State.DONE
+    assert AuditPlan.objects.get().state == AuditPlanState.OPEN
+    assert released(leak).state == ReleasedNoteState.DONE
     leak.refresh_from_db()
     undo_decision(mark=leak, actor=ward.mia)
-    assert AuditPlan.objects.get().state == AuditPlan.State.UNMET
-    assert released(leak).state == ReleasedNote.State.HELD
+    assert AuditPlan.objects.get().state == AuditPlanState.UNMET
+    assert released(leak).state == ReleasedNoteState.HELD
     assert Event.objects.filter(verb__in=[AUDIT_LEAK_DISMISSED, AUDIT_LEAK_RESTORED]).count() == 2
 
 
@@ -76,5 +76,5 @@ def test_a_leak_stays_open_when_its_note_is_prepared_again(ward, leak):
     decide(release=ward.release, findings=[other.pk], answer="replace", actor=ward.mia)
     finding.refresh_from_db()
     row = released(leak)
-    assert not finding.decision and row.state == ReleasedNote.State.HELD
+    assert not finding.decision and row.state == ReleasedNoteState.HELD
     assert row.text[finding.start : finding.end] == "Bianchi" and "54 anni" not in row.text

@@ -6,7 +6,18 @@ import pytest
 from django.utils import timezone
 
 from annotations.core.errors import ServiceError
-from annotations.models import AuditMark, AuditNote, AuditPlan, Event, LeakFinding, Release, ReleasedNote
+from annotations.models import (
+    AuditMark,
+    AuditNote,
+    AuditNoteState,
+    AuditPlan,
+    AuditPlanState,
+    Event,
+    LeakFinding,
+    Release,
+    ReleasedNote,
+    ReleasedNoteState,
+)
 from annotations.release.events import AUDIT_NOTE_FINISHED
 from annotations.release.selectors.audits import audit_result, shown_of
 from annotations.release.services.audits.reading import (
@@ -37,7 +48,7 @@ def test_a_begun_note_is_resumed_and_others_get_another(ward, plan):
     mark(note=reading_note(plan, ward.rev), start=40, end=60, label="DOCTOR", user=ward.rev)
     assert reading_note(plan, ward.rev).leased_until > timezone.now() + LEASE - timedelta(minutes=1)
     # An abandoned note goes to somebody else without its marks.
-    AuditNote.objects.filter(reader=ward.rev2).update(state=AuditNote.State.DONE)
+    AuditNote.objects.filter(reader=ward.rev2).update(state=AuditNoteState.DONE)
     AuditNote.objects.filter(pk=first.pk).update(leased_until=timezone.now() - timedelta(seconds=1))
     assert next_note(plan=plan, user=ward.rev2).pk == first.pk
     assert not AuditMark.objects.exists()
@@ -50,7 +61,7 @@ def test_people_get_notes_that_they_did_not_annotate(ward, plan):
     make.make_set(first.note.document, ward.rev, submitted=True)
     assert next_note(plan=plan, user=ward.rev).position == 2
     # Where nothing else is left, they read their own.
-    plan.notes.filter(position__gt=2).update(state=AuditNote.State.DONE)
+    plan.notes.filter(position__gt=2).update(state=AuditNoteState.DONE)
     finish(note=AuditNote.objects.get(position=2), user=ward.rev)
     assert next_note(plan=plan, user=ward.rev).position == 1
 
@@ -65,15 +76,15 @@ def test_a_leak_is_a_finding_of_the_release_and_holds_its_note_back(ward, plan):
     finding = LeakFinding.objects.get()
     assert made.finding == finding and finding.origin == LeakFinding.Origin.AUDIT and not finding.decision
     assert note.note.text[finding.start : finding.end] == "dott. Bianchi"
-    assert ReleasedNote.objects.get(pk=note.note_id).state == ReleasedNote.State.HELD
+    assert ReleasedNote.objects.get(pk=note.note_id).state == ReleasedNoteState.HELD
     assert Release.objects.get().revision == 1
     # The last note can be reopened.
-    AuditPlan.objects.update(state=AuditPlan.State.OPEN)
+    AuditPlan.objects.update(state=AuditPlanState.OPEN)
     plan.refresh_from_db()
     next_note(plan=plan, user=ward.rev)
     assert reopen(plan=plan, user=ward.rev).pk == note.pk
     assert not LeakFinding.objects.exists() and AuditMark.objects.get().leak is None
-    assert ReleasedNote.objects.get(pk=note.note_id).state == ReleasedNote.State.DONE
+    assert ReleasedNote.objects.get(pk=note.note_id).state == ReleasedNoteState.DONE
     assert AuditNote.objects.filter(state="reading").count() == 1
     unmark(note=note, mark=AuditMark.objects.get().pk, user=ward.rev)
     finish(note=note, user=ward.rev)
@@ -108,7 +119,7 @@ def test_marks(ward, plan):
 def test_planted_leaks_are_counted_and_are_no_leaks(ward):
     plan = planned(ward.release, planted=0.5, target=0.3)
     found = missed = 0
-    while plan.state == AuditPlan.State.OPEN and (taken := next_note(plan=plan, user=ward.rev)) is not None:
+    while plan.state == AuditPlanState.OPEN and (taken := next_note(plan=plan, user=ward.rev)) is not None:
         note = reading_note(plan, ward.rev)
         if note.planted_start is not None and found < 3:
             start, end = shown_of(note).to_shown(note.planted_start, note.planted_end)
@@ -128,7 +139,7 @@ def test_the_audit_ends_when_the_target_cannot_be_met(ward, plan):
     for _note in range(9):
         read_one(plan, ward.rev)
     read_one(plan, ward.rev2, "Bianchi")
-    assert plan.state == AuditPlan.State.UNMET
+    assert plan.state == AuditPlanState.UNMET
     result = audit_result(ward.release)
     assert result.complete and not result.met and result.leaks == 1 and result.counted == 9
     assert 0.1 < result.bound < 0.3
@@ -140,10 +151,10 @@ def test_notes_count_in_the_order_of_the_sample(ward, plan):
     slow = next_note(plan=plan, user=ward.rev2)
     for _note in range(plan.drawn - 1):
         read_one(plan, ward.rev)
-    assert plan.state == AuditPlan.State.OPEN and next_note(plan=plan, user=ward.rev) is None
+    assert plan.state == AuditPlanState.OPEN and next_note(plan=plan, user=ward.rev) is None
     finish(note=slow, user=ward.rev2)
     plan.refresh_from_db()
-    assert plan.state == AuditPlan.State.MET
+    assert plan.state == AuditPlanState.MET
     with pytest.raises(ServiceError, match="The audit has ended"):
         next_note(plan=plan, user=ward.rev)
     result = audit_result(ward.release)
@@ -155,7 +166,7 @@ def test_a_counted_note_cannot_be_reopened(ward):
     plan = planned(ward.release, leaks=1, target=0.15)
     for _note in range(sum(plan.looks[0].values())):
         read_one(plan, ward.rev, *(["Bianchi"] if _note == 0 else []))
-    assert plan.state == AuditPlan.State.OPEN
+    assert plan.state == AuditPlanState.OPEN
     assert last_finished(plan, ward.rev) is None
     with pytest.raises(ServiceError, match="can't be reopened"):
         reopen(plan=plan, user=ward.rev)

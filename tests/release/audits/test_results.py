@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from annotations.models import AuditMark, AuditNote, AuditPlan, Document
+from annotations.models import AuditMark, AuditNote, AuditPlanState, Document
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.selectors.audits import audit_result
 from annotations.release.services.steps import bound_in_words
@@ -26,7 +26,7 @@ def test_before_the_first_look_there_is_no_bound(ward):
 
 def test_strata_and_labels_have_bounds_of_their_own(ward):
     plan = planned(ward.release, by="type", leaks=2, target=0.25)
-    while plan.state == AuditPlan.State.OPEN:
+    while plan.state == AuditPlanState.OPEN:
         read_one(plan, ward.rev, *(["Bianchi"] if plan.notes.filter(state="done").count() == 3 else []))
     result = audit_result(ward.release)
     assert result.met and result.by == "type" and set(result.strata) == {"letter", "report"}

@@ -3,7 +3,7 @@
 import pytest
 
 from annotations.gold.services.making import freeze, make_gold
-from annotations.models import GoldVersionNote, Release, ReleasedNote, ReleasePolicy
+from annotations.models import GoldVersionNote, Release, ReleasedNote, ReleasedNoteState, ReleasePolicy, ReleaseState
 from annotations.release.services.settling import settle
 from annotations.text.hashes import text_sha256
 from tests import factories as make
@@ -49,12 +49,12 @@ def prepared_release(world, number):
     """Store what preparing a release of gold version 1 stores, with every span masked."""
     release = Release.objects.create(
         project=world.project, number=number, set_spec="gold:1", gold_version=world.version, policy=world.policy,
-        state=Release.State.PREPARED, note_count=3, created_by=world.mia,
+        state=ReleaseState.PREPARED, note_count=3, created_by=world.mia,
     )  # fmt: skip
     for row in GoldVersionNote.objects.filter(version=world.version).select_related("document").order_by("pk"):
         text, pieces = masked(row.document.text, row.spans)
         ReleasedNote.objects.create(
-            release=release, document=row.document, name=row.document.name, state=ReleasedNote.State.DONE, text=text,
+            release=release, document=row.document, name=row.document.name, state=ReleasedNoteState.DONE, text=text,
             sha256=text_sha256(text), span_count=len(pieces), spans=[[*piece[2:4], piece[4]] for piece in pieces],
             pieces=pieces, characters_kept=len(row.document.text) - sum(end - start for start, end, *_ in pieces),
             first_year=2021 if pieces[1:] else None, last_year=2021 if pieces[1:] else None,

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from annotations.core.errors import ServiceError
-from annotations.models import AuditMark, AuditNote, AuditPlan, Event
+from annotations.models import AuditMark, AuditNote, AuditPlan, AuditPlanState, Event
 from annotations.release.selectors.audits import shown_of
 from annotations.release.services.audits.deciding import accept_leak
 from annotations.release.services.audits.reading import finish, mark, next_note, reading_note
@@ -122,7 +122,7 @@ def test_the_steps_follow_the_audit(ward, sign_in):
     plan = planned(ward.release)
     read_one(plan, ward.rev)
     assert "1 of 18 notes" in steps(client)["Audit a sample"].text
-    while plan.state == AuditPlan.State.OPEN:
+    while plan.state == AuditPlanState.OPEN:
         read_one(plan, ward.rev)
     step = steps(client)["Audit a sample"]
     assert step.done and "10.0%" in step.text and "95%" in step.text
@@ -145,6 +145,6 @@ def test_an_audit_with_notes_to_read_is_on_the_overview_of_reviewers(ward, sign_
     html = check_page(client.get(overview))
     assert "18 notes of release 1" in html and reverse("audits", args=["covid"]) in html
     assert f'"{reverse("releases", args=["covid"])}"' not in html
-    while plan.state == AuditPlan.State.OPEN:
+    while plan.state == AuditPlanState.OPEN:
         read_one(plan, ward.rev)
     assert "left to read in its audit" not in check_page(client.get(overview))

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pypdf import PdfReader
 
-from annotations.agreement.rules import Unit
+from annotations.agreement.rules import ComparedUnit
 from annotations.agreement.services.figures import figures_of
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
@@ -22,6 +22,7 @@ from annotations.models import (
     NoteMetadata,
     Release,
     ReleasedNote,
+    ReleasedNoteState,
     Review,
     SigningKey,
 )
@@ -29,7 +30,7 @@ from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.events import RELEASE_SIGNED
 from annotations.release.rules.certificates.pdf import render
 from annotations.release.rules.certificates.signatures import fingerprint_of, open_certificate, signed_pdf
-from annotations.release.rules.certificates.verifying import State
+from annotations.release.rules.certificates.verifying import CheckState
 from annotations.release.services import deciding
 from annotations.release.services.certificates.drafting import Terms
 from annotations.release.services.certificates.keys import newest_key, signer
@@ -117,7 +118,7 @@ def test_allowed_findings_are_a_risk_with_the_name(released):
 
 def test_the_command_accepts_all_risks_and_leaves_out_notes_that_are_held_back(released):
     one = finding(released)
-    ReleasedNote.objects.filter(pk=one.note_id).update(state=ReleasedNote.State.HELD)
+    ReleasedNote.objects.filter(pk=one.note_id).update(state=ReleasedNoteState.HELD)
     Release.objects.filter(pk=released.release.pk).update(content_hash="")
     as_json, as_pdf = certify(released.release, None)
     content = open_certificate(as_pdf).content
@@ -138,7 +139,7 @@ def test_measures_of_other_features_are_quoted(released):
         Review.objects.create(document=note, author=author, finished_by=released.rev, finished_at=timezone.now())
         make.make_set(note, released.ben, [(0, 11, "PATIENT")], submitted=True)
         NoteMetadata.objects.create(document=note, note_type="discharge", site=site)
-    figures_of(project=project, unit=Unit.TOKEN)
+    figures_of(project=project, unit=ComparedUnit.TOKEN)
     part = content_of(signed(released))
     found = part["identifiability"]
     [score] = found["scores"]
@@ -220,7 +221,7 @@ def test_after_an_erasure_a_second_certificate_says_so(released):
     text = " ".join(page.extract_text() for page in PdfReader(io.BytesIO(bytes(second.pdf))).pages)
     assert "patients: 1" in text
     assert not state_of(access, Release.objects.get(pk=release.pk)).due
-    failed = [check.code for check in verify_certificate(bytes(first.pdf)).checks if check.state is State.FAILED]
+    failed = [check.code for check in verify_certificate(bytes(first.pdf)).checks if check.state is CheckState.FAILED]
     assert failed == ["superseded"]
     assert verify_certificate(bytes(second.json)).verified
     assert b"P-0001" not in bytes(second.json)

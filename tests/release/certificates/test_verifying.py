@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from annotations.core.errors import ServiceError
 from annotations.exchange.services.export_labels import labels_in_words
-from annotations.models import Certificate, Release, SigningKey
+from annotations.models import Certificate, Release, ReleaseState, SigningKey
 from annotations.release.rules.certificates.signatures import fingerprint_of, signed_json
 from annotations.release.services.certificates.verifying import files_at, verify_certificate, zip_files
 from annotations.release.services.exporting import export_release_to_path
@@ -324,6 +324,6 @@ def test_a_certificate_fails_that_has_expired_or_a_successor_or_whose_release_is
     )  # fmt: skip
     verdict = verify_certificate(bytes(certified.certificate.json))
     assert "superseded by certificate 2" in " ".join(check.message for check in verdict.checks)
-    Release.objects.filter(pk=certified.release.pk).update(state=Release.State.WITHDRAWN)
+    Release.objects.filter(pk=certified.release.pk).update(state=ReleaseState.WITHDRAWN)
     failed = {check["check"] for check in run(certified.file)[0]["checks"] if check["state"] == "failed"}
     assert failed == {"superseded", "withdrawn"}

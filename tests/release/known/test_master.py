@@ -11,11 +11,11 @@ from django.urls import reverse
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
 from annotations.jobs.runner import run as work
-from annotations.models import Document, Event, Job, KnownPerson, KnownUpload
+from annotations.models import Document, Event, Job, JobState, KnownPerson, KnownUpload
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.events import MASTER_IMPORTED, PERSON_DELETED, PERSON_SHOWN
-from annotations.release.rules.known.person import Person
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.known.person import MasterPerson
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.selectors.known import content_digest, identifiers_of, master_state
 from annotations.release.services.known.master import delete_expired_uploads, import_upload, stage_master, store_people
 from tests import factories as make
@@ -82,13 +82,16 @@ def test_fhir_patients_are_validated_by_a_worker(patients, mia):
     assert "Resource 2, element “birthDate”, does not follow FHIR R4" in html and "secret" not in html
     mia.post(page, {"do": "import"})
     known = identifiers_of(patients.project, ["P-1", "P-3", ""])["P-1"]
-    assert [(each.text, each.kind) for each in known] == [("Mario Brambillaschi", Kind.NAME), ("1970-01-12", Kind.DATE)]
+    assert [(each.text, each.kind) for each in known] == [
+        ("Mario Brambillaschi", IdentifierType.NAME),
+        ("1970-01-12", IdentifierType.DATE),
+    ]
 
 
 def test_a_file_that_is_no_master_fails_its_job_and_leaves_nothing(mia):
     assert upload(mia, content=b"Anna,Rossi\n") is None
     job = Job.objects.latest("id")
-    assert job.state == Job.State.FAILED
+    assert job.state == JobState.FAILED
     assert "no column of patient IDs" in job.error and "Anna" not in job.error
 
 
@@ -188,5 +191,5 @@ def test_an_upload_can_be_discarded_and_expires(patients, mia, settings):
 
 def test_two_projects_seal_the_same_person_differently(patients):
     for project in (patients.project, make.make_project()):
-        store_people(project=project, people={"P-1": Person(given=("Ida",))}, problems=0, actor=None)
+        store_people(project=project, people={"P-1": MasterPerson(given=("Ida",))}, problems=0, actor=None)
     assert len(set(KnownPerson.objects.values_list("digest", flat=True))) == 2

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotations.core.errors import ServiceError
 from annotations.jobs.runner import run as run_job
-from annotations.models import Event, Job, Release, ReleasedNote, ReleasePolicy
+from annotations.models import Event, Job, JobState, Release, ReleasedNote, ReleasePolicy
 from annotations.release.services.starting import enqueue_job
 from annotations.text.spans import Span
 from models_runtime.core import registry
@@ -114,7 +114,7 @@ def test_the_page_of_a_release_starts_the_comparison_and_shows_it(released, mana
     job = Job.objects.get()
     run_job(job.pk)
     job.refresh_from_db()
-    assert (job.state, job.result["release"], job.result["original"]) == (Job.State.DONE, 1, 1.0)
+    assert (job.state, job.result["release"], job.result["original"]) == (JobState.DONE, 1, 1.0)
     assert "0.6667" in check_page(manager.get(address))
     html = check_page(manager.get(page))
     assert "-0.3333" in html and "Knows" in html

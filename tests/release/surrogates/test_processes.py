@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from annotations.models import Author, SurrogateEntity, SurrogateKey, SurrogateMention
+from annotations.models import AuthorKind, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.projects.services.projects import create_project
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from tests import factories as make
 from tests.waiting import ended
 from tests.worlds.queue import processes, redis_server
@@ -19,7 +19,7 @@ NAMES = ("Adam", "Betty", "Carl", "Diana", "Edwin", "Fiona", "Gregory", "Helen",
 
 def test_two_processes_make_one_surrogate(processes):
     project = create_project(name="Ward", slug="ward", label_set_key="i2b2-2014")
-    gold = make.make_author(project, kind=Author.Kind.GOLD, name="gold")
+    gold = make.make_author(project, kind=AuthorKind.GOLD, name="gold")
     for at, name in enumerate(NAMES):
         patient = f"{name} Thornbury"
         note = make.make_note(
@@ -34,8 +34,8 @@ def test_two_processes_make_one_surrogate(processes):
     found = [json.loads(process.output().strip().splitlines()[-1]) for process in both]
     for result in found:
         assert (result["mentions"], result["consistent"], result["collisions"]) == (2 * PATIENTS, 1.0, 0)
-    assert SurrogateEntity.objects.filter(kind=Kind.STAFF).count() == 1
-    assert SurrogateEntity.objects.filter(kind=Kind.NAME).count() == PATIENTS
+    assert SurrogateEntity.objects.filter(kind=IdentifierType.STAFF).count() == 1
+    assert SurrogateEntity.objects.filter(kind=IdentifierType.NAME).count() == PATIENTS
     assert SurrogateMention.objects.count() == 2 * PATIENTS
     keys = SurrogateKey.objects.values("digest", "kind", "scope")
     assert keys.distinct().count() == keys.count()

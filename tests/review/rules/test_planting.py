@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from annotations.review.rules import planting
 from annotations.review.rules.aliases import Aliases
-from annotations.review.rules.planting import Candidate, Found, Marked, Missed, Page
+from annotations.review.rules.planting import Candidate, Marked, Missed, PlantedFate, VisibleNote
 from annotations.review.rules.precision import Rate
 
 TEXT = "Mario Rossi, 54 anni, a Torino dal dott. Bianchi. Rossi torna a Torino Nord."
@@ -53,7 +53,7 @@ def test_about_the_share_of_notes_has_one_or_two():
 
 
 def eligible(suggestions, gold):
-    page = Page(TEXT, suggestions, gold)
+    page = VisibleNote(TEXT, suggestions, gold)
     return [one for one in suggestions if page.hides(one)]
 
 
@@ -77,14 +77,14 @@ def test_only_suggestions_that_nothing_on_the_page_gives_away():
 
 
 RESULTS = [
-    ([], Found.MISSED, False), ([("54 anni", True)], Found.MISSED, False),
-    ([("Mario Rossi", True)], Found.FOUND, True), ([("Mario Rossi,", True)], Found.FOUND, True),
-    ([("Mario", True), ("Rossi", True)], Found.FOUND, True),
-    ([("Mari", True), ("Rossi", True)], Found.FOUND, True),  # a part of a word is enough
-    ([("Rossi", True)], Found.PARTLY, False),
-    ([(", ", True)], Found.MISSED, False),  # touching is not overlapping
-    ([("Mario Rossi", False)], Found.ELSEWHERE, True), ([("Rossi", False)], Found.ELSEWHERE, False),
-    ([("Mario", True), ("Rossi", False)], Found.FOUND, True),
+    ([], PlantedFate.MISSED, False), ([("54 anni", True)], PlantedFate.MISSED, False),
+    ([("Mario Rossi", True)], PlantedFate.FOUND, True), ([("Mario Rossi,", True)], PlantedFate.FOUND, True),
+    ([("Mario", True), ("Rossi", True)], PlantedFate.FOUND, True),
+    ([("Mari", True), ("Rossi", True)], PlantedFate.FOUND, True),  # a part of a word is enough
+    ([("Rossi", True)], PlantedFate.PARTLY, False),
+    ([(", ", True)], PlantedFate.MISSED, False),  # touching is not overlapping
+    ([("Mario Rossi", False)], PlantedFate.ELSEWHERE, True), ([("Rossi", False)], PlantedFate.ELSEWHERE, False),
+    ([("Mario", True), ("Rossi", False)], PlantedFate.FOUND, True),
 ]  # fmt: skip
 
 

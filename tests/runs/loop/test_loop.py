@@ -9,7 +9,7 @@ from annotations.core.events import NOTE_READ
 from annotations.gold.services.making import withdraw_gold
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
-from annotations.models import Author, GoldVersion, GoldVersionNote, Job, Span
+from annotations.models import Author, AuthorKind, GoldVersion, GoldVersionNote, Job, Span
 from annotations.review.events import REVIEW_BULK_DONE, REVIEW_DECIDED, REVIEW_FINISHED, REVIEW_REOPENED, REVIEW_UNDONE
 from annotations.review.services.effort import effort_of
 from annotations.review.services.finishing import finish_review
@@ -160,7 +160,7 @@ def test_an_empty_project_says_how_to_begin(client):
 
 
 def test_a_project_without_a_model_reviews_its_newest_run(world, client):
-    author = Author.objects.create(project=world.project, kind=Author.Kind.RUN, name="brought")
+    author = Author.objects.create(project=world.project, kind=AuthorKind.RUN, name="brought")
     note = world.project.documents.last()
     author.annotation_sets.create(document=note, state="submitted")
     client.force_login(world.reviewer)

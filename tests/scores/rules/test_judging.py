@@ -5,8 +5,8 @@ import pytest
 from annotations.scores.rules.judging import (
     Entity,
     Judged,
+    Judgement,
     JudgingTally,
-    Verdict,
     by_text,
     entities_of,
     figures_of,
@@ -15,7 +15,7 @@ from annotations.scores.rules.judging import (
 from annotations.scores.rules.judging_rules import MIRANDA, STANDARD
 from annotations.text.spans import Span
 
-TP, FN, FP = Verdict
+TP, FN, FP = Judgement
 DAY, NAME, EXTRA = Entity(0, 8, "DATA", True), Entity(10, 14, "NOME", True), Entity(20, 25, "NOME", False)
 
 
@@ -70,10 +70,10 @@ def test_figures_with_missing_answers():
 def test_by_the_rules_of_miranda_any_verdict_can_win():
     """Section 3.3.2: the votes for each verdict are counted, whether or not the entity is in gold."""
     for gold in (True, False):
-        assert [majority_verdict((one, one, TP), gold=gold, rules=MIRANDA) for one in Verdict] == [TP, FN, FP]
+        assert [majority_verdict((one, one, TP), gold=gold, rules=MIRANDA) for one in Judgement] == [TP, FN, FP]
     # By the standard rules, an entity outside gold is a false positive or right, but never a false negative.
     assert majority_verdict((FP, FP, FP), gold=True, rules=STANDARD) is None
-    assert [majority_verdict((one, one), gold=False) for one in Verdict] == [TP, None, FP]
+    assert [majority_verdict((one, one), gold=False) for one in Judgement] == [TP, None, FP]
 
 
 ANSWERS = [

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from annotations.agreement.rules import Granularity
 from annotations.scores.rules import Rates, Scorer, ScoreTable
-from annotations.scores.rules.errors import Kind
+from annotations.scores.rules.errors import ErrorType
 from annotations.scores.rules.tally import Criterion
 from annotations.text.spans import Span, SpanError
 from annotations.text.tokens import split_at, tokenize
@@ -96,10 +96,15 @@ def test_error_kinds_by_hand() -> None:
 def test_errors_are_in_text_order_with_gold_and_prediction() -> None:
     errors = Scorer(LABELS, CATEGORY).add(TEXT, GOLD, PREDICTED)
     found = [(error.kind, error.start, error.end) for error in errors]
-    assert found == [(Kind.BOUNDARY, 0, 11), (Kind.MISSED, 24, 27), (Kind.LABEL, 38, 45), (Kind.SPURIOUS, 46, 50)]
+    assert found == [
+        (ErrorType.BOUNDARY, 0, 11),
+        (ErrorType.MISSED, 24, 27),
+        (ErrorType.LABEL, 38, 45),
+        (ErrorType.SPURIOUS, 46, 50),
+    ]
     assert errors[2].gold == (38, 45, "DOCTOR") and errors[2].predicted == (38, 45, "PATIENT")
     (both,) = Scorer(LABELS, CATEGORY).add(TEXT, spans((0, 11, "PATIENT")), spans((6, 13, "DOCTOR")))
-    assert both.kind is Kind.BOTH
+    assert both.kind is ErrorType.BOTH
 
 
 def test_found_covered_and_tolerant_by_hand() -> None:

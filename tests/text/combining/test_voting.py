@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.text.combining import SOURCE, Member, Method, conflicting_spans, merge, source_of, vote
+from annotations.text.combining import SOURCE, Method, VotingModel, conflicting_spans, merge, source_of, vote
 from annotations.text.provenance import Doubtful, doubtful
 from annotations.text.spans import Span, overlaps
 
 ALL = list(Method)
-A, B, C = Member("a"), Member("b"), Member("c")
-FOUR = [Member(name) for name in "abcd"]
+A, B, C = VotingModel("a"), VotingModel("b"), VotingModel("c")
+FOUR = [VotingModel(name) for name in "abcd"]
 CITY, WHOLE = Span(20, 26, "CITY"), Span(0, 10, "NAME")
 
 
@@ -38,13 +38,13 @@ def test_one_two_and_three_of_three() -> None:
 
 
 def test_weights_count_only_in_a_weighted_vote() -> None:
-    heavy = [Member("a", 5), B, C]
+    heavy = [VotingModel("a", 5), B, C]
     assert vote(Method.MAJORITY, heavy, [[WHOLE], [], []]) == []
     assert vote(Method.WEIGHTED, heavy, [[WHOLE], [], []]) == [WHOLE]
     assert vote(Method.WEIGHTED, heavy, [[], [WHOLE], [WHOLE]]) == []
     # Two members who differ have no majority unless one has more weight.
     assert vote(Method.MAJORITY, [A, B], [[WHOLE], [CITY]]) == vote(Method.WEIGHTED, [A, B], [[WHOLE], [CITY]]) == []
-    assert vote(Method.WEIGHTED, [A, Member("b", 1.01)], [[WHOLE], [CITY]]) == [CITY]
+    assert vote(Method.WEIGHTED, [A, VotingModel("b", 1.01)], [[WHOLE], [CITY]]) == [CITY]
 
 
 def test_where_most_members_mark_different_bounds_the_longest_span_wins() -> None:
@@ -91,8 +91,10 @@ def test_members_who_differ_only_in_the_label_still_mark_an_identifier() -> None
     longest = [[Span(0, 10, "CITY", 0.5)], [Span(0, 12, "ZIP", 0.5)], []]
     assert plain(vote(Method.MAJORITY, [A, B, C], longest)) == [(0, 12, "ZIP")]
     # In a weighted vote, the weights count.
-    assert plain(vote(Method.WEIGHTED, [A, Member("b", 2), Member("c", 2)], annotation_sets)) == [(0, 10, "STATE")]
-    assert vote(Method.WEIGHTED, [A, B, Member("c", 3)], annotation_sets) == []
+    assert plain(vote(Method.WEIGHTED, [A, VotingModel("b", 2), VotingModel("c", 2)], annotation_sets)) == [
+        (0, 10, "STATE")
+    ]
+    assert vote(Method.WEIGHTED, [A, B, VotingModel("c", 3)], annotation_sets) == []
 
 
 def test_spans_with_different_labels_don_t_replace_a_winner() -> None:
@@ -115,7 +117,7 @@ def test_of_overlapping_spans_the_highest_confidence_wins_and_a_union_keeps_all_
 def test_confidence_is_the_mean_over_members() -> None:
     (span,) = vote(Method.MAJORITY, [A, B, C], [[Span(0, 10, "X", 0.9)], [Span(0, 10, "X")], []])
     assert (span.confidence, span.source) == (round(1.9 / 3, 4), "majority:a+b")
-    (span,) = vote(Method.WEIGHTED, [Member("a", 3), B], [[Span(0, 10, "X", 0.5)], [Span(0, 5, "X", 0.5)]])
+    (span,) = vote(Method.WEIGHTED, [VotingModel("a", 3), B], [[Span(0, 10, "X", 0.5)], [Span(0, 5, "X", 0.5)]])
     assert plain([span]) == [(0, 10, "X")]
     assert (span.confidence, span.source) == (round((3 * 0.5 + 1 * 0.25) / 4, 4), "weighted:a+b")
     (span,) = vote(Method.UNION, [A, B], [[Span(0, 10, "X", 0.0)], []])
@@ -131,13 +133,13 @@ def test_a_long_source_still_names_all_members() -> None:
 
 
 INVALID_MEMBERS = [
-    ([A], [[WHOLE]], "2"), ([A, B], [[WHOLE]], "2 .* 1"), ([A, Member("b", 0)], [[], []], "above 0"),
-    ([A, Member("b", math.inf)], [[], []], "above 0"), ([A, Member("b", math.nan)], [[], []], "above 0"),
+    ([A], [[WHOLE]], "2"), ([A, B], [[WHOLE]], "2 .* 1"), ([A, VotingModel("b", 0)], [[], []], "above 0"),
+    ([A, VotingModel("b", math.inf)], [[], []], "above 0"), ([A, VotingModel("b", math.nan)], [[], []], "above 0"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("members", "annotation_sets", "why"), INVALID_MEMBERS)
-def test_invalid_members_are_refused(members: list[Member], annotation_sets: list[list[Span]], why: str) -> None:
+def test_invalid_members_are_refused(members: list[VotingModel], annotation_sets: list[list[Span]], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         vote(Method.MAJORITY, members, annotation_sets)
 
@@ -154,12 +156,12 @@ def marked(annotation_set):
 
 
 def members_of(sets):
-    return [Member(str(at)) for at in range(len(sets))]
+    return [VotingModel(str(at)) for at in range(len(sets))]
 
 
 @given(annotation_sets, st.sampled_from(ALL))
 def test_results_are_sorted_and_distinct_and_have_bounds_from_members(sets, method) -> None:
-    out = vote(method, [Member(str(at), 1 + at) for at in range(len(sets))], sets)
+    out = vote(method, [VotingModel(str(at), 1 + at) for at in range(len(sets))], sets)
     assert out == sorted(set(out))
     given_spans = [span for annotation_set in sets for span in annotation_set]
     assert {span.start for span in out} <= {span.start for span in given_spans}

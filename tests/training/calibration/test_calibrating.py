@@ -11,7 +11,7 @@ from django.urls import reverse
 from annotations.gold.services.making import freeze
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
-from annotations.models import AnnotationSet, Event, GoldVersionNote, Job, Span
+from annotations.models import AnnotationSet, Event, GoldVersionNote, Job, JobState, Span
 from models_runtime.core import registry
 from models_runtime.models import Calibration, Run
 from models_runtime.runs.jobs import running
@@ -124,7 +124,7 @@ def test_a_run_in_progress_keeps_its_calibration(project, version, monkeypatch):
         m.setattr(running, "_predict", fails_later)
         work(run.job_id)
     calibrated()
-    Job.objects.filter(pk=run.job_id).update(state=Job.State.QUEUED)
+    Job.objects.filter(pk=run.job_id).update(state=JobState.QUEUED)
     work(run.job_id)
     run.refresh_from_db()
     assert run.calibration is None and raw_spans(run) == 60

@@ -165,7 +165,7 @@ class OutcomeLine(Schema):
     now: DecidedSpan | None
 
 
-class Outcome(Schema):
+class AdjudicationOutcome(Schema):
     items: list[OutcomeLine]
 
 
@@ -203,8 +203,8 @@ def reopen_adjudication(request: ApiRequest, slug: str, note: int) -> Desk:
     return _state(access, document)
 
 
-@router.get(f"{NOTE}/outcome", response=Outcome)
-def read_outcome(request: ApiRequest, slug: str, note: int) -> Outcome:
+@router.get(f"{NOTE}/outcome", response=AdjudicationOutcome)
+def read_outcome(request: ApiRequest, slug: str, note: int) -> AdjudicationOutcome:
     """Compare one's own submitted spans with the adjudicated ones. Later annotations of this note are not blind.
 
     404 until the adjudication is finished, 403 where the project does not show outcomes.
@@ -212,7 +212,7 @@ def read_outcome(request: ApiRequest, slug: str, note: int) -> Outcome:
     access = enter(request, slug, Can.ANNOTATE)
     document = note_for(access, note)
     found, codes = open_outcome(access=access, note=document), codes_of(access.project.pk)
-    return Outcome(items=[_line(line, codes) for line in found.lines])
+    return AdjudicationOutcome(items=[_line(line, codes) for line in found.lines])
 
 
 # ── Parts ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -8,7 +8,7 @@ from ninja import Field, Query, Router, Schema
 
 from annotations.agreement.api.comparing import compare
 from annotations.agreement.selectors.adjudication.waiting import (
-    Line,
+    AdjudicationLine,
     Show,
     adjudication_lines,
     finished_without_gold,
@@ -46,7 +46,7 @@ class AdjudicationItem(Schema):
     gold: bool
 
     @classmethod
-    def of(cls, line: Line) -> Self:
+    def of(cls, line: AdjudicationLine) -> Self:
         return cls(
             note=line.pk, name=line.name, annotators=line.annotators, pending=line.pending, agreement=line.agreement,
             disputed=line.disputed, agreed=line.agreed, decided=line.decided, state=line.state, gold=line.gold,
@@ -94,7 +94,7 @@ def list_adjudications(
     """List the notes that two or more annotators have submitted, by id."""
     access = _compared(request, slug)
 
-    def fetch(after: int | None, size: int) -> Sequence[Line]:
+    def fetch(after: int | None, size: int) -> Sequence[AdjudicationLine]:
         return adjudication_lines(access.project, state, after=after, size=size)
 
     return paged(request, paging, fetch, AdjudicationItem.of, lambda line: line.pk)

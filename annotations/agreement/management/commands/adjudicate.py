@@ -11,7 +11,7 @@ from annotations.core.commands import find_label
 from annotations.core.decision_files import DecisionFileCommand
 from annotations.formats.files.csv_rows import RowError
 from annotations.formats.files.decision_rows import DECISION, DecisionRow
-from annotations.models import AnnotationSet, Author, Document, Label
+from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, Document, Label
 
 WHOLE = {"majority": Act.MAJORITY, "nothing": Act.NOTHING}
 DECISIONS = "“majority”, “nothing”, “annotator: NAME” or “span: LABEL”"
@@ -28,7 +28,7 @@ class Command(DecisionFileCommand):
 
     def notes(self, access: Access) -> Iterable[Document]:
         submitted = AnnotationSet.objects.filter(
-            author__kind=Author.Kind.ANNOTATOR, state=AnnotationSet.State.SUBMITTED, document__project=access.project
+            author__kind=AuthorKind.ANNOTATOR, state=AnnotationSetState.SUBMITTED, document__project=access.project
         )
         for pk in submitted.order_by("document_id").values_list("document_id", flat=True).distinct():
             yield Document.objects.get(pk=pk)

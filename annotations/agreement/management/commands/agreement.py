@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.agreement.rules import Figure, Granularity, Recall, Unit, granularities, in_words
+from annotations.agreement.rules import ComparedUnit, Figure, Granularity, Recall, granularities, in_words
 from annotations.agreement.selectors.figures import annotator_names, left_out
 from annotations.agreement.selectors.names import GRANULARITIES, UNITS, shown_names
 from annotations.agreement.selectors.table import table_lines
@@ -30,7 +30,7 @@ class Command(JourneyCommand):
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument("--unit", choices=list(Unit), default=Unit.TOKEN)
+        parser.add_argument("--unit", choices=list(ComparedUnit), default=ComparedUnit.TOKEN)
         parser.add_argument("--granularity", choices=list(Granularity), default=Granularity.SUBCATEGORY)
         parser.add_argument(
             "--per",
@@ -52,7 +52,7 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> Json:
         project = find_project(options["project"])
-        unit, granularity = Unit(options["unit"]), Granularity(options["granularity"])
+        unit, granularity = ComparedUnit(options["unit"]), Granularity(options["granularity"])
         if granularity not in granularities(unit):
             raise ServiceError(
                 "BIO tags need the unit “token” or “marked”. Choose one of them with --unit.", code="granularity"
@@ -71,7 +71,7 @@ class Command(JourneyCommand):
         return result
 
     def say(self, result: Json) -> str:
-        names = f"{UNITS[Unit(result['unit'])][0]} · {GRANULARITIES[Granularity(result['granularity'])]}"
+        names = f"{UNITS[ComparedUnit(result['unit'])][0]} · {GRANULARITIES[Granularity(result['granularity'])]}"
         names += f" · {result['tokenizer']}" if result["tokenizer"] else ""
         head = f"{names} · {result['units']} units in {result['notes']} notes"
         if result["observed"] is None:

@@ -3,8 +3,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.agreement.rules import Unit
-from annotations.agreement.rules.disagreement import Kind
+from annotations.agreement.rules import ComparedUnit
+from annotations.agreement.rules.disagreement import DisagreementKind
 from annotations.agreement.selectors.disagreements import (
     UNTAGGED,
     Filters,
@@ -18,7 +18,7 @@ from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, entered, find_label, find_project
 from annotations.core.errors import ServiceError
-from annotations.models import Cause, Difference, Document, Project, User
+from annotations.models import CauseKind, Difference, Document, Project, User
 from annotations.text.spans import Span as DomainSpan
 
 # Locations that are read from the database together.
@@ -34,12 +34,14 @@ class Command(JourneyCommand):
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument("--kind", choices=list(Kind), default="", help="How the annotators differ.")
+        parser.add_argument("--kind", choices=list(DisagreementKind), default="", help="How the annotators differ.")
         parser.add_argument("--label", metavar="CODE", help="Only where an annotator used this label.")
         parser.add_argument("--note", metavar="NAME", help="Only in this note.")
         parser.add_argument("--round", type=int, metavar="N", help="Only notes of this round of the guidelines.")
-        parser.add_argument("--cause", choices=[*Cause.Kind.values, UNTAGGED], default="", help="Only with this cause.")
-        parser.add_argument("--unit", choices=list(Unit), default="", help="Only where units of this kind differ.")
+        parser.add_argument("--cause", choices=[*CauseKind.values, UNTAGGED], default="", help="Only with this cause.")
+        parser.add_argument(
+            "--unit", choices=list(ComparedUnit), default="", help="Only where units of this kind differ."
+        )
         parser.add_argument(
             "--all-sets", action="store_true", help="Also sets that were not blind, or were seeded by a model."
         )

@@ -15,7 +15,7 @@ from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.gold.management.commands.make_gold import decider
 from annotations.jobs.waiting import wait_for
-from annotations.models import Job, MajorityAct, Project, User
+from annotations.models import JobState, MajorityAct, MajorityActState, Project, User
 
 RECENT: Final = 20
 COUNTS: Final = (
@@ -58,7 +58,7 @@ class Command(JourneyCommand):
         """Undo a vote as the page does, by a job. Raises ServiceError `job` if the job did not reach its end."""
         job = start_undo(act=act, user=user)
         wait_for(job, tell=None if options["json"] else self.stderr)
-        if job.state != Job.State.DONE:
+        if job.state != JobState.DONE:
             raise ServiceError(
                 f"The undo is not complete. Job {job.number}: {job.get_state_display()}. {job.error}".strip(),
                 code="job",
@@ -94,6 +94,6 @@ def _described(act: MajorityAct) -> dict[str, Any]:
 
 
 def _line(row: dict[str, Any]) -> str:
-    if row["state"] == MajorityAct.State.UNDONE:
+    if row["state"] == MajorityActState.UNDONE:
         return f"{row['vote']}  undone in {row['undone']} notes; kept because they were changed since: {row['kept']}."
     return f"{row['vote']}  {row['state']}: {row['gold']} notes gold, {row['tied']} with {row['ties']} ties."

@@ -8,14 +8,22 @@ from django.db.models import Exists, OuterRef, QuerySet
 from annotations.annotate.selectors.progress import shared_notes
 from annotations.core.access import Access, Can
 from annotations.core.navigation import MOST
-from annotations.models import AnnotationSet, Assignment, Author, Project
+from annotations.models import (
+    AnnotationSet,
+    AnnotationSetState,
+    Assignment,
+    AssignmentState,
+    Author,
+    AuthorKind,
+    Project,
+)
 
-SUBMITTED = AnnotationSet.State.SUBMITTED
+SUBMITTED = AnnotationSetState.SUBMITTED
 
 
 def adjudicated_sets(project: Project) -> QuerySet[AnnotationSet]:
     """Query the adjudicated sets of notes whose adjudication is finished."""
-    authors = Author.objects.filter(project=project, kind=Author.Kind.ADJUDICATED).order_by()
+    authors = Author.objects.filter(project=project, kind=AuthorKind.ADJUDICATED).order_by()
     return AnnotationSet.objects.filter(author__in=authors, state=SUBMITTED).order_by()
 
 
@@ -46,10 +54,10 @@ def outcomes(access: Access, most: int) -> Outcomes | None:
         return None
     user = access.user.pk
     own = AnnotationSet.objects.filter(
-        document_id=OuterRef("document_id"), author__kind=Author.Kind.ANNOTATOR, author__user_id=user, state=SUBMITTED
+        document_id=OuterRef("document_id"), author__kind=AuthorKind.ANNOTATOR, author__user_id=user, state=SUBMITTED
     )
     assigned = Assignment.objects.filter(
-        document_id=OuterRef("document_id"), user_id=user, state__in=[Assignment.State.OPEN, Assignment.State.DONE]
+        document_id=OuterRef("document_id"), user_id=user, state__in=[AssignmentState.OPEN, AssignmentState.DONE]
     )
     mine = adjudicated_sets(access.project).filter(Exists(own))
     if access.blind:

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, NotRequired, TypedDict
 
-from annotations.agreement.rules.adjudication import Decision, Item, LocationState, items
+from annotations.agreement.rules.adjudication import AdjudicatedLocation, Item, LocationState, items
 from annotations.agreement.rules.disagreement import Consensus, Version, consensus, majority_version
 from annotations.agreement.selectors.disagreements import kinds_at
 from annotations.core.authors import annotator_names
 from annotations.core.spans import pairs_of
 from annotations.models import (
     AnnotationSet,
-    Author,
+    AnnotationSetState,
+    AuthorKind,
     Cause,
     Document,
     Label,
@@ -53,7 +54,7 @@ class Desk:
 
     @property
     def finished(self) -> bool:
-        return self.adjudicated is not None and self.adjudicated.state == AnnotationSet.State.SUBMITTED
+        return self.adjudicated is not None and self.adjudicated.state == AnnotationSetState.SUBMITTED
 
     @property
     def submitted(self) -> list[DeskAnnotator]:
@@ -99,7 +100,7 @@ def submitted_in(project: Project, documents: Sequence[int]) -> dict[int, Submit
     """The submitted annotation sets of each of these notes."""
     names = annotator_names(documents, hidden=project.anonymous_adjudication)
     sets = AnnotationSet.objects.filter(
-        document_id__in=documents, author__kind=Author.Kind.ANNOTATOR, state=AnnotationSet.State.SUBMITTED
+        document_id__in=documents, author__kind=AuthorKind.ANNOTATOR, state=AnnotationSetState.SUBMITTED
     )
     homes = {pk: (document, str(author)) for pk, document, author in sets.values_list("pk", "document_id", "author_id")}
     submitted = set(homes.values())
@@ -118,7 +119,7 @@ def submitted_in(project: Project, documents: Sequence[int]) -> dict[int, Submit
     return found
 
 
-def _decisions(own: AnnotationSet | None, resolutions: Iterable[Resolution]) -> list[Decision]:
+def _decisions(own: AnnotationSet | None, resolutions: Iterable[Resolution]) -> list[AdjudicatedLocation]:
     """The stored decisions. Labels that were merged since are replaced in the versions that a decision was based on."""
     if own is None:
         return []
@@ -134,7 +135,7 @@ def _decisions(own: AnnotationSet | None, resolutions: Iterable[Resolution]) -> 
             if start >= each.start:
                 inside.append(DomainSpan(start, end, str(label), attributes=pairs_of(attributes)))
             index += 1
-        decisions.append(Decision(each.start, each.end, tuple(inside), _heard(each, merged)))
+        decisions.append(AdjudicatedLocation(each.start, each.end, tuple(inside), _heard(each, merged)))
     return decisions
 
 

@@ -9,7 +9,7 @@ from django.db.models.enums import TextChoices
 
 from annotations.agreement.selectors.adjudication.desk import LEAST_ANNOTATORS
 from annotations.core.authors import gold_sets, review_drafts
-from annotations.models import AnnotationSet, Assignment, Author, Comparison, Project
+from annotations.models import AnnotationSet, Assignment, AssignmentState, Author, AuthorKind, Comparison, Project
 
 
 class Reason(TextChoices):
@@ -23,7 +23,7 @@ class Reason(TextChoices):
 
 
 @dataclass(frozen=True)
-class Preview:
+class MajorityCounts:
     """The counts of a vote before it is made.
 
     `whole` notes would become gold. `tied` notes have `ties` locations without a majority, which an adjudicator
@@ -50,9 +50,9 @@ class Preview:
 def shared_notes(project: Project) -> "QuerySet[Any]":
     """The notes that at least two annotators have submitted, with the `reason` to skip each. Compare notes before."""
     here = {"document_id": OuterRef("document_id")}
-    author = Author.objects.filter(project=project, kind=Author.Kind.ADJUDICATED).values_list("pk", flat=True).first()
+    author = Author.objects.filter(project=project, kind=AuthorKind.ADJUDICATED).values_list("pk", flat=True).first()
     adjudicated = AnnotationSet.objects.filter(author_id=author or 0, **here)
-    pending = Assignment.objects.filter(state=Assignment.State.OPEN, **here)
+    pending = Assignment.objects.filter(state=AssignmentState.OPEN, **here)
     return Comparison.objects.filter(project=project, annotators__gte=LEAST_ANNOTATORS).annotate(
         reason=Case(
             When(Exists(gold_sets(project).filter(**here)), then=Value(Reason.HAS_GOLD.value)),
@@ -64,7 +64,7 @@ def shared_notes(project: Project) -> "QuerySet[Any]":
     )
 
 
-def preview(project: Project) -> Preview:
+def preview(project: Project) -> MajorityCounts:
     rows = (
         shared_notes(project)
         .order_by()
@@ -74,7 +74,7 @@ def preview(project: Project) -> Preview:
     found = {reason: (n, tied, ties) for reason, n, tied, ties in rows}
     n, tied, ties = found.pop(Reason.NONE, (0, 0, 0))
     skipped = {reason.value: found.get(reason.value, (0,))[0] for reason in Reason if reason}
-    return Preview(whole=n - tied, tied=tied, ties=ties or 0, **skipped)
+    return MajorityCounts(whole=n - tied, tied=tied, ties=ties or 0, **skipped)
 
 
 def to_decide(project: Project) -> list[int]:

@@ -9,7 +9,18 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 from annotations.agreement.selectors.adjudication.desk import LEAST_ANNOTATORS
-from annotations.models import Adjudication, AnnotationSet, Assignment, Author, Comparison, Project, Resolution
+from annotations.models import (
+    Adjudication,
+    AnnotationSet,
+    AnnotationSetState,
+    Assignment,
+    AssignmentState,
+    Author,
+    AuthorKind,
+    Comparison,
+    Project,
+    Resolution,
+)
 
 PAGE = 50
 # The sort key of notes in which nobody marked anything: they come last.
@@ -27,7 +38,7 @@ class Show(TextChoices):
 
 
 @dataclass(frozen=True)
-class Line:
+class AdjudicationLine:
     """A note of the list. `state` is new, begun, again or finished; `pending`: the annotators yet to submit it."""
 
     pk: int
@@ -44,7 +55,7 @@ class Line:
 
 @dataclass(frozen=True)
 class ListPage:
-    lines: list[Line]
+    lines: list[AdjudicationLine]
     number: int
     pages: int
     total: int
@@ -52,7 +63,7 @@ class ListPage:
 
 def _notes(project: Project) -> "QuerySet[Any]":
     """The notes that at least two annotators have submitted, with the state of their adjudication."""
-    author = Author.objects.filter(project=project, kind=Author.Kind.ADJUDICATED).values_list("pk", flat=True).first()
+    author = Author.objects.filter(project=project, kind=AuthorKind.ADJUDICATED).values_list("pk", flat=True).first()
     own = AnnotationSet.objects.filter(document_id=OuterRef("document_id"), author_id=author or 0)
     finished = Adjudication.objects.filter(document_id=OuterRef("document_id"))
     return Comparison.objects.filter(project=project, annotators__gte=LEAST_ANNOTATORS).annotate(
@@ -62,10 +73,10 @@ def _notes(project: Project) -> "QuerySet[Any]":
     )
 
 
-_FINISHED = Q(state_of=AnnotationSet.State.SUBMITTED)
+_FINISHED = Q(state_of=AnnotationSetState.SUBMITTED)
 _FILTERS = {
     Show.TODO: ~_FINISHED | Q(state_of__isnull=True),
-    Show.BEGUN: Q(state_of=AnnotationSet.State.DRAFT),
+    Show.BEGUN: Q(state_of=AnnotationSetState.DRAFT),
     Show.AGAIN: _FINISHED & ~Q(heard_then=F("heard")) & ~Q(heard_then=""),
     Show.FINISHED: _FINISHED,
     Show.ALL: Q(),
@@ -82,31 +93,31 @@ def adjudication_list(project: Project, show: Show, number: int) -> ListPage:
     return ListPage(_lines(list(rows[(number - 1) * PAGE : number * PAGE])), number, pages, total)
 
 
-def adjudication_lines(project: Project, show: Show, *, after: int | None, size: int) -> list[Line]:
+def adjudication_lines(project: Project, show: Show, *, after: int | None, size: int) -> list[AdjudicationLine]:
     """The notes by id, after the note `after`. Bring the comparisons up to date before."""
     found = _notes(project).filter(_FILTERS[show], document_id__gt=after or 0)
     rows = found.select_related("document").defer("document__text").order_by("document_id")
     return _lines(list(rows[:size]))
 
 
-def _lines(rows: list[Any]) -> list[Line]:
+def _lines(rows: list[Any]) -> list[AdjudicationLine]:
     ids = [row.document_id for row in rows]
     decided = dict(
         Resolution.objects.filter(document_id__in=ids).order_by().values_list("document_id").annotate(n=Count("id"))
     )
     pending = dict(
-        Assignment.objects.filter(document_id__in=ids, state=Assignment.State.OPEN)
+        Assignment.objects.filter(document_id__in=ids, state=AssignmentState.OPEN)
         .order_by()
         .values_list("document_id")
         .annotate(n=Count("id"))
     )
     gold = set(
         AnnotationSet.objects.filter(
-            document_id__in=ids, author__kind=Author.Kind.GOLD, state=AnnotationSet.State.SUBMITTED
+            document_id__in=ids, author__kind=AuthorKind.GOLD, state=AnnotationSetState.SUBMITTED
         ).values_list("document_id", flat=True)
     )
     return [
-        Line(
+        AdjudicationLine(
             pk=row.document_id,
             name=row.document.name,
             annotators=row.annotators,
@@ -126,7 +137,7 @@ def _state(row: Any) -> str:
     state, heard = row.state_of, row.heard_then
     if state is None:
         return "new"
-    if state != AnnotationSet.State.SUBMITTED:
+    if state != AnnotationSetState.SUBMITTED:
         return "begun"
     return "finished" if heard in (row.heard, "") else "again"
 
@@ -160,8 +171,8 @@ def unanimous_notes(project: Project) -> "QuerySet[Any]":
 
 def finished_without_gold(project: Project) -> int:
     """The number of finished adjudications without gold."""
-    gold = AnnotationSet.objects.filter(document_id=OuterRef("document_id"), author__kind=Author.Kind.GOLD)
+    gold = AnnotationSet.objects.filter(document_id=OuterRef("document_id"), author__kind=AuthorKind.GOLD)
     finished = AnnotationSet.objects.filter(
-        author__project=project, author__kind=Author.Kind.ADJUDICATED, state=AnnotationSet.State.SUBMITTED
+        author__project=project, author__kind=AuthorKind.ADJUDICATED, state=AnnotationSetState.SUBMITTED
     )
     return finished.filter(~Exists(gold)).count()

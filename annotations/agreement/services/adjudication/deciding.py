@@ -31,7 +31,9 @@ from annotations.core.locks import keep_labels
 from annotations.models import (
     Adjudication,
     AnnotationSet,
+    AnnotationSetState,
     Author,
+    AuthorKind,
     Document,
     Event,
     Project,
@@ -41,12 +43,12 @@ from annotations.models import (
 from annotations.text.spans import Span as DomainSpan
 
 Choice = Resolution.Choice
-State = AnnotationSet.State
+State = AnnotationSetState
 NAME = "adjudicated"
 
 
 def adjudicated_author(project: Project) -> Author:
-    author, _ = Author.objects.get_or_create(project=project, kind=Author.Kind.ADJUDICATED, name=NAME)
+    author, _ = Author.objects.get_or_create(project=project, kind=AuthorKind.ADJUDICATED, name=NAME)
     return author
 
 
@@ -80,7 +82,7 @@ def locked_set(project: Project, document: Document) -> AnnotationSet:
     while True:
         row = (
             AnnotationSet.objects.select_for_update(of=("self",))
-            .filter(document_id=document.pk, author__kind=Author.Kind.ADJUDICATED)
+            .filter(document_id=document.pk, author__kind=AuthorKind.ADJUDICATED)
             .first()
         )
         if row is not None:

@@ -21,9 +21,9 @@ from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
 from annotations.jobs.services.batch_acts import Fence, do_batches, end
-from annotations.models import MajorityAct, Project, User
+from annotations.models import MajorityAct, MajorityActState, Project, User
 
-State = MajorityAct.State
+State = MajorityActState
 BATCH: Final = 50
 """Notes in one transaction, which others wait for on SQLite."""
 ATTEMPTS: Final = 5
@@ -91,7 +91,7 @@ def plan_majority(*, project: Project, user: User, key: UUID) -> MajorityAct:
     )  # fmt: skip
 
 
-def _end(act: MajorityAct, state: MajorityAct.State, user: User | None, **counts: int) -> MajorityCounts:
+def _end(act: MajorityAct, state: MajorityActState, user: User | None, **counts: int) -> MajorityCounts:
     with transaction.atomic():
         end(act, state, **counts)
         data: MajorityCounts = {

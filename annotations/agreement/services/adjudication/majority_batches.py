@@ -26,7 +26,9 @@ from annotations.gold.services.making import make_new_golds, withdraw_golds
 from annotations.models import (
     Adjudication,
     AnnotationSet,
+    AnnotationSetState,
     Author,
+    AuthorKind,
     Document,
     MajorityAct,
     MajorityNote,
@@ -170,7 +172,7 @@ def _adjudicated(author: Author, vote: _Vote, now: datetime) -> AnnotationSet:
         document=vote.document,
         author=author,
         blind=False,
-        state=AnnotationSet.State.SUBMITTED if finished else AnnotationSet.State.DRAFT,
+        state=AnnotationSetState.SUBMITTED if finished else AnnotationSetState.DRAFT,
         submitted_at=now if finished else None,
         version=bool(vote.rows) + finished,
     )
@@ -206,7 +208,7 @@ def undo_batch(act: MajorityAct, pks: Sequence[int], user: User | None) -> dict[
 def _locked(documents: Sequence[int]) -> tuple[dict[int, AnnotationSet], dict[int, AnnotationSet]]:
     """The locked adjudicated and gold sets of the notes, by note: first the sources of gold, then the gold."""
     found = []
-    for kind in (Author.Kind.ADJUDICATED, Author.Kind.GOLD):
+    for kind in (AuthorKind.ADJUDICATED, AuthorKind.GOLD):
         rows = AnnotationSet.objects.select_for_update(of=("self",)).filter(
             document_id__in=documents, author__kind=kind
         )

@@ -9,7 +9,7 @@ from annotations.agreement.rules.outcome import Fated, outcome
 from annotations.core.access import Access
 from annotations.core.events import NOTE_READ
 from annotations.core.spans import own_set, spans_of
-from annotations.models import AnnotationSet, Document
+from annotations.models import AnnotationSet, AnnotationSetState, Document
 from annotations.notes.selectors.outcome import outcome_set
 from annotations.text.spans import Span
 
@@ -29,7 +29,7 @@ def open_outcome(*, access: Access, note: Document) -> OpenOutcome:
     project shows no outcomes.
     """
     own = own_set(note.pk, access.user)
-    if own is None or own.state != AnnotationSet.State.SUBMITTED:
+    if own is None or own.state != AnnotationSetState.SUBMITTED:
         raise Http404("no submitted annotations of this person")
     if not access.project.show_outcome:
         raise PermissionDenied("this project shows no outcomes")

@@ -17,7 +17,7 @@ from annotations.exchange.selectors.label_mappings import (
     open_counts,
 )
 from annotations.exchange.services.label_mappings import add_mapping, change_mapping, delete_mapping
-from annotations.formats.files.csv_rows import Row
+from annotations.formats.files.csv_rows import CsvRow
 from annotations.models import LabelMapping, Project, User
 
 COLUMNS: Final = ("label", "code", "leave_out", "suggestion")
@@ -110,7 +110,7 @@ def _changes(options: Mapping[str, Any]) -> bool:
     return any(options[each] for each in ("source", "add", "suggested", "rename", "delete"))
 
 
-def _merged(mapping: LabelMapping, rows: Sequence[Row]) -> dict[int, str]:
+def _merged(mapping: LabelMapping, rows: Sequence[CsvRow]) -> dict[int, str]:
     """The codes of the mapping with those of the rows. Raises ServiceError with the line."""
     labels = {line.label.code: line.label.pk for line in mapping_rows(mapping)}
     codes = codes_of(mapping)

@@ -8,7 +8,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.progress import progress_bar
 from annotations.gold.services.making import make_gold, make_gold_bulk
 from annotations.gold.services.sets import wanted_set
-from annotations.models import AnnotationSet, Author, Document, Project, User
+from annotations.models import AnnotationSet, Author, AuthorKind, Document, Project, User
 
 
 def decider(actor: User | None, project: Project) -> User:
@@ -36,7 +36,7 @@ class Command(JourneyCommand):
         project = find_project(options["project"])
         actor = decider(actor, project)
         author = wanted_set(project, options["set"]).author
-        if author is None or author.kind == Author.Kind.GOLD:
+        if author is None or author.kind == AuthorKind.GOLD:
             raise ServiceError("--set must name the annotations of an annotator or a run.", code="set")
         check_shown(actor, project, author=author.pk)
         if options["note"]:

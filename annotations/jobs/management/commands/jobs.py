@@ -11,7 +11,7 @@ from annotations.core.errors import ServiceError
 from annotations.jobs.services import queue
 from annotations.jobs.services.finding import job_for, job_to_control
 from annotations.jobs.waiting import wait_for
-from annotations.models import Job, Project, User
+from annotations.models import Job, JobState, Project, User
 
 ACTS: dict[str, Callable[[Job], Job]] = {
     "cancel": queue.cancel,
@@ -55,7 +55,7 @@ class Command(JourneyCommand):
         if options["wait"]:
             wait_for(job, tell=None if options["json"] else self.stderr)
         result = _described(job)
-        failed = options["wait"] and job.state in (Job.State.FAILED, Job.State.CANCELED)
+        failed = options["wait"] and job.state in (JobState.FAILED, JobState.CANCELED)
         return result | ({"failed": job.error or f"The job was {job.state}."} if failed else {})
 
     def say(self, result: dict[str, Any]) -> str:

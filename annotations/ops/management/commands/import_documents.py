@@ -11,7 +11,7 @@ from annotations.core.progress import Progress, progress_bar
 from annotations.exchange.services.importing import import_path
 from annotations.exchange.services.input_formats import INPUT_FORMATS
 from annotations.formats import DETECT
-from annotations.formats.documents.cleaning import Rule
+from annotations.formats.documents.cleaning import CleaningRule
 from annotations.models import User
 from annotations.ops.services.archives.by_path import WHOLE, check_alone, import_from, is_whole, say_imported
 
@@ -98,9 +98,9 @@ class Command(JourneyCommand):
             "--no-cleanup",
             action="append",
             default=[],
-            choices=list(Rule),
+            choices=list(CleaningRule),
             metavar="RULE",
-            help=f"Read documents without a clean-up rule: {', '.join(Rule)}. Repeatable.",
+            help=f"Read documents without a clean-up rule: {', '.join(CleaningRule)}. Repeatable.",
         )
 
     def needs_for(self, options: Mapping[str, Any]) -> Needs:

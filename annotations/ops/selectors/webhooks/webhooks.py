@@ -8,7 +8,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from annotations.models import Delivery, Project, Webhook
+from annotations.models import Delivery, DeliveryState, Project, Webhook
 from annotations.ops.selectors.webhooks.kinds import KINDS
 from annotations.ops.selectors.webhooks.reasons import REASONS
 
@@ -40,7 +40,7 @@ class DeliveryRow:
 
     @property
     def can_resend(self) -> bool:
-        return self.delivery.state != Delivery.State.WAITING
+        return self.delivery.state != DeliveryState.WAITING
 
 
 def webhook_rows(project: Project) -> list[WebhookRow]:

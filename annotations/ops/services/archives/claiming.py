@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.authors import IMPORTED
 from annotations.core.errors import ServiceError
-from annotations.models import AnnotationSet, Assignment, Author, Handover, Project, User
+from annotations.models import AnnotationSet, Assignment, Author, AuthorKind, Handover, Project, User
 from annotations.ops.events import WORK_CLAIMED
 from annotations.ops.services.archives import tables
 
@@ -15,7 +15,7 @@ from annotations.ops.services.archives import tables
 def imported_self(project: Project, user: User) -> Author | None:
     """The imported annotator with the person's user name, if the project has one."""
     return Author.objects.filter(
-        project=project, kind=Author.Kind.ANNOTATOR, user__username__iexact=user.username + IMPORTED
+        project=project, kind=AuthorKind.ANNOTATOR, user__username__iexact=user.username + IMPORTED
     ).first()
 
 
@@ -44,7 +44,7 @@ def _begun() -> ServiceError:
 
 
 def _move(project: Project, author: Author, marked: User, user: User) -> int:
-    own = Author.objects.filter(project=project, kind=Author.Kind.ANNOTATOR, user=user).first()
+    own = Author.objects.filter(project=project, kind=AuthorKind.ANNOTATOR, user=user).first()
     if own is not None:
         if own.annotation_sets.exists():
             raise _begun()

@@ -15,7 +15,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from annotations.core.authors import IMPORTED
-from annotations.models import Author, Document, Event, Project, User
+from annotations.models import Author, AuthorKind, Document, Event, Project, User
 
 
 class Bad(ValueError):
@@ -44,7 +44,7 @@ class ToArchive:
         self.people: dict[int, str] = {}
         acts = Event.objects.using(using).filter(project_id=project.pk).order_by().values("actor")
         here = User.objects.using(using).filter(Q(memberships__project=project) | Q(pk__in=acts))
-        annotators = Author.objects.using(using).filter(project=project, kind=Author.Kind.ANNOTATOR)
+        annotators = Author.objects.using(using).filter(project=project, kind=AuthorKind.ANNOTATOR)
         names = [*here.values_list("username", flat=True), *annotators.values_list("name", flat=True)]
         self._here = {name.lower() for name in names}
 

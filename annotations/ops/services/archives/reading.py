@@ -21,11 +21,13 @@ from annotations.gold.selectors import hashed
 from annotations.models import (
     AnnotationSet,
     Author,
+    AuthorKind,
     Comment,
     Document,
     GoldVersion,
     GoldVersionNote,
     Import,
+    ImportState,
     Label,
     LabelSet,
     MappedLabel,
@@ -121,7 +123,7 @@ class _Loading:
         self.people = len(people)
         # The sets name this import, so that every place that shows them can say so.
         self.by = Import.objects.create(
-            project=project, format=ARCHIVE, state=Import.State.DONE, created_by=actor, finished_at=timezone.now()
+            project=project, format=ARCHIVE, state=ImportState.DONE, created_by=actor, finished_at=timezone.now()
         )
         self.merged: dict[int, int] = {}
         self.codes: dict[tuple[int, str], str] = {}
@@ -213,7 +215,7 @@ class _Loading:
             if self.codes.setdefault((values["mapping_id"], code.casefold()), code) != code:
                 raise Bad(_("has a “code” that differs only in case from another code of the mapping"))
         elif model is Author:
-            if values["kind"] == Author.Kind.ANNOTATOR:
+            if values["kind"] == AuthorKind.ANNOTATOR:
                 values["name"] = self.numbers.name(values["name"])
             elif values["kind"] in Author.MODELS:
                 self.models.add(values["id"])

@@ -14,7 +14,7 @@ from annotations.core.stored_files import open_stored, store_file
 from annotations.formats.files.archives import MANIFEST, ArchiveError, ArchiveReader
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import once
-from annotations.models import Author, Document, Job, Project, StoredFile, User
+from annotations.models import Author, Document, Job, Project, StoredFile, StoredFileKind, User
 from annotations.ops.services.archives import tables
 from annotations.ops.services.archives.numbers import Bad
 from annotations.ops.services.archives.people import Person, accounts_here, name_of
@@ -100,16 +100,16 @@ def stage_archive(*, file: IO[bytes], name: str, slug: str, actor: User) -> tupl
         project = create_project(
             name=found.name, label_set_key=LABEL_SET, slug=slug or found.slug, manager=actor, actor=actor
         )
-        stored = store_file(project=project, kind=StoredFile.Kind.UPLOAD, name=name, content=file, actor=actor)
+        stored = store_file(project=project, kind=StoredFileKind.UPLOAD, name=name, content=file, actor=actor)
     return project, stored
 
 
 def upload_of(project: Project, pk: int) -> StoredFile | None:
-    return StoredFile.objects.filter(project=project, kind=StoredFile.Kind.UPLOAD, pk=pk).first()
+    return StoredFile.objects.filter(project=project, kind=StoredFileKind.UPLOAD, pk=pk).first()
 
 
 def drop_upload(pk: int) -> None:
-    StoredFile.objects.filter(kind=StoredFile.Kind.UPLOAD, pk=pk).delete()
+    StoredFile.objects.filter(kind=StoredFileKind.UPLOAD, pk=pk).delete()
 
 
 def is_empty(project: Project) -> bool:
@@ -144,5 +144,5 @@ def start_archive(*, project: Project, actor: User, token: str) -> Job:
 
 def ready_archives(project: Project) -> "list[StoredFile]":
     """The archives of the project that can be downloaded."""
-    rows = StoredFile.objects.filter(project=project, kind=StoredFile.Kind.ARCHIVE)
+    rows = StoredFile.objects.filter(project=project, kind=StoredFileKind.ARCHIVE)
     return list(rows.select_related("created_by").order_by("-pk"))

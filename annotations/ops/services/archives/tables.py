@@ -36,7 +36,7 @@ from annotations.ops.services.archives.shapes import (
     shape_of,
     yes_no,
 )
-from annotations.review.selectors.bulk_rules import Rule
+from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.text.labels import CODE
 from annotations.text.names import bad_character
 from annotations.text.provenance import Backed, Doubt, Provenance, Refined, RunSays
@@ -178,7 +178,7 @@ SHAPES: Final[dict[tuple[type[Model], str], Shape]] = {
     # Exceptions of an act on a string matter only before it runs.
     (models.BulkAct, "rule"): Record(
         {
-            **_plain(Rule),
+            **_plain(BulkRule),
             "kind": Plain(str),
             "runs": Each(Row(models.Author)),
             "label": Maybe(Row(models.Label)),
@@ -187,8 +187,8 @@ SHAPES: Final[dict[tuple[type[Model], str], Shape]] = {
         },
         required=("kind", "runs"),
     ),
-    (models.BulkAct, "state"): _finished(models.BulkAct.State.DONE),
-    (models.MajorityAct, "state"): _finished(models.MajorityAct.State.DONE),
+    (models.BulkAct, "state"): _finished(models.BulkActState.DONE),
+    (models.MajorityAct, "state"): _finished(models.MajorityActState.DONE),
     (models.Document, "name"): checked(_note_name),
     (models.Span, "provenance"): Maybe(PROVENANCE),
     (models.Span, "attributes"): Maybe(ATTRIBUTES),

@@ -21,7 +21,18 @@ from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import store_file
 from annotations.exchange.services.archives import check_out
 from annotations.formats.files.archives import ArchiveWriter
-from annotations.models import AnnotationSet, Author, Document, GoldVersion, Membership, Project, Span, StoredFile, User
+from annotations.models import (
+    AnnotationSet,
+    Author,
+    AuthorKind,
+    Document,
+    GoldVersion,
+    Membership,
+    Project,
+    Span,
+    StoredFileKind,
+    User,
+)
 from annotations.ops.services.archives import tables
 from annotations.ops.services.archives.numbers import Gone, ToArchive, file_of
 from annotations.ops.services.archives.tables import columns_of, rows_of
@@ -144,7 +155,7 @@ def store_archive(*, project: Project, actor: User | None, progress: Progress) -
         with transaction.atomic():
             unerased(project.pk, begun)
             stored = store_file(
-                project=project, kind=StoredFile.Kind.ARCHIVE, name=f"{project.slug}-archive.zip", content=target,
+                project=project, kind=StoredFileKind.ARCHIVE, name=f"{project.slug}-archive.zip", content=target,
                 actor=actor,
             )  # fmt: skip
             _record(project, written, actor)
@@ -220,7 +231,7 @@ class _Writing:
                 value = column.shape.move(value, self._numbers)
             if value != column.default:
                 found[column.key] = value
-        if model is Author and found["kind"] == Author.Kind.ANNOTATOR:
+        if model is Author and found["kind"] == AuthorKind.ANNOTATOR:
             found["name"] = self._numbers.name(found["name"])
         return found
 

@@ -5,7 +5,7 @@ from typing import cast
 from django.utils import timezone
 
 from annotations.gold.events import GoldFrozen as FrozenVersion
-from annotations.models import Delivery, Event, Job, Span, Webhook
+from annotations.models import Delivery, Event, Job, JobState, Span, Webhook, WebhookState
 from annotations.ops.selectors.webhooks.kinds import (
     GOLD_FROZEN,
     JOB_DONE,
@@ -21,7 +21,7 @@ from annotations.ops.selectors.webhooks.kinds import (
 
 def job_ended(job_id: int, state: str) -> None:
     """A job is done or has failed (annotations.jobs.hooks.ENDED)."""
-    kind = JOB_DONE if state == Job.State.DONE else JOB_FAILED
+    kind = JOB_DONE if state == JobState.DONE else JOB_FAILED
     job = Job.objects.only("project_id", "number", "kind", "done", "total").get(pk=job_id)
     if not (wanting := _wanting(job.project_id, kind)):
         return
@@ -75,7 +75,7 @@ def put_in_line(webhooks: list[Webhook], kind: str, data: Data, *, note: int | N
 
 
 def _wanting(project_id: int | None, kind: str) -> list[Webhook]:
-    rows = Webhook.objects.filter(project=project_id, state=Webhook.State.ON)
+    rows = Webhook.objects.filter(project=project_id, state=WebhookState.ON)
     return [webhook for webhook in rows.select_related("project").defer("sealed") if kind in webhook.kinds]
 
 

@@ -30,7 +30,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from annotations.core.sealing import OtherSecretKey, project_key
-from annotations.models import Delivery, Webhook
+from annotations.models import Delivery, DeliveryState, Webhook, WebhookState
 from annotations.ops.events import WEBHOOK_STOPPED
 from annotations.ops.rules import HostError, HostList, Target, read_target
 from annotations.ops.selectors.webhooks.kinds import TEST
@@ -245,14 +245,14 @@ def pause_after(tried: int) -> float:
 
 
 def _free() -> Any:
-    rows = Delivery.objects.filter(state=Delivery.State.WAITING, due_at__lte=Now(), webhook__project__archived_at=None)
-    switched_on = Q(webhook__state=Webhook.State.ON) | Q(kind=TEST)
+    rows = Delivery.objects.filter(state=DeliveryState.WAITING, due_at__lte=Now(), webhook__project__archived_at=None)
+    switched_on = Q(webhook__state=WebhookState.ON) | Q(kind=TEST)
     return rows.filter(switched_on, Q(claimed_until=None) | Q(claimed_until__lt=Now()))
 
 
 def _due() -> list[int]:
     """The ids of due deliveries, one for each webhook, the oldest first."""
-    busy = Delivery.objects.filter(state=Delivery.State.WAITING, claimed_until__gte=Now())
+    busy = Delivery.objects.filter(state=DeliveryState.WAITING, claimed_until__gte=Now())
     rows = _free().exclude(webhook__in=busy.values("webhook")).order_by("due_at", "id")
     first: dict[int, int] = {}
     for pk, webhook in rows.values_list("pk", "webhook")[:100]:
@@ -293,7 +293,7 @@ def _write(row: Delivery, claim: uuid.UUID, done: Try) -> None:
     changes: dict[str, Any] = {"tries": [*row.tries, done][-KEPT_TRIES:], "tried": tried}
     changes |= {"claim": None, "claimed_until": None}
     if over:
-        changes["state"] = Delivery.State.DELIVERED if delivered else Delivery.State.FAILED
+        changes["state"] = DeliveryState.DELIVERED if delivered else DeliveryState.FAILED
     elif not interrupted:
         changes["due_at"] = timezone.now() + timedelta(seconds=pause_after(tried))
     webhook = Webhook.objects.select_for_update(of=("self",)).filter(pk=row.webhook_id).first()
@@ -308,8 +308,8 @@ def _write(row: Delivery, claim: uuid.UUID, done: Try) -> None:
 def _count_failure(webhook: Webhook) -> None:
     """Count a delivery that failed for good, and stop the webhook after GIVE_UP of them in a row."""
     webhook.given_up += 1
-    if webhook.given_up >= GIVE_UP and webhook.state == Webhook.State.ON:
-        webhook.state = Webhook.State.STOPPED
+    if webhook.given_up >= GIVE_UP and webhook.state == WebhookState.ON:
+        webhook.state = WebhookState.STOPPED
         WEBHOOK_STOPPED.record(project_id=webhook.project_id, data={"webhook": webhook.pk})
     webhook.save(update_fields=["given_up", "state"])
 

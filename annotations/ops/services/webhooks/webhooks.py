@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.locks import check_open
 from annotations.core.sealing import project_key
-from annotations.models import Delivery, Project, User, Webhook
+from annotations.models import Delivery, DeliveryState, Project, User, Webhook, WebhookState
 from annotations.ops.events import (
     WEBHOOK_ADDED,
     WEBHOOK_CHANGED,
@@ -81,7 +81,7 @@ def renew_secret(*, webhook: Webhook, actor: User | None) -> str:
 
 def switch(*, webhook: Webhook, on: bool, actor: User | None) -> None:
     """Switch a webhook on or off. Safe to repeat. What happens while it is off is not sent later."""
-    state, verb = (Webhook.State.ON, WEBHOOK_ON) if on else (Webhook.State.OFF, WEBHOOK_OFF)
+    state, verb = (WebhookState.ON, WEBHOOK_ON) if on else (WebhookState.OFF, WEBHOOK_OFF)
     with transaction.atomic():
         rows = Webhook.objects.filter(pk=webhook.pk).exclude(state=state)
         if rows.update(state=state, given_up=0):
@@ -112,12 +112,12 @@ def send_test(*, webhook: Webhook, actor: User | None) -> Delivery:
 def send_again(*, delivery: Delivery, actor: User | None) -> None:
     """Put a delivery in line again, with the same id. Raises ServiceError `off` or `waiting`."""
     webhook = delivery.webhook
-    if webhook.state != Webhook.State.ON and delivery.kind != TEST:
+    if webhook.state != WebhookState.ON and delivery.kind != TEST:
         raise ServiceError(_("This webhook is off. Switch it on first."), code="off")
     with transaction.atomic():
-        ended = Delivery.objects.filter(pk=delivery.pk).exclude(state=Delivery.State.WAITING)
+        ended = Delivery.objects.filter(pk=delivery.pk).exclude(state=DeliveryState.WAITING)
         if not ended.update(
-            state=Delivery.State.WAITING, tried=0, due_at=timezone.now(), claim=None, claimed_until=None
+            state=DeliveryState.WAITING, tried=0, due_at=timezone.now(), claim=None, claimed_until=None
         ):
             raise ServiceError(_("This delivery is waiting to be sent already."), code="waiting")
         WEBHOOK_RESENT.record(

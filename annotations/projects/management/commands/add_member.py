@@ -5,7 +5,7 @@ from django.db import transaction
 
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project, find_user
-from annotations.models import Assignment, Role, User
+from annotations.models import Assignment, AssignmentState, Role, User
 from annotations.projects.services.members import add_member, create_user, reset_link_path
 
 
@@ -41,7 +41,7 @@ class Command(JourneyCommand):
             "user": user.username,
             "role": member.role,
             "created": bool(created),
-            "open_notes": Assignment.objects.filter(project=project, user=user, state=Assignment.State.OPEN).count(),
+            "open_notes": Assignment.objects.filter(project=project, user=user, state=AssignmentState.OPEN).count(),
             "password_link": link,
         }
 

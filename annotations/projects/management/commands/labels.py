@@ -10,7 +10,7 @@ from annotations.core.commands import JourneyCommand, Needs, find_label, find_pr
 from annotations.core.errors import ServiceError
 from annotations.core.forms import valid
 from annotations.core.spans import definitions
-from annotations.formats.files.csv_rows import Row
+from annotations.formats.files.csv_rows import CsvRow
 from annotations.models import Category, Label, LabelSet, Project, Span, User
 from annotations.projects.forms.labels import AddLabelForm, EditLabelForm
 from annotations.projects.services.label_order import move_label
@@ -126,7 +126,7 @@ def _cells(project: Project) -> Iterable[Sequence[object]]:
 # ── Changing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _read(project: Project, rows: Sequence[Row], actor: User | None) -> dict[str, Any]:
+def _read(project: Project, rows: Sequence[CsvRow], actor: User | None) -> dict[str, Any]:
     """Add and change the labels of the rows: all of them, or none. Raises ServiceError with the line."""
     label_set = LabelSet.objects.get(project=project)
     done: dict[str, list[str]] = {"added": [], "changed": [], "unchanged": []}
@@ -139,7 +139,7 @@ def _read(project: Project, rows: Sequence[Row], actor: User | None) -> dict[str
     return {"added": done["added"], "changed": done["changed"], "unchanged": len(done["unchanged"])}
 
 
-def _apply(label_set: LabelSet, row: Row, actor: User | None) -> tuple[str, str]:
+def _apply(label_set: LabelSet, row: CsvRow, actor: User | None) -> tuple[str, str]:
     """Add or change the label of a row. Return what was done, and its code."""
     labels = Label.objects.filter(label_set=label_set, merged_into__isnull=True).select_related("category", "label_set")
     given: dict[str, Any] = {field: row.text(field) for field in EDITABLE if field in row.cells}

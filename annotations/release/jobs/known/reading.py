@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.jobs.runner import Claim
-from annotations.models import Document, KnownUpload, Project
+from annotations.models import Document, KnownUpload, KnownUploadState, Project
 from annotations.release.rules.known.csv_master import read_csv
 from annotations.release.rules.known.master import Master, MasterError
 from annotations.release.services.known.master import discard_upload, keep_read, staged_content
@@ -17,7 +17,7 @@ def run(claim: Claim) -> dict[str, Any]:
     upload = KnownUpload.objects.select_related("project").filter(pk=claim.params["upload"]).first()
     if upload is None:
         raise ServiceError(_("This upload was discarded or erased. Upload the file again."), code="gone")
-    if upload.state == KnownUpload.State.WAITING:
+    if upload.state == KnownUploadState.WAITING:
         try:
             master = read_master(upload.project, staged_content(upload), upload.format)
         except ServiceError:
@@ -32,7 +32,7 @@ def run(claim: Claim) -> dict[str, Any]:
 
 def undo(params: dict[str, Any], state: str) -> None:
     """Delete the upload of a canceled or failed job."""
-    KnownUpload.objects.filter(pk=params["upload"], state=KnownUpload.State.WAITING).delete()
+    KnownUpload.objects.filter(pk=params["upload"], state=KnownUploadState.WAITING).delete()
 
 
 def read_master(project: Project, content: bytes, format: str) -> Master:

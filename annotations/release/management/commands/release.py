@@ -12,9 +12,9 @@ from annotations.exchange.services.archives import check_out
 from annotations.exchange.services.export_labels import labels_in_words
 from annotations.jobs.runner import run as work
 from annotations.jobs.waiting import wait_for, watched
-from annotations.models import Job, LeakFinding, Release, User
+from annotations.models import Job, JobState, LeakFinding, Release, ReleaseState, User
 from annotations.release.rules.certificates.released_files import MANIFEST
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.selectors.releases import leak_counts
 from annotations.release.services.certificates.signing import certify
 from annotations.release.services.deciding import decide_all
@@ -48,7 +48,7 @@ class Command(JourneyCommand):
         parser.add_argument(
             "--label-kind", action="append", default=[], metavar="LABEL=KIND",
             help="The kind of identifier of a label that no policy knows yet. Without it, the label is masked. "
-            f"Repeatable. KIND is one of {', '.join(Kind)}.",
+            f"Repeatable. KIND is one of {', '.join(IdentifierType)}.",
         )  # fmt: skip
         parser.add_argument(
             "--surrogates-by", default="", metavar="MODEL",
@@ -169,7 +169,7 @@ class Command(JourneyCommand):
         with watched(job):
             work(job.pk)
         wait_for(job, tell=None)
-        if job.state != Job.State.DONE:
+        if job.state != JobState.DONE:
             raise ServiceError(
                 f"Release {release.number} is not complete. {job.get_state_display()}. {job.error}".strip(), code="job"
             )
@@ -179,7 +179,7 @@ class Command(JourneyCommand):
         for _round in range(ROUNDS):
             if not decide_all(release=release, answer=answer, actor=actor, label=label):
                 return
-            if release.state == Release.State.PREPARING:
+            if release.state == ReleaseState.PREPARING:
                 self._prepare(release)
 
     def say(self, result: dict[str, Any]) -> str:
@@ -204,14 +204,16 @@ class Command(JourneyCommand):
         return "\n".join(lines)
 
 
-def _kinds(said: Sequence[str]) -> dict[str, Kind]:
+def _kinds(said: Sequence[str]) -> dict[str, IdentifierType]:
     """The kinds of labels, given as LABEL=KIND."""
     found = {}
     for text in said:
         code, _equals, kind = text.rpartition("=")
-        if not code or kind not in set(Kind):
-            raise ServiceError(f"“{text[:120]}” is not LABEL=KIND. KIND is one of: {', '.join(Kind)}.", code="kinds")
-        found[code] = Kind(kind)
+        if not code or kind not in set(IdentifierType):
+            raise ServiceError(
+                f"“{text[:120]}” is not LABEL=KIND. KIND is one of: {', '.join(IdentifierType)}.", code="kinds"
+            )
+        found[code] = IdentifierType(kind)
     return found
 
 

@@ -9,10 +9,10 @@ from annotations.core.commands import JourneyCommand, find_project, read_rows, w
 from annotations.core.errors import ServiceError
 from annotations.core.forms import valid
 from annotations.core.labels import label_rows
-from annotations.formats.files.csv_rows import Row
+from annotations.formats.files.csv_rows import CsvRow
 from annotations.models import Project, ReleasePolicy, User
 from annotations.release.forms.policies import PolicyForm
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.services.policies import missing_labels, policies_of, save_policy
 from annotations.release.services.versions import with_merged
@@ -25,8 +25,8 @@ YES_OR_NO: Final = {"yes": True, "no": False, "": False}
 class Command(JourneyCommand):
     help = (
         "List the policies of a project for --policy, with what each does with every label; or write the rules of one "
-        f"to a CSV file, or save its next version from such a file. kind is one of {', '.join(Kind)}; action one of "
-        f"{', '.join(Action)}; “yes” in the column numbered counts masked entities of a note."
+        f"to a CSV file, or save its next version from such a file. kind is one of {', '.join(IdentifierType)}; action "
+        f"one of {', '.join(Action)}; “yes” in the column numbered counts masked entities of a note."
     )
     needs = Can.RELEASE
 
@@ -90,7 +90,12 @@ def _cells(policy: ReleasePolicy) -> Iterable[Sequence[object]]:
 
 
 def _save(
-    project: Project, slug: str, before: ReleasePolicy | None, name: str | None, rows: Sequence[Row], actor: User | None
+    project: Project,
+    slug: str,
+    before: ReleasePolicy | None,
+    name: str | None,
+    rows: Sequence[CsvRow],
+    actor: User | None,
 ) -> ReleasePolicy:
     if name is None and before is None:
         raise ServiceError("A new policy needs a name. Give it with --name NAME.", code="name")

@@ -7,10 +7,10 @@ from annotations.core.commands import JourneyCommand, Standing
 from annotations.core.errors import ServiceError
 from annotations.models import User
 from annotations.release.rules.certificates.signatures import MOST_BYTES
-from annotations.release.rules.certificates.verifying import State
+from annotations.release.rules.certificates.verifying import CheckState
 from annotations.release.services.certificates.verifying import files_at, verify_certificate
 
-MARKS = {State.PASSED: "ok", State.FAILED: "FAILED", State.NOT_CHECKED: "not checked"}
+MARKS = {CheckState.PASSED: "ok", CheckState.FAILED: "FAILED", CheckState.NOT_CHECKED: "not checked"}
 
 
 class Command(JourneyCommand):
@@ -45,14 +45,14 @@ class Command(JourneyCommand):
             "checks": [check.as_dict() for check in verdict.checks],
         }
         if not verdict.verified:
-            failed = [check.message for check in verdict.checks if check.state is State.FAILED]
+            failed = [check.message for check in verdict.checks if check.state is CheckState.FAILED]
             result["failed"] = "Not verified. " + " ".join(failed)
         return result
 
     def say(self, result: dict[str, Any]) -> str:
         lines = []
         for check in result["checks"]:
-            lines.append(f"{MARKS[State(check['state'])]}: {check['message']}")
+            lines.append(f"{MARKS[CheckState(check['state'])]}: {check['message']}")
             lines += [f"    {name}" for name in check["names"]]
         if result["verified"]:
             lines.append(f"Verified: certificate {result['certificate']} of release {result['release']}.")

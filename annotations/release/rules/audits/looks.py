@@ -156,7 +156,7 @@ _FIRST_TRY = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AuditCounts:
     """What reading has shown: notes read by stratum, notes with a leak by stratum, and the planted leaks in them."""
 
     read: Mapping[str, int]
@@ -245,7 +245,7 @@ class Design:
         recall = self.recall(look, planted, round(planted * EXPECTED_RECALL))
         return self._overall(drawn, look, recall, self.alphas(look)[0]) <= self.target
 
-    def bounds(self, found: Found, look: int) -> Bounds:
+    def bounds(self, found: AuditCounts, look: int) -> Bounds:
         """The bounds at a look."""
         alpha = self.alphas(look)[0]
         recall = self.recall(look, found.planted, found.planted_found)
@@ -257,7 +257,7 @@ class Design:
         }
         return Bounds(self._overall(found.read, sum(found.leaks.values()), recall, alpha), strata, recall)
 
-    def labels(self, found: Found, look: int, notes: Mapping[str, int]) -> dict[str, float]:
+    def labels(self, found: AuditCounts, look: int, notes: Mapping[str, int]) -> dict[str, float]:
         """The bound of the share of notes with a leak of each label, given the notes with one that were found."""
         alpha = self.alphas(look)[0]
         recall = self.recall(look, found.planted, found.planted_found)
@@ -276,7 +276,7 @@ class Design:
         return Sample(size, read, read / size if size else 0.0, self.simple[stratum])
 
 
-class State(StrEnum):
+class AuditState(StrEnum):
     """Whether reading goes on: the target is met, or can't be met any more."""
 
     OPEN = "open"
@@ -284,14 +284,14 @@ class State(StrEnum):
     UNMET = "unmet"
 
 
-class Reading(Protocol):
+class ReadNotes(Protocol):
     """What was read, in the order of the sample: notes are at positions from 1."""
 
     @property
     def read(self) -> int:
         """The last position before the first unread note. Only notes up to there count."""
 
-    def found(self, read: int) -> Found:
+    def found(self, read: int) -> AuditCounts:
         """What the notes up to the position `read` have shown."""
 
     def leak_at(self, number: int) -> int | None:
@@ -299,14 +299,14 @@ class Reading(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AuditVerdict:
     """The state of an audit: the bounds hold for the first `read` notes of the sample, at the look `look`.
 
     `bounds` is None before the first look. `leaks` is the number of notes with a leak on which the bound is based.
     `by_leak`: the bound follows from the leak that ended the audit, and not from a planned look.
     """
 
-    state: State
+    state: AuditState
     look: int | None = None
     read: int = 0
     leaks: int = 0
@@ -314,14 +314,14 @@ class Verdict:
     by_leak: bool = False
 
 
-def judge(design: Design, looks: Sequence[Mapping[str, int]], reading: Reading) -> Verdict:
+def judge(design: Design, looks: Sequence[Mapping[str, int]], reading: ReadNotes) -> AuditVerdict:
     """The state of an audit with these looks. Of several bounds, which hold together, the smallest is the result."""
     ends = [sum(look.values()) for look in looks]
     last = len(ends) - 1
     stop = reading.leak_at(design.leaks + 1)
-    verdict = Verdict(State.OPEN)
+    verdict = AuditVerdict(AuditState.OPEN)
 
-    def better(new: Verdict) -> Verdict:
+    def better(new: AuditVerdict) -> AuditVerdict:
         old = verdict.bounds
         if old is None or (new.bounds is not None and new.bounds.overall < old.overall):
             return new
@@ -332,14 +332,18 @@ def judge(design: Design, looks: Sequence[Mapping[str, int]], reading: Reading) 
             break
         found = reading.found(end)
         bounds = design.bounds(found, look)
-        state = State.MET if bounds.overall <= design.target else State.UNMET if look == last else State.OPEN
-        verdict = better(Verdict(state, look, end, sum(found.leaks.values()), bounds))
-        if state != State.OPEN:
+        state = (
+            AuditState.MET if bounds.overall <= design.target else AuditState.UNMET if look == last else AuditState.OPEN
+        )
+        verdict = better(AuditVerdict(state, look, end, sum(found.leaks.values()), bounds))
+        if state != AuditState.OPEN:
             return verdict
     if stop is not None and stop <= reading.read:
         bounds = design.bounds(reading.found(stop - 1), last)
         strata = verdict.bounds.strata if verdict.bounds else dict.fromkeys(design.strata, 1.0)
-        return better(Verdict(State.UNMET, last, stop - 1, design.leaks, replace(bounds, strata=strata), by_leak=True))
+        return better(
+            AuditVerdict(AuditState.UNMET, last, stop - 1, design.leaks, replace(bounds, strata=strata), by_leak=True)
+        )
     return verdict
 
 

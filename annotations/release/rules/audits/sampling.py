@@ -19,7 +19,7 @@ LEAST = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class SamplingUnit:
     """A note that may be drawn. `cluster` is its patient; a note without a patient is a cluster of its own."""
 
     pk: int
@@ -28,7 +28,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnNote:
     """A note of the sample, `look` being the number of the look (from 0) for which it is read."""
 
     pk: int
@@ -47,23 +47,23 @@ def allocation(base: int, strata: Mapping[str, int]) -> dict[str, int]:
     }
 
 
-def draw(seed: str, units: Sequence[Unit], looks: Sequence[Mapping[str, int]]) -> list[Drawn]:
+def draw(seed: str, units: Sequence[SamplingUnit], looks: Sequence[Mapping[str, int]]) -> list[DrawnNote]:
     """The sample in the order in which it is read: the notes of the first look, of the second and so on.
 
     `looks` are numbers of notes by stratum until the end of each look, never decreasing. The draw depends on the seed
     and on the order of the units alone.
     """
     source = random.Random(seed)  # noqa: S311  # anybody who has the seed must be able to repeat the draw
-    by_stratum: dict[str, list[Unit]] = defaultdict(list)
+    by_stratum: dict[str, list[SamplingUnit]] = defaultdict(list)
     for unit in units:
         by_stratum[unit.stratum].append(unit)
-    parts: list[list[Drawn]] = [[] for _look in looks]
+    parts: list[list[DrawnNote]] = [[] for _look in looks]
     for stratum in sorted(by_stratum):
         members = by_stratum[stratum]
         chosen = _chosen(source, clusters_of(source, members, looks[-1][stratum]), looks[-1][stratum])
         begin = 0
         for number, look in enumerate(looks):
-            parts[number] += [Drawn(pk, stratum, number) for pk in chosen[begin : look[stratum]]]
+            parts[number] += [DrawnNote(pk, stratum, number) for pk in chosen[begin : look[stratum]]]
             begin = look[stratum]
     for part in parts:
         source.shuffle(part)
@@ -75,7 +75,7 @@ def largest_cluster(notes: int, drawn: int) -> int:
     return max(1, notes // drawn) if drawn else notes
 
 
-def clusters_of(source: random.Random, units: Sequence[Unit], drawn: int) -> list[list[int]]:
+def clusters_of(source: random.Random, units: Sequence[SamplingUnit], drawn: int) -> list[list[int]]:
     """The units' ids by cluster, large clusters cut at random."""
     grouped: dict[str, list[int]] = defaultdict(list)
     single: list[list[int]] = []
@@ -91,7 +91,7 @@ def clusters_of(source: random.Random, units: Sequence[Unit], drawn: int) -> lis
     return single
 
 
-def is_simple(units: Sequence[Unit], drawn: int) -> bool:
+def is_simple(units: Sequence[SamplingUnit], drawn: int) -> bool:
     """Whether the sample of `drawn` of these units, which are of one stratum, is a simple random sample of notes."""
     named = [unit.cluster for unit in units if unit.cluster]
     return largest_cluster(len(units), drawn) == 1 or len(set(named)) == len(named)

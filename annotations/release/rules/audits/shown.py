@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from annotations.release.rules.redaction.policy import Action
-from annotations.release.rules.redaction.released import Piece
+from annotations.release.rules.redaction.released import ReplacedPiece
 from annotations.text.spans import Stretch
 from annotations.text.tokens import tokenize
 
@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"[0-9]+(?=\D?$)")  # "[NAME 2]"
 _WORD = 4
 
 
-class Kind(StrEnum):
+class PartKind(StrEnum):
     """What a part of the shown text is: as in the original, replaced, or kept because the policy keeps its label."""
 
     SAME = "same"
@@ -29,14 +29,14 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AuditedPart:
     """A part of the shown text and of the original. `label` is the code of a replaced or kept identifier."""
 
     start: int
     end: int
     original_start: int
     original_end: int
-    kind: Kind
+    kind: PartKind
     label: str = ""
 
 
@@ -46,7 +46,7 @@ class Bounds:
     end: int
 
 
-def can_plant(original: str, released: str, piece: Piece) -> bool:
+def can_plant(original: str, released: str, piece: ReplacedPiece) -> bool:
     """Whether the release replaced the piece, so that its identifier can be planted."""
     words = original[piece.start : piece.end]
     return (
@@ -56,7 +56,7 @@ def can_plant(original: str, released: str, piece: Piece) -> bool:
     )
 
 
-class Shown:
+class AuditedText:
     """The shown text of a note. `planted` are the bounds of the planted identifier in the original, if there is one.
 
     Masks of the labels in `numbered` are numbered anew beside it: a gap would say that a name is missing.
@@ -66,37 +66,37 @@ class Shown:
         self,
         original: str,
         released: str,
-        pieces: Sequence[Piece],
+        pieces: Sequence[ReplacedPiece],
         planted: Stretch | None = None,
         numbered: Collection[str] = (),
     ) -> None:
         self._original = original
         self.planted: Bounds | None = None
-        self.parts: list[Part] = []
+        self.parts: list[AuditedPart] = []
         texts: list[str] = []
         numbers: dict[str, dict[str, int]] = {label: {} for label in numbered}
         at = shown = 0
 
-        def add(text: str, end: int, kind: Kind, label: str = "") -> None:
+        def add(text: str, end: int, kind: PartKind, label: str = "") -> None:
             nonlocal at, shown
             if text or end > at:
-                self.parts.append(Part(shown, shown + len(text), at, end, kind, label))
+                self.parts.append(AuditedPart(shown, shown + len(text), at, end, kind, label))
                 texts.append(text)
             at, shown = end, shown + len(text)
 
         for piece in pieces:
-            add(original[at : piece.start], piece.start, Kind.SAME)
+            add(original[at : piece.start], piece.start, PartKind.SAME)
             own = original[piece.start : piece.end]
             if planted and (piece.start, piece.end) == (planted.start, planted.end):
                 self.planted = Bounds(piece.start, piece.end)
-                add(own, piece.end, Kind.SAME)
+                add(own, piece.end, PartKind.SAME)
                 continue
             new = released[piece.new_start : piece.new_end]
             if planted and piece.action == Action.MASK and piece.label in numbers:
                 new = _renumbered(new, numbers[piece.label])
             kept = piece.action == Action.KEEP and new == own
-            add(new, piece.end, Kind.KEPT if kept else Kind.REPLACED, piece.label)
-        add(original[at:], len(original), Kind.SAME)
+            add(new, piece.end, PartKind.KEPT if kept else PartKind.REPLACED, piece.label)
+        add(original[at:], len(original), PartKind.SAME)
         self.parts = _joined(self.parts)
         self._starts = [part.start for part in self.parts]
         self.text = "".join(texts)
@@ -110,8 +110,8 @@ class Shown:
             raise ValueError("The stretch is empty or leaves the text.")
         first, last = self._part_at(start), self._part_at(end - 1)
         return (
-            first.original_start + (0 if first.kind == Kind.REPLACED else start - first.start),
-            last.original_end if last.kind == Kind.REPLACED else last.original_start + end - last.start,
+            first.original_start + (0 if first.kind == PartKind.REPLACED else start - first.start),
+            last.original_end if last.kind == PartKind.REPLACED else last.original_start + end - last.start,
         )
 
     def to_shown(self, start: int, end: int) -> tuple[int, int]:
@@ -119,8 +119,8 @@ class Shown:
         touching = [part for part in self.parts if part.original_start < end and start < part.original_end]
         first, last = touching[0], touching[-1]
         return (
-            first.start + (0 if first.kind == Kind.REPLACED else max(0, start - first.original_start)),
-            last.end if last.kind == Kind.REPLACED else min(last.end, last.start + end - last.original_start),
+            first.start + (0 if first.kind == PartKind.REPLACED else max(0, start - first.original_start)),
+            last.end if last.kind == PartKind.REPLACED else min(last.end, last.start + end - last.original_start),
         )
 
     def is_replaced(self, start: int, end: int) -> bool:
@@ -128,7 +128,7 @@ class Shown:
         return not any(
             character.isalnum()
             for part in self.parts
-            if part.kind != Kind.REPLACED
+            if part.kind != PartKind.REPLACED
             for character in self._original[max(start, part.original_start) : min(end, part.original_end)]
         )
 
@@ -154,7 +154,7 @@ class Shown:
             if self._original[start_:end_].isalnum()
         )
 
-    def _part_at(self, offset: int) -> Part:
+    def _part_at(self, offset: int) -> AuditedPart:
         return self.parts[bisect_right(self._starts, offset) - 1]
 
 
@@ -163,13 +163,13 @@ def _renumbered(mask: str, numbers: dict[str, int]) -> str:
     return _NUMBER.sub(lambda found: str(numbers.setdefault(found[0], len(numbers) + 1)), mask)
 
 
-def _joined(parts: Sequence[Part]) -> list[Part]:
+def _joined(parts: Sequence[AuditedPart]) -> list[AuditedPart]:
     """The parts, with unchanged ones beside each other joined: their border would give a planted leak away."""
-    joined: list[Part] = []
+    joined: list[AuditedPart] = []
     for part in parts:
         last = joined[-1] if joined else None
-        if last and last.kind == part.kind == Kind.SAME:
-            joined[-1] = Part(last.start, part.end, last.original_start, part.original_end, Kind.SAME)
+        if last and last.kind == part.kind == PartKind.SAME:
+            joined[-1] = AuditedPart(last.start, part.end, last.original_start, part.original_end, PartKind.SAME)
         else:
             joined.append(part)
     return joined

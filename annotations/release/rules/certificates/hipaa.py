@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,54 +37,57 @@ IDENTIFIERS: Final = (
     Identifier("R", "OTHER_ID", "Any other unique number, characteristic or code"),
 )
 
-OF_KIND: Final[Mapping[Kind, str | None]] = {
-    Kind.NAME: "NAMES",
-    Kind.STAFF: "NAMES",
-    Kind.USERNAME: "OTHER_ID",
-    Kind.AGE: "DATES",
-    Kind.DATE: "DATES",
-    Kind.PROFESSION: None,
-    Kind.HOSPITAL: None,
-    Kind.ORGANIZATION: None,
-    Kind.STREET: "GEOGRAPHIC",
-    Kind.ZIP: "GEOGRAPHIC",
-    Kind.CITY: "GEOGRAPHIC",
-    Kind.REGION: None,
-    Kind.COUNTRY: None,
-    Kind.LOCATION: "GEOGRAPHIC",
-    Kind.PHONE: "PHONE",
-    Kind.FAX: "FAX",
-    Kind.EMAIL: "EMAIL",
-    Kind.URL: "URL",
-    Kind.IP: "IP_ADDRESS",
-    Kind.NATIONAL_ID: "SSN",
-    Kind.RECORD: "MEDICAL_RECORD",
-    Kind.HEALTH_PLAN: "HEALTH_PLAN",
-    Kind.ACCOUNT: "ACCOUNT",
-    Kind.LICENSE: "LICENSE",
-    Kind.VEHICLE: "VEHICLE",
-    Kind.DEVICE: "DEVICE",
-    Kind.BIOMETRIC: "BIOMETRIC",
-    Kind.ID: "OTHER_ID",
-    Kind.SEX: None,
-    Kind.FAMILY: None,
-    Kind.ETHNICITY: None,
-    Kind.OTHER: "OTHER_ID",
+OF_KIND: Final[Mapping[IdentifierType, str | None]] = {
+    IdentifierType.NAME: "NAMES",
+    IdentifierType.STAFF: "NAMES",
+    IdentifierType.USERNAME: "OTHER_ID",
+    IdentifierType.AGE: "DATES",
+    IdentifierType.DATE: "DATES",
+    IdentifierType.PROFESSION: None,
+    IdentifierType.HOSPITAL: None,
+    IdentifierType.ORGANIZATION: None,
+    IdentifierType.STREET: "GEOGRAPHIC",
+    IdentifierType.ZIP: "GEOGRAPHIC",
+    IdentifierType.CITY: "GEOGRAPHIC",
+    IdentifierType.REGION: None,
+    IdentifierType.COUNTRY: None,
+    IdentifierType.LOCATION: "GEOGRAPHIC",
+    IdentifierType.PHONE: "PHONE",
+    IdentifierType.FAX: "FAX",
+    IdentifierType.EMAIL: "EMAIL",
+    IdentifierType.URL: "URL",
+    IdentifierType.IP: "IP_ADDRESS",
+    IdentifierType.NATIONAL_ID: "SSN",
+    IdentifierType.RECORD: "MEDICAL_RECORD",
+    IdentifierType.HEALTH_PLAN: "HEALTH_PLAN",
+    IdentifierType.ACCOUNT: "ACCOUNT",
+    IdentifierType.LICENSE: "LICENSE",
+    IdentifierType.VEHICLE: "VEHICLE",
+    IdentifierType.DEVICE: "DEVICE",
+    IdentifierType.BIOMETRIC: "BIOMETRIC",
+    IdentifierType.ID: "OTHER_ID",
+    IdentifierType.SEX: None,
+    IdentifierType.FAMILY: None,
+    IdentifierType.ETHNICITY: None,
+    IdentifierType.OTHER: "OTHER_ID",
 }
 """The identifier of each kind; None for a kind that is none of the eighteen."""
 
 
-_PARTS: Final[Mapping[str, Sequence[frozenset[Kind]]]] = {
-    "NAMES": (frozenset({Kind.NAME}),),
-    "GEOGRAPHIC": tuple(frozenset({Kind.LOCATION, one}) for one in (Kind.STREET, Kind.ZIP, Kind.CITY)),
-    "DATES": (frozenset({Kind.DATE}), frozenset({Kind.AGE})),
+_PARTS: Final[Mapping[str, Sequence[frozenset[IdentifierType]]]] = {
+    "NAMES": (frozenset({IdentifierType.NAME}),),
+    "GEOGRAPHIC": tuple(
+        frozenset({IdentifierType.LOCATION, one})
+        for one in (IdentifierType.STREET, IdentifierType.ZIP, IdentifierType.CITY)
+    ),
+    "DATES": (frozenset({IdentifierType.DATE}), frozenset({IdentifierType.AGE})),
 }
 # Labels of the set redactor-33 for some dates, devices, documents or numbers only.
 _SOME: Final = frozenset({"BIRTH_DATE_TIME", "DEATH_DATE_TIME", "MAC_ADDRESS", "PASSPORT_NUMBER_US", "FIN", "GUID"})
 _ADDRESSES: Final = frozenset({"ADDRESS"})  # its streets come with town and ZIP code
 
 
-def covers_all(identifier: str, labels: Iterable[tuple[str, Kind]]) -> bool:
+def covers_all(identifier: str, labels: Iterable[tuple[str, IdentifierType]]) -> bool:
     """Whether labels, given by code and kind, cover all of an identifier: each of its parts has one of them.
 
     The labels of hipaa-18 are the identifiers themselves. An identifier that is not listed in parts needs one label.
@@ -94,10 +97,10 @@ def covers_all(identifier: str, labels: Iterable[tuple[str, Kind]]) -> bool:
         return True
     kinds = {kind for _code, kind in found}
     if any(code in _ADDRESSES for code, _kind in found):
-        kinds |= {Kind.ZIP, Kind.CITY}
+        kinds |= {IdentifierType.ZIP, IdentifierType.CITY}
     return bool(found) and all(kinds & part for part in _PARTS.get(identifier, ()))
 
 
-def identifier_of(label: str, kind: Kind, mapped: Mapping[str, str | None]) -> str | None:
+def identifier_of(label: str, kind: IdentifierType, mapped: Mapping[str, str | None]) -> str | None:
     """The code of a label's identifier: by the label set's mapping to hipaa-18 where it has the label, else by kind."""
     return mapped[label] if label in mapped else OF_KIND[kind]

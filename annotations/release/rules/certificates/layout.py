@@ -8,7 +8,7 @@ from annotations.release.rules.certificates.content import AuditPart, Content, D
 from annotations.release.rules.certificates.hipaa import IDENTIFIERS
 from annotations.release.rules.certificates.risks import unchecked
 from annotations.release.rules.certificates.statements import NOT_MET, result_of
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.redaction.policy import Action, Policy
 
 NOT_MEASURED: Final = "Not measured"
@@ -26,7 +26,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PdfTable:
     """`widths` are relative. `right`: the columns that hold numbers, from 0."""
 
     caption: str
@@ -42,7 +42,7 @@ class Section:
 
     title: str
     clause: str
-    blocks: list[Text | Facts | Table] = field(default_factory=list)
+    blocks: list[Text | Facts | PdfTable] = field(default_factory=list)
 
 
 def title_of(content: Content) -> str:
@@ -81,7 +81,7 @@ def _context(content: Content) -> Section:
             ("Valid until", context["expires_on"] or "No expiry date"),
         ]
     )
-    methods = Table(
+    methods = PdfTable(
         "Methods of HHS",
         ["Method", "Section", "Statement"],
         [[one["method"].capitalize(), one["section"], one["text"]] for one in context["statements"]],
@@ -113,7 +113,7 @@ def _data(content: Content) -> Section:
         rows.append(("Gold version", f"{gold['version']}, {_count(gold['notes'])} notes, hash {gold['hash']}"))
     else:
         rows.append(("Gold version", "The release was not made from a frozen gold version"))
-    blocks: list[Text | Facts | Table] = [Facts(rows)]
+    blocks: list[Text | Facts | PdfTable] = [Facts(rows)]
     if data["erased"]:
         notes = sum(one["notes"] for one in data["erased"])
         patients = sum(one["patients"] for one in data["erased"])
@@ -123,7 +123,7 @@ def _data(content: Content) -> Section:
                 "Recipients of earlier copies must delete these notes. Measures of runs and annotators below include "
                 "the erased notes; the counts and hashes are those of the remaining notes."
             ),
-            Table(
+            PdfTable(
                 "Erasures",
                 ["Date", "Notes", "Patients"],
                 [[one["on"], _count(one["notes"]), _count(one["patients"])] for one in data["erased"]],
@@ -147,8 +147,8 @@ def _identifiability(content: Content) -> Section:
     named = f"{policy['name']} ({policy['slug']}, version {policy['version']})"
     if "harbor" in named.lower() and content["context"]["statements"][0]["text"].startswith(NOT_MET):
         named += ", whose aim is not met"
-    blocks: list[Text | Facts | Table] = [
-        Table(
+    blocks: list[Text | Facts | PdfTable] = [
+        PdfTable(
             f"Policy: {named}",
             ["Label", "Kind", "Action", "HIPAA", "Spans"],
             [
@@ -164,7 +164,7 @@ def _identifiability(content: Content) -> Section:
             [44, 18, 18, 9, 11],
             (4,),
         ),
-        Table(
+        PdfTable(
             "The eighteen identifiers of Safe Harbor, 45 CFR 164.514(b)(2)(i)",
             ["Identifier", "Labels", "Actions", "Result"],
             [
@@ -213,7 +213,7 @@ def _searched(gate: Gate | None, rules: Sequence[RuleRow]) -> str:
         return f"{text}; nothing else"
     text += ", MAC and IPv6 addresses"
     policy = Policy.read({rule["label"]: rule for rule in rules})
-    if {Action.KEEP} != {rule.action for rule in policy.rules.values() if rule.kind is Kind.DATE}:
+    if {Action.KEEP} != {rule.action for rule in policy.rules.values() if rule.kind is IdentifierType.DATE}:
         text += ", full dates in figures"
     if policy.seeks_ages:
         text += ", ages over 89 and years of birth that tell one, as English, Spanish and Italian notes write them"
@@ -254,7 +254,7 @@ def _agreement(content: Content) -> str:
     )
 
 
-def _audit(audit: AuditPart | None) -> list[Text | Facts | Table]:
+def _audit(audit: AuditPart | None) -> list[Text | Facts | PdfTable]:
     if audit is None:
         return [Facts([("Leak rate", f"{NOT_MEASURED}: no audit of the released notes was done")])]
     sure = _share(audit["confidence"])
@@ -275,7 +275,7 @@ def _audit(audit: AuditPart | None) -> list[Text | Facts | Table]:
             else "Their recall is not known, because no leaks were planted. The leak rate is not corrected",
         ),
     ]
-    blocks: list[Text | Facts | Table] = [Facts(rows), *_people(audit)]
+    blocks: list[Text | Facts | PdfTable] = [Facts(rows), *_people(audit)]
     for caption, first, rates in (
         ("Leak rate by label", "Label", audit["labels"]),
         # A sample without strata has a single one, which has no name and the rate of the whole release.
@@ -287,7 +287,7 @@ def _audit(audit: AuditPart | None) -> list[Text | Facts | Table]:
     ):
         if rates:
             blocks.append(
-                Table(
+                PdfTable(
                     caption,
                     [first, "Read", "Leaks", f"At most, {sure} confidence"],
                     [[one["name"], _count(one["read"]), _count(one["leaks"]), _share(one["bound"])] for one in rates],
@@ -298,9 +298,9 @@ def _audit(audit: AuditPart | None) -> list[Text | Facts | Table]:
     return blocks
 
 
-def _people(audit: AuditPart) -> list[Text | Facts | Table]:
+def _people(audit: AuditPart) -> list[Text | Facts | PdfTable]:
     """Who read, with each one's share of the planted leaks, and who left which leaks in the release."""
-    blocks: list[Text | Facts | Table] = []
+    blocks: list[Text | Facts | PdfTable] = []
     if audit["auditors"]:
         rows = [
             [
@@ -312,14 +312,14 @@ def _people(audit: AuditPart) -> list[Text | Facts | Table]:
             for one in audit["auditors"]
         ]
         blocks.append(
-            Table(
+            PdfTable(
                 "Auditors", ["Person", "Notes read", "Planted leaks found", "Recall"], rows, [40, 18, 24, 18], (1, 2, 3)
             )
         )
     if audit["accepted"]:
         rows = [[one["label"], one["by"], _time(one["at"])] for one in audit["accepted"]]
         blocks.append(
-            Table(
+            PdfTable(
                 "Leaks of the audit that people left in the release", ["Label", "Accepted by", "Accepted at"], rows,
                 [40, 35, 25],
             )
@@ -327,7 +327,7 @@ def _people(audit: AuditPart) -> list[Text | Facts | Table]:
     return blocks
 
 
-def _scores(content: Content) -> list[Text | Facts | Table]:
+def _scores(content: Content) -> list[Text | Facts | PdfTable]:
     scores = content["identifiability"]["scores"]
     if not scores:
         return [Facts([("All-or-nothing recall", f"{NOT_MEASURED}: no run was scored against gold")])]
@@ -348,7 +348,7 @@ def _scores(content: Content) -> list[Text | Facts | Table]:
             "All-or-nothing recall: the share of notes in which the run alone, without a person, covered every gold "
             "span. It says nothing about what a later review changed." + warning
         ),
-        Table("All-or-nothing recall, whole and by subgroup", head, rows, [40, 12, 14, 18, 16], (1, 2, 3, 4)),
+        PdfTable("All-or-nothing recall, whole and by subgroup", head, rows, [40, 12, 14, 18, 16], (1, 2, 3, 4)),
     ]
 
 
@@ -356,7 +356,7 @@ def _recall(row: Recall) -> list[str]:
     return [_count(row["notes"]), _count(row["all_found"]), _share(row["share"]), _share(row["recall"])]
 
 
-def _models(content: Content) -> Facts | Table:
+def _models(content: Content) -> Facts | PdfTable:
     models = content["identifiability"]["models"]
     if not models:
         return Facts([("Models", "No model run is recorded for the released annotations")])
@@ -368,10 +368,10 @@ def _models(content: Content) -> Facts | Table:
             gold = f"gold version {training['gold']} ({training['gold_hash']})" if training["gold"] else "other gold"
             learned = f"{gold}, {_count(training['notes'])} notes, {_count(training['spans'])} spans"
         rows.append([one["run"], one["model"] or one["backend"], one["revision"] or "–", learned])
-    return Table("Models", ["Run", "Model or backend", "Revision", "Learned from"], rows, [18, 22, 26, 34])
+    return PdfTable("Models", ["Run", "Model or backend", "Revision", "Learned from"], rows, [18, 22, 26, 34])
 
 
-def _surrogates(content: Content) -> list[Text | Facts | Table]:
+def _surrogates(content: Content) -> list[Text | Facts | PdfTable]:
     found = content["identifiability"]["surrogates"]
     if found is None:
         return [Facts([("Surrogates", "The policy writes none")])]
@@ -416,14 +416,14 @@ def _measure(name: str, value: float | int | str | None) -> str:
 
 def _governance(content: Content) -> Section:
     part = content["governance"]
-    risks: Facts | Table = Facts([("Open risks", "None is recorded")])
+    risks: Facts | PdfTable = Facts([("Open risks", "None is recorded")])
     if part["risks"]:
         rows = [[one["text"], one["by"], _time(one["at"])] for one in part["risks"]]
-        risks = Table("Open risks, accepted by name", ["Risk", "Accepted by", "Accepted at"], rows, [60, 20, 20])
-    readers: Facts | Table = Facts([("Who read notes", "Nobody is recorded")])
+        risks = PdfTable("Open risks, accepted by name", ["Risk", "Accepted by", "Accepted at"], rows, [60, 20, 20])
+    readers: Facts | PdfTable = Facts([("Who read notes", "Nobody is recorded")])
     if part["readers"]:
         people = [[one["name"], one["what"], _count(one["notes"])] for one in part["readers"]]
-        readers = Table("Who read notes of the release", ["Person", "What", "Notes"], people, [40, 44, 16], (2,))
+        readers = PdfTable("Who read notes of the release", ["Person", "What", "Notes"], people, [40, 44, 16], (2,))
     how = (
         "To verify: the attached file certificate.json and this PDF carry Ed25519 signatures. Compare the key above "
         "with the fingerprint that the issuer publishes, and the released files with the hashes above, for example "

@@ -18,7 +18,7 @@ from fpdf.enums import Align, TableBordersLayout, VAlign, XPos, YPos
 from fpdf.fonts import FontFace, TTFFont
 
 from annotations.release.rules.certificates.content import Content
-from annotations.release.rules.certificates.layout import Facts, Section, Table, Text, sections, title_of
+from annotations.release.rules.certificates.layout import Facts, PdfTable, Section, Text, sections, title_of
 
 # Text in any script for a PDF font: right-to-left order, joined Arabic letters, and characters that the font lacks.
 
@@ -183,7 +183,7 @@ class _Page(FPDF):
     def facts(self, facts: Facts) -> None:
         self._table([], facts.rows, (26, 74), [Align.L, Align.L])
 
-    def grid(self, table: Table) -> None:
+    def grid(self, table: PdfTable) -> None:
         if self.will_page_break(20):
             self.add_page()
         self.set_font(_FAMILY, "B", _BODY)

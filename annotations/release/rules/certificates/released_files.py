@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from annotations.formats import FORMATS, detected
-from annotations.formats.base import LOSSES, NAMES, Loaded, NoteFiles, only_note
+from annotations.formats.base import LOSSES, NAMES, LoadedFiles, NoteFiles, only_note
 from annotations.formats.files import csv_reading
 from annotations.formats.files.csv_lines import unquoted
 from annotations.formats.notes import NoteError
@@ -136,7 +136,7 @@ def _format_of(files: Sequence[str], load: Load) -> str:
         return "jsonl"
     if NOTES_CSV in files:
         return "csv"
-    return detected(files, Loaded(load))
+    return detected(files, LoadedFiles(load))
 
 
 def _from_lines(files: Sequence[str], load: Load, found: Read) -> list[Row]:
@@ -190,7 +190,7 @@ def _from_format(files: Sequence[str], load: Load, labels: Collection[str], foun
     found.extra += [problem.file for problem in problems]
     codes = {code: code for code in labels}
     for group in groups:
-        for note in format.read_many(group, Loaded(load), codes):
+        for note in format.read_many(group, LoadedFiles(load), codes):
             if isinstance(note, NoteError):
                 found.unreadable += sorted({problem.file for problem in note.problems} - set(found.unreadable))
                 continue
@@ -219,7 +219,7 @@ def _from_folder(files: Sequence[str], load: Load, labels: Collection[str], foun
         if annotations in beside and ending:
             try:
                 parts = NoteFiles(note, {"txt": file, ending: annotations})
-                parsed = only_note(FORMATS[found.format].read_many(parts, Loaded(load), codes))
+                parsed = only_note(FORMATS[found.format].read_many(parts, LoadedFiles(load), codes))
                 spans = [(span.start, span.end, span.label) for span in parsed.spans or []]
             except NoteError:
                 found.unreadable.append(annotations)

@@ -8,7 +8,7 @@ from typing import Final
 
 from annotations.release.rules.certificates.content import IdentifierRow, RuleRow, Statement
 from annotations.release.rules.certificates.hipaa import IDENTIFIERS, covers_all
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.redaction.policy import Action
 
 REMOVED: Final = "removed"
@@ -67,7 +67,7 @@ def identifier_rows(rules: Sequence[RuleRow], looked_for: Collection[str] = ()) 
 def _status(identifier: str, mapped: Sequence[RuleRow], looked_for: Collection[str]) -> str:
     if any(_keeps(rule, identifier) for rule in mapped):
         return KEPT
-    if covers_all(identifier, [(rule["label"], Kind(rule["kind"])) for rule in mapped]):
+    if covers_all(identifier, [(rule["label"], IdentifierType(rule["kind"])) for rule in mapped]):
         return REMOVED
     if identifier in looked_for:
         return SEARCHED

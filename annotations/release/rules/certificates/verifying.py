@@ -30,18 +30,18 @@ LISTED: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class VerifyingTerms:
     """How messages name what was given: where the files are, and how to name a key that is to be trusted."""
 
     files: str
     trust: str
 
 
-COMMAND: Final = Words("folder", "pass it as --key")
-PAGE: Final = Words("zip file", "enter it as the fingerprint of the issuer's key")
+COMMAND: Final = VerifyingTerms("folder", "pass it as --key")
+PAGE: Final = VerifyingTerms("zip file", "enter it as the fingerprint of the issuer's key")
 
 
-class State(StrEnum):
+class CheckState(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     NOT_CHECKED = "not checked"
@@ -52,7 +52,7 @@ class Check:
     """One check: its code, how it ended, and a sentence. `names` are names of released notes or files."""
 
     code: str
-    state: State
+    state: CheckState
     message: str
     names: Sequence[str] = ()
 
@@ -76,7 +76,7 @@ class Known:
 
 
 @dataclass
-class Verdict:
+class Verification:
     """The result. `content` is empty where the file is no intact certificate."""
 
     checks: list[Check] = field(default_factory=list)
@@ -86,41 +86,41 @@ class Verdict:
     @property
     def verified(self) -> bool:
         """Whether no check failed."""
-        return all(check.state is not State.FAILED for check in self.checks)
+        return all(check.state is not CheckState.FAILED for check in self.checks)
 
-    def add(self, code: str, state: State, message: str, names: Collection[str] = ()) -> None:
+    def add(self, code: str, state: CheckState, message: str, names: Collection[str] = ()) -> None:
         self.checks.append(Check(code, state, message, sorted(names)[:LISTED]))
 
 
-def opened_or_failed(data: bytes, verdict: Verdict) -> Opened | None:
+def opened_or_failed(data: bytes, verdict: Verification) -> Opened | None:
     """Open a certificate, and add the check of its signature to the verdict."""
     try:
         opened = open_certificate(data)
     except CertificateError as error:
-        verdict.add("signature", State.FAILED, str(error))
+        verdict.add("signature", CheckState.FAILED, str(error))
         return None
     verdict.content, verdict.fingerprint = opened.content, opened.fingerprint
     what = "PDF and the attached JSON are" if opened.is_pdf else "JSON is"
-    verdict.add("signature", State.PASSED, f"The signature is valid: the {what} as signed.")
+    verdict.add("signature", CheckState.PASSED, f"The signature is valid: the {what} as signed.")
     return opened
 
 
-def check_certificate(opened: Opened, known: Known, verdict: Verdict, words: Words) -> None:
+def check_certificate(opened: Opened, known: Known, verdict: Verification, words: VerifyingTerms) -> None:
     """Check the key, the expiry and whether a newer certificate replaces this one."""
     short = opened.fingerprint
     if known.keys is None:
         verdict.add(
             "key",
-            State.FAILED,
+            CheckState.FAILED,
             f"The certificate is signed by a key that this instance doesn't know: {short}. Compare this fingerprint "
             f"with the one that the issuer publishes, and {words.trust}.",
         )
     elif opened.fingerprint in known.keys:
-        verdict.add("key", State.PASSED, f"The certificate is signed by a trusted key: {short}.")
+        verdict.add("key", CheckState.PASSED, f"The certificate is signed by a trusted key: {short}.")
     else:
         verdict.add(
             "key",
-            State.FAILED,
+            CheckState.FAILED,
             f"The certificate is signed by a key that this instance doesn't know: {short}. If it comes from another "
             f"instance, ask its owner for the fingerprint, and {words.trust}.",
         )
@@ -129,40 +129,45 @@ def check_certificate(opened: Opened, known: Known, verdict: Verdict, words: Wor
     if known.superseded_by is not None:
         verdict.add(
             "superseded",
-            State.FAILED,
+            CheckState.FAILED,
             f"Certificate {number} is superseded by certificate {known.superseded_by} of the same release. Ask the "
             "issuer for the newer one.",
         )
     if known.withdrawn:
-        verdict.add("withdrawn", State.FAILED, "The release was withdrawn by its issuer.")
+        verdict.add("withdrawn", CheckState.FAILED, "The release was withdrawn by its issuer.")
     if known.has_records and known.superseded_by is None and not known.withdrawn:
-        verdict.add("superseded", State.PASSED, "No newer certificate replaces this one, and the release stands.")
+        verdict.add("superseded", CheckState.PASSED, "No newer certificate replaces this one, and the release stands.")
     elif not known.has_records:
         verdict.add(
             "superseded",
-            State.NOT_CHECKED,
+            CheckState.NOT_CHECKED,
             "Only the issuing instance knows whether a newer certificate replaces this one.",
         )
 
 
-def _check_expiry(content: Mapping[str, Any], today: date, verdict: Verdict) -> None:
+def _check_expiry(content: Mapping[str, Any], today: date, verdict: Verification) -> None:
     written = _within(content, "context").get("expires_on")
     if written is None:
-        verdict.add("expiry", State.PASSED, "The certificate has no expiry date.")
+        verdict.add("expiry", CheckState.PASSED, "The certificate has no expiry date.")
         return
     try:
         last = date.fromisoformat(written)
     except (TypeError, ValueError):
-        verdict.add("expiry", State.FAILED, "The certificate's expiry date can't be read.")
+        verdict.add("expiry", CheckState.FAILED, "The certificate's expiry date can't be read.")
         return
     if last < today:
-        verdict.add("expiry", State.FAILED, f"The certificate expired after {last.isoformat()}.")
+        verdict.add("expiry", CheckState.FAILED, f"The certificate expired after {last.isoformat()}.")
     else:
-        verdict.add("expiry", State.PASSED, f"The certificate is valid until {last.isoformat()}.")
+        verdict.add("expiry", CheckState.PASSED, f"The certificate is valid until {last.isoformat()}.")
 
 
 def check_files(
-    opened: Opened, given: Collection[str], load: Load, verdict: Verdict, words: Words, as_given: bytes = b""
+    opened: Opened,
+    given: Collection[str],
+    load: Load,
+    verdict: Verification,
+    words: VerifyingTerms,
+    as_given: bytes = b"",
 ) -> None:
     """Check that files are exactly the certified notes, and that the issuer signed the list of all other files.
 
@@ -179,38 +184,48 @@ def check_files(
     _check_signed(opened.fingerprint, set(given) - set(unsigned), load, verdict, words, taken)
     if renamed := set(unsigned) - certificate_names(content):
         message = "The signature doesn't cover the name of the certificate's file. Name it certificate.json or .pdf."
-        verdict.add("name", State.FAILED, message, renamed)
+        verdict.add("name", CheckState.FAILED, message, renamed)
     data = _within(content, "data")
     hashes, notes = _within(data, "hashes"), data.get("notes")
     rules = _within(_within(content, "identifiability"), "policy").get("rules", [])
     found = read_released(names, load, [str(rule["label"]) for rule in rules])
     if found.extra:
         verdict.add(
-            "extra", State.FAILED, f"The {words.files} holds files that belong to no released note.", found.extra
+            "extra", CheckState.FAILED, f"The {words.files} holds files that belong to no released note.", found.extra
         )
     if found.unreadable:
-        verdict.add("readable", State.FAILED, "Some files can't be read.", found.unreadable)
+        verdict.add("readable", CheckState.FAILED, "Some files can't be read.", found.unreadable)
     if found.twice:
-        verdict.add("twice", State.FAILED, "Some names of notes occur twice.", found.twice)
+        verdict.add("twice", CheckState.FAILED, "Some names of notes occur twice.", found.twice)
     if len(found.names) != notes:
         verdict.add(
             "notes",
-            State.FAILED,
+            CheckState.FAILED,
             f"The number of notes differs. In the certificate: {notes}; in the {words.files}: {len(found.names)}.",
         )
     else:
-        verdict.add("notes", State.PASSED, f"The {words.files} has as many notes as the certificate covers: {notes}.")
+        verdict.add(
+            "notes", CheckState.PASSED, f"The {words.files} has as many notes as the certificate covers: {notes}."
+        )
     if found.texts == hashes.get("texts"):
-        verdict.add("texts", State.PASSED, "The names and texts of all notes are the certified ones.")
+        verdict.add("texts", CheckState.PASSED, "The names and texts of all notes are the certified ones.")
     else:
         verdict.add(
-            "texts", State.FAILED, "Names or texts of notes differ from the certified ones.", _differing(names, load)
+            "texts",
+            CheckState.FAILED,
+            "Names or texts of notes differ from the certified ones.",
+            _differing(names, load),
         )
     _check_spans(found, hashes, names, verdict)
 
 
 def _check_signed(
-    fingerprint: str, names: Collection[str], load: Load, verdict: Verdict, words: Words, taken: Collection[str]
+    fingerprint: str,
+    names: Collection[str],
+    load: Load,
+    verdict: Verification,
+    words: VerifyingTerms,
+    taken: Collection[str],
 ) -> None:
     """Check that the key of the certificate signed the list of files, and that these files are those of the list.
 
@@ -219,7 +234,7 @@ def _check_signed(
     if not {MANIFEST, SIGNATURE} <= set(names):
         verdict.add(
             "files",
-            State.FAILED,
+            CheckState.FAILED,
             f"The {words.files} has no signed list of its files ({MANIFEST} and {SIGNATURE}), so that anything but the "
             "certified notes could have been changed. Export the release again.",
         )
@@ -227,19 +242,19 @@ def _check_signed(
     try:
         signer = check_files_signature(load(SIGNATURE), load(MANIFEST))
     except (CertificateError, NoteError) as error:
-        verdict.add("files", State.FAILED, str(error))
+        verdict.add("files", CheckState.FAILED, str(error))
         return
     listed = {name: sha256 for name, sha256 in manifest_of(names, load).items() if name not in taken}
     others = set(names) - {MANIFEST, SIGNATURE}
     wrong = {name for name in others & set(listed) if _sha256(name, load) != listed[name]} | (others ^ set(listed))
     if signer != fingerprint:
         message = f"Another key than that of the certificate signed the list of files: {signer}."
-        verdict.add("files", State.FAILED, message)
+        verdict.add("files", CheckState.FAILED, message)
     elif wrong:
         message = "These files are not as the issuer signed them: changed, missing or added."
-        verdict.add("files", State.FAILED, message, wrong)
+        verdict.add("files", CheckState.FAILED, message, wrong)
     else:
-        verdict.add("files", State.PASSED, "All files are as the issuer signed them.")
+        verdict.add("files", CheckState.PASSED, "All files are as the issuer signed them.")
 
 
 def _sha256(name: str, load: Load) -> str:
@@ -249,29 +264,29 @@ def _sha256(name: str, load: Load) -> str:
         return ""
 
 
-def _check_spans(found: Read, hashes: Mapping[str, Any], names: Collection[str], verdict: Verdict) -> None:
+def _check_spans(found: Read, hashes: Mapping[str, Any], names: Collection[str], verdict: Verification) -> None:
     content = found.content
     if found.format == "text":
-        verdict.add("spans", State.NOT_CHECKED, "Text files have no spans, so that spans can't be compared.")
+        verdict.add("spans", CheckState.NOT_CHECKED, "Text files have no spans, so that spans can't be compared.")
     elif content is None:
-        verdict.add("spans", State.FAILED, "Some notes have no readable spans.")
+        verdict.add("spans", CheckState.FAILED, "Some notes have no readable spans.")
     elif content == hashes.get("content"):
-        verdict.add("spans", State.PASSED, "The spans of all notes are the certified ones.")
+        verdict.add("spans", CheckState.PASSED, "The spans of all notes are the certified ones.")
     elif found.relabeled:
         verdict.add(
             "spans",
-            State.NOT_CHECKED,
+            CheckState.NOT_CHECKED,
             "Labels were written in another way than in the release (see release.json), so that spans can't be "
             "compared.",
         )
     elif "losses.csv" in names:
         verdict.add(
             "spans",
-            State.NOT_CHECKED,
+            CheckState.NOT_CHECKED,
             "The format could not hold all spans (see losses.csv), so that spans can't be compared.",
         )
     else:
-        verdict.add("spans", State.FAILED, "The spans differ from the certified ones.")
+        verdict.add("spans", CheckState.FAILED, "The spans differ from the certified ones.")
 
 
 def _differing(names: Collection[str], load: Load) -> list[str]:
@@ -287,16 +302,16 @@ def _within(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def verify(
-    data: bytes, known: Known, files: tuple[Collection[str], Load] | None = None, words: Words = COMMAND
-) -> Verdict:
+    data: bytes, known: Known, files: tuple[Collection[str], Load] | None = None, words: VerifyingTerms = COMMAND
+) -> Verification:
     """Check a certificate (JSON or PDF), and released files (their names, and a function that reads one)."""
-    verdict = Verdict()
+    verdict = Verification()
     opened = opened_or_failed(data, verdict)
     if opened is None:
         return verdict
     check_certificate(opened, known, verdict, words)
     if files is None:
-        verdict.add("notes", State.NOT_CHECKED, "No released files were given, so the notes were not compared.")
+        verdict.add("notes", CheckState.NOT_CHECKED, "No released files were given, so the notes were not compared.")
     else:
         check_files(opened, *files, verdict, words, data)
     return verdict

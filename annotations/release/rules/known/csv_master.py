@@ -11,7 +11,7 @@ from typing import Final
 from annotations.formats.files import csv_reading
 from annotations.release.rules.known.folding import folded
 from annotations.release.rules.known.master import Master, MasterError, Problem, is_keepable
-from annotations.release.rules.known.person import FIELDS, Person
+from annotations.release.rules.known.person import FIELDS, MasterPerson
 
 _NAMES: Final = Path(__file__).with_name("data") / "columns.txt"
 _DELIMITERS: Final = ",;\t|"
@@ -68,7 +68,7 @@ def _person(
     orders: dict[int, bool],
     row: Sequence[str],
     number: int,
-) -> Person:
+) -> MasterPerson:
     found: dict[str, list[str]] = {}
     for at, (field, cell) in enumerate(zip(fields, row, strict=False)):
         if field is None or field == "patient_id":
@@ -87,7 +87,7 @@ def _person(
     # Several columns of given names are the parts of one: "first name" and "middle name".
     if len(found.get("given", [])) > 1:
         found["given"] = [" ".join(found["given"])]
-    return Person(**{name: tuple(dict.fromkeys(found[name])) for name in FIELDS if name in found})
+    return MasterPerson(**{name: tuple(dict.fromkeys(found[name])) for name in FIELDS if name in found})
 
 
 def _values(field: str, cell: str) -> Iterator[str]:

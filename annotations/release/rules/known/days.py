@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import date
 from typing import Final
 
-from annotations.release.rules.known.reading import Reading
+from annotations.release.rules.known.reading import FoldedText
 
 Day = tuple[int, int, int]
 """Year, month, day."""
@@ -51,10 +51,10 @@ def day_of(iso: str) -> Day | None:
 
 def days_in(text: str) -> set[Day]:
     """All days that the dates of a text may be."""
-    return {day for _start, _end, days in (*in_figures(text), *in_words(Reading(text))) for day in days}
+    return {day for _start, _end, days in (*in_figures(text), *in_words(FoldedText(text))) for day in days}
 
 
-def mentions(note: Reading, days: Collection[Day]) -> Iterator[tuple[int, int]]:
+def mentions(note: FoldedText, days: Collection[Day]) -> Iterator[tuple[int, int]]:
     """The bounds of dates in the text that may be one of the days."""
     for start, end, found in (*in_figures(note.text), *in_words(note, {month for _year, month, _day in days})):
         if not found.isdisjoint(days):
@@ -91,7 +91,7 @@ def _days(year: str, month: str, day: str) -> Iterator[Day]:
                 yield number, int(month), int(day)
 
 
-def in_words(note: Reading, months: Collection[int] = range(1, 13)) -> Iterator[Dated]:
+def in_words(note: FoldedText, months: Collection[int] = range(1, 13)) -> Iterator[Dated]:
     """The dates around the name of one of the months: day, month, year in one of three orders."""
     for word in MONTHS.keys() & note.places.keys():
         if MONTHS[word] in months:
@@ -99,7 +99,7 @@ def in_words(note: Reading, months: Collection[int] = range(1, 13)) -> Iterator[
                 yield from _around(note, at, MONTHS[word])
 
 
-def _around(note: Reading, at: int, month: int) -> Iterator[Dated]:
+def _around(note: FoldedText, at: int, month: int) -> Iterator[Dated]:
     before, after = _number(note, at, -1), _number(note, at, 1)
     if after is None:
         return
@@ -114,7 +114,7 @@ def _around(note: Reading, at: int, month: int) -> Iterator[Dated]:
                 yield note.starts[first], note.ends[end], days
 
 
-def _number(note: Reading, at: int, step: int) -> int | None:
+def _number(note: FoldedText, at: int, step: int) -> int | None:
     """The next number before or after a token, over links only."""
     for _ in range(3):
         gap = at if step > 0 else at - 1

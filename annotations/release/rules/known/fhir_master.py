@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from annotations.release.rules.known.master import MasterError
-from annotations.release.rules.known.person import Person
+from annotations.release.rules.known.person import MasterPerson
 
 # Types of identifiers (HL7 table 0203) and the field of each; all others are other ids.
 _TYPES: Final = {
@@ -63,7 +63,7 @@ def _dicts(value: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
-def person_of(resource: Mapping[str, Any], patients: Collection[str]) -> tuple[str, Person]:
+def person_of(resource: Mapping[str, Any], patients: Collection[str]) -> tuple[str, MasterPerson]:
     """The patient id and the person of a valid Patient resource.
 
     The patient id is the resource's id, or the value of an identifier that is among `patients`, the ids of notes.
@@ -97,7 +97,7 @@ def person_of(resource: Mapping[str, Any], patients: Collection[str]) -> tuple[s
     for contact in contacts:
         add("relatives", _full(contact.get("name")))
     patient = next((each for each in numbers if each in patients), numbers[0])
-    return patient, Person(**{field: tuple(dict.fromkeys(found)) for field, found in values.items()})
+    return patient, MasterPerson(**{field: tuple(dict.fromkeys(found)) for field, found in values.items()})
 
 
 def _add_name(add: Any, name: Mapping[str, Any]) -> None:

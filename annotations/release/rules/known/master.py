@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from annotations.release.rules.known.person import FIELDS, Person
+from annotations.release.rules.known.person import FIELDS, MasterPerson
 from annotations.text.names import unkeepable
 
 # The longest patient id, and the longest value of a field, in code points.
@@ -33,7 +33,7 @@ class Master:
     `unknown` are columns whose names say nothing; their values are not kept.
     """
 
-    people: dict[str, Person] = field(default_factory=dict)
+    people: dict[str, MasterPerson] = field(default_factory=dict)
     rows: int = 0
     columns: dict[str, str] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
@@ -41,7 +41,7 @@ class Master:
     delimiter: str = ""
     encoding: str = ""
 
-    def add(self, patient: str, person: Person, row: int) -> None:
+    def add(self, patient: str, person: MasterPerson, row: int) -> None:
         """Add a row. Several rows of one patient are put together."""
         self.rows += 1
         patient = patient.strip()
@@ -53,7 +53,7 @@ class Master:
             known = self.people.get(patient)
             self.people[patient] = self._kept(together(known, person) if known else person, row)
 
-    def _kept(self, person: Person, row: int) -> Person:
+    def _kept(self, person: MasterPerson, row: int) -> MasterPerson:
         """The person without values that can't be kept, each field with at most MOST_VALUES of them."""
         less: dict[str, tuple[str, ...]] = {}
         for name in FIELDS:
@@ -73,7 +73,7 @@ def is_keepable(value: str) -> bool:
     return len(value) <= LONGEST_VALUE and not unkeepable(value)
 
 
-def together(one: Person, other: Person) -> Person:
+def together(one: MasterPerson, other: MasterPerson) -> MasterPerson:
     """Both people's values, without repetitions."""
     joined = {name: tuple(dict.fromkeys((*getattr(one, name), *getattr(other, name)))) for name in FIELDS}
     return replace(one, **joined)

@@ -10,9 +10,9 @@ from rapidfuzz.distance import OSA
 from annotations.release.rules.known import days
 from annotations.release.rules.known.folding import folded
 from annotations.release.rules.known.mention import How, Mention, apart
-from annotations.release.rules.known.names import Names
-from annotations.release.rules.known.person import Person
-from annotations.release.rules.known.reading import Reading
+from annotations.release.rules.known.names import KnownNames
+from annotations.release.rules.known.person import MasterPerson
+from annotations.release.rules.known.reading import FoldedText
 from annotations.release.rules.known.words import (
     ADDRESS_WORDS,
     NUMBER_CUES,
@@ -21,7 +21,7 @@ from annotations.release.rules.known.words import (
     common_words,
     ordinary,
 )
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.telephones import EXTENSION, telephone_forms
 
 # Mentions of numbers and codes in a note, however their digits and letters are grouped.
@@ -32,12 +32,12 @@ LEAST: Final = 4
 # A number of this many digits or more is an identifier without a word that says so.
 LEAST_BARE: Final = 5
 _KINDS: Final = {
-    "phones": Kind.PHONE,
-    "zips": Kind.ZIP,
-    "national_ids": Kind.NATIONAL_ID,
-    "records": Kind.RECORD,
-    "insurance": Kind.HEALTH_PLAN,
-    "ids": Kind.ID,
+    "phones": IdentifierType.PHONE,
+    "zips": IdentifierType.ZIP,
+    "national_ids": IdentifierType.NATIONAL_ID,
+    "records": IdentifierType.RECORD,
+    "insurance": IdentifierType.HEALTH_PLAN,
+    "ids": IdentifierType.ID,
 }
 _GROUPING: Final = frozenset(" \t\r\n -‐‑–./()·_")
 
@@ -46,24 +46,24 @@ _GROUPING: Final = frozenset(" \t\r\n -‐‑–./()·_")
 class Codes:
     """The codes of a person, without separators, and all their beginnings."""
 
-    kinds: dict[str, Kind] = field(default_factory=dict)
+    kinds: dict[str, IdentifierType] = field(default_factory=dict)
     prefixes: set[str] = field(default_factory=set)
     verbatim: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, person: Person) -> "Codes":
+    def of(cls, person: MasterPerson) -> "Codes":
         """Prepare a person's numbers and codes."""
         made = cls()
         for name, kind in _KINDS.items():
             for value in getattr(person, name):
                 made.verbatim.add(value)
-                for code in telephone_forms(value) if kind == Kind.PHONE else _forms(value):
+                for code in telephone_forms(value) if kind == IdentifierType.PHONE else _forms(value):
                     if len(code) >= LEAST:
                         made.kinds.setdefault(code, kind)
         made.prefixes = {code[:end] for code in made.kinds for end in range(1, len(code) + 1)}
         return made
 
-    def find(self, note: Reading) -> Iterator[Mention]:
+    def find(self, note: FoldedText) -> Iterator[Mention]:
         """The mentions of the codes in a note. They may overlap."""
         for word in note.places:
             bare = word.lstrip("0")
@@ -73,7 +73,7 @@ class Codes:
                     if found is not None:
                         yield found
 
-    def _at(self, note: Reading, first: int, code: str) -> Mention | None:
+    def _at(self, note: FoldedText, first: int, code: str) -> Mention | None:
         best, kind, at = -1, None, first
         while True:
             if code in self.kinds:
@@ -89,20 +89,20 @@ class Codes:
         if kind is None or not self._apart(note, first, best, whole):
             return None
         start, end = note.starts[first], note.ends[best]
-        if kind == Kind.PHONE:
+        if kind == IdentifierType.PHONE:
             extension = EXTENSION.match(note.text, end)
             end = extension.end() if extension else end
         elif whole.isdigit() and best + 1 < len(note.words) and note.starts[best + 1] == end:
             # A check letter that the master leaves out.
             end = note.ends[best + 1] if len(note.words[best + 1]) == 1 else end
-        if kind == Kind.PHONE:
+        if kind == IdentifierType.PHONE:
             while start and note.text[start - 1] in "+(" and note.starts[first] - start < 2:
                 start -= 1
             while note.text[start] == "(" and ")" not in note.text[start:end]:
                 start += 1
         return Mention(start, end, kind, How.EXACT if note.text[start:end] in self.verbatim else How.FORM)
 
-    def _apart(self, note: Reading, first: int, last: int, code: str) -> bool:
+    def _apart(self, note: FoldedText, first: int, last: int, code: str) -> bool:
         """Whether the tokens are a code of their own, and not part of a longer code or of a figure."""
         start, end, text = note.starts[first], note.ends[last], note.text
         before, after = text[start - 1 : start], text[end : end + 1]
@@ -124,7 +124,7 @@ class Codes:
 
 def _forms(value: str) -> Iterator[str]:
     """The code without separators, and without leading zeros."""
-    code = "".join(Reading(value).words)
+    code = "".join(FoldedText(value).words)
     yield code
     bare = code.lstrip("0")
     if bare != code and len(bare) >= LEAST_BARE:
@@ -156,7 +156,7 @@ class Street:
 
     @classmethod
     def of(cls, written: str) -> "Street | None":
-        words = Reading(written).words
+        words = FoldedText(written).words
         types = [word for word in words if word in STREET_TYPES]
         named = [word for word in words if not word.isdigit() and word not in PARTICLES and word not in ADDRESS_WORDS]
         core = tuple(word for word in named if word not in STREET_TYPES and len(word) > 1)
@@ -179,13 +179,13 @@ class Places:
     cities: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, person: Person) -> "Places":
+    def of(cls, person: MasterPerson) -> "Places":
         """Prepare a person's addresses."""
         streets = [street for value in person.streets if (street := Street.of(value)) is not None]
-        cities = [(value.strip(" \t'’.,"), tuple(Reading(value).words)) for value in person.cities]
+        cities = [(value.strip(" \t'’.,"), tuple(FoldedText(value).words)) for value in person.cities]
         return cls(streets, [(value, words) for value, words in cities if words and len("".join(words)) > 1])
 
-    def find(self, note: Reading) -> Iterator[Mention]:
+    def find(self, note: FoldedText) -> Iterator[Mention]:
         """The mentions of streets and cities in a note. They may overlap."""
         for street in self.streets:
             yield from _streets(note, street)
@@ -193,7 +193,7 @@ class Places:
             yield from _cities(note, written, words)
 
 
-def _streets(note: Reading, street: Street) -> Iterator[Mention]:
+def _streets(note: FoldedText, street: Street) -> Iterator[Mention]:
     anchor = max(street.core, key=len)
     places = [(at, False) for at in note.places.get(anchor, ())]
     places += [(at, True) for near in _near(note, anchor) for at in note.places[near]]
@@ -214,7 +214,7 @@ def _streets(note: Reading, street: Street) -> Iterator[Mention]:
         start, end = note.starts[first], note.ends[last]
         written = note.text[start:end]
         how = How.TYPO if typo else How.EXACT if written == street.written else How.FORM
-        yield Mention(start, end, Kind.STREET, how)
+        yield Mention(start, end, IdentifierType.STREET, how)
 
 
 def _same_type(word: str, street: Street) -> bool:
@@ -225,7 +225,7 @@ def _typed(word: str, street: Street) -> bool:
     return not street.types.isdisjoint(STREET_TYPES.get(word, ()))
 
 
-def _left(note: Reading, street: Street, at: int) -> tuple[int, bool]:
+def _left(note: FoldedText, street: Street, at: int) -> tuple[int, bool]:
     """The first token of the address, and whether an abbreviation with a point inside stands there."""
     typed = False
     first = reached = at
@@ -252,7 +252,7 @@ def _left(note: Reading, street: Street, at: int) -> tuple[int, bool]:
     return first, typed
 
 
-def _right(note: Reading, street: Street, at: int) -> int:
+def _right(note: FoldedText, street: Street, at: int) -> int:
     last = reached = at
     while reached + 1 < len(note.words) and reached - last < 3 and reached - at < _LONGEST:
         gap = note.gap(reached)
@@ -269,7 +269,7 @@ def _right(note: Reading, street: Street, at: int) -> int:
     return last
 
 
-def _cities(note: Reading, written: str, words: tuple[str, ...]) -> Iterator[Mention]:
+def _cities(note: FoldedText, written: str, words: tuple[str, ...]) -> Iterator[Mention]:
     places = [(at, False) for at in note.places.get(words[0], ())]
     places += [(at, True) for near in _near(note, words[0]) for at in note.places[near]]
     for first, typo in places:
@@ -288,14 +288,14 @@ def _cities(note: Reading, written: str, words: tuple[str, ...]) -> Iterator[Men
         wrong = typo or any(note.words[first + step] != word for step, word in enumerate(words))
         start, end = note.starts[first], note.ends[last]
         how = How.TYPO if wrong else How.EXACT if exact else How.FORM
-        yield Mention(start, end, Kind.CITY, how)
+        yield Mention(start, end, IdentifierType.CITY, how)
 
 
 def _alike(one: str, other: str) -> bool:
     return one == other or (len(other) >= _LEAST_FOR_TYPO and OSA.distance(one, other, score_cutoff=1) == 1)
 
 
-def _in_address(note: Reading, at: int) -> bool:
+def _in_address(note: FoldedText, at: int) -> bool:
     """Whether a ZIP code or a comma stands before the word, or a preposition of place."""
     if at == 0:
         return False
@@ -303,7 +303,7 @@ def _in_address(note: Reading, at: int) -> bool:
     return before.isdigit() or note.gap(at - 1).strip() == "," or before in ("en", "in", "a", "from", "de", "da", "di")
 
 
-def _near(note: Reading, own: str) -> Iterator[str]:
+def _near(note: FoldedText, own: str) -> Iterator[str]:
     if len(own) < _LEAST_FOR_TYPO:
         return
     for near in {*note.heads.get(own[:2], ()), *note.tails.get(own[-2:], ())}:
@@ -327,21 +327,21 @@ class Denied:
     def __init__(self, terms: Iterable[tuple[str, str]]) -> None:
         self._by_first: dict[str, list[tuple[str, tuple[str, ...], str]]] = {}
         for text, label in terms:
-            words = tuple(Reading(text).words)
+            words = tuple(FoldedText(text).words)
             if words:
                 self._by_first.setdefault(words[0], []).append((text, words, label))
 
-    def find(self, note: Reading) -> Iterator[Mention]:
+    def find(self, note: FoldedText) -> Iterator[Mention]:
         """The mentions of the terms in a note. They may overlap."""
         for word in self._by_first.keys() & note.places.keys():
             for _text, words, label in self._by_first[word]:
                 for first in note.places[word]:
                     last = first + len(words) - 1
                     if tuple(note.words[first : last + 1]) == words and _close(note, first, last):
-                        yield Mention(note.starts[first], note.ends[last], Kind.OTHER, How.DENIED, label)
+                        yield Mention(note.starts[first], note.ends[last], IdentifierType.OTHER, How.DENIED, label)
 
 
-def _close(note: Reading, first: int, last: int) -> bool:
+def _close(note: FoldedText, first: int, last: int) -> bool:
     gaps = [note.gap(at) for at in range(first, last)]
     return all(len(gap) <= _LONGEST_GAP and _TERM_JOINTS.issuperset(gap) for gap in gaps)
 
@@ -349,14 +349,14 @@ def _close(note: Reading, first: int, last: int) -> bool:
 class Profile:
     """A person's identifiers, prepared once for all of the person's notes."""
 
-    def __init__(self, person: Person) -> None:
-        self._names = Names.of(person)
+    def __init__(self, person: MasterPerson) -> None:
+        self._names = KnownNames.of(person)
         self._codes = Codes.of(person)
         self._places = Places.of(person)
         self._days = [day for value in person.birth_dates if (day := days.day_of(value)) is not None]
         self._emails = {value.strip().casefold(): value for value in person.emails}
 
-    def find(self, note: Reading) -> Iterator[Mention]:
+    def find(self, note: FoldedText) -> Iterator[Mention]:
         """The mentions of the person in a note. They may overlap."""
         yield from self._names.find(note)
         if self._codes.kinds:
@@ -364,7 +364,7 @@ class Profile:
         yield from self._places.find(note)
         if self._days:
             for start, end in days.mentions(note, self._days):
-                yield Mention(start, end, Kind.DATE, How.FORM)
+                yield Mention(start, end, IdentifierType.DATE, How.FORM)
         if self._emails:
             yield from self._addresses(note.text)
 
@@ -376,7 +376,7 @@ class Profile:
             domain = _DOMAIN.match(text, sign.end())
             if local and domain and (own := self._emails.get(f"{local[0]}@{domain[0]}".casefold())):
                 start, end = before + local.start(), domain.end()
-                yield Mention(start, end, Kind.EMAIL, How.EXACT if text[start:end] == own else How.FORM)
+                yield Mention(start, end, IdentifierType.EMAIL, How.EXACT if text[start:end] == own else How.FORM)
 
 
 def find(
@@ -386,7 +386,7 @@ def find(
 
     `allowed` are folded terms that are not taken for a part of a name or for a name with a typo.
     """
-    note = Reading(text)
+    note = FoldedText(text)
     mentions = [*denied.find(note)]
     if profile is not None:
         mentions += profile.find(note)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 
 
 class How(StrEnum):
@@ -37,7 +37,7 @@ class Mention:
 
     start: int
     end: int
-    kind: Kind
+    kind: IdentifierType
     how: How
     label: str = ""
 

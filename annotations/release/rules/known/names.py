@@ -13,8 +13,8 @@ from typing import Final
 from rapidfuzz.distance import OSA
 
 from annotations.release.rules.known.mention import How, Mention
-from annotations.release.rules.known.person import Person, full_names
-from annotations.release.rules.known.reading import Reading, lone_capital
+from annotations.release.rules.known.person import MasterPerson, full_names
+from annotations.release.rules.known.reading import FoldedText, lone_capital
 from annotations.release.rules.known.words import (
     ALWAYS_CAPITAL,
     CUES,
@@ -25,7 +25,7 @@ from annotations.release.rules.known.words import (
     ordinary,
     usual_names,
 )
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 
 # The shortest word in which a typo is looked for.
 LEAST_FOR_TYPO: Final = 5
@@ -59,7 +59,7 @@ class Role(IntFlag):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ChainWord:
     """A word of a chain: tokens `first` to `last`."""
 
     first: int
@@ -71,7 +71,7 @@ class Part:
 
 
 @dataclass(slots=True)
-class Names:
+class KnownNames:
     """The words of a person's names, ready to be looked up. All are folded."""
 
     words: dict[str, Role] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class Names:
     """The initials of whole names: "mr" for Mario Rossi."""
 
     @classmethod
-    def of(cls, person: Person) -> "Names":
+    def of(cls, person: MasterPerson) -> "KnownNames":
         """Prepare a person's names."""
         made = cls()
         for role, values in ((Role.GIVEN, person.given), (Role.FAMILY, (*person.family, *person.second_family))):
@@ -134,7 +134,7 @@ class Names:
         for short in _SHORT.get(word, ()):
             self.words.setdefault(short, role)
 
-    def find(self, note: Reading) -> Iterator[Mention]:
+    def find(self, note: FoldedText) -> Iterator[Mention]:
         """The mentions of the names in a note. They may overlap."""
         if not self.words:
             return
@@ -150,13 +150,13 @@ class Names:
                 yield found
         yield from self._only_initials(note)
 
-    def _parts(self, note: Reading) -> dict[int, Part]:
+    def _parts(self, note: FoldedText) -> dict[int, ChainWord]:
         """The words of the names in the note, by their first token: as they are, joined otherwise, or with a typo."""
-        found: dict[int, Part] = {}
+        found: dict[int, ChainWord] = {}
         places = note.places
         for near, own in self._near(note):
             for at in places[near]:
-                found[at] = Part(at, at, self.words[own], own, typo=True)
+                found[at] = ChainWord(at, at, self.words[own], own, typo=True)
         for word in self.prefixes & places.keys():
             for at in places[word]:
                 joined = self._joined(note, at)
@@ -166,10 +166,10 @@ class Names:
             for at in places[word]:
                 longer = found.get(at)
                 if longer is None or longer.typo or longer.last == at:
-                    found[at] = Part(at, at, self.words[word], word)
+                    found[at] = ChainWord(at, at, self.words[word], word)
         return found
 
-    def _near(self, note: Reading) -> Iterator[tuple[str, str]]:
+    def _near(self, note: FoldedText) -> Iterator[tuple[str, str]]:
         """Words of the note with one wrong, missing or additional letter, or two letters exchanged.
 
         A word of five letters or more with one such error keeps its first two letters or its last two.
@@ -186,7 +186,7 @@ class Names:
                 ):
                     yield near, own
 
-    def _joined(self, note: Reading, first: int) -> Part | None:
+    def _joined(self, note: FoldedText, first: int) -> ChainWord | None:
         """A word that the note writes in several parts: at a hyphen, an apostrophe, a space or the end of a line."""
         word, at = note.words[first], first
         while at + 1 < len(note.words) and at - first < 3:
@@ -196,12 +196,12 @@ class Names:
             at += 1
             word += note.words[at]
             if word in self.words:
-                return Part(first, at, self.words[word], word)
+                return ChainWord(first, at, self.words[word], word)
             if word not in self.prefixes:
                 return None
         return None
 
-    def _chain(self, note: Reading, parts: dict[int, Part], seed: Part, used: int) -> list[Part]:
+    def _chain(self, note: FoldedText, parts: dict[int, ChainWord], seed: ChainWord, used: int) -> list[ChainWord]:
         chain = [seed]
         while len(chain) < _LONGEST and (following := self._next(note, parts, chain[-1].last)) is not None:
             if not following.initial and any(part.word == following.word for part in chain):
@@ -211,7 +211,7 @@ class Names:
             chain.insert(0, preceding)
         return chain
 
-    def _next(self, note: Reading, parts: dict[int, Part], last: int) -> Part | None:
+    def _next(self, note: FoldedText, parts: dict[int, ChainWord], last: int) -> ChainWord | None:
         """The next word of a chain, perhaps after particles or one foreign middle initial or name."""
         at, total = last + 1, len(note.words)
         if at >= total or not _joint(note.gap(last), sentence=_ends_sentence(note.words[last])):
@@ -237,7 +237,7 @@ class Names:
                 return parts[at + 1]
         return None
 
-    def _previous(self, note: Reading, first: int, used: int) -> Part | None:
+    def _previous(self, note: FoldedText, first: int, used: int) -> ChainWord | None:
         at = first - 1
         if at <= used:
             return None
@@ -248,11 +248,11 @@ class Names:
             for wanted in reversed(particles[:-1]):
                 if start - 1 > used and note.words[start - 1] == wanted and not note.gap(start - 1).strip():
                     start -= 1
-            return Part(start, at, Role(0), "")
+            return ChainWord(start, at, Role(0), "")
         initial = self._initial(note, at, before=True)
         return initial if initial is not None and _joint(note.gap(at)) else None
 
-    def _initial(self, note: Reading, at: int, *, before: bool = False) -> Part | None:
+    def _initial(self, note: FoldedText, at: int, *, before: bool = False) -> ChainWord | None:
         """One initial, or two without a point between them ("MG Rossi")."""
         word = note.words[at]
         if len(word) > 2 or not all(letter in self.initials for letter in word) or word[0] < "a":
@@ -269,9 +269,9 @@ class Names:
             joined = following in ("", ".", "-") or (following == " " and len(word) <= 2)
         else:
             joined = following in ("", ".", "-", ",", ";", ")", "\n", "\r", ":")
-        return Part(at, at, self.initials[word[0]], word, initial=True) if joined else None
+        return ChainWord(at, at, self.initials[word[0]], word, initial=True) if joined else None
 
-    def _judged(self, note: Reading, chain: list[Part]) -> Mention | None:
+    def _judged(self, note: FoldedText, chain: list[ChainWord]) -> Mention | None:
         """The chain as a mention, or None where it is more likely something else."""
         full = [part for part in chain if part.word and not part.initial]
         first, last = chain[0].first, chain[-1].last
@@ -302,9 +302,9 @@ class Names:
             how = How.ORDER
         else:
             how = How.PART
-        return Mention(start, end, Kind.NAME, how)
+        return Mention(start, end, IdentifierType.NAME, how)
 
-    def _alone(self, note: Reading, part: Part, initials: bool, first: int, last: int) -> bool:
+    def _alone(self, note: FoldedText, part: ChainWord, initials: bool, first: int, last: int) -> bool:
         """Whether a single word of the names, with initials or without, is a mention."""
         at, word = part.first, note.words[part.first] if part.first == part.last else part.word
         capital = note.capital(at)
@@ -325,7 +325,7 @@ class Names:
             return False
         return cued or not self._beside_another(note, first, last)
 
-    def _beside_another(self, note: Reading, first: int, last: int) -> bool:
+    def _beside_another(self, note: FoldedText, first: int, last: int) -> bool:
         """Whether a capitalized name that is not the person's stands directly before or after."""
         for at, between in ((first - 1, first - 1), (last + 1, last)):
             if not 0 <= at < len(note.words) or note.gap(between) not in (" ", "-", ", "):
@@ -343,7 +343,7 @@ class Names:
                 return True
         return False
 
-    def _only_initials(self, note: Reading) -> Iterator[Mention]:
+    def _only_initials(self, note: FoldedText) -> Iterator[Mention]:
         """All initials of the name with points: "M.R." after a word for the patient, "J.G.P." anywhere."""
         for at in self._dotted(note):
             letters, last = note.words[at], at
@@ -363,9 +363,9 @@ class Names:
                 continue
             before = at > 0 and note.words[at - 1] in CUES
             if before or len(letters) > 2:
-                yield Mention(note.starts[at], note.ends[last] + 1, Kind.NAME, How.INITIALS)
+                yield Mention(note.starts[at], note.ends[last] + 1, IdentifierType.NAME, How.INITIALS)
 
-    def _dotted(self, note: Reading) -> Iterator[int]:
+    def _dotted(self, note: FoldedText) -> Iterator[int]:
         for letter in {order[0] for order in self.orders if order}:
             for at in note.places.get(letter, ()):
                 before = note.words[at - 1] if at else ""
@@ -385,7 +385,7 @@ def _split(name: str) -> tuple[str, str]:
 
 
 def _words(name: str, *, particles: bool = False) -> list[str]:
-    found = Reading(name).words
+    found = FoldedText(name).words
     return [word for word in found if word[0] > "9" and (particles or word not in PARTICLES or len(found) == 1)]
 
 
@@ -407,11 +407,11 @@ def _near_gap(gap: str) -> bool:
     return len(gap) < 4 and "\n" not in gap.strip(" ")
 
 
-def _common(note: Reading, part: Part) -> bool:
+def _common(note: FoldedText, part: ChainWord) -> bool:
     return note.words[part.first] in common_words()
 
 
-def _eponym(note: Reading, first: int, last: int) -> bool:
+def _eponym(note: FoldedText, first: int, last: int) -> bool:
     """Whether the word is part of a name for a disease, a test or a device."""
     at = first - 1
     while at >= 0 and first - at < 4 and note.words[at] in PARTICLES:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,11 +12,11 @@ class Identifier:
     """A string that identifies a person, as it is usually written, and what it is."""
 
     text: str
-    kind: Kind
+    kind: IdentifierType
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class MasterPerson:
     """What a patient master says about one patient. Values are as in the file; several values in its order.
 
     `birth_dates` are ISO dates. `relatives` are full names.
@@ -43,29 +43,29 @@ class Person:
         return {name: list(values) for name in FIELDS if (values := getattr(self, name))}
 
     @classmethod
-    def read(cls, data: Mapping[str, Sequence[Any]]) -> "Person":
+    def read(cls, data: Mapping[str, Sequence[Any]]) -> "MasterPerson":
         """The inverse of `as_dict`."""
         return cls(**{name: tuple(map(str, data[name])) for name in FIELDS if name in data})
 
 
-FIELDS: Final = tuple(field.name for field in fields(Person))
+FIELDS: Final = tuple(field.name for field in fields(MasterPerson))
 # What a field's values are, for the fields whose values stand alone. The sex identifies nobody.
 _KINDS: Final = {
-    "phones": Kind.PHONE,
-    "emails": Kind.EMAIL,
-    "streets": Kind.STREET,
-    "zips": Kind.ZIP,
-    "cities": Kind.CITY,
-    "national_ids": Kind.NATIONAL_ID,
-    "records": Kind.RECORD,
-    "insurance": Kind.HEALTH_PLAN,
-    "ids": Kind.ID,
-    "relatives": Kind.NAME,
-    "birth_dates": Kind.DATE,
+    "phones": IdentifierType.PHONE,
+    "emails": IdentifierType.EMAIL,
+    "streets": IdentifierType.STREET,
+    "zips": IdentifierType.ZIP,
+    "cities": IdentifierType.CITY,
+    "national_ids": IdentifierType.NATIONAL_ID,
+    "records": IdentifierType.RECORD,
+    "insurance": IdentifierType.HEALTH_PLAN,
+    "ids": IdentifierType.ID,
+    "relatives": IdentifierType.NAME,
+    "birth_dates": IdentifierType.DATE,
 }
 
 
-def full_names(person: Person) -> list[str]:
+def full_names(person: MasterPerson) -> list[str]:
     """The person's names, given names first. A name at a place of one field belongs to those at the same place."""
     count = max(len(person.given), len(person.family))
     names = []
@@ -80,9 +80,9 @@ def _at(values: Sequence[str], at: int) -> str:
     return values[at] if at < len(values) else values[0] if len(values) == 1 else ""
 
 
-def identifiers(person: Person) -> list[Identifier]:
+def identifiers(person: MasterPerson) -> list[Identifier]:
     """The distinct strings that identify the person, each as it is usually written; names first."""
-    found = [Identifier(name, Kind.NAME) for name in full_names(person)]
+    found = [Identifier(name, IdentifierType.NAME) for name in full_names(person)]
     for field, kind in _KINDS.items():
         found += [Identifier(value, kind) for value in getattr(person, field)]
     return list(dict.fromkeys(found))

@@ -10,7 +10,7 @@ from annotations.text.folding import DROPPED
 _TOKEN: Final = re.compile(rf"[^\W\d_]+(?:[{DROPPED}]+[^\W\d_]*)*|\d+")
 
 
-class Reading:
+class FoldedText:
     """The words (runs of letters) and numbers (runs of digits) of a text, and the folded form of each.
 
     `starts` and `ends` are code points of the text, end-exclusive.
@@ -60,7 +60,7 @@ class Reading:
         return found
 
 
-def lone_capital(note: Reading, at: int) -> bool:
+def lone_capital(note: FoldedText, at: int) -> bool:
     """Whether a word is capitalized where an ordinary one is not: after a word in lower case, in the same sentence."""
     start, end = note.starts[at], note.ends[at]
     if at == 0 or not note.text[start].isupper() or note.text[start:end].isupper():

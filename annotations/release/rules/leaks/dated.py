@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Final
 
 from annotations.release.rules.known.days import MONTHS, Dated, Day, days_in, in_figures, in_words
-from annotations.release.rules.known.reading import Reading
+from annotations.release.rules.known.reading import FoldedText
 from annotations.release.rules.leaks.needles import Needle, Sought
 from annotations.text.folding import folded
 from annotations.text.spans import Bounds
@@ -62,5 +62,5 @@ def _in_words(text: str, months: set[str]) -> Iterator[Dated]:
         around.append((start, end))
     for first, last in around:
         if any(map(str.isdigit, text[first:last])):
-            for start, end, days in in_words(Reading(text[first:last])):
+            for start, end, days in in_words(FoldedText(text[first:last])):
                 yield first + start, first + end, days

@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import Final
 
 from annotations.release.rules.leaks.needles import Needle, Sought
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.telephones import telephone_forms
 from annotations.text.folding import WORD, folded
 
@@ -25,8 +25,8 @@ _LETTERS_BEFORE: Final = re.compile(rf"([^\W\d_]{{1,4}}){_BETWEEN}{{0,2}}$")
 _LETTERS_AFTER: Final = re.compile(rf"{_BETWEEN}{{0,2}}([^\W\d_]{{1,4}})(?![^\W\d_])")
 _NO_DIGITS: Final = bytes(set(range(128)) - set(b"0123456789"))
 _REACH: Final = 7
-_DATED: Final = frozenset({Kind.DATE, Kind.AGE})
-_TELEPHONES: Final = frozenset({Kind.PHONE, Kind.FAX})
+_DATED: Final = frozenset({IdentifierType.DATE, IdentifierType.AGE})
+_TELEPHONES: Final = frozenset({IdentifierType.PHONE, IdentifierType.FAX})
 
 
 @dataclass(frozen=True, slots=True)

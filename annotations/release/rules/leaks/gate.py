@@ -26,7 +26,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Final, TypeVar
 
-from annotations.release.rules.known.reading import Reading, lone_capital
+from annotations.release.rules.known.reading import FoldedText, lone_capital
 from annotations.release.rules.known.words import ALWAYS_CAPITAL, CUES
 from annotations.release.rules.leaks.dated import Dates
 from annotations.release.rules.leaks.digits import Number, Numbers, Place, numbers_of
@@ -45,7 +45,7 @@ from annotations.release.rules.redaction.dates import names_day
 from annotations.release.rules.redaction.numbering import TITLES
 from annotations.release.rules.redaction.offsets import piece_around
 from annotations.release.rules.redaction.policy import Action
-from annotations.release.rules.redaction.released import Piece
+from annotations.release.rules.redaction.released import ReplacedPiece
 from annotations.text.folding import WORD, Folded, all_words, plain_words, words
 from annotations.text.spans import Bounds
 
@@ -199,7 +199,7 @@ class Gate:
         self,
         text: str,
         needles: Prepared | Iterable[Needle],
-        pieces: Sequence[Piece] = (),
+        pieces: Sequence[ReplacedPiece] = (),
         *,
         note: int | None = None,
         exceptions: Counter[str] | None = None,
@@ -221,7 +221,7 @@ class Gate:
         self,
         searched: Folded,
         needles: Prepared,
-        pieces: Sequence[Piece],
+        pieces: Sequence[ReplacedPiece],
         note: int | None,
         exceptions: Counter[str],
         found: dict[Bounds, tuple[bool, Needle]],
@@ -280,7 +280,7 @@ def _outermost(found: dict[Bounds, _T]) -> list[tuple[Bounds, _T]]:
     return kept
 
 
-def _without_placeholders(text: str, pieces: Sequence[Piece]) -> str:
+def _without_placeholders(text: str, pieces: Sequence[ReplacedPiece]) -> str:
     """The text with a barrier in place of each character that a mask or a hash wrote."""
     parts: list[str] = []
     done = 0
@@ -298,7 +298,7 @@ class _Search:
         self,
         text: Folded,
         found_words: Sequence[str],
-        pieces: Sequence[Piece],
+        pieces: Sequence[ReplacedPiece],
         language: str,
         exceptions: Counter[str],
     ) -> None:
@@ -368,7 +368,7 @@ class _Search:
         start, end = self._text.original_bounds(*self._bounds[first])
         text = self._text.original
         begin = max(0, start - _CONTEXT)
-        note = Reading(text[begin : end + _CONTEXT])
+        note = FoldedText(text[begin : end + _CONTEXT])
         at = bisect_left(note.starts, start - begin)
         if at == len(note.words) or note.words[at] != sought.words[0]:
             return False
@@ -422,7 +422,7 @@ class _Search:
         made = (piece for piece in self._pieces if piece.action is Action.GENERALIZE)
         return frozenset((piece.label, self._words_of(piece)) for piece in made)
 
-    def _words_of(self, piece: Piece) -> tuple[str, ...]:
+    def _words_of(self, piece: ReplacedPiece) -> tuple[str, ...]:
         return words(self._text.original[piece.new_start : piece.new_end])
 
 

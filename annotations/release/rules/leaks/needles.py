@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from annotations.release.rules.known.words import CUES, PARTICLES
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.redaction.policy import Action, Policy
 from annotations.text.folding import WORD, Folded, folded, words
 from annotations.text.spans import Span
@@ -14,24 +14,35 @@ from annotations.text.spans import Span
 PART_LETTERS: Final = 4
 """The fewest letters of a part of an identifier that is sought by itself."""
 
-_PERSONS: Final = frozenset({Kind.NAME, Kind.STAFF})
-_WHOLE_ONLY: Final = frozenset({Kind.DATE, Kind.AGE})
+_PERSONS: Final = frozenset({IdentifierType.NAME, IdentifierType.STAFF})
+_WHOLE_ONLY: Final = frozenset({IdentifierType.DATE, IdentifierType.AGE})
 _PART_DIGITS: Final = 5
 # Of these, a long number is sought without the rest, too: 448172 of A-448172.
 _CODES: Final = frozenset(
-    {Kind.RECORD, Kind.ID, Kind.NATIONAL_ID, Kind.HEALTH_PLAN, Kind.ACCOUNT, Kind.LICENSE, Kind.VEHICLE, Kind.DEVICE}
+    {
+        IdentifierType.RECORD,
+        IdentifierType.ID,
+        IdentifierType.NATIONAL_ID,
+        IdentifierType.HEALTH_PLAN,
+        IdentifierType.ACCOUNT,
+        IdentifierType.LICENSE,
+        IdentifierType.VEHICLE,
+        IdentifierType.DEVICE,
+    }
 )
 # Spans of these kinds are descriptions in common words, whose parts identify nobody.
-_DESCRIPTIONS: Final = frozenset({Kind.PROFESSION, Kind.SEX, Kind.FAMILY, Kind.ETHNICITY})
+_DESCRIPTIONS: Final = frozenset(
+    {IdentifierType.PROFESSION, IdentifierType.SEX, IdentifierType.FAMILY, IdentifierType.ETHNICITY}
+)
 _PLACES: Final = frozenset(
     {
-        Kind.HOSPITAL,
-        Kind.ORGANIZATION,
-        Kind.STREET,
-        Kind.CITY,
-        Kind.REGION,
-        Kind.COUNTRY,
-        Kind.LOCATION,
+        IdentifierType.HOSPITAL,
+        IdentifierType.ORGANIZATION,
+        IdentifierType.STREET,
+        IdentifierType.CITY,
+        IdentifierType.REGION,
+        IdentifierType.COUNTRY,
+        IdentifierType.LOCATION,
     }
 )
 # The number last, or first and then up to a comma.
@@ -47,7 +58,7 @@ class Needle(NamedTuple):
 
     text: str
     label: str
-    kind: Kind
+    kind: IdentifierType
     source: object = None
     note: int | None = None
 
@@ -63,9 +74,9 @@ def needles_of(text: str, spans: Iterable[Span], policy: Policy, note: int | Non
     ]
 
 
-def _written(text: str, kind: Kind) -> list[str]:
+def _written(text: str, kind: IdentifierType) -> list[str]:
     """The string, and the street with its number alone of an address that goes on: “Calle Mayor 15, 3º B”."""
-    street = _STREET.match(text) if kind is Kind.STREET else None
+    street = _STREET.match(text) if kind is IdentifierType.STREET else None
     return [text, street[0]] if street else [text]
 
 
@@ -108,7 +119,7 @@ class Sought:
 
     @cached_property
     def date_texts(self) -> frozenset[str]:
-        return frozenset(needle.text for needle in self._needles.values() if needle.kind is Kind.DATE)
+        return frozenset(needle.text for needle in self._needles.values() if needle.kind is IdentifierType.DATE)
 
     @cached_property
     def is_capitalized_place(self) -> bool:

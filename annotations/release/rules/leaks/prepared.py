@@ -9,7 +9,7 @@ from annotations.release.rules.leaks.digits import Numbers
 from annotations.release.rules.leaks.misspelled import Misspelled
 from annotations.release.rules.leaks.needles import Needle, Sought, is_whole_only, names_person
 from annotations.release.rules.leaks.spacing import Spacing
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.text.folding import words
 
 Worded = tuple[tuple[str, ...], Needle]
@@ -45,7 +45,7 @@ class Prepared:
             worded = (found, needle)
             for word in found if len(found) < 2 else set(found):
                 self._by_word[word].append(worded)
-            if needle.kind is Kind.DATE:
+            if needle.kind is IdentifierType.DATE:
                 dates.add(needle)
             elif len(found) == 1 or names_person(needle):
                 self._spacing.add(found, needle)

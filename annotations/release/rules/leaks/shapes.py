@@ -11,7 +11,7 @@ from contextlib import suppress
 from ipaddress import IPv6Address
 from typing import Final
 
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.text.spans import Bounds
 
 _APART: Final = r"[ .\-/()]{0,2}"
@@ -73,14 +73,14 @@ def telephones(text: str) -> Iterator[Bounds]:
             yield found.span("number")
 
 
-def device_addresses(text: str) -> Iterator[tuple[Bounds, Kind]]:
+def device_addresses(text: str) -> Iterator[tuple[Bounds, IdentifierType]]:
     """The bounds of MAC and IPv6 addresses, with their kinds, in code points, end-exclusive."""
     if not _LIKE_DEVICE.search(text):
         return
     for found in _DEVICE.finditer(text):
         if found["mac"]:
-            yield found.span(), Kind.DEVICE
+            yield found.span(), IdentifierType.DEVICE
             continue
         with suppress(ValueError):
             IPv6Address(found[0])
-            yield found.span(), Kind.IP
+            yield found.span(), IdentifierType.IP

@@ -3,12 +3,12 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
-from annotations.release.rules.redaction.released import Piece
+from annotations.release.rules.redaction.released import ReplacedPiece
 from annotations.text.attributes import Attributes
 from annotations.text.spans import Span
 
 
-def attributes_of_pieces(pieces: Sequence[Piece], spans: Iterable[Span]) -> list[Attributes]:
+def attributes_of_pieces(pieces: Sequence[ReplacedPiece], spans: Iterable[Span]) -> list[Attributes]:
     """The attributes of each piece: those of the longest, then earliest span there that has the piece's label.
 
     `pieces` are those of one note, in order; `spans` are the annotations of the original.

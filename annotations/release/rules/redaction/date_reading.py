@@ -100,7 +100,7 @@ Edit = tuple[int, int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DateMention:
     """A date in a text: where it stands, the years that it names as written, and how it is written after a move."""
 
     start: int
@@ -115,7 +115,7 @@ class Found:
 class DateText:
     """A text that was understood: its dates, and whether times or words such as "early" stand beside them."""
 
-    dates: Sequence[Found]
+    dates: Sequence[DateMention]
     finer: bool
 
 
@@ -169,7 +169,7 @@ def is_ambiguous(text: str) -> bool:
 
 @lru_cache(maxsize=1 << 10)
 def _read(text: str, writing: Writing) -> DateText | None:
-    dates: list[Found] = []
+    dates: list[DateMention] = []
     finer = False
     at = 0
     while at < len(text):
@@ -188,7 +188,7 @@ def _read(text: str, writing: Writing) -> DateText | None:
     return DateText(dates, finer) if dates else None
 
 
-def _date_at(text: str, at: int, writing: Writing) -> Found | None:
+def _date_at(text: str, at: int, writing: Writing) -> DateMention | None:
     if not (text[at].isalnum() or text[at] in "'’") or (at and text[at - 1].isdigit() and text[at].isdigit()):
         return None
     for pattern, read in _READERS:
@@ -225,7 +225,7 @@ def _figure(number: int, padded: bool) -> str:
     return f"{number:02d}" if padded else str(number)
 
 
-def _exact(match: re.Match[str], day: str, month: str, year: str | None) -> Found:
+def _exact(match: re.Match[str], day: str, month: str, year: str | None) -> DateMention:
     """A date whose day, month and year are groups of digits with these names."""
     year_written = match[year] if year else None
     number = year_number(year_written) if year_written else None
@@ -240,14 +240,14 @@ def _exact(match: re.Match[str], day: str, month: str, year: str | None) -> Foun
             new[year] = _like_year(moved.year, year_written)
         return sorted((*match.span(group), written) for group, written in new.items())
 
-    return Found(match.start(), match.end(), edits, [year_written] if year_written else [], has_day=True)
+    return DateMention(match.start(), match.end(), edits, [year_written] if year_written else [], has_day=True)
 
 
-def _iso(match: re.Match[str], _writing: Writing) -> Found:
+def _iso(match: re.Match[str], _writing: Writing) -> DateMention:
     return _exact(match, "d", "m", "y")
 
 
-def _figures(match: re.Match[str], writing: Writing) -> Found:
+def _figures(match: re.Match[str], writing: Writing) -> DateMention:
     return _exact(match, *_order(match, writing, year_number(match["y"])), "y")
 
 
@@ -257,18 +257,18 @@ def _order(match: re.Match[str], writing: Writing, year: int | None) -> tuple[st
     return next((order for order in orders if _exists(year, int(match[order[1]]), int(match[order[0]]))), orders[0])
 
 
-def _day_month(match: re.Match[str], writing: Writing) -> Found | None:
+def _day_month(match: re.Match[str], writing: Writing) -> DateMention | None:
     a, b = int(match["a"]), int(match["b"])
     if b > 31 and 1 <= a <= 12:  # "5/99"
         return _month_and_year(match, "a", "b")
     return _exact(match, *_order(match, writing, None), None)
 
 
-def _month_year(match: re.Match[str], _writing: Writing) -> Found:
+def _month_year(match: re.Match[str], _writing: Writing) -> DateMention:
     return _month_and_year(match, "m", "y")
 
 
-def _month_and_year(match: re.Match[str], month: str, year: str) -> Found:
+def _month_and_year(match: re.Match[str], month: str, year: str) -> DateMention:
     number, m = year_number(match[year]), int(match[month])
     _checked(number, m, 1)
     padded = _padded(match[month])
@@ -282,24 +282,24 @@ def _month_and_year(match: re.Match[str], month: str, year: str) -> Found:
             ]
         )
 
-    return Found(match.start(), match.end(), edits, [match[year]])
+    return DateMention(match.start(), match.end(), edits, [match[year]])
 
 
-def _only_year(match: re.Match[str], *groups: str) -> Found:
+def _only_year(match: re.Match[str], *groups: str) -> DateMention:
     def edits(move: Move) -> list[Edit]:
         return [
             (*match.span(group), _like_year(move.full_year(year_number(match[group])), match[group]))
             for group in groups
         ]
 
-    return Found(match.start(), match.end(), edits, [match[group] for group in groups], only_year=True)
+    return DateMention(match.start(), match.end(), edits, [match[group] for group in groups], only_year=True)
 
 
-def _year_alone(match: re.Match[str], _writing: Writing) -> Found:
+def _year_alone(match: re.Match[str], _writing: Writing) -> DateMention:
     return _only_year(match, "y")
 
 
-def _year_to_year(match: re.Match[str], _writing: Writing) -> Found:
+def _year_to_year(match: re.Match[str], _writing: Writing) -> DateMention:
     return _only_year(match, "y", "z")
 
 
@@ -346,7 +346,7 @@ def _listed(
     *,
     month_group: str,
     padded: bool,
-) -> Found:
+) -> DateMention:
     """Days of one month. Where a move puts them into several months, each month is written with its days."""
     text, found = match.string, _days(match)
     has_year = match["y"] is not None
@@ -381,16 +381,16 @@ def _listed(
         return sorted(done, key=lambda edit: edit[:2])
 
     years = [match["y"]] if has_year else []
-    return Found(match.start(), match.end(), edits, years, has_day=True)
+    return DateMention(match.start(), match.end(), edits, years, has_day=True)
 
 
-def _days_in_figures(match: re.Match[str], _writing: Writing) -> Found:
+def _days_in_figures(match: re.Match[str], _writing: Writing) -> DateMention:
     padded = _padded(match["m"], *(day.number for day in _days(match)))
     month = int(match["m"])
     return _listed(match, month, lambda new: _figure(new, padded), month_group="m", padded=padded)
 
 
-def _named(match: re.Match[str], writing: Writing) -> Found:
+def _named(match: re.Match[str], writing: Writing) -> DateMention:
     padded = any(day.number[0] == "0" for day in _days(match))
     word = match["month"]
     if writing.language != "en" and match["y"] is None and match.start("month") == match.start():
@@ -407,7 +407,7 @@ def _named(match: re.Match[str], writing: Writing) -> Found:
 _MONTH_WORD: Final = re.compile(MONTH, re.IGNORECASE)
 
 
-def _months(match: re.Match[str], writing: Writing) -> Found | None:
+def _months(match: re.Match[str], writing: Writing) -> DateMention | None:
     """Months with names, with one year after them or none."""
     found = list(_MONTH_WORD.finditer(match.string, *match.span("months")))
     year = year_number(match["y"]) if match["y"] else None
@@ -429,17 +429,17 @@ def _months(match: re.Match[str], writing: Writing) -> Found | None:
                     done.append((word.end(), word.end(), match["to_year"] + _like_year(new.year, match["y"])))
         return sorted(done, key=lambda edit: edit[:2])
 
-    return Found(match.start(), match.end(), edits, [match["y"]] if match["y"] else [])
+    return DateMention(match.start(), match.end(), edits, [match["y"]] if match["y"] else [])
 
 
-def _weekday(match: re.Match[str], writing: Writing) -> Found:
+def _weekday(match: re.Match[str], writing: Writing) -> DateMention:
     def edits(move: Move) -> list[Edit]:
         return [(*match.span("weekday"), weekday_like(match["weekday"], move.days, writing.language))]
 
-    return Found(match.start(), match.end(), edits)
+    return DateMention(match.start(), match.end(), edits)
 
 
-_READERS: Final[Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], Writing], Found | None]]]] = (
+_READERS: Final[Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], Writing], DateMention | None]]]] = (
     (ISO, _iso),
     (COMPACT, _iso),
     (FIGURES, _figures),

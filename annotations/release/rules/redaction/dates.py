@@ -13,7 +13,7 @@ from contextlib import suppress
 from annotations.release.rules.redaction.calendars import (
     Move,
 )
-from annotations.release.rules.redaction.date_reading import Edit, Found, read_dates, year_number
+from annotations.release.rules.redaction.date_reading import DateMention, Edit, read_dates, year_number
 
 
 def shifted(
@@ -67,7 +67,7 @@ def _with_apostrophe(year: str) -> str:
     return year if len(year) != 2 else f"'{year}"
 
 
-def _years_near(dates: Sequence[Found]) -> Iterator[int | None]:
+def _years_near(dates: Sequence[DateMention]) -> Iterator[int | None]:
     """For each date the year that it belongs to: that of the first date from it on that names one, else before it."""
     named = [year_number(found.years[0]) if found.years else None for found in dates]
     for at in range(len(named)):

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 
-class Kind(StrEnum):
+class IdentifierType(StrEnum):
     """What an identifier is, whatever a label set calls it."""
 
     NAME = "name"  # patients, relatives, friends
@@ -44,15 +44,15 @@ class Kind(StrEnum):
 
 
 @cache
-def kinds_of(label_set: str) -> dict[str, Kind]:
+def kinds_of(label_set: str) -> dict[str, IdentifierType]:
     """The kind of each label code of a shipped label set; empty for a set that is not shipped."""
-    return {code: Kind(kind) for code, kind in _shipped().get(label_set, {}).items()}
+    return {code: IdentifierType(kind) for code, kind in _shipped().get(label_set, {}).items()}
 
 
 @cache
-def kind_of(code: str) -> Kind | None:
+def kind_of(code: str) -> IdentifierType | None:
     """The kind of a label code in the shipped sets, in which no code has two kinds; None for any other code."""
-    return next((Kind(kinds[code]) for kinds in _shipped().values() if code in kinds), None)
+    return next((IdentifierType(kinds[code]) for kinds in _shipped().values() if code in kinds), None)
 
 
 @cache

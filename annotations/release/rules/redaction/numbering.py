@@ -4,12 +4,12 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.redaction.released import Mention
 from annotations.text.folding import folded, words
 from annotations.text.spans import Bounds
 
-_PEOPLE: Final = frozenset({Kind.NAME, Kind.STAFF})
+_PEOPLE: Final = frozenset({IdentifierType.NAME, IdentifierType.STAFF})
 # Titles don't tell people apart. They are compared after folding.
 _TITLES_LIST: Final = (
     "dr dra doctor doctora dott dottor dottore dottssa dottoressa ssa prof profesor profesora professor "

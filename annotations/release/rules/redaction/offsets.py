@@ -8,14 +8,14 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 
-from annotations.release.rules.redaction.released import Piece
+from annotations.release.rules.redaction.released import ReplacedPiece
 from annotations.text.spans import Bounds
 
-_start: Callable[[Piece], int] = attrgetter("start")
-_new_start: Callable[[Piece], int] = attrgetter("new_start")
+_start: Callable[[ReplacedPiece], int] = attrgetter("start")
+_new_start: Callable[[ReplacedPiece], int] = attrgetter("new_start")
 
 
-def to_released(pieces: Sequence[Piece], offset: int) -> int:
+def to_released(pieces: Sequence[ReplacedPiece], offset: int) -> int:
     """The place in the released text of an offset in the note; inside a piece, the start of the piece."""
     at = bisect_right(pieces, offset, key=_start) - 1
     if at < 0:
@@ -24,7 +24,7 @@ def to_released(pieces: Sequence[Piece], offset: int) -> int:
     return piece.new_start if offset < piece.end else offset - piece.end + piece.new_end
 
 
-def to_original(pieces: Sequence[Piece], offset: int) -> int:
+def to_original(pieces: Sequence[ReplacedPiece], offset: int) -> int:
     """The place in the note of an offset in the released text; inside a piece, the start of the piece.
 
     Where text was removed, several places of the note correspond to the offset: it is the one after the removed text.
@@ -36,7 +36,7 @@ def to_original(pieces: Sequence[Piece], offset: int) -> int:
     return piece.start if offset < piece.new_end else offset - piece.new_end + piece.end
 
 
-def span_to_released(pieces: Sequence[Piece], start: int, end: int) -> Bounds:
+def span_to_released(pieces: Sequence[ReplacedPiece], start: int, end: int) -> Bounds:
     """The bounds in the released text of a span of the note. A span that touches a piece's inside covers all of it.
 
     The result is empty if everything in the span was removed.
@@ -44,20 +44,20 @@ def span_to_released(pieces: Sequence[Piece], start: int, end: int) -> Bounds:
     return to_released(pieces, start), max(to_released(pieces, start), _end_to_released(pieces, end))
 
 
-def span_to_original(pieces: Sequence[Piece], start: int, end: int) -> Bounds:
+def span_to_original(pieces: Sequence[ReplacedPiece], start: int, end: int) -> Bounds:
     """The bounds in the note of a span of the released text. A span that touches a piece's inside covers all of it."""
     if start == end:
         return to_original(pieces, start), to_original(pieces, start)
     return to_original(pieces, start), _end_to_original(pieces, end)
 
 
-def piece_around(pieces: Sequence[Piece], start: int, end: int) -> Piece | None:
+def piece_around(pieces: Sequence[ReplacedPiece], start: int, end: int) -> ReplacedPiece | None:
     """The piece that has all of this span of the released text; None if there is none."""
     at = bisect_right(pieces, start, key=_new_start) - 1
     return pieces[at] if at >= 0 and end <= pieces[at].new_end else None
 
 
-def _end_to_released(pieces: Sequence[Piece], end: int) -> int:
+def _end_to_released(pieces: Sequence[ReplacedPiece], end: int) -> int:
     """An end belongs to the character before it."""
     at = bisect_right(pieces, end - 1, key=_start) - 1
     if at < 0:
@@ -66,7 +66,7 @@ def _end_to_released(pieces: Sequence[Piece], end: int) -> int:
     return piece.new_end if end <= piece.end else end - piece.end + piece.new_end
 
 
-def _end_to_original(pieces: Sequence[Piece], end: int) -> int:
+def _end_to_original(pieces: Sequence[ReplacedPiece], end: int) -> int:
     at = bisect_right(pieces, end - 1, key=_new_start) - 1
     if at < 0:
         return end

@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import cache, cached_property
 from typing import Any
 
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 
 
 class Action(StrEnum):
@@ -23,15 +23,33 @@ class Action(StrEnum):
 
 _ALWAYS = (Action.KEEP, Action.MASK, Action.REMOVE, Action.HASH)
 _GENERALIZED = frozenset(
-    {Kind.DATE, Kind.AGE, Kind.ZIP, Kind.CITY, Kind.REGION, Kind.COUNTRY, Kind.LOCATION, Kind.STREET}
+    {
+        IdentifierType.DATE,
+        IdentifierType.AGE,
+        IdentifierType.ZIP,
+        IdentifierType.CITY,
+        IdentifierType.REGION,
+        IdentifierType.COUNTRY,
+        IdentifierType.LOCATION,
+        IdentifierType.STREET,
+    }
 )
 # Another date would break intervals, which shifting keeps. Another sex, relative, ethnicity or characteristic would be
 # false, and a made-up word for an unknown one means nothing.
-_NO_SURROGATE = frozenset({Kind.DATE, Kind.SEX, Kind.FAMILY, Kind.ETHNICITY, Kind.BIOMETRIC, Kind.OTHER})
+_NO_SURROGATE = frozenset(
+    {
+        IdentifierType.DATE,
+        IdentifierType.SEX,
+        IdentifierType.FAMILY,
+        IdentifierType.ETHNICITY,
+        IdentifierType.BIOMETRIC,
+        IdentifierType.OTHER,
+    }
+)
 
 
 @cache
-def actions_for(kind: Kind) -> tuple[Action, ...]:
+def actions_for(kind: IdentifierType) -> tuple[Action, ...]:
     """The actions that are possible for a kind.
 
     Only dates are shifted, and only dates, ages and places are generalized. Dates and descriptions have no surrogates.
@@ -40,7 +58,7 @@ def actions_for(kind: Kind) -> tuple[Action, ...]:
         *_ALWAYS,
         *([] if kind in _NO_SURROGATE else [Action.SURROGATE]),
         *([Action.GENERALIZE] if kind in _GENERALIZED else []),
-        *([Action.SHIFT] if kind is Kind.DATE else []),
+        *([Action.SHIFT] if kind is IdentifierType.DATE else []),
     )
 
 
@@ -49,10 +67,10 @@ class PolicyError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class LabelRule:
     """What happens to one label's spans. `numbered`: masks count the entities of a note ("[NAME 1]")."""
 
-    kind: Kind
+    kind: IdentifierType
     action: Action
     numbered: bool = False
 
@@ -64,7 +82,7 @@ class Rule:
 class Policy:
     """A rule for every label code."""
 
-    rules: Mapping[str, Rule]
+    rules: Mapping[str, LabelRule]
 
     @classmethod
     def read(cls, rules: Mapping[str, Mapping[str, Any]]) -> "Policy":
@@ -72,7 +90,7 @@ class Policy:
         try:
             return cls(
                 {
-                    code: Rule(Kind(rule["kind"]), Action(rule["action"]), bool(rule.get("numbered")))
+                    code: LabelRule(IdentifierType(rule["kind"]), Action(rule["action"]), bool(rule.get("numbered")))
                     for code, rule in rules.items()
                 }
             )
@@ -93,10 +111,10 @@ class Policy:
 
         So it is if the policy keeps no label for ages or, where there is none, if dates keep only their year.
         """
-        ages = {rule.action for rule in self.rules.values() if rule.kind is Kind.AGE}
+        ages = {rule.action for rule in self.rules.values() if rule.kind is IdentifierType.AGE}
         if ages:
             return Action.KEEP not in ages
-        return any((rule.kind, rule.action) == (Kind.DATE, Action.GENERALIZE) for rule in self.rules.values())
+        return any((rule.kind, rule.action) == (IdentifierType.DATE, Action.GENERALIZE) for rule in self.rules.values())
 
     @cached_property
     def _impossible(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.redaction.policy import Action
 
 
@@ -17,11 +17,11 @@ class Mention(NamedTuple):
     start: int
     end: int
     label: str
-    kind: Kind
+    kind: IdentifierType
     text: str
 
 
-class Piece(NamedTuple):
+class ReplacedPiece(NamedTuple):
     """A stretch that a release replaced (or kept by a rule): its bounds in the original and in the released text."""
 
     start: int
@@ -37,7 +37,7 @@ class Released:
     """A released text. `pieces` are in order and don't overlap; between them, both texts are equal."""
 
     text: str
-    pieces: Sequence[Piece]
+    pieces: Sequence[ReplacedPiece]
 
 
 class Replacing(Protocol):

@@ -8,7 +8,7 @@ from annotations.release.rules.redaction.operators.base import InNote
 from annotations.release.rules.redaction.operators.mask import mask, numbered_mask
 from annotations.release.rules.redaction.planning import Planned, planned
 from annotations.release.rules.redaction.policy import Action, Policy
-from annotations.release.rules.redaction.released import Mention, Piece, Released, Replacing
+from annotations.release.rules.redaction.released import Mention, Released, ReplacedPiece, Replacing
 from annotations.text.spans import Bounds, Span
 
 # Closing the gaps that removed text leaves: no double spaces, none before punctuation, no empty brackets.
@@ -74,14 +74,14 @@ def release_text(
     plans = planned(text, spans, policy)
     note = InNote([plan.mention for plan in plans], placeholder_of, replacing)
     parts: list[str] = []
-    pieces: list[Piece] = []
+    pieces: list[ReplacedPiece] = []
     done = length = 0
     for plan, (start, end) in zip(plans, _bounds(text, plans), strict=True):
         new, action = _written(plan, note, policy)
         parts += (text[done:start], new)
         new_start = length + start - done
         length = new_start + len(new)
-        pieces.append(Piece(start, end, new_start, length, plan.mention.label, action))
+        pieces.append(ReplacedPiece(start, end, new_start, length, plan.mention.label, action))
         done = end
     return Released("".join([*parts, text[done:]]), pieces)
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from annotations.release.rules.redaction.kinds import Kind
-from annotations.release.rules.redaction.policy import Action, PolicyError, Rule
+from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import Action, LabelRule, PolicyError
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +19,12 @@ class ShippedPolicy:
     slug: str
     name: str
     description: str
-    actions: Mapping[Kind, Action]
+    actions: Mapping[IdentifierType, Action]
 
 
-def _all(action: Action, **but: Action) -> dict[Kind, Action]:
+def _all(action: Action, **but: Action) -> dict[IdentifierType, Action]:
     """The same action for every kind, but for those named."""
-    return {kind: but.get(kind.name, action) for kind in Kind}
+    return {kind: but.get(kind.name, action) for kind in IdentifierType}
 
 
 # 164.514(b)(2)(i) lists identifiers of the individual and of relatives, employers and household members: names (A), all
@@ -128,7 +128,7 @@ SHIPPED: Final[dict[str, ShippedPolicy]] = {
 """The shipped policies by short name, in the order in which pages offer them."""
 
 
-def rules_for(slug: str, kinds: Mapping[str, Kind | None]) -> dict[str, Rule]:
+def rules_for(slug: str, kinds: Mapping[str, IdentifierType | None]) -> dict[str, LabelRule]:
     """The rules of a shipped policy for labels with these kinds.
 
     Raises PolicyError for an unknown policy, and for labels without a kind, which it names.
@@ -139,4 +139,4 @@ def rules_for(slug: str, kinds: Mapping[str, Kind | None]) -> dict[str, Rule]:
     if unmapped:
         raise PolicyError(f"These labels have no kind: {', '.join(unmapped)}. Choose a kind for each of them.")
     actions = SHIPPED[slug].actions
-    return {code: Rule(kind, actions[kind]) for code, kind in kinds.items() if kind is not None}
+    return {code: LabelRule(kind, actions[kind]) for code, kind in kinds.items() if kind is not None}

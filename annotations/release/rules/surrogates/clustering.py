@@ -8,12 +8,12 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Final
 
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.surrogates.folding import folded
 from annotations.release.rules.surrogates.people import (
     FAMILY,
     GIVEN,
-    Person,
+    NamedPerson,
     field_of,
     fullest,
     initials_match,
@@ -23,23 +23,23 @@ from annotations.release.rules.surrogates.people import (
 from annotations.release.rules.surrogates.pipeline import Cluster, Mentioned
 from annotations.release.rules.surrogates.templates import acronym_of, distinctive
 
-PEOPLE: Final = frozenset({Kind.NAME, Kind.STAFF})
-INSTITUTIONS: Final = frozenset({Kind.HOSPITAL, Kind.ORGANIZATION})
+PEOPLE: Final = frozenset({IdentifierType.NAME, IdentifierType.STAFF})
+INSTITUTIONS: Final = frozenset({IdentifierType.HOSPITAL, IdentifierType.ORGANIZATION})
 NUMBERS: Final = frozenset(
     {
-        Kind.PHONE,
-        Kind.FAX,
-        Kind.NATIONAL_ID,
-        Kind.RECORD,
-        Kind.HEALTH_PLAN,
-        Kind.ACCOUNT,
-        Kind.LICENSE,
-        Kind.VEHICLE,
-        Kind.DEVICE,
-        Kind.BIOMETRIC,
-        Kind.ID,
-        Kind.ZIP,
-        Kind.IP,
+        IdentifierType.PHONE,
+        IdentifierType.FAX,
+        IdentifierType.NATIONAL_ID,
+        IdentifierType.RECORD,
+        IdentifierType.HEALTH_PLAN,
+        IdentifierType.ACCOUNT,
+        IdentifierType.LICENSE,
+        IdentifierType.VEHICLE,
+        IdentifierType.DEVICE,
+        IdentifierType.BIOMETRIC,
+        IdentifierType.ID,
+        IdentifierType.ZIP,
+        IdentifierType.IP,
     }
 )
 _place: Final = itemgetter(0, 1, 2)  # the note, start and end of a mention
@@ -51,34 +51,34 @@ _NEAR: Final = 120  # code points between the fields "Nombre" and "Apellidos"
 class _Group:
     """Mentions of one person so far."""
 
-    kind: Kind
-    person: Person
+    kind: IdentifierType
+    person: NamedPerson
     mentions: list[Mentioned] = field(default_factory=list)
-    names: list[Person] = field(default_factory=list)
+    names: list[NamedPerson] = field(default_factory=list)
 
-    def add(self, mention: Mentioned, name: Person) -> None:
+    def add(self, mention: Mentioned, name: NamedPerson) -> None:
         self.mentions.append(mention)
         self.names.append(name)
         self.person = fullest([self.person, name])
-        if mention.kind == Kind.STAFF:
-            self.kind = Kind.STAFF
+        if mention.kind == IdentifierType.STAFF:
+            self.kind = IdentifierType.STAFF
 
 
-def read(mention: Mentioned, language: str) -> Person:
+def read(mention: Mentioned, language: str) -> NamedPerson:
     """The name in a mention of a person, with what the text before it says of it: a field's name, or a title."""
     return _read(mention.text, mention.before, language)
 
 
 @lru_cache(maxsize=1 << 12)
-def _read(text: str, before: str, language: str) -> Person:
+def _read(text: str, before: str, language: str) -> NamedPerson:
     title = title_before(before)
     name = read_person(text, language, field_of(before), title is not None)
     if title and not name.gender:
-        return Person(name.parts, name.given, name.family, title)
+        return NamedPerson(name.parts, name.given, name.family, title)
     return name
 
 
-def readings(mentions: Iterable[Mentioned], language: str) -> list[Person]:
+def readings(mentions: Iterable[Mentioned], language: str) -> list[NamedPerson]:
     """The name in each mention; a word that stands alone is the same part of a name in all of them.
 
     It is a given name if it is one in a full name, else a surname if it is one anywhere, as "Mr Robert" says.
@@ -115,7 +115,7 @@ class RuleClusterer:
             Cluster(group.kind, language, tuple(sorted(group.mentions, key=_place)))
             for group in _people(people, language)
         ]
-        equal: dict[tuple[Kind, str], list[Mentioned]] = defaultdict(list)
+        equal: dict[tuple[IdentifierType, str], list[Mentioned]] = defaultdict(list)
         institutions: list[Mentioned] = []
         for mention in mentions:
             if mention.kind in PEOPLE:
@@ -130,11 +130,11 @@ class RuleClusterer:
 
 
 @lru_cache(maxsize=1 << 14)
-def equality_key(kind: Kind, text: str) -> str:
+def equality_key(kind: IdentifierType, text: str) -> str:
     """What equal mentions of a kind share: letters and digits of a number, the address of an e-mail, folded words."""
     if kind in NUMBERS:
         return _NOT_WORD.sub("", text).casefold() or text
-    if kind in (Kind.EMAIL, Kind.URL, Kind.USERNAME):
+    if kind in (IdentifierType.EMAIL, IdentifierType.URL, IdentifierType.USERNAME):
         return "".join(text.split()).casefold()
     return folded(text) or text
 
@@ -163,7 +163,7 @@ def _people(mentions: Sequence[Mentioned], language: str) -> list[_Group]:
     return groups
 
 
-def _is_full(name: Person) -> bool:
+def _is_full(name: NamedPerson) -> bool:
     return any(len(word) > 1 for word in name.given) and any(len(word) > 1 for word in name.family)
 
 
@@ -179,11 +179,11 @@ def _join(groups: list[_Group], new: _Group) -> None:
         groups.append(new)
 
 
-def _same_words(one: Person, other: Person) -> bool:
+def _same_words(one: NamedPerson, other: NamedPerson) -> bool:
     return one.given == other.given and one.family == other.family
 
 
-def _join_part(groups: list[_Group], mention: Mentioned, name: Person) -> None:
+def _join_part(groups: list[_Group], mention: Mentioned, name: NamedPerson) -> None:
     """Join a surname, a given name or initials to a person, or start a group."""
     fitting = [group for group in groups if group.kind == mention.kind and same_person(group.person, name)]
     if len(fitting) > 1:
@@ -202,7 +202,7 @@ def _join_part(groups: list[_Group], mention: Mentioned, name: Person) -> None:
         groups.append(group)
 
 
-def same_person(one: Person, other: Person) -> bool:
+def same_person(one: NamedPerson, other: NamedPerson) -> bool:
     """Whether two names may be one person's: they share a word or initial, and nothing in them differs."""
     if one.gender and other.gender and one.gender != other.gender:
         return False
@@ -218,7 +218,7 @@ def same_person(one: Person, other: Person) -> bool:
 
 def _institutions(mentions: Iterable[Mentioned], language: str) -> list[Cluster]:
     """Hospitals and organizations: equal but for words of their type, or an acronym of the full name."""
-    groups: dict[tuple[Kind, str], list[Mentioned]] = {}
+    groups: dict[tuple[IdentifierType, str], list[Mentioned]] = {}
     acronyms: list[Mentioned] = []
     for mention in mentions:
         word = mention.text.replace(".", "")
@@ -227,7 +227,7 @@ def _institutions(mentions: Iterable[Mentioned], language: str) -> list[Cluster]
         else:
             own = distinctive(mention.text, language) or folded(mention.text) or mention.text
             groups.setdefault((mention.kind, own), []).append(mention)
-    short: dict[str, tuple[Kind, str]] = {}
+    short: dict[str, tuple[IdentifierType, str]] = {}
     for key, group in groups.items():
         for text in {mention.text for mention in group}:
             short.setdefault(acronym_of(text), key)

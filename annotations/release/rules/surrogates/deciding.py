@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from typing import Final
 
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.surrogates.clustering import INSTITUTIONS, PEOPLE, equality_key, readings, same_person
 from annotations.release.rules.surrogates.folding import folded
-from annotations.release.rules.surrogates.people import Person, fullest, read_person
+from annotations.release.rules.surrogates.people import NamedPerson, fullest, read_person
 from annotations.release.rules.surrogates.pipeline import SHARED, Cluster, Indexed, Surrogate
 from annotations.release.rules.surrogates.templates import distinctive
 
 _HIDDEN: Final = frozenset({"gender", "area"})
 
 
-def person_of(cluster: Cluster) -> Person:
+def person_of(cluster: Cluster) -> NamedPerson:
     """The full name of a cluster of people."""
     return fullest(readings(cluster.mentions, cluster.language))
 
@@ -69,7 +69,7 @@ class RuleDecider:
         return fitting[0] if fitting else None
 
 
-def identities_of_forms(kind: Kind, forms: Sequence[str], language: str) -> list[str]:
+def identities_of_forms(kind: IdentifierType, forms: Sequence[str], language: str) -> list[str]:
     """The folded keys of an entity's forms (not of people)."""
     keys = [equality_key(kind, form) for form in forms]
     if kind in INSTITUTIONS:
@@ -77,7 +77,7 @@ def identities_of_forms(kind: Kind, forms: Sequence[str], language: str) -> list
     return keys
 
 
-def _fits(person: Person, cluster: Cluster, entity: Indexed) -> bool:
+def _fits(person: NamedPerson, cluster: Cluster, entity: Indexed) -> bool:
     names = readings(cluster.mentions, cluster.language)  # a form's fields count
     here = {mention.text: name for mention, name in zip(cluster.mentions, names, strict=True)}
     theirs = fullest(here.get(form) or read_person(form, cluster.language) for form in entity.forms)

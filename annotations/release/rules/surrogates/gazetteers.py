@@ -31,7 +31,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class NamePool:
     """The names of a language, by folded text, and pools to draw from by (band, gender, accented)."""
 
     given: Mapping[str, Known]
@@ -95,7 +95,7 @@ def known_language(language: str) -> str:
 
 
 @cache
-def names_of(language: str) -> Names:
+def names_of(language: str) -> NamePool:
     """The names of a language (es, it, en)."""
     common, providers = _common(), [provider("person", locale) for locale in _PROVIDERS[language]]
     men = _single(name for provider in providers for name in provider.first_names_male)
@@ -130,7 +130,7 @@ def names_of(language: str) -> Names:
         "f": Chain(known.text for known in given.values() if known.gender == "f"),
         "": Chain(known.text for known in given.values()),
     }
-    return Names(given, surnames, given_pools, surname_pools, chains)
+    return NamePool(given, surnames, given_pools, surname_pools, chains)
 
 
 def _single(names: Iterable[str]) -> list[str]:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.surrogates.clustering import PEOPLE, read
 from annotations.release.rules.surrogates.deciding import surrogate_key
 from annotations.release.rules.surrogates.folding import folded
@@ -87,7 +87,7 @@ def preserves(row: Replaced) -> bool:
         return False
     if mention.kind in PEOPLE:
         return _same_shape(mention, new, row)
-    if mention.kind is Kind.PROFESSION:
+    if mention.kind is IdentifierType.PROFESSION:
         field = field_of_work(mention.text, row.language)
         return field is not None and field == field_of_work(new, row.language)
     if mention.kind in TEMPLATES:

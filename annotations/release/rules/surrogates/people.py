@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from annotations.release.rules.surrogates.folding import LONGEST, accented, folded
-from annotations.release.rules.surrogates.gazetteers import Names, kept, known_language, names_of, nicknames
+from annotations.release.rules.surrogates.gazetteers import NamePool, kept, known_language, names_of, nicknames
 
 GIVEN, FAMILY, GIVEN_INITIAL, FAMILY_INITIAL = "given", "family", "given initial", "family initial"
 
@@ -48,7 +48,7 @@ _TITLE_BEFORE: Final = re.compile(r"([^\W\d_]+(?:\.ssa|\.ra)?)\.?\s*$")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class NameWord:
     """A word of a name: `role`, and `index` among the given names or surnames. `start` and `end` are in the mention."""
 
     start: int
@@ -59,10 +59,10 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class NamedPerson:
     """A name in its parts. `given` and `family` are folded words, an initial one letter. `gender` is f, m or empty."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[NameWord, ...]
     given: tuple[str, ...]
     family: tuple[str, ...]
     gender: str = ""
@@ -107,18 +107,18 @@ class _Word:
 
 
 @lru_cache(maxsize=1 << 12)
-def read_person(text: str, language: str, where: str = "", titled: bool = False) -> Person:
+def read_person(text: str, language: str, where: str = "", titled: bool = False) -> NamedPerson:
     """Read a name. `where` is GIVEN or FAMILY if a form's field says so; `titled` if a title stands right before it.
 
     A longer text than LONGEST is no name and has no parts, since comparing names of many words takes long.
     """
     if len(text) > LONGEST:
-        return Person((), (), ())
+        return NamedPerson((), (), ())
     lists = names_of(known_language(language))
     words = _words(text, language)
     cores = [word for word in words if word.what in ("word", "initial")]
     split, reverse = _split(text, words, cores, where, titled, language)
-    parts: list[Part] = []
+    parts: list[NameWord] = []
     given: list[str] = []
     family: list[str] = []
     for at, word in enumerate(cores):
@@ -126,16 +126,16 @@ def read_person(text: str, language: str, where: str = "", titled: bool = False)
         role, found = (GIVEN, given) if is_given else (FAMILY, family)
         if word.what == "initial":
             role = GIVEN_INITIAL if is_given else FAMILY_INITIAL
-        parts.append(Part(word.start, word.end, text[word.start : word.end], role, len(found)))
+        parts.append(NameWord(word.start, word.end, text[word.start : word.end], role, len(found)))
         found.append(word.key)
     gender = next((_TITLE[word.key] for word in words if word.what == "title" and _TITLE[word.key]), "")
     if not gender:
         known = (lists.given.get(key) for key in given)
         gender = next((name.gender for name in known if name is not None and name.gender), "")
-    return Person(tuple(parts), tuple(given), tuple(family), gender)
+    return NamedPerson(tuple(parts), tuple(given), tuple(family), gender)
 
 
-def _listed(key: str, lists: Names) -> bool:
+def _listed(key: str, lists: NamePool) -> bool:
     return key in lists.given or key in lists.surnames
 
 
@@ -276,13 +276,13 @@ def same_word(one: str, other: str) -> bool:
     return other in short.get(one, ()) or one in short.get(other, ())
 
 
-def fullest(names: Iterable[Person]) -> Person:
+def fullest(names: Iterable[NamedPerson]) -> NamedPerson:
     """One name with all given names and surnames of some forms of it. Words take the place of their initials."""
     return _fullest(tuple(dict.fromkeys((name.given, name.family, name.gender) for name in names)))
 
 
 @lru_cache(maxsize=1 << 13)
-def _fullest(names: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...]) -> Person:
+def _fullest(names: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...]) -> NamedPerson:
     """`fullest` of given names, surnames and gender of each form."""
     given: list[str] = []
     family: list[str] = []
@@ -296,4 +296,4 @@ def _fullest(names: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...]) ->
                     target.append(word)
                 elif len(target[at]) == 1 < len(word):
                     target[at] = word
-    return Person((), tuple(given), tuple(family), gender)
+    return NamedPerson((), tuple(given), tuple(family), gender)

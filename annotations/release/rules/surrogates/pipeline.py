@@ -9,23 +9,33 @@ from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 
 SHARED = frozenset(
     {
-        Kind.STAFF,
-        Kind.HOSPITAL,
-        Kind.ORGANIZATION,
-        Kind.CITY,
-        Kind.REGION,
-        Kind.COUNTRY,
-        Kind.ZIP,
-        Kind.STREET,
-        Kind.LOCATION,
+        IdentifierType.STAFF,
+        IdentifierType.HOSPITAL,
+        IdentifierType.ORGANIZATION,
+        IdentifierType.CITY,
+        IdentifierType.REGION,
+        IdentifierType.COUNTRY,
+        IdentifierType.ZIP,
+        IdentifierType.STREET,
+        IdentifierType.LOCATION,
     }
 )
 """Kinds whose entities are the same for all patients of a project. Entities of other kinds belong to one patient."""
-REPEATABLE = frozenset({Kind.AGE, Kind.DATE, Kind.SEX, Kind.FAMILY, Kind.ETHNICITY, Kind.PROFESSION, Kind.OTHER})
+REPEATABLE = frozenset(
+    {
+        IdentifierType.AGE,
+        IdentifierType.DATE,
+        IdentifierType.SEX,
+        IdentifierType.FAMILY,
+        IdentifierType.ETHNICITY,
+        IdentifierType.PROFESSION,
+        IdentifierType.OTHER,
+    }
+)
 """Kinds of few values: two entities may have the same surrogate, and the values name nobody."""
 
 
@@ -35,7 +45,7 @@ class Mentioned(NamedTuple):
     note: int
     start: int
     end: int
-    kind: Kind
+    kind: IdentifierType
     text: str
     before: str = ""
     after: str = ""
@@ -50,7 +60,7 @@ def longest_first(texts: Collection[str]) -> list[str]:
 class Cluster:
     """All mentions of one entity by one patient's notes. `language` is that of most of the notes."""
 
-    kind: Kind
+    kind: IdentifierType
     language: str
     mentions: Sequence[Mentioned]
     forms: list[str] = field(init=False, compare=False, repr=False)
@@ -64,7 +74,7 @@ class Cluster:
 class Surrogate:
     """What replaces an entity: `parts` by name, such as given, family and gender of a person, or value of an id."""
 
-    kind: Kind
+    kind: IdentifierType
     parts: Mapping[str, str]
     made_by: str = "rules"
 
@@ -73,7 +83,7 @@ class Indexed(NamedTuple):
     """An entity of the index: its known original forms and its surrogate. `own`: it occurs in this patient's notes."""
 
     pk: int
-    kind: Kind
+    kind: IdentifierType
     forms: Sequence[str]
     surrogate: Surrogate
     locked: bool = False

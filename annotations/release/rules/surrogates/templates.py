@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
 
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.surrogates.folding import LONGEST, folded
 from annotations.release.rules.surrogates.gazetteers import kept, known_language, lines, names_of
 from annotations.release.rules.surrogates.places import CITY, COUNTRY_OF, PROVINCE, REGION, named, of_country
@@ -35,7 +35,9 @@ _SCHOOLS: Final = frozenset(
 )
 _SAINTLY: Final = frozenset({"san", "santa", "sant", "st", "saint", "santo"})
 _MARIAN: Final = frozenset({"virgen", "senora", "lady", "ntra", "madonna"})
-PLACES: Final = frozenset({Kind.CITY, Kind.REGION, Kind.COUNTRY, Kind.LOCATION, Kind.ZIP})
+PLACES: Final = frozenset(
+    {IdentifierType.CITY, IdentifierType.REGION, IdentifierType.COUNTRY, IdentifierType.LOCATION, IdentifierType.ZIP}
+)
 _POSTCODE: Final = re.compile(r"[A-Z]{1,2}\d[A-Z\d]?\s*\d[A-Z]{2}")
 _TOKEN: Final = re.compile(r"\b[A-Z]{1,2}\d[A-Z\d]?\s*\d[A-Z]{2}\b|[^\W\d_ºª]+(?:['’´`·][^\W\d_ºª]+)*|\d+")
 _ARTICLES: Final = frozenset({"la", "las", "los", "el", "del"})
@@ -117,7 +119,7 @@ def _shorts(country: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=1 << 12)
-def slots(text: str, kind: Kind, language: str) -> tuple[Slot, ...]:
+def slots(text: str, kind: IdentifierType, language: str) -> tuple[Slot, ...]:
     """What to replace in the name of a place or an institution, in order.
 
     A text of more than LONGEST code points is no name, and is replaced as a whole.
@@ -125,10 +127,10 @@ def slots(text: str, kind: Kind, language: str) -> tuple[Slot, ...]:
     language = known_language(language)
     if len(text) > LONGEST:
         return (Slot(0, len(text), text, folded(text), WORD),)
-    if kind in (Kind.PROFESSION, Kind.COUNTRY):
+    if kind in (IdentifierType.PROFESSION, IdentifierType.COUNTRY):
         core = text.strip()
         start = text.find(core)
-        whole = JOB if kind == Kind.PROFESSION else COUNTRY
+        whole = JOB if kind == IdentifierType.PROFESSION else COUNTRY
         return (Slot(start, start + len(core), core, folded(core), whole),) if core else ()
     return tuple(_Scan(text, kind, language).slots())
 
@@ -136,9 +138,9 @@ def slots(text: str, kind: Kind, language: str) -> tuple[Slot, ...]:
 class _Scan:
     """The tokens of one text, and what each of them is."""
 
-    def __init__(self, text: str, kind: Kind, language: str) -> None:
+    def __init__(self, text: str, kind: IdentifierType, language: str) -> None:
         self.text, self.kind, self.language = text, kind, language
-        self.street = kind == Kind.STREET or (kind == Kind.LOCATION and is_street(text))
+        self.street = kind == IdentifierType.STREET or (kind == IdentifierType.LOCATION and is_street(text))
         self.place = kind in PLACES
         self.tokens = [(match.start(), match.end(), match.group(0)) for match in _TOKEN.finditer(text)]
         self.words = [folded(raw) for _, _, raw in self.tokens]
@@ -281,7 +283,7 @@ class _Scan:
 
     def unit(self, at: int) -> bool:
         """Whether a single letter is that of a flat: it follows a number ("3, B", "46 4D")."""
-        if len(self.words[at]) > 1 or not at or self.kind not in (Kind.STREET, Kind.LOCATION):
+        if len(self.words[at]) > 1 or not at or self.kind not in (IdentifierType.STREET, IdentifierType.LOCATION):
             return False
         gap = self.text[self.tokens[at - 1][1] : self.tokens[at][1] + 1]
         return self.tokens[at - 1][2].isdigit() and "/" not in gap
@@ -300,7 +302,7 @@ class _Scan:
 @lru_cache(maxsize=1 << 12)
 def distinctive(text: str, language: str) -> str:
     """The folded words of an institution's name that tell it from others of its type."""
-    return " ".join(slot.key for slot in slots(text, Kind.HOSPITAL, language))
+    return " ".join(slot.key for slot in slots(text, IdentifierType.HOSPITAL, language))
 
 
 def acronym_of(text: str) -> str:

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.surrogates.clustering import PEOPLE
 from annotations.release.rules.surrogates.deciding import person_of
 from annotations.release.rules.surrogates.people import FAMILY, GIVEN, read_person
@@ -13,7 +13,16 @@ from annotations.release.rules.surrogates.templates import slots
 from annotations.release.rules.surrogates.writing import TEMPLATES, part_name
 
 _ADDRESS: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
-_FREE: Final = frozenset({Kind.SEX, Kind.FAMILY, Kind.ETHNICITY, Kind.OTHER, Kind.URL, Kind.USERNAME})
+_FREE: Final = frozenset(
+    {
+        IdentifierType.SEX,
+        IdentifierType.FAMILY,
+        IdentifierType.ETHNICITY,
+        IdentifierType.OTHER,
+        IdentifierType.URL,
+        IdentifierType.USERNAME,
+    }
+)
 
 
 def parts_of(cluster: Cluster, text: str) -> dict[str, str] | None:
@@ -30,7 +39,7 @@ def parts_of(cluster: Cluster, text: str) -> dict[str, str] | None:
     form = cluster.forms[0]
     if cluster.kind in TEMPLATES:
         return _template(cluster, form, text)
-    if cluster.kind == Kind.EMAIL:
+    if cluster.kind == IdentifierType.EMAIL:
         return {"value": text} if _ADDRESS.fullmatch(text) else None
     if cluster.kind in _FREE:
         return {"value": text}

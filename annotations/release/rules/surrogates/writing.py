@@ -3,18 +3,18 @@
 import random
 from typing import Final
 
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.surrogates.clustering import NUMBERS, PEOPLE, read
 from annotations.release.rules.surrogates.deciding import person_of
 from annotations.release.rules.surrogates.folding import accented, cased, folded, plain
-from annotations.release.rules.surrogates.gazetteers import Names, kept, known_language, names_of
+from annotations.release.rules.surrogates.gazetteers import NamePool, kept, known_language, names_of
 from annotations.release.rules.surrogates.people import (
     FAMILY,
     FAMILY_INITIAL,
     GIVEN,
     GIVEN_INITIAL,
-    Part,
-    Person,
+    NamedPerson,
+    NameWord,
     same_word,
     titles,
 )
@@ -24,15 +24,15 @@ from annotations.release.rules.surrogates.templates import acronym_of, is_acrony
 
 TEMPLATES: Final = frozenset(
     {
-        Kind.HOSPITAL,
-        Kind.ORGANIZATION,
-        Kind.STREET,
-        Kind.ZIP,
-        Kind.CITY,
-        Kind.REGION,
-        Kind.COUNTRY,
-        Kind.LOCATION,
-        Kind.PROFESSION,
+        IdentifierType.HOSPITAL,
+        IdentifierType.ORGANIZATION,
+        IdentifierType.STREET,
+        IdentifierType.ZIP,
+        IdentifierType.CITY,
+        IdentifierType.REGION,
+        IdentifierType.COUNTRY,
+        IdentifierType.LOCATION,
+        IdentifierType.PROFESSION,
     }
 )
 """Kinds whose surrogates keep the words of the mention that say what it is, and replace the others one by one."""
@@ -64,9 +64,9 @@ class Writer:
     def __init__(self, surrogate: Surrogate, cluster: Cluster) -> None:
         self._surrogate = surrogate
         self._cluster = cluster
-        self._lists: Names = names_of(known_language(cluster.language))
+        self._lists: NamePool = names_of(known_language(cluster.language))
         self._done: dict[tuple[str, str], str] = {}
-        self._person: Person | None = person_of(cluster) if cluster.kind in PEOPLE else None
+        self._person: NamedPerson | None = person_of(cluster) if cluster.kind in PEOPLE else None
         self._slots = slots(cluster.forms[0], cluster.kind, cluster.language) if cluster.kind in TEMPLATES else ()
 
     def write(self, mention: Mentioned) -> str:
@@ -82,13 +82,13 @@ class Writer:
         if self._cluster.kind in TEMPLATES:
             return self._template(mention.text)
         value = self._surrogate.parts.get("value", "")
-        if self._cluster.kind in NUMBERS and self._cluster.kind != Kind.IP:
+        if self._cluster.kind in NUMBERS and self._cluster.kind != IdentifierType.IP:
             return pour(value, mention.text)
         if mention.text.isupper():
             return value.upper()
         return value[:1].upper() + value[1:] if mention.text[:1].isupper() else value
 
-    def _name(self, mention: Mentioned, person: Person) -> str:
+    def _name(self, mention: Mentioned, person: NamedPerson) -> str:
         name = read(mention, self._cluster.language)
         if not name.parts:
             return " ".join(self.part(part_name(role, 0)) for role in ("given", FAMILY))
@@ -101,7 +101,7 @@ class Writer:
         out.append(mention.text[at:])
         return "".join(out)
 
-    def _part(self, part: Part, person: Person, unmarked: bool) -> str:
+    def _part(self, part: NameWord, person: NamedPerson, unmarked: bool) -> str:
         key, role = folded(part.text), part.role
         own, other = person.given, person.family
         if role in (FAMILY, FAMILY_INITIAL):
@@ -125,7 +125,7 @@ class Writer:
         chain = self._lists.chains["surname" if name.startswith("family") else self._surrogate.parts.get("gender", "")]
         return chain.coin(source)
 
-    def _unmarked(self, name: Person) -> bool:
+    def _unmarked(self, name: NamedPerson) -> bool:
         """Whether the mention leaves out accents that its names have in the lists."""
         missing = False
         for part in name.parts:
@@ -149,7 +149,11 @@ class Writer:
         if not self._slots:
             return cased_phrase(text, self._surrogate.parts.get("value", ""))
         word = text.replace(".", "")
-        if is_acronym(word) and self._cluster.kind not in (Kind.PROFESSION, Kind.COUNTRY) and len(self._slots) != 1:
+        if (
+            is_acronym(word)
+            and self._cluster.kind not in (IdentifierType.PROFESSION, IdentifierType.COUNTRY)
+            and len(self._slots) != 1
+        ):
             return pour(acronym_of(self._surrogate.parts.get("value", "")).ljust(len(word), "A")[: len(word)], text)
         if is_acronym(word) and self._slots and self._slots[0].key != folded(word) and self._cluster.forms[0] != text:
             return pour(acronym_of(self._surrogate.parts.get("value", "")).ljust(len(word), "A")[: len(word)], text)

@@ -9,10 +9,10 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.locks import hold
 from annotations.core.sealing import Key, project_key
-from annotations.models import AuditNote, AuditPlan, Release, ReleasedNote, User
+from annotations.models import AuditNote, AuditNoteState, AuditPlan, Release, ReleasedNote, User
 from annotations.release.events import AUDIT_DISCARDED, AUDIT_PLANNED
 from annotations.release.rules.audits.looks import MOST_LEAKS, Design
-from annotations.release.rules.audits.sampling import Drawn, draw
+from annotations.release.rules.audits.sampling import DrawnNote, draw
 from annotations.release.rules.audits.shown import can_plant
 from annotations.release.selectors.audits import Choices, designed, pieces_of, units_of, waiting_for
 
@@ -89,7 +89,7 @@ def discard_plan(*, release: Release, actor: User | None) -> None:
         plan = AuditPlan.objects.select_for_update(of=("self",)).filter(release=release).first()
         if plan is None:
             raise ServiceError(_("This release has no audit."), code="none")
-        if plan.notes.exclude(state=AuditNote.State.WAITING).exists() or plan.erased_count:
+        if plan.notes.exclude(state=AuditNoteState.WAITING).exists() or plan.erased_count:
             raise ServiceError(
                 _("Reading has begun, so the plan can't be discarded. Otherwise one could choose the best result."),
                 code="begun",
@@ -98,7 +98,7 @@ def discard_plan(*, release: Release, actor: User | None) -> None:
         AUDIT_DISCARDED.record(actor=actor, project_id=release.project_id, data={"release": release.number})
 
 
-def _plant(design: Design, rows: Sequence[AuditNote], sample: Sequence[Drawn], key: Key, seed: str) -> None:
+def _plant(design: Design, rows: Sequence[AuditNote], sample: Sequence[DrawnNote], key: Key, seed: str) -> None:
     """Choose a replaced identifier in a share of the notes of each look.
 
     The choice depends on the project's secret key, so that nobody can repeat it from the seed.

@@ -20,11 +20,15 @@ from annotations.models import (
     AnnotationSet,
     AuditMark,
     AuditNote,
+    AuditNoteState,
     AuditPlan,
+    AuditPlanState,
     Label,
     LeakFinding,
     Release,
     ReleasedNote,
+    ReleasedNoteState,
+    ReleaseState,
     Review,
     User,
 )
@@ -37,7 +41,7 @@ from annotations.release.events import (
     AuditMarked,
     AuditNoteAct,
 )
-from annotations.release.rules.audits.looks import State
+from annotations.release.rules.audits.looks import AuditState
 from annotations.release.rules.redaction.offsets import span_to_released
 from annotations.release.selectors.audits import counted_until, pieces_of, shown_of, verdict_of
 from annotations.text.characters import trim
@@ -60,10 +64,10 @@ def next_note(*, plan: AuditPlan, user: User) -> AuditNote | None:
             # Otherwise a double click could take a second note, between the search for the first and its commit.
             one_at_a_time(user)
             now = timezone.now()
-            mine = AuditNote.objects.filter(plan=plan, reader=user, state=AuditNote.State.READING).first()
+            mine = AuditNote.objects.filter(plan=plan, reader=user, state=AuditNoteState.READING).first()
             if mine is not None:
                 return mine
-            free = Q(state=AuditNote.State.WAITING) | Q(state=AuditNote.State.READING, leased_until__lt=now)
+            free = Q(state=AuditNoteState.WAITING) | Q(state=AuditNoteState.READING, leased_until__lt=now)
             rows = AuditNote.objects.filter(free, plan=plan).order_by("position")
             candidates = list(rows.values_list("pk", "note__document_id")[:LOOKED_AT])
             if not candidates:
@@ -71,7 +75,7 @@ def next_note(*, plan: AuditPlan, user: User) -> AuditNote | None:
             own = _worked_on(user, [document for _pk, document in candidates])
             chosen = next((pk for pk, document in candidates if document not in own), candidates[0][0])
             taken = AuditNote.objects.filter(free, pk=chosen).update(
-                state=AuditNote.State.READING, reader=user, leased_until=now + LEASE
+                state=AuditNoteState.READING, reader=user, leased_until=now + LEASE
             )
             if taken:
                 row = AuditNote.objects.get(pk=chosen)
@@ -90,7 +94,7 @@ def _worked_on(user: User, documents: list[int]) -> set[int]:
 
 def reading_note(plan: AuditPlan, user: User) -> AuditNote | None:
     """The note that the person is reading, with its texts."""
-    rows = AuditNote.objects.filter(plan=plan, reader=user, state=AuditNote.State.READING)
+    rows = AuditNote.objects.filter(plan=plan, reader=user, state=AuditNoteState.READING)
     return rows.select_related("note__document", "note__release", "plan__release").first()
 
 
@@ -150,7 +154,7 @@ def finish(*, note: AuditNote, user: User) -> AuditPlan:
         hold(note.plan.release.project_id)
         release = _locked_release(note.plan)
         plan = AuditPlan.objects.select_for_update(of=("self",)).get(release=release)
-        again = AuditNote.objects.filter(pk=note.pk, reader=user, state=AuditNote.State.DONE)
+        again = AuditNote.objects.filter(pk=note.pk, reader=user, state=AuditNoteState.DONE)
         if again.exists():
             return plan
         row = _mine(note, user)
@@ -163,7 +167,7 @@ def finish(*, note: AuditNote, user: User) -> AuditPlan:
         leaks = [one for one in marks if one.leak]
         _open_findings(row, leaks)
         AuditMark.objects.bulk_update(marks, ["leak", "finding"])
-        row.state, row.leased_until, row.done_at = AuditNote.State.DONE, None, timezone.now()
+        row.state, row.leased_until, row.done_at = AuditNoteState.DONE, None, timezone.now()
         row.save(update_fields=["state", "leased_until", "done_at", "planted_found"])
         if leaks:
             changed(release)
@@ -174,9 +178,9 @@ def finish(*, note: AuditNote, user: User) -> AuditPlan:
 
 def last_finished(plan: AuditPlan, user: User) -> AuditNote | None:
     """The person's last finished note, if it can be reopened: no look has counted it, and nobody decided on it."""
-    if plan.state != AuditPlan.State.OPEN:
+    if plan.state != AuditPlanState.OPEN:
         return None
-    row = AuditNote.objects.filter(plan=plan, reader=user, state=AuditNote.State.DONE).order_by("-done_at").first()
+    row = AuditNote.objects.filter(plan=plan, reader=user, state=AuditNoteState.DONE).order_by("-done_at").first()
     if row is None or row.position <= counted_until(plan):
         return None
     decided = row.marks.filter(Q(dismissed_at__isnull=False) | ~Q(finding__decision=""), finding__isnull=False)
@@ -198,16 +202,16 @@ def reopen(*, plan: AuditPlan, user: User) -> AuditNote:
                 _("This note can't be reopened any more: the audit has counted it, or a manager has decided."),
                 code="closed",
             )
-        begun = AuditNote.objects.filter(plan=plan, reader=user, state=AuditNote.State.READING)
+        begun = AuditNote.objects.filter(plan=plan, reader=user, state=AuditNoteState.READING)
         AuditMark.objects.filter(note__in=begun).delete()
-        begun.update(state=AuditNote.State.WAITING, reader=None, leased_until=None)
+        begun.update(state=AuditNoteState.WAITING, reader=None, leased_until=None)
         findings = LeakFinding.objects.filter(pk__in=row.marks.exclude(finding=None).values("finding"), decision="")
         if findings.exists():
             findings.delete()
             hold_back_again(row.note_id)
             changed(release)
         row.marks.update(leak=None, finding=None)
-        row.state, row.leased_until, row.done_at = AuditNote.State.READING, timezone.now() + LEASE, None
+        row.state, row.leased_until, row.done_at = AuditNoteState.READING, timezone.now() + LEASE, None
         row.planted_found = None
         row.save(update_fields=["state", "leased_until", "done_at", "planted_found"])
         AUDIT_NOTE_REOPENED.record(data=_act(row), **_whose(user, row))
@@ -229,9 +233,9 @@ def changed(release: Release) -> None:
 def hold_back_again(note: int) -> None:
     """Hold back a released note with open findings, and no other."""
     open_ = Exists(LeakFinding.objects.filter(note=OuterRef("pk"), decision=""))
-    rows = ReleasedNote.objects.filter(pk=note).exclude(state=ReleasedNote.State.PENDING)
-    rows.filter(open_).update(state=ReleasedNote.State.HELD)
-    rows.filter(~open_).update(state=ReleasedNote.State.DONE)
+    rows = ReleasedNote.objects.filter(pk=note).exclude(state=ReleasedNoteState.PENDING)
+    rows.filter(open_).update(state=ReleasedNoteState.HELD)
+    rows.filter(~open_).update(state=ReleasedNoteState.DONE)
 
 
 def _open_findings(row: AuditNote, leaks: list[AuditMark]) -> None:
@@ -256,7 +260,11 @@ def _open_findings(row: AuditNote, leaks: list[AuditMark]) -> None:
 
 
 def _judge(plan: AuditPlan) -> None:
-    state = {State.OPEN: AuditPlan.State.OPEN, State.MET: AuditPlan.State.MET, State.UNMET: AuditPlan.State.UNMET}
+    state = {
+        AuditState.OPEN: AuditPlanState.OPEN,
+        AuditState.MET: AuditPlanState.MET,
+        AuditState.UNMET: AuditPlanState.UNMET,
+    }
     plan.state = state[verdict_of(plan).state]
     plan.save(update_fields=["state"])
 
@@ -271,7 +279,7 @@ def _mine(note: AuditNote, user: User) -> AuditNote:
     rows = AuditNote.objects.select_for_update(of=("self",)).select_related(
         "note__document", "note__release", "plan__release"
     )
-    row = rows.filter(pk=note.pk, reader=user, state=AuditNote.State.READING).first()
+    row = rows.filter(pk=note.pk, reader=user, state=AuditNoteState.READING).first()
     if row is None:
         raise _gone()
     _require_open(row.plan_id)
@@ -287,7 +295,7 @@ def _gone() -> ServiceError:
 
 def _require_open(plan: int) -> None:
     found = AuditPlan.objects.filter(
-        pk=plan, state=AuditPlan.State.OPEN, release__state__in=[Release.State.PREPARED, Release.State.PREPARING]
+        pk=plan, state=AuditPlanState.OPEN, release__state__in=[ReleaseState.PREPARED, ReleaseState.PREPARING]
     )
     if not found.exists():
         raise ServiceError(_("The audit has ended. There is nothing left to read."), code="closed")

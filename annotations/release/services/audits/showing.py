@@ -6,9 +6,18 @@ from typing import Any
 
 from annotations.core.access import Access, Can
 from annotations.core.events import NOTE_READ, record_reads
-from annotations.models import AuditMark, AuditNote, AuditPlan, Project, Release, User
+from annotations.models import (
+    AuditMark,
+    AuditNote,
+    AuditNoteState,
+    AuditPlan,
+    AuditPlanState,
+    Project,
+    ReleaseState,
+    User,
+)
 from annotations.release.events import AUDIT_READ
-from annotations.release.rules.audits.shown import Shown
+from annotations.release.rules.audits.shown import AuditedText
 from annotations.release.selectors.audits import Leak, audit_figures, listed_leaks, result_of, shown_of
 from annotations.release.services.audits.reading import last_finished, reading_note
 
@@ -32,15 +41,15 @@ def progress_of(access: Access, plan: AuditPlan) -> Progress:
     seen = access.can(Can.RELEASE) or result.complete
     own = AuditNote.objects.filter(plan=plan, reader=access.user)
     return Progress(
-        open=plan.state == AuditPlan.State.OPEN and plan.release.state == Release.State.PREPARED,
-        mine=own.filter(state=AuditNote.State.DONE).count(),
-        begun=own.filter(state=AuditNote.State.READING).exists(),
+        open=plan.state == AuditPlanState.OPEN and plan.release.state == ReleaseState.PREPARED,
+        mine=own.filter(state=AuditNoteState.DONE).count(),
+        begun=own.filter(state=AuditNoteState.READING).exists(),
         reopens=last_finished(plan, access.user) is not None,
         result=audit_figures(plan, result) if seen else None,
     )
 
 
-def show_note(*, plan: AuditPlan, user: User) -> tuple[AuditNote, Shown] | None:
+def show_note(*, plan: AuditPlan, user: User) -> tuple[AuditNote, AuditedText] | None:
     """Return the note that the person reads with its shown text; None if they read none."""
     row = reading_note(plan, user)
     if row is None:

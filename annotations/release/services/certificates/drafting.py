@@ -31,10 +31,10 @@ from annotations.release.rules.certificates.content import (
 from annotations.release.rules.certificates.hipaa import OF_KIND, identifier_of
 from annotations.release.rules.certificates.signatures import FORMAT
 from annotations.release.rules.certificates.statements import identifier_rows, statements
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.redaction.policy import Action, Policy
 from annotations.release.selectors.audits import AuditResult, audit_result
-from annotations.release.selectors.certificates import Rows, kept_share, rows_of
+from annotations.release.selectors.certificates import ReadyNotes, kept_share, rows_of
 from annotations.release.selectors.releases import leak_counts
 from annotations.release.services.certificates.measures import Measured, audit_part
 from annotations.release.services.certificates.people import allowed_by, imported_notes, readers_of
@@ -66,7 +66,7 @@ class Signing:
 
 def draft(
     release: Release, terms: Terms, measures: Measured, signing: Signing, risks: Sequence[Risk] = (),
-    rows: Rows | None = None,
+    rows: ReadyNotes | None = None,
 ) -> Content:  # fmt: skip
     """The content of a certificate. `rows` are read again unless they are given."""
     rows = rows or rows_of(release)
@@ -120,7 +120,7 @@ def draft(
     return rounded
 
 
-def rule_rows(release: Release, rows: Rows) -> list[RuleRow]:
+def rule_rows(release: Release, rows: ReadyNotes) -> list[RuleRow]:
     """What the policy does with each label, the label's identifier, and how many stretches it replaced or kept."""
     policy = Policy.read(release.policy.rules)
     names = dict(Label.objects.filter(label_set__project=release.project_id).values_list("code", "name"))
@@ -141,10 +141,10 @@ def rule_rows(release: Release, rows: Rows) -> list[RuleRow]:
 
 def looked_for(release: Release) -> set[str]:
     """The codes of the HIPAA identifiers that the leak gate looked for in all notes, whether labeled or not."""
-    kinds = {Kind.PHONE, Kind.FAX, Kind.EMAIL, Kind.URL}
+    kinds = {IdentifierType.PHONE, IdentifierType.FAX, IdentifierType.EMAIL, IdentifierType.URL}
     searched = release.figures.get("searched") or {}
     if searched and not searched["unread"]:
-        kinds |= {Kind(one) for one in searched["kinds"]}
+        kinds |= {IdentifierType(one) for one in searched["kinds"]}
     found = {code for kind in kinds if (code := OF_KIND[kind])}
     # Ages over 89 belong to the dates.
     return found if Policy.read(release.policy.rules).seeks_ages else found - {"DATES"}
@@ -166,7 +166,7 @@ def mapping_of(project: Project) -> dict[str, str | None]:
     return dict(found.labels) if found is not None and not found.to_category else {}
 
 
-def _data(release: Release, rows: Rows, rules: Sequence[RuleRow]) -> Data:
+def _data(release: Release, rows: ReadyNotes, rules: Sequence[RuleRow]) -> Data:
     gold = release.gold_version
     imported = imported_notes(release)
     return Data(

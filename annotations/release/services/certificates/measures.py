@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from annotations.agreement.rules import Granularity, Unit
+from annotations.agreement.rules import ComparedUnit, Granularity
 from annotations.agreement.services.figures import kept_figures
 from annotations.core.authors import IMPORTED
 from annotations.core.hooks import UsedModel, models_of
-from annotations.models import Author, NoteMetadata, Project, Release, ReleasedNote, Review
+from annotations.models import Author, AuthorKind, NoteMetadata, Project, Release, ReleasedNote, Review
 from annotations.release.rules.certificates.canonical import at_least, at_most
 from annotations.release.rules.certificates.content import (
     AcceptedLeakRow,
@@ -54,7 +54,7 @@ def runs_of(release: Release) -> list[Author]:
     authors = Author.objects.filter(project=release.project, kind__in=kinds)
     if release.author is not None and release.author.kind in kinds:
         return list(authors.filter(pk=release.author.pk))
-    if release.author is not None and release.author.kind == Author.Kind.ANNOTATOR:
+    if release.author is not None and release.author.kind == AuthorKind.ANNOTATOR:
         return []
     notes = ReleasedNote.objects.filter(release=release).order_by().values("document_id")
     reviewed = Review.objects.filter(document_id__in=notes, finished_at__isnull=False).order_by()
@@ -76,7 +76,7 @@ def _model(one: UsedModel) -> ModelRow:
 
 def agreement_of(project: Project) -> Agreement | None:
     """The agreement of the current annotations if it was computed: tokens, by label."""
-    found = kept_figures(project, Unit.TOKEN)
+    found = kept_figures(project, ComparedUnit.TOKEN)
     if found is None:
         return None
     report = found["granularities"].get(str(Granularity.SUBCATEGORY))

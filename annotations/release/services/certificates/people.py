@@ -17,13 +17,15 @@ from annotations.gold.services.sets import wanted_set
 from annotations.models import (
     Adjudication,
     AnnotationSet,
+    AnnotationSetState,
     Author,
+    AuthorKind,
     Event,
     LeakFinding,
     Release,
     ReleasedNote,
     Review,
-    StoredFile,
+    StoredFileKind,
     User,
 )
 from annotations.release.events import AUDIT_READ
@@ -38,7 +40,7 @@ IN_FILES = " (according to an imported file)"
 DOWNLOADED = "downloaded files that can hold the original notes"
 _FINISHING = (GOLD_MADE, REVIEW_FINISHED, ADJUDICATION_FINISHED, SET_SUBMITTED)
 # Stored files without text of notes, and tables without it.
-_WITHOUT_TEXT = frozenset({StoredFile.Kind.MODEL, StoredFile.Kind.RELEASE, "agreement", "comments"})
+_WITHOUT_TEXT = frozenset({StoredFileKind.MODEL, StoredFileKind.RELEASE, "agreement", "comments"})
 
 
 def name_of(user: User | None) -> str:
@@ -54,7 +56,7 @@ def readers_of(release: Release, auditors: Mapping[int, int]) -> list[Reader]:
     """
     notes = ReleasedNote.objects.filter(release=release).order_by().values("document_id")
     sets = AnnotationSet.objects.filter(
-        document_id__in=notes, author__kind=Author.Kind.ANNOTATOR, state=AnnotationSet.State.SUBMITTED
+        document_id__in=notes, author__kind=AuthorKind.ANNOTATOR, state=AnnotationSetState.SUBMITTED
     )
     own, files = sets.filter(imported_by=None), sets.exclude(imported_by=None)
     # A file can name annotators who have no account here.
@@ -126,7 +128,7 @@ def imported_notes(release: Release) -> int:
             authors.append(wanted_set(release.project, spec).author or gold_author(release.project))
     sets = AnnotationSet.objects.filter(
         author__in=[author for author in authors if author.kind not in Author.MODELS],
-        state=AnnotationSet.State.SUBMITTED,
+        state=AnnotationSetState.SUBMITTED,
         document__in=released_notes(release).values("document"),
     )
     rows = sets.order_by().values_list("pk", "document_id")

@@ -14,13 +14,13 @@ from django.utils.translation import ngettext
 from annotations.core.errors import ServiceError
 from annotations.core.locks import hold
 from annotations.core.names import good_name
-from annotations.models import Certificate, Project, Release, User
+from annotations.models import Certificate, Project, Release, ReleaseState, User
 from annotations.release.events import RELEASE_SIGNED
 from annotations.release.rules.certificates.content import Content, Risk
 from annotations.release.rules.certificates.risks import LONGEST, key_of, open_risks
 from annotations.release.rules.certificates.signatures import fingerprint_of, open_certificate, signed_json, signed_pdf
 from annotations.release.selectors.audits import audit_result
-from annotations.release.selectors.certificates import Rows, rows_of
+from annotations.release.selectors.certificates import ReadyNotes, rows_of
 from annotations.release.selectors.releases import open_findings
 from annotations.release.services.batches import MEANWHILE, again
 from annotations.release.services.certificates.drafting import Signing, Terms, draft
@@ -66,7 +66,7 @@ def check_signable(release: Release, *, without_held: bool = False) -> None:
     `preparing` or `withdrawn`; `undecided` while nobody has decided about a leak of the audit; `outdated` if the
     surrogates were edited since; `open` while the leak gate has open findings, unless `without_held`.
     """
-    state = Release.State
+    state = ReleaseState
     if release.state == state.WITHDRAWN:
         raise ServiceError(
             _("Release %(n)s was withdrawn, so it can't be signed.") % {"n": release.number}, code="withdrawn"
@@ -154,7 +154,7 @@ def settled(release: Release) -> Release:
 
 
 def _signed(
-    release: Release, terms: Terms, accepted: Collection[str], own: Sequence[str], measures: Measured, rows: Rows,
+    release: Release, terms: Terms, accepted: Collection[str], own: Sequence[str], measures: Measured, rows: ReadyNotes,
     actor: User | None, *, everything: bool,
 ) -> Certificate:  # fmt: skip
     # The library that writes PDF takes half a second to import, and only signing needs it.
@@ -182,7 +182,7 @@ def _signed(
         signed_by=actor,
         signed_at=signing.at,
     )
-    release.state = Release.State.SIGNED
+    release.state = ReleaseState.SIGNED
     release.purpose, release.recipient, release.expires_on = terms.purpose, terms.recipient, terms.expires_on
     release.risks = [dict(risk) for risk in risks]
     release.signed_by, release.signed_at = actor, signing.at
@@ -207,7 +207,7 @@ def _next(release: Release, actor: User | None) -> Signing:
     return Signing(key, (last or 0) + 1, last, name_of(actor), timezone.now())
 
 
-def _check_rows(release: Release, rows: Rows) -> None:
+def _check_rows(release: Release, rows: ReadyNotes) -> None:
     """Refuse notes that are not the prepared ones. After an erasure, those of a signed release can't be compared."""
     if rows.pending:
         raise ServiceError(
@@ -215,7 +215,7 @@ def _check_rows(release: Release, rows: Rows) -> None:
         )
     if not rows.notes:
         raise ServiceError(_("The release has no notes that are ready, so there is nothing to sign."), code="empty")
-    erased = release.state == Release.State.SIGNED and release.erasures.exists()
+    erased = release.state == ReleaseState.SIGNED and release.erasures.exists()
     if release.content_hash != rows.content_hash and not erased:
         raise ServiceError(
             _("The notes of the release are not those that were prepared. Prepare a new release."), code="changed"

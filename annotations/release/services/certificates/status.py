@@ -10,7 +10,7 @@ from annotations.release.services.certificates.signing import UNDECIDED, check_s
 
 
 @dataclass(frozen=True)
-class State:
+class SigningState:
     """The certificates of a release, and whether it can be signed.
 
     `refused` says why it can't be signed now, `undecided` that leaks of the audit are the reason. `due`: notes were
@@ -31,7 +31,7 @@ class State:
         return self.certificates[0] if self.certificates else None
 
 
-def state_of(access: Access, release: Release) -> State:
+def state_of(access: Access, release: Release) -> SigningState:
     rows = list(certificates_of(release))
     erasures = list(release.erasures.order_by("id"))
     refused = code = ""
@@ -39,7 +39,7 @@ def state_of(access: Access, release: Release) -> State:
         check_signable(release)
     except ServiceError as error:
         refused, code = str(error), error.code
-    return State(
+    return SigningState(
         certificates=rows,
         may_sign=not refused and access.can(Can.RELEASE),
         refused=refused,

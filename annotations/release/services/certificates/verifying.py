@@ -18,10 +18,10 @@ from annotations.core.errors import ServiceError
 from annotations.formats.files.zip_layout import holds_more
 from annotations.formats.files.zips import TooManyEntries, open_zip
 from annotations.formats.notes import NoteError, Problem
-from annotations.models import Certificate, Release
+from annotations.models import Certificate, ReleaseState
 from annotations.release.rules.certificates.released_files import MANIFEST, Load
 from annotations.release.rules.certificates.signatures import CertificateError, open_certificate
-from annotations.release.rules.certificates.verifying import COMMAND, Known, Verdict, Words, verify
+from annotations.release.rules.certificates.verifying import COMMAND, Known, Verification, VerifyingTerms, verify
 from annotations.release.selectors.certificates import public_keys
 from annotations.text.names import shown
 
@@ -32,7 +32,9 @@ FINGERPRINT = 64
 _DAMAGED = (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError)
 
 
-def verify_certificate(data: bytes, files: Files | None = None, key: str = "", words: Words = COMMAND) -> Verdict:
+def verify_certificate(
+    data: bytes, files: Files | None = None, key: str = "", words: VerifyingTerms = COMMAND
+) -> Verification:
     """Check a certificate, and released files against it.
 
     `key` is the fingerprint to trust instead of this instance's keys. Raises ServiceError `key` for a malformed one.
@@ -80,7 +82,7 @@ def _records(data: bytes) -> tuple[int | None, bool] | None:
     if row is None:
         return None
     newest = Certificate.objects.filter(release=row.release_id).order_by("-number").values_list("number", flat=True)[0]
-    return newest if newest != row.number else None, row.release.state == Release.State.WITHDRAWN
+    return newest if newest != row.number else None, row.release.state == ReleaseState.WITHDRAWN
 
 
 def folder_files(root: Path) -> Files:

@@ -14,7 +14,7 @@ from annotations.core.locks import check_open
 from annotations.core.sealing import project_key
 from annotations.formats.files import csv_reading
 from annotations.formats.files.csv_lines import csv_line
-from annotations.models import ListedTerm, Project, User
+from annotations.models import ListedTerm, ListedTermKind, Project, User
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.release.events import TERMS_ADDED, TERMS_EXPORTED, TERMS_REMOVED
 from annotations.release.rules.known.folding import folded
@@ -35,7 +35,7 @@ class Added(TypedDict):
 
 
 def add_terms(*, project: Project, kind: str, terms: Iterable[str], label: str = "", actor: User | None) -> Added:
-    """Add terms to a list (ListedTerm.Kind). Terms that differ in case or accents only are the same.
+    """Add terms to a list (ListedTermKind). Terms that differ in case or accents only are the same.
 
     A denied term needs the code of a label. A term that is on the list already gets the new label. Raises ServiceError.
     """
@@ -44,7 +44,7 @@ def add_terms(*, project: Project, kind: str, terms: Iterable[str], label: str =
 
 def add_labeled_terms(*, project: Project, kind: str, terms: Sequence[tuple[str, str]], actor: User | None) -> Added:
     """Add terms, each with the code of its label, as `add_terms` does."""
-    if kind not in ListedTerm.Kind.values:
+    if kind not in ListedTermKind.values:
         raise ServiceError(_("The list must be “allow” or “deny”."), code="list")
     accepted, _ids = accepted_labels(project)
     wanted: dict[str, tuple[str, str]] = {}
@@ -53,14 +53,14 @@ def add_labeled_terms(*, project: Project, kind: str, terms: Sequence[tuple[str,
         if not text:
             continue
         _check(text, number)
-        if kind == ListedTerm.Kind.DENY and label not in accepted:
+        if kind == ListedTermKind.DENY and label not in accepted:
             raise ServiceError(
                 _("Line %(number)d: a denied term needs a label of this project. Choose one.") % {"number": number}
                 if len(terms) > 1
                 else _("A denied term needs a label of this project. Choose one."),
                 code="label",
             )
-        wanted.setdefault(folded(text), (text, accepted[label] if kind == ListedTerm.Kind.DENY else ""))
+        wanted.setdefault(folded(text), (text, accepted[label] if kind == ListedTermKind.DENY else ""))
     if not wanted:
         raise ServiceError(_("Enter at least one term."), code="terms")
     key = project_key(project)
@@ -122,7 +122,7 @@ def import_lists(*, project: Project, content: bytes, actor: User | None) -> dic
         rows = list(csv_reading.DictReader(io.StringIO(text), strict=True))
     except csv_reading.Error:
         raise ServiceError(_("The file can't be read as CSV. Check its quotation marks."), code="file") from None
-    found: dict[str, list[tuple[str, str]]] = {str(kind): [] for kind in ListedTerm.Kind.values}
+    found: dict[str, list[tuple[str, str]]] = {str(kind): [] for kind in ListedTermKind.values}
     for number, row in enumerate(rows, 2):
         if row.get("list") not in found or not row.get("term"):
             raise ServiceError(
@@ -143,7 +143,7 @@ def import_lists(*, project: Project, content: bytes, actor: User | None) -> dic
 
 def export_lists(*, project: Project, actor: User) -> list[str]:
     """The lines of a CSV file with both lists, and record that somebody took them."""
-    rows = [(row, text) for kind in ListedTerm.Kind.values for row, text in terms_of(project, kind)]
+    rows = [(row, text) for kind in ListedTermKind.values for row, text in terms_of(project, kind)]
     TERMS_EXPORTED.record(actor=actor, project_id=project.pk, data={"terms": len(rows)})
     return [csv_line(COLUMNS), *(csv_line([row.kind, text, row.label]) for row, text in rows)]
 

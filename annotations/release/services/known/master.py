@@ -16,7 +16,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.locks import check_open, hold
 from annotations.core.sealing import project_key
 from annotations.jobs.services.starting import once
-from annotations.models import Document, Job, KnownPerson, KnownUpload, Project, User
+from annotations.models import Document, Job, KnownPerson, KnownUpload, KnownUploadState, Project, User
 from annotations.release.events import (
     MASTER_CLEARED,
     MASTER_IMPORTED,
@@ -25,7 +25,7 @@ from annotations.release.events import (
     PERSON_SHOWN,
 )
 from annotations.release.rules.known.master import Master
-from annotations.release.rules.known.person import Person
+from annotations.release.rules.known.person import MasterPerson
 from annotations.release.selectors.known import mask_of, people_of, without_notes
 
 FORMATS: Final = ("csv", "fhir")
@@ -101,8 +101,8 @@ def keep_read(*, upload: KnownUpload, master: Master, claim_fence: Any) -> None:
     with transaction.atomic():
         claim_fence()
         hold(upload.project_id)
-        KnownUpload.objects.filter(pk=upload.pk, state=KnownUpload.State.WAITING).update(
-            state=KnownUpload.State.READ, sealed=key.seal(people), report=report
+        KnownUpload.objects.filter(pk=upload.pk, state=KnownUploadState.WAITING).update(
+            state=KnownUploadState.READ, sealed=key.seal(people), report=report
         )
 
 
@@ -125,12 +125,12 @@ def import_upload(*, project: Project, upload_id: int, actor: User | None) -> Im
     with transaction.atomic():
         hold(project.pk)
         upload = KnownUpload.objects.select_for_update().filter(project=project, pk=upload_id).first()
-        if upload is None or upload.state != KnownUpload.State.READ:
+        if upload is None or upload.state != KnownUploadState.READ:
             raise ServiceError(
                 _("This upload no longer exists or is still being read. Upload the file again."), code="gone"
             )
         people = project_key(project).open(bytes(upload.sealed))
-        found = {patient: Person.read(values) for patient, values in people.items()}
+        found = {patient: MasterPerson.read(values) for patient, values in people.items()}
         done = store_people(project=project, people=found, problems=upload.report.get("problem_count", 0), actor=actor)
         upload.delete()
     return done
@@ -141,7 +141,9 @@ def discard_upload(*, project: Project, upload_id: int) -> None:
     KnownUpload.objects.filter(project=project, pk=upload_id).delete()
 
 
-def store_people(*, project: Project, people: Mapping[str, Person], problems: int, actor: User | None) -> Imported:
+def store_people(
+    *, project: Project, people: Mapping[str, MasterPerson], problems: int, actor: User | None
+) -> Imported:
     """Add people to the master, or replace those with the same patient id. Others stay as they are."""
     counts = {"added": 0, "changed": 0, "unchanged": 0}
     key = project_key(project)
@@ -194,7 +196,7 @@ def store_people(*, project: Project, people: Mapping[str, Person], problems: in
         }
 
 
-def show_person(*, project: Project, row: KnownPerson, actor: User) -> Person | None:
+def show_person(*, project: Project, row: KnownPerson, actor: User) -> MasterPerson | None:
     """Return a person of the master, and record that somebody looked. None where the row was deleted meanwhile."""
     person = people_of(project, [row.patient_id]).get(row.patient_id)
     if person is not None:

@@ -6,9 +6,10 @@ from typing import Any, Final
 
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
-from annotations.gold.services.sets import Wanted, wanted_set
+from annotations.gold.services.sets import SetChoice, wanted_set
 from annotations.models import (
     AnnotationSet,
+    AnnotationSetState,
     Document,
     GoldVersionNote,
     Project,
@@ -17,7 +18,7 @@ from annotations.models import (
     SurrogateMention,
 )
 from annotations.models import Span as SpanRow
-from annotations.release.rules.redaction.kinds import Kind, kinds_of
+from annotations.release.rules.redaction.kinds import IdentifierType, kinds_of
 from annotations.release.rules.redaction.policy import Action, Policy
 from annotations.release.rules.redaction.released import Mention
 from annotations.release.rules.redaction.shipped import rules_for
@@ -56,7 +57,7 @@ def build(*, project: Project, set_spec: str, maker: Params | None = None) -> di
     return {"notes": len(batches.notes), **measure(rows).as_dict()}
 
 
-def kinds_with_surrogates(project: Project) -> dict[str, Kind]:
+def kinds_with_surrogates(project: Project) -> dict[str, IdentifierType]:
     """The kind of each label that gets surrogates: by the newest policy `surrogate` that was saved, else as shipped."""
     saved = ReleasePolicy.objects.filter(project=project, slug=POLICY).order_by("-version").first()
     if saved is None:
@@ -97,7 +98,7 @@ def _surrogates(key: Key, project: Project, entities: set[int]) -> dict[int, Sur
 class _Batches:
     """The notes of an annotation set with their mentions, in batches of whole patients. Reads each batch anew."""
 
-    def __init__(self, project: Project, wanted: Wanted) -> None:
+    def __init__(self, project: Project, wanted: SetChoice) -> None:
         self._project, self._wanted = project, wanted
         self._kinds = kinds_with_surrogates(project)
         rows = Document.objects.filter(project=project, pk__in=self._covered()).order_by("patient_id", "pk")
@@ -106,7 +107,7 @@ class _Batches:
     def _covered(self) -> Any:
         if self._wanted.version is not None:
             return GoldVersionNote.objects.filter(version=self._wanted.version).values("document")
-        sets = AnnotationSet.objects.filter(author=self._wanted.author, state=AnnotationSet.State.SUBMITTED)
+        sets = AnnotationSet.objects.filter(author=self._wanted.author, state=AnnotationSetState.SUBMITTED)
         return sets.values("document")
 
     def __iter__(self) -> Iterator[list[NoteMentions]]:
@@ -149,7 +150,7 @@ class _Batches:
             return found
         rows = SpanRow.objects.filter(
             annotation_set__author=self._wanted.author,
-            annotation_set__state=AnnotationSet.State.SUBMITTED,
+            annotation_set__state=AnnotationSetState.SUBMITTED,
             annotation_set__document__in=ids,
         ).order_by()
         columns = ("annotation_set__document_id", "start", "end", "label__code")

@@ -26,7 +26,7 @@ from annotations.release.events import (
     SURROGATE_RESTORED,
     SURROGATE_UNLOCKED,
 )
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.surrogates.deciding import identities, surrogate_key
 from annotations.release.rules.surrogates.folding import folded
 from annotations.release.rules.surrogates.generating.rules import RuleGenerator
@@ -60,16 +60,16 @@ BY_PERSON: Final = "person"
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnSurrogate:
     """A surrogate that no other entity has, and the digest under which the index stores it."""
 
     surrogate: Surrogate
     digest: str | None
 
 
-def draw(project: Project, key: Key, row: SurrogateEntity, sealed: Sealed) -> Drawn:
+def draw(project: Project, key: Key, row: SurrogateEntity, sealed: Sealed) -> DrawnSurrogate:
     """Make another surrogate for an entity by rules. Raises ServiceError `none` if all that can be made are taken."""
-    cluster = cluster_of(Kind(row.kind), sealed)
+    cluster = cluster_of(IdentifierType(row.kind), sealed)
     related = related_to(project, key, row)
     avoid = {folded(form) for form in sealed.forms} | set(identities(cluster))
     avoid |= {folded(form) for each in related for form in each.forms}
@@ -83,19 +83,19 @@ def draw(project: Project, key: Key, row: SurrogateEntity, sealed: Sealed) -> Dr
             continue
         problem = problem_with(project, key, row, sealed, made)
         if not problem or (problem == "original" and attempt >= STRICT_ATTEMPTS):
-            return Drawn(made, surrogate_digest(key, made.kind, surrogate_key(made)))
+            return DrawnSurrogate(made, surrogate_digest(key, made.kind, surrogate_key(made)))
     raise ServiceError(_("No other surrogate could be made for this entity. Type one instead."), code="none")
 
 
-def typed(project: Project, key: Key, row: SurrogateEntity, sealed: Sealed, text: str) -> Drawn:
+def typed(project: Project, key: Key, row: SurrogateEntity, sealed: Sealed, text: str) -> DrawnSurrogate:
     """Read a surrogate that a person typed. Raises ServiceError `format`, `original` or `taken`."""
-    parts = parts_of(cluster_of(Kind(row.kind), sealed), text)
+    parts = parts_of(cluster_of(IdentifierType(row.kind), sealed), text)
     if parts is None:
         raise ServiceError(
             _("This surrogate has another format than the original. Type a full name, or as many words or digits."),
             code="format",
         )
-    made = Surrogate(Kind(row.kind), parts, BY_PERSON)
+    made = Surrogate(IdentifierType(row.kind), parts, BY_PERSON)
     problem = problem_with(project, key, row, sealed, made)
     if problem == "original":
         raise ServiceError(
@@ -104,7 +104,7 @@ def typed(project: Project, key: Key, row: SurrogateEntity, sealed: Sealed, text
         )
     if problem == "taken":
         raise ServiceError(_("Another entity has this surrogate. Type another one."), code="taken")
-    return Drawn(made, surrogate_digest(key, made.kind, surrogate_key(made)))
+    return DrawnSurrogate(made, surrogate_digest(key, made.kind, surrogate_key(made)))
 
 
 def problem_with(project: Project, key: Key, row: SurrogateEntity, sealed: Sealed, made: Surrogate) -> str:
@@ -144,7 +144,9 @@ def related_to(project: Project, key: Key, row: SurrogateEntity) -> list[Indexed
     found = []
     for each in [*own, *shared]:
         sealed = opened(key, each)
-        found.append(Indexed(each.pk, Kind(each.kind), sealed.forms, surrogate_of(each, sealed), each.locked, own=True))
+        found.append(
+            Indexed(each.pk, IdentifierType(each.kind), sealed.forms, surrogate_of(each, sealed), each.locked, own=True)
+        )
     return found
 
 
@@ -234,7 +236,7 @@ def split(*, project: Project, entity: int, version: int, mentions: Collection[i
         _give(new, key, with_changes(made, parts=dict(drawn.surrogate.parts)), drawn)
         _edited(new, actor)
         SurrogateMention.objects.filter(pk__in=chosen).update(entity=new)
-        kind = Kind(row.kind)
+        kind = IdentifierType(row.kind)
         lost = keys_of(key, kind, moved_forms) - keys_of(key, kind, left)
         SurrogateKey.objects.filter(entity=row, digest__in=lost).update(entity=new)
         row.sealed = left.closed(key)
@@ -307,13 +309,13 @@ def restore(*, project: Project, entity: int, version: int, actor: User) -> None
         sealed = opened(key, row)
         if sealed.before is None:
             raise ServiceError(_("This entity had no other surrogate before."), code="none")
-        made = Surrogate(Kind(row.kind), sealed.before, sealed.before_by or BY_PERSON)
+        made = Surrogate(IdentifierType(row.kind), sealed.before, sealed.before_by or BY_PERSON)
         digest = surrogate_digest(key, made.kind, surrogate_key(made))
         if digest and any(pk != row.pk for pk, _kind in taken(project, [digest]).get(digest, ())):
             raise ServiceError(
                 _("Another entity has got the surrogate from before. Draw another one, or type one."), code="taken"
             )
-        _change(row, key, sealed, Drawn(made, digest), actor)
+        _change(row, key, sealed, DrawnSurrogate(made, digest), actor)
         SURROGATE_RESTORED.record(actor=actor, project_id=project.pk, data={"entity": row.pk})
 
 
@@ -350,14 +352,14 @@ def _check_unlocked(row: SurrogateEntity) -> None:
         raise ServiceError(_("This entity is locked. Unlock it first."), code="locked")
 
 
-def _change(row: SurrogateEntity, key: Key, sealed: Sealed, drawn: Drawn, actor: User) -> None:
+def _change(row: SurrogateEntity, key: Key, sealed: Sealed, drawn: DrawnSurrogate, actor: User) -> None:
     """Store another surrogate, and keep the one from before for `restore`."""
     made = with_changes(sealed, parts=dict(drawn.surrogate.parts), before=sealed.parts, before_by=row.made_by)
     _give(row, key, made, drawn)
     _edited(row, actor)
 
 
-def _give(row: SurrogateEntity, key: Key, sealed: Sealed, drawn: Drawn) -> None:
+def _give(row: SurrogateEntity, key: Key, sealed: Sealed, drawn: DrawnSurrogate) -> None:
     row.sealed = sealed.closed(key)
     row.surrogate_digest = drawn.digest
     row.made_by = drawn.surrogate.made_by[:60]

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from annotations.core.sealing import Key, project_key
 from annotations.models import Project, SurrogateEntity, SurrogateKey, SurrogateMention
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.selectors.surrogates import form_number, in_parts, keys_of, opened, private_scope
 
 
@@ -51,6 +51,6 @@ def keep_only_said(key: Key, entities: Collection[int]) -> None:
         if left.forms != sealed.forms:
             row.sealed = left.closed(key)
             changed.append(row)
-            known = keys_of(key, Kind(row.kind), left)
+            known = keys_of(key, IdentifierType(row.kind), left)
             SurrogateKey.objects.filter(entity=row).exclude(digest__in=known).delete()
     SurrogateEntity.objects.bulk_update(changed, ["sealed"], batch_size=500)

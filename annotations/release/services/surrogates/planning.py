@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from annotations.core.sealing import Key
 from annotations.models import Project, SurrogateEntity, SurrogateMention
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.surrogates.deciding import RuleDecider, identities, surrogate_key
 from annotations.release.rules.surrogates.folding import folded
 from annotations.release.rules.surrogates.generating.rules import order
@@ -52,7 +52,7 @@ class Entity:
     entity. `forms`, with their cues, and `keys` are new.
     """
 
-    kind: Kind
+    kind: IdentifierType
     scope: str
     language: str
     stored: Stored | None = None
@@ -134,7 +134,7 @@ class Plan:
         self._digests: dict[str, str] = {}
         self._originals: dict[int, frozenset[str]] = {}
         # Kinds of the new entities with a surrogate, by its digest.
-        self._used: dict[str, set[Kind]] = {}
+        self._used: dict[str, set[IdentifierType]] = {}
         self._by_patient: dict[int, list[Entity]] = {}
         self._parts = [
             [_Part(at, cluster, names) for cluster, names in zip(own, more, strict=True)]
@@ -217,7 +217,7 @@ class Plan:
             rows = SurrogateEntity.objects.filter(project=self.project, pk__in=some).order_by()
             columns = ("pk", "version", "locked", "kind", "scope", "sealed", "made_by", "surrogate_digest")
             for pk, version, locked, code, scope, closed, made_by, digest in rows.values_list(*columns):
-                sealed, kind = unsealed(self.key, bytes(closed)), Kind(code)
+                sealed, kind = unsealed(self.key, bytes(closed)), IdentifierType(code)
                 surrogate = Surrogate(kind, sealed.parts, made_by)
                 stored = Stored(pk, version, locked)
                 self._loaded[pk] = Entity(kind, scope, sealed.language, stored, sealed, surrogate, digest)

@@ -13,7 +13,7 @@ from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error
 from annotations.core.requests import Request, paged, takes_uploads
-from annotations.models import KnownUpload, ListedTerm
+from annotations.models import KnownUploadState, ListedTermKind
 from annotations.projects.selectors.labels import labels_of
 from annotations.release.forms.known import ListsFileForm, MasterForm, TermsForm
 from annotations.release.selectors.known import master_state, terms_of, uploads_of
@@ -61,7 +61,7 @@ def context_of(request: Request, access: Access, **forms: Any) -> dict[str, Any]
     state = master_state(access.project)
     names = {label.code: label.name for label in labels}
     lists = []
-    for kind in (ListedTerm.Kind.DENY, ListedTerm.Kind.ALLOW):
+    for kind in (ListedTermKind.DENY, ListedTermKind.ALLOW):
         page = paged(request, terms_of(access.project, kind), TERMS, str(kind))
         rows = [(row, text, names.get(row.label, row.label)) for row, text in page]
         lists.append((kind, page, rows))
@@ -97,7 +97,7 @@ def known_upload(request: Request, slug: str, pk: int) -> HttpResponse:
     context = {
         "access": access,
         "upload": upload,
-        "read": upload.state == KnownUpload.State.READ,
+        "read": upload.state == KnownUploadState.READ,
         "columns": [(name, FIELD_NAMES[field]) for name, field in upload.report.get("columns", {}).items()],
         "problems": problem_lines(upload.report.get("problems", [])),
     }

@@ -11,7 +11,7 @@ from annotations.core.errors import ServiceError
 from annotations.formats.files.csv_rows import RowError
 from annotations.formats.files.decision_rows import DECISION, DecisionRow
 from annotations.gold.services.sets import wanted_set
-from annotations.models import AnnotationSet, Author, Document, Label, Review
+from annotations.models import AnnotationSet, AnnotationSetState, Author, Document, Label, Review
 from annotations.review.selectors.suggestions import Suggestion, of_run, suggestions
 from annotations.review.services.deciding import ON_A_SUGGESTION, Request, decide
 from annotations.review.services.finishing import finish_review
@@ -42,7 +42,7 @@ class Command(DecisionFileCommand):
 
     def notes(self, access: Access) -> Iterable[Document]:
         finished = Review.objects.filter(author=self.author, finished_at__isnull=False).values("document_id")
-        sets = AnnotationSet.objects.filter(author=self.author, state=AnnotationSet.State.SUBMITTED)
+        sets = AnnotationSet.objects.filter(author=self.author, state=AnnotationSetState.SUBMITTED)
         wanted = sets.exclude(document_id__in=finished).order_by("document_id").values_list("document_id", flat=True)
         for pk in wanted:
             yield Document.objects.defer("text").get(pk=pk)

@@ -13,11 +13,11 @@ from annotations.core.errors import ServiceError
 from annotations.core.forms import valid
 from annotations.gold.services.sets import wanted_set
 from annotations.jobs.waiting import wait_for
-from annotations.models import BulkAct, Job, Label, SuggestedString, User
+from annotations.models import BulkAct, BulkActState, Job, JobState, Label, SuggestedString, User
 from annotations.review.forms import BulkForm
-from annotations.review.selectors.bulk_preview import Preview, preview
+from annotations.review.selectors.bulk_preview import BulkPreview, preview
 from annotations.review.selectors.bulk_rules import rule_of
-from annotations.review.selectors.precision import Figures, chosen_by_order, expected_of, figures, together
+from annotations.review.selectors.precision import PrecisionFigures, chosen_by_order, expected_of, figures, together
 from annotations.review.selectors.reviewing import chosen_runs, run_authors
 from annotations.review.selectors.suggested_strings import as_waiting, strings
 from annotations.review.services.bulk import plan_bulk, plan_string
@@ -64,7 +64,7 @@ class Command(JourneyCommand):
         access = entered(actor, find_project(options["project"]), Can.MAKE_GOLD)
         _check_options(options)
         if options["list"]:
-            rows = BulkAct.objects.filter(project=access.project).exclude(state=BulkAct.State.PLANNED)
+            rows = BulkAct.objects.filter(project=access.project).exclude(state=BulkActState.PLANNED)
             return {"acts": [_described(row) for row in rows.select_related("user", "project")[:RECENT]]}
         if options["undo"]:
             bulk = _act(access, options["undo"])
@@ -85,7 +85,7 @@ class Command(JourneyCommand):
         """Wait for the job of a large act. Raises ServiceError `job` if it did not reach its end."""
         if job is not None:
             wait_for(job, tell=None if options["json"] else self.stderr)
-            if job.state != Job.State.DONE:
+            if job.state != JobState.DONE:
                 raise ServiceError(
                     f"Bulk act {bulk.pk} is not complete. Job {job.number}: {job.get_state_display()}. "
                     f"{job.error}".strip(),
@@ -114,7 +114,7 @@ class Command(JourneyCommand):
         )
 
 
-def _precision(found: Figures) -> str:
+def _precision(found: PrecisionFigures) -> str:
     """The precision so far and the expected one, in sentences."""
     if found["share"] is None:
         why = "none of the decisions count" if found["only_drawn"] else "no decisions in finished reviews"
@@ -196,7 +196,7 @@ def _previewed(access: Access, bulk: BulkAct, options: dict[str, Any]) -> dict[s
     return {"preview": True, "act": bulk.act} | _counts(found) | {"precision": precision}
 
 
-def _counts(found: Preview) -> dict[str, Any]:
+def _counts(found: BulkPreview) -> dict[str, Any]:
     return {
         "open": found.open,
         "decided": found.decided,
@@ -238,7 +238,7 @@ def _described(bulk: BulkAct) -> dict[str, Any]:
 
 
 def _line(row: dict[str, Any]) -> str:
-    if row["state"] == BulkAct.State.UNDONE:
+    if row["state"] == BulkActState.UNDONE:
         return f"{row['id']}  undone: {row['undone']} decisions; kept because they were changed since: {row['kept']}."
     did = "accepted" if row["act"] == BulkAct.Act.ACCEPT else "rejected"
     return (

@@ -7,10 +7,10 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import Needs, write_lines
 from annotations.core.errors import ServiceError
-from annotations.models import Cause, Document, User
+from annotations.models import CauseKind, Document, User
 from annotations.scores.management.asking import ScoreCommand, asked_score
 from annotations.scores.rules.causes import ErrorId
-from annotations.scores.rules.errors import Kind
+from annotations.scores.rules.errors import ErrorType
 from annotations.scores.services.causes import causes_of_errors
 from annotations.scores.services.error_list import UNTAGGED, ErrorFilters, ListedErrors, export_errors
 from annotations.scores.services.scoring import Error, score, score_errors
@@ -24,11 +24,11 @@ class Command(ScoreCommand):
 
     def arguments(self, parser: CommandParser) -> None:
         super().arguments(parser)
-        parser.add_argument("--kind", choices=list(Kind), default="", help="Only errors of this kind.")
+        parser.add_argument("--kind", choices=list(ErrorType), default="", help="Only errors of this kind.")
         parser.add_argument("--label", default="", metavar="CODE", help="Only with this gold or predicted label.")
         parser.add_argument("--category", default="", metavar="CODE", help="Only of this category.")
         parser.add_argument(
-            "--cause", choices=[*Cause.Kind.values, UNTAGGED], default="", help="Only with this cause, or with none."
+            "--cause", choices=[*CauseKind.values, UNTAGGED], default="", help="Only with this cause, or with none."
         )
         parser.add_argument("--note", metavar="NAME", help="Only in this note.")
         parser.add_argument("--write", type=Path, metavar="FILE", help="Write a new CSV file with the sentences.")

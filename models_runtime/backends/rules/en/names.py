@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from models_runtime.backends.rules.bare import GIVEN, Age, Words, given_names, is_word
+from models_runtime.backends.rules.bare import GIVEN, Age, NameCues, given_names, is_word
 from models_runtime.backends.rules.clinical import is_clinical_word
 from models_runtime.backends.rules.gazetteers import alternatives, listed, open_given, places, word_set
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.phrases import LETTER, SMALL_LETTER, UP
 from models_runtime.backends.rules.rule import DIGITS, Found, Rule, words
 from models_runtime.backends.rules.running import NO_NAMES, SURE
 
-WORDS: Final = Words(
+WORDS: Final = NameCues(
     does=words(
         "reports reported denies denied states stated says said lives lived feels felt complains complained asks asked "
         "wants wanted walked walks refuses refused understands understood agrees agreed becomes became "
@@ -48,7 +48,7 @@ def _like_words(text: str, start: int, end: int) -> Iterator[Found]:
         return
     led = text[start:end] not in ("Will", "May") and _LED.search(text, max(0, start - 32), start)
     if led or _ACTS.match(text, surname.end()):
-        yield start, surname.end(), Kind.PERSON
+        yield start, surname.end(), RuleKind.PERSON
 
 
 _LIKE_WORDS: Final = (

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from models_runtime.backends.rules.bare import Age, Words, given_names
+from models_runtime.backends.rules.bare import Age, NameCues, given_names
 from models_runtime.backends.rules.rule import DIGITS, words
 
-WORDS: Final = Words(
+WORDS: Final = NameCues(
     does=words(
         "refiere niega acude duerme come llora dice comenta cuenta pide quiere vive camina explica consulta pregunta "
         "agradece entiende comprende acepta rechaza sonríe bebe toma fuma trabaja estudia convive recuerda reconoce "

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from models_runtime.backends.rules.checks import looks_like_codice_fiscale
-from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.kinds import RuleKind
 from models_runtime.backends.rules.numbered import numbered
 from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern
 
@@ -19,7 +19,7 @@ def _tax_code(text: str, start: int, end: int) -> Iterator[Found]:
     rest = _REST.match(text, start)
     letters = _LETTERS.search(text[max(0, start - 9) : start]) if rest else None
     if rest and letters and looks_like_codice_fiscale(letters[0] + rest[0]):
-        yield start - len(letters[0]), rest.end(), Kind.NATIONAL
+        yield start - len(letters[0]), rest.end(), RuleKind.NATIONAL
 
 
 RULES: Final = (
@@ -27,65 +27,65 @@ RULES: Final = (
         "id.employee.it",
         "dipendente matricola matr tesserino badge",
         r"[A-Z]{0,4}-?[0-9]{4,10}",
-        Kind.LICENSE,
+        RuleKind.LICENSE,
         middle=r"\.?(?:[ ](?:aziendale|inps|inail|matricola))?",
     ),
     numbered(
         "id.license.it",
         "albo ordine omceo",
         r"(?:[A-Z]{2}-)?[0-9]{3,6}",
-        Kind.LICENSE,
+        RuleKind.LICENSE,
         middle=rf"(?:(?<=ordine){_OF_DOCTORS}{{1,5}}|(?<=albo){_OF_DOCTORS}{{0,5}}|(?<=omceo)(?:[ ](?:di[ ])?[a-z]+)?)",
     ),
     numbered(
         "id.record.it",
         "cartella nosologico",
         r"[0-9]{4,10}(?:/[0-9]{3,6})?|[0-9]{2}/[0-9]{4,7}",
-        Kind.RECORD,
+        RuleKind.RECORD,
         middle=r"(?:[ ]clinica)?",
     ),
     numbered(
         "id.code.it",
         "codice cod",
         r"[A-Z]{0,3}[0-9]{6,16}",
-        Kind.RECORD,
+        RuleKind.RECORD,
         middle=r"\.?[ ](?:paziente|sanitario|assistito|stp|eni|regionale)",
     ),
     numbered(
         "id.national.it",
         "carta documento passaporto patente permesso",
         r"[A-Z][A-Z0-9][ ]?[0-9]{5,8}[A-Z]{0,2}|U1[A-Z0-9]{7}[A-Z]",
-        Kind.NATIONAL,
+        RuleKind.NATIONAL,
         middle=r"(?:[ ](?:(?:di[ ]|d['’])(?:identità|guida|soggiorno|riconoscimento)|italiano|(?:cat\.?[ ])?[AB]))?",
     ),
     numbered(
         "id.national.short.it",
         "i",
         r"[A-Z]{2}[ ]?[0-9]{5,7}(?:[ ]?[A-Z]{2})?",
-        Kind.NATIONAL,
+        RuleKind.NATIONAL,
         middle=r"(?<=C\.I)(?:\.E)?\.?",
     ),
     numbered(
         "id.card.it",
         "tessera ts team",
         r"8038(?:[ ]?[0-9]){16}",
-        Kind.HEALTH_CARD,
+        RuleKind.HEALTH_CARD,
         middle=r"(?:[ ](?:sanitaria|team|europea))*",
     ),
     numbered(
         "id.vehicle.it",
         "targa targato targata",
         r"[A-Z]{2}[ ]?(?:[0-9]{3}[ ]?[A-Z]{2}|[0-9]{5})",
-        Kind.VEHICLE,
+        RuleKind.VEHICLE,
     ),
-    numbered("id.position.it", "posizione pratica", r"[0-9]{8,12}", Kind.CASE, middle=r"[ ](?:inps|inail)"),
-    numbered("id.plan.it", "polizza", r"[A-Z]{0,3}[0-9]{2,10}(?:[/\-][0-9]{3,9})?", Kind.HEALTH_PLAN),
-    numbered("id.chassis.it", "telaio", r"(?=[A-Z0-9]{0,11}[0-9]{5})[A-HJ-NPR-Z0-9]{17}", Kind.VEHICLE),
+    numbered("id.position.it", "posizione pratica", r"[0-9]{8,12}", RuleKind.CASE, middle=r"[ ](?:inps|inail)"),
+    numbered("id.plan.it", "polizza", r"[A-Z]{0,3}[0-9]{2,10}(?:[/\-][0-9]{3,9})?", RuleKind.HEALTH_PLAN),
+    numbered("id.chassis.it", "telaio", r"(?=[A-Z0-9]{0,11}[0-9]{5})[A-HJ-NPR-Z0-9]{17}", RuleKind.VEHICLE),
     numbered(
         "id.vat.it",
         "p partita vat",
         r"(?:IT)?[0-9]{11}",
-        Kind.NATIONAL,
+        RuleKind.NATIONAL,
         middle=r"(?:(?:(?<=partita)|(?<=vat))(?:[ ]I\.?V\.?A\.?)?|(?<=p)\.?[ ]?I\.?(?:V\.?A\.?)?)",
         capital=True,
     ),
@@ -94,7 +94,7 @@ RULES: Final = (
     Rule(
         "id.prescription.form.it",
         frozenset({DIGITS[4]}),
-        pattern(r"(?<![0-9A-Za-z.,\-/])(?P<code>[0-9]{4}[A-Z][ ]?[0-9]{10})(?![0-9A-Za-z])", code=Kind.CASE),
+        pattern(r"(?<![0-9A-Za-z.,\-/])(?P<code>[0-9]{4}[A-Z][ ]?[0-9]{10})(?![0-9A-Za-z])", code=RuleKind.CASE),
         0.95,
         rank=78,
         strong=True,
@@ -102,7 +102,9 @@ RULES: Final = (
     Rule(
         "id.vehicle.form.it",
         frozenset(a + b for a in "abcdefghjklmnprstvwxyz" for b in "abcdefghjklmnprstvwxyz"),
-        pattern(r"(?<![0-9A-Za-z.\-/])(?P<code>[A-Z]{2}[ ]?[0-9]{3}[ ]?[A-Z]{2})(?![0-9A-Za-z])", code=Kind.VEHICLE),
+        pattern(
+            r"(?<![0-9A-Za-z.\-/])(?P<code>[A-Z]{2}[ ]?[0-9]{3}[ ]?[A-Z]{2})(?![0-9A-Za-z])", code=RuleKind.VEHICLE
+        ),
         0.85,
         rank=50,
         capital=True,

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from models_runtime.backends.rules.bare import Age, Words, given_names
+from models_runtime.backends.rules.bare import Age, NameCues, given_names
 from models_runtime.backends.rules.rule import DIGITS, words
 
-WORDS: Final = Words(
+WORDS: Final = NameCues(
     does=words(
         "riferisce nega lamenta accusa dorme mangia piange dice racconta chiede vuole vive cammina spiega domanda "
         "accetta rifiuta sorride beve fuma lavora studia convive ricorda riconosce descrive desidera preferisce decide "

@@ -9,9 +9,9 @@ from annotations.core.commands import JourneyCommand, find_project, read_text
 from annotations.core.errors import ServiceError
 from annotations.gold.management.commands.diff_gold import find_version
 from annotations.jobs.waiting import wait_for
-from annotations.models import Job, Project, User
+from annotations.models import Job, JobState, Project, User
 from models_runtime.models import InjectedRun
-from models_runtime.refining.rules.rules import Rule
+from models_runtime.refining.rules.rules import InjectionRule
 from models_runtime.refining.rules.vocabulary import LOG, Term
 from models_runtime.refining.services.injecting.starting import ALL, start_injection, terms_in
 
@@ -27,7 +27,7 @@ class Command(JourneyCommand):
             "--rules",
             metavar="A,B",
             help=f"Rules, or {ALL} that fit the labels (default, unless --from-log or --from-csv is given): "
-            f"{', '.join(Rule)}, and systemic:NAME for accepted systemic errors.",
+            f"{', '.join(InjectionRule)}, and systemic:NAME for accepted systemic errors.",
         )
         parser.add_argument(
             "--from-log", action="store_true", help="Also mark strings whose suggestions reviewers rejected."
@@ -63,7 +63,7 @@ class Command(JourneyCommand):
         wait_for(Job.objects.get(injected_run=run), tell=None if options["json"] else self.stderr)
         run = InjectedRun.objects.select_related("job", "author", "gold_version").get(pk=run.pk)
         job = run.job
-        if job is None or job.state != Job.State.DONE:
+        if job is None or job.state != JobState.DONE:
             reason = f"{job.get_state_display()}: {job.error}" if job else ""
             raise ServiceError(f"The errors are not complete. {reason}", code="inject")
         return {

@@ -8,10 +8,10 @@ from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.gold.rules import Split
 from annotations.jobs.waiting import wait_for
-from annotations.models import Job, User
+from annotations.models import Job, JobState, User
 from annotations.scores.rules.intervals import in_text
 from annotations.scores.rules.judging import THRESHOLD
-from annotations.scores.rules.judging_rules import RULES, STANDARD, Unit
+from annotations.scores.rules.judging_rules import RULES, STANDARD, JudgedUnit
 from annotations.scores.selectors import copied_in_text
 from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
 from models_runtime.models import Judging
@@ -44,7 +44,7 @@ class Command(JourneyCommand):
         parser.add_argument(
             "--unit",
             default="",
-            choices=["", *Unit],
+            choices=["", *JudgedUnit],
             help="An entity is each occurrence, or each text with its label once per note. Default: by the rules.",
         )
         parser.add_argument(
@@ -103,7 +103,7 @@ def waited(judging: Judging, tell: OutputWrapper | None) -> Judging:
     wait_for(Job.objects.get(judging=judging), tell=tell)
     found = Judging.objects.select_related("job", "author", "gold_version").get(pk=judging.pk)
     job = found.job
-    if job is not None and job.state in (Job.State.FAILED, Job.State.CANCELED):
+    if job is not None and job.state in (JobState.FAILED, JobState.CANCELED):
         raise ServiceError(f"The verdicts are not complete. {job.get_state_display()}: {job.error}", code="judge")
     return found
 

@@ -8,7 +8,7 @@ from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.gold.management.commands.diff_gold import find_version
 from annotations.jobs.waiting import wait_for
-from annotations.models import Job, User
+from annotations.models import Job, JobState, User
 from models_runtime.backends.llm.prompts import presets_of
 from models_runtime.backends.refining.state import Component
 from models_runtime.models import Refinement
@@ -100,14 +100,14 @@ class Command(JourneyCommand):
         if options["wait"]:
             wait_for(Job.objects.get(refinement=row), tell=None if options["json"] else self.stderr)
         job = Job.objects.get(refinement=row)
-        if job.state in (Job.State.FAILED, Job.State.CANCELED):
+        if job.state in (JobState.FAILED, JobState.CANCELED):
             raise ServiceError(f"The refinement is not complete. {job.get_state_display()}: {job.error}", code="refine")
         return {**result_of(row), "job": job.number, "state": job.state}
 
     def say(self, result: dict[str, Any]) -> str:
         if result["state"] is None:
             return f"{result['author']}: MCP clients decide. It is refinement {result['refinement']}."
-        if result["state"] != Job.State.DONE:
+        if result["state"] != JobState.DONE:
             return f"{result['author']}: job {result['job']} is {result['state']}."
         return (
             f"{result['author']}: {result['kept']} kept, {result['updated']} updated, {result['removed']} removed "

@@ -7,11 +7,11 @@ from typing import Final
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext, gettext_lazy
 
-from annotations.models import AnnotationSet, Author
+from annotations.models import AnnotationSet, Author, AuthorKind
 from models_runtime.models import InjectedError, InjectedRun, RefinedItem
 from models_runtime.refining.rules.injection import Injection, Strategy
-from models_runtime.refining.rules.rules import Rule
-from models_runtime.refining.rules.scoring import Outcome, Share, collateral, outcomes
+from models_runtime.refining.rules.rules import InjectionRule
+from models_runtime.refining.rules.scoring import InjectionOutcome, Share, collateral, outcomes
 from models_runtime.refining.rules.systemic import PREFIX
 from models_runtime.refining.rules.vocabulary import CSV, LOG
 from models_runtime.refining.services.injecting.scoring import (
@@ -23,16 +23,16 @@ from models_runtime.refining.services.injecting.scoring import (
 )
 
 RULE_NAMES: Final = {
-    Rule.COMMON_WORDS: gettext_lazy("Common words as patients"),
-    Rule.VALUES_AS_AGE: gettext_lazy("Values as ages"),
-    Rule.PRESSURES_AS_DATE: gettext_lazy("Blood pressures as dates"),
-    Rule.CITIES: gettext_lazy("Cities as organizations or regions"),
-    Rule.WARDS_AS_HOSPITAL: gettext_lazy("Wards as hospitals"),
-    Rule.PATIENT_DOCTOR: gettext_lazy("Patients as doctors, and the reverse"),
-    Rule.AGE_DATE: gettext_lazy("Ages as dates, and the reverse"),
-    Rule.HOSPITAL_AS_ORGANIZATION: gettext_lazy("Hospitals as organizations"),
-    Rule.PLACES: gettext_lazy("ZIP codes, cities and regions confused"),
-    Rule.EPONYMS: gettext_lazy("Names in diseases as patients"),
+    InjectionRule.COMMON_WORDS: gettext_lazy("Common words as patients"),
+    InjectionRule.VALUES_AS_AGE: gettext_lazy("Values as ages"),
+    InjectionRule.PRESSURES_AS_DATE: gettext_lazy("Blood pressures as dates"),
+    InjectionRule.CITIES: gettext_lazy("Cities as organizations or regions"),
+    InjectionRule.WARDS_AS_HOSPITAL: gettext_lazy("Wards as hospitals"),
+    InjectionRule.PATIENT_DOCTOR: gettext_lazy("Patients as doctors, and the reverse"),
+    InjectionRule.AGE_DATE: gettext_lazy("Ages as dates, and the reverse"),
+    InjectionRule.HOSPITAL_AS_ORGANIZATION: gettext_lazy("Hospitals as organizations"),
+    InjectionRule.PLACES: gettext_lazy("ZIP codes, cities and regions confused"),
+    InjectionRule.EPONYMS: gettext_lazy("Names in diseases as patients"),
     LOG: gettext_lazy("Rejected suggestions"),
     CSV: gettext_lazy("Vocabulary of a CSV file"),
 }
@@ -52,14 +52,14 @@ def rule_name(rule: str) -> str:
 def refiners_of(run: InjectedRun, authors: "QuerySet[Author]") -> list[Author]:
     """The refinements of the run, the newest first, and the people who submitted notes of it, among `authors`."""
     rows = authors_on(run).filter(pk__in=authors.values("pk"))
-    rows = rows.filter(Q(kind=Author.Kind.ANNOTATOR) | Q(refinement__source=run.author_id))
-    found = sorted(rows, key=lambda author: (author.kind == Author.Kind.ANNOTATOR, author.name))
-    machines = sorted((one for one in found if one.kind != Author.Kind.ANNOTATOR), key=lambda one: -one.pk)
-    return [*machines, *(one for one in found if one.kind == Author.Kind.ANNOTATOR)][:MOST_AUTHORS]
+    rows = rows.filter(Q(kind=AuthorKind.ANNOTATOR) | Q(refinement__source=run.author_id))
+    found = sorted(rows, key=lambda author: (author.kind == AuthorKind.ANNOTATOR, author.name))
+    machines = sorted((one for one in found if one.kind != AuthorKind.ANNOTATOR), key=lambda one: -one.pk)
+    return [*machines, *(one for one in found if one.kind == AuthorKind.ANNOTATOR)][:MOST_AUTHORS]
 
 
 @dataclass(frozen=True)
-class Cell:
+class HeatMapCell:
     """A figure of the heat map: `kind` and `rule` name the errors behind it, which `author` left or caught."""
 
     author: Author
@@ -77,10 +77,10 @@ class Bench:
     """The heat map: a column for each author, a row for each rule, and rows for all errors, lost and collateral."""
 
     scores: list[InjectionScore]
-    rules: list[tuple[str, list[Cell]]]
-    total: list[Cell]
-    lost: list[Cell]
-    collateral: list[Cell]
+    rules: list[tuple[str, list[HeatMapCell]]]
+    total: list[HeatMapCell]
+    lost: list[HeatMapCell]
+    collateral: list[HeatMapCell]
 
 
 def bench_of(run: InjectedRun, authors: Sequence[Author]) -> Bench:
@@ -89,45 +89,45 @@ def bench_of(run: InjectedRun, authors: Sequence[Author]) -> Bench:
     return Bench(
         scores,
         [
-            (rule, [Cell(one.author, "all", rule, one.caught.rules.get(rule, Share())) for one in scores])
+            (rule, [HeatMapCell(one.author, "all", rule, one.caught.rules.get(rule, Share())) for one in scores])
             for rule in run.rules
         ],
-        [Cell(one.author, "all", "", one.caught.errors) for one in scores],
-        [Cell(one.author, "lost", "", Share(one.caught.lost, one.caught.errors.of)) for one in scores],
-        [Cell(one.author, "collateral", "", one.caught.collateral) for one in scores],
+        [HeatMapCell(one.author, "all", "", one.caught.errors) for one in scores],
+        [HeatMapCell(one.author, "lost", "", Share(one.caught.lost, one.caught.errors.of)) for one in scores],
+        [HeatMapCell(one.author, "collateral", "", one.caught.collateral) for one in scores],
     )
 
 
 @dataclass(frozen=True)
-class Found:
+class BenchedError:
     """An injected error, or a changed gold span, in a note. `outcome` is None without an author."""
 
     note: int
     error: Injection
-    outcome: Outcome | None = None
+    outcome: InjectionOutcome | None = None
 
 
-def errors_behind(run: InjectedRun, author: Author | None, kind: str = "all", rule: str = "") -> list[Found]:
+def errors_behind(run: InjectedRun, author: Author | None, kind: str = "all", rule: str = "") -> list[BenchedError]:
     """The errors behind a figure, by note and place. Raises ServiceError `unfinished`.
 
     Without an author: all injected errors. With one: those in the notes that the author has submitted.
     """
     if author is None:
         rows = InjectedError.objects.filter(run=run, **({"rule": rule} if rule else {})).order_by("document", "start")
-        return [Found(row.document_id, _injection(row)) for row in rows]
+        return [BenchedError(row.document_id, _injection(row)) for row in rows]
     found = []
     for batch in read_batches(run, [author.pk]):
         for note, spans in sorted(batch.sets[author.pk].items()):
             errors = batch.errors.get(note, [])
             if kind == "collateral":
-                some: Iterator[Outcome] = collateral(batch.gold[note], errors, spans)
+                some: Iterator[InjectionOutcome] = collateral(batch.gold[note], errors, spans)
             else:
                 some = (one for one in outcomes(errors, spans) if _counts(one, kind))
-            found += [Found(note, one.error, one) for one in some if not rule or one.error.rule == rule]
+            found += [BenchedError(note, one.error, one) for one in some if not rule or one.error.rule == rule]
     return found
 
 
-def _counts(one: Outcome, kind: str) -> bool:
+def _counts(one: InjectionOutcome, kind: str) -> bool:
     return {"caught": one.caught, "missed": not one.caught, "lost": one.lost}.get(kind, True)
 
 
@@ -141,7 +141,7 @@ def sets_of(author: Author, notes: Sequence[int]) -> dict[int, int]:
     return dict(rows.values_list("document_id", "pk"))
 
 
-def reasons_of(author: Author, found: Sequence[Found]) -> dict[tuple[int, int, int, str], str]:
+def reasons_of(author: Author, found: Sequence[BenchedError]) -> dict[tuple[int, int, int, str], str]:
     """The reasons of a refinement for these annotations, by note, start, end and label; empty for people."""
     notes = {one.note for one in found}
     rows = RefinedItem.objects.filter(refinement__author=author, document__in=notes).exclude(reason="")

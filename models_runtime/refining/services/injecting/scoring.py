@@ -8,14 +8,14 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.models import AnnotationSet, Author, Project, Span
+from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, JobState, Project, Span
 from annotations.text.spans import Span as DomainSpan
 from models_runtime.models import InjectedRun
 from models_runtime.refining.rules.injection import Injection
 from models_runtime.refining.rules.scoring import Caught
 from models_runtime.refining.selectors.injecting import BATCH, errors_in, frozen_gold
 
-SUBMITTED: Final = AnnotationSet.State.SUBMITTED
+SUBMITTED: Final = AnnotationSetState.SUBMITTED
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,12 @@ def authors_on(run: InjectedRun) -> "QuerySet[Author]":
     """Everybody but gold who has submitted annotation sets of notes of the run."""
     sets = AnnotationSet.objects.filter(document__in=run.gold_version.notes.values("document"), state=SUBMITTED)
     authors = Author.objects.filter(project=run.project_id, pk__in=sets.values("author"))
-    return authors.exclude(kind=Author.Kind.GOLD)
+    return authors.exclude(kind=AuthorKind.GOLD)
 
 
 def is_complete(run: InjectedRun) -> bool:
     """Whether all errors and annotation sets are written."""
-    return run.injected is not None and run.job is not None and run.job.state == run.job.State.DONE
+    return run.injected is not None and run.job is not None and run.job.state == JobState.DONE
 
 
 def require_complete(run: InjectedRun) -> None:

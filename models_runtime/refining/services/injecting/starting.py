@@ -12,12 +12,12 @@ from annotations.core.names import good_name
 from annotations.formats.files.csv_rows import RowError
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
-from annotations.models import Author, GoldVersion, Project, User
+from annotations.models import Author, AuthorKind, GoldVersion, Project, User
 from annotations.projects.selectors.labels import accepted_labels
 from models_runtime.models import InjectedRun, SystemicError
 from models_runtime.refining.events import ERRORS_INJECTED
 from models_runtime.refining.rules.drawing import LEAST_RATE, MOST_RATE
-from models_runtime.refining.rules.rules import Rule, missing
+from models_runtime.refining.rules.rules import InjectionRule, missing
 from models_runtime.refining.rules.systemic import PREFIX
 from models_runtime.refining.rules.vocabulary import CSV, LOG, Term, read_terms
 from models_runtime.refining.selectors.injecting import has_rejections, labels_for
@@ -71,7 +71,7 @@ def start_injection(
             existing = started_with(InjectedRun, project, KIND, key)
             if existing is not None:  # A simultaneous request has just started it.
                 return existing
-            author = Author.objects.create(project=project, kind=Author.Kind.BENCH, name=name or _free_name(project))
+            author = Author.objects.create(project=project, kind=AuthorKind.BENCH, name=name or _free_name(project))
             run = InjectedRun.objects.create(
                 project=project, author=author, gold_version=version, rules=chosen, rate=rate, seed=seed,
                 terms=[[term.string, term.label, term.count] for term in terms], created_by=actor,
@@ -103,7 +103,7 @@ def _rules(project: Project, wanted: Sequence[str], *, bare: bool) -> list[str]:
     """
     names = {word.strip() for word in wanted} - {""}
     systemic = [PREFIX + name for name in SystemicError.objects.filter(project=project).values_list("name", flat=True)]
-    choices = [ALL, *Rule, *sorted(systemic), LOG]
+    choices = [ALL, *InjectionRule, *sorted(systemic), LOG]
     unknown = sorted(names.difference(choices))
     if unknown or (bare and not names):
         raise ServiceError(
@@ -116,9 +116,9 @@ def _rules(project: Project, wanted: Sequence[str], *, bare: bool) -> list[str]:
             _("The decision log has no rejected suggestion yet. Review a run first, or leave out the rule “log”."),
             code="log",
         )
-    asked = [rule for rule in Rule if ALL in names or rule in names]
+    asked = [rule for rule in InjectionRule if ALL in names or rule in names]
     lacking = missing(labels_for(project), asked)
-    others = [rule for rule in choices[len(Rule) + 1 :] if rule in names or (ALL in names and rule != LOG)]
+    others = [rule for rule in choices[len(InjectionRule) + 1 :] if rule in names or (ALL in names and rule != LOG)]
     possible = [*(str(rule) for rule in asked if rule not in lacking), *others]
     if lacking and (ALL not in names or (bare and not possible)):
         raise ServiceError(
@@ -139,7 +139,7 @@ def terms_in(project: Project, content: str, file: str) -> list[Term]:
 
 
 def _free_name(project: Project) -> str:
-    taken = set(Author.objects.filter(project=project, kind=Author.Kind.BENCH).values_list("name", flat=True))
+    taken = set(Author.objects.filter(project=project, kind=AuthorKind.BENCH).values_list("name", flat=True))
     number = 1
     while f"{STEM}-{number}" in taken:
         number += 1

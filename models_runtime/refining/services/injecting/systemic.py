@@ -15,7 +15,7 @@ from annotations.models import Document, Project, User
 from annotations.release.selectors.surrogates import in_parts
 from models_runtime.models import InjectedRun, SystemicError, SystemicExample
 from models_runtime.refining.events import SYSTEMIC_ACCEPTED, SYSTEMIC_REMOVED
-from models_runtime.refining.rules.systemic import PREFIX, Cluster, Example, clusters
+from models_runtime.refining.rules.systemic import PREFIX, Cluster, RejectedAnnotation, clusters
 from models_runtime.refining.selectors.injecting import rejections
 from models_runtime.refining.services.injecting.starting import MOST_SEED
 
@@ -37,7 +37,7 @@ class Numbered:
     rule: str = ""
 
     @property
-    def examples(self) -> list[Example]:
+    def examples(self) -> list[RejectedAnnotation]:
         """Some examples, of different strings where possible, the most typical first."""
         firsts = {one.string: one for one in reversed(self.cluster.examples)}
         chosen = [one for one in self.cluster.examples if firsts[one.string] is one]

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Count, Max
 
 from annotations.core.locks import ErasedMeanwhile, erasures_of, unerased
-from annotations.core.stored_figures import Kind, keep, kept_of, key_of
+from annotations.core.stored_figures import FigureKind, keep, kept_of, key_of
 from annotations.models import Project
 from annotations.scores.rules.judging import JudgingTally
 from models_runtime.models import JudgedNote, Judging, Judgment
@@ -37,7 +37,7 @@ class Discards(TypedDict):
     labels: list[LabelDiscards]
 
 
-DISCARDS: Kind[Discards] = Kind("judging-discards")
+DISCARDS: FigureKind[Discards] = FigureKind("judging-discards")
 
 
 def discards_of(project: Project, judgings: Sequence[Judging]) -> dict[int, Discards]:

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from annotations.core.authors import origin_of
-from annotations.models import GoldVersionNote, Job
+from annotations.models import GoldVersionNote, JobState
 from annotations.scores.rules.intervals import FEW_NOTES, few_notes
 from annotations.scores.rules.judging import (
     DISCARDED,
     Entity,
     Judged,
+    Judgement,
     JudgingTally,
-    Verdict,
     figures_of,
 )
 from annotations.scores.rules.rates import Rates
@@ -45,10 +45,10 @@ def note_verdicts(judging: Judging, judges: Sequence[Judge]) -> Iterator[NoteVer
         if not batch:
             return
         last = batch[-1][0]
-        answers: dict[int, list[list[Verdict | None] | None]] = {pk: [None] * len(judges) for pk, *_ in batch}
+        answers: dict[int, list[list[Judgement | None] | None]] = {pk: [None] * len(judges) for pk, *_ in batch}
         found = Judgment.objects.filter(judge__in=index, note__in=answers).exclude(verdicts__isnull=True).order_by()
         for note, judge, verdicts in found.values_list("note", "judge", "verdicts"):
-            answers[note][index[judge]] = [Verdict(one) if one else None for one in verdicts or ()]
+            answers[note][index[judge]] = [Judgement(one) if one else None for one in verdicts or ()]
         for pk, document, entities, counts in batch:
             judged = Judged([Entity(*one) for one in entities], answers[pk])
             yield NoteVerdicts(document, judged, counts, bool(counts.get("unanswered")))
@@ -76,7 +76,7 @@ def result_of(judging: Judging) -> dict[str, Any]:
             spans.append(_exact_rates(note.counts["spans"]))
         for score in SCORES:
             for label, counts in note.counts[score].items():
-                exact[score].setdefault(label, Counter()).update(dict(zip(Verdict, counts, strict=True)))
+                exact[score].setdefault(label, Counter()).update(dict(zip(Judgement, counts, strict=True)))
     order = [code for code, _ in judging.labels]
     found = tally.as_dict(order)
     failed = Judgment.objects.filter(judge__in=judges, verdicts__isnull=True)
@@ -94,7 +94,7 @@ def result_of(judging: Judging) -> dict[str, Any]:
         "threshold": judging.threshold,
         "language": judging.language,
         "prompt_version": judging.prompt_version,
-        "state": judging.job.state if judging.job else Job.State.CANCELED,
+        "state": judging.job.state if judging.job else JobState.CANCELED,
         "few_notes": few_notes(spans),
         "own_gold_spans": _copied(judging, notes),
         "unanswered": unanswered,
@@ -114,9 +114,9 @@ def _exact_rates(counts: dict[str, list[int]]) -> Rates:
     """The counts of exact spans of one note, over all labels."""
     found: Counter[str] = Counter()
     for each in counts.values():
-        found.update(dict(zip(Verdict, each, strict=True)))
-    right = found[Verdict.TP]
-    return Rates.paired(right, right + found[Verdict.FP], right + found[Verdict.FN])
+        found.update(dict(zip(Judgement, each, strict=True)))
+    right = found[Judgement.TP]
+    return Rates.paired(right, right + found[Judgement.FP], right + found[Judgement.FN])
 
 
 def _copied(judging: Judging, notes: Sequence[int]) -> int:
@@ -142,7 +142,7 @@ class JudgedEntity(NamedTuple):
     document: int
     entity: Entity
     verdicts: tuple[str | None, ...]
-    verdict: Verdict | None
+    verdict: Judgement | None
 
 
 def judged_entities(judging: Judging, kind: str) -> list[JudgedEntity]:
@@ -158,7 +158,7 @@ def judged_entities(judging: Judging, kind: str) -> list[JudgedEntity]:
             if kind == DISCARDED:
                 fits = verdict is None
             elif kind == BEYOND:
-                fits = verdict == Verdict.TP and not entity.gold
+                fits = verdict == Judgement.TP and not entity.gold
             else:
                 fits = verdict == kind
             if fits:

@@ -6,15 +6,15 @@ from typing import Any, Final
 from django.utils.translation import gettext, gettext_lazy
 
 from annotations.core.errors import ServiceError
-from annotations.scores.rules.judging_rules import MIRANDA, RULES, STANDARD, Rules, Unit
+from annotations.scores.rules.judging_rules import MIRANDA, RULES, STANDARD, JudgedUnit, Rules
 
 RULE_NAMES: Final[Mapping[str, Any]] = {
     STANDARD.key: gettext_lazy("Standard rules"),
     MIRANDA.key: gettext_lazy("Rules of Miranda et al. 2025"),
 }
 UNIT_NAMES: Final[Mapping[str, Any]] = {
-    Unit.OCCURRENCE: gettext_lazy("each occurrence"),
-    Unit.TEXT: gettext_lazy("each text with its label, once per note"),
+    JudgedUnit.OCCURRENCE: gettext_lazy("each occurrence"),
+    JudgedUnit.TEXT: gettext_lazy("each text with its label, once per note"),
 }
 # The prompt of each rules (models_runtime.backends.llm.prompts), and its title.
 PROMPTS: Final[Mapping[str, str]] = {STANDARD.key: "judge", MIRANDA.key: "judge-miranda-2025"}
@@ -33,17 +33,17 @@ def rules_named(key: str) -> Rules:
     return found
 
 
-def unit_named(name: str, rules: Rules) -> Unit:
+def unit_named(name: str, rules: Rules) -> JudgedUnit:
     """Return the unit with this name, by default that of the rules. Raises ServiceError `unit`."""
     if not name:
         return rules.unit
-    if name not in list(Unit):
+    if name not in list(JudgedUnit):
         raise ServiceError(
             gettext("There is no entity unit “%(name)s”. Choose one of: %(choices)s.")
-            % {"name": name[:80], "choices": ", ".join(Unit)},
+            % {"name": name[:80], "choices": ", ".join(JudgedUnit)},
             code="unit",
         )
-    return Unit(name)
+    return JudgedUnit(name)
 
 
 def checked_temperature(value: float | None, rules: Rules) -> float:

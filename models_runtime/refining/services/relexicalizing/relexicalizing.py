@@ -10,7 +10,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
 from annotations.jobs.registry import load
 from annotations.models import Job, Project, Release
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.surrogates.clustering import PEOPLE
 from annotations.release.rules.surrogates.deciding import surrogate_key
 from annotations.release.rules.surrogates.folding import LONG, folded, runs
@@ -119,10 +119,10 @@ def _equal(decided: Indexed | None, cluster: Cluster) -> bool:
     )
 
 
-def _kind(group: Sequence[Any]) -> Kind:
+def _kind(group: Sequence[Any]) -> IdentifierType:
     """The kind of a cluster: staff where one of its mentions is."""
     kinds = [one.kind for one in group]
-    return Kind.STAFF if kinds[0] in PEOPLE and Kind.STAFF in kinds else Kind(kinds[0])
+    return IdentifierType.STAFF if kinds[0] in PEOPLE and IdentifierType.STAFF in kinds else IdentifierType(kinds[0])
 
 
 def _taken(patient: PatientDrafts) -> list[str]:

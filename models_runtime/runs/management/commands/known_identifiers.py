@@ -10,9 +10,9 @@ from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import wait_for
-from annotations.models import Job, ListedTerm, Project, Span, User
+from annotations.models import Job, JobState, ListedTermKind, Project, Span, User
 from annotations.release.jobs.known.reading import read_master
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.selectors.known import labels_by_kind, master_state
 from annotations.release.services.known.lists import add_labeled_terms
 from annotations.release.services.known.master import FORMATS, report_of, store_people
@@ -46,7 +46,7 @@ class Command(JourneyCommand):
             done = store_people(project=project, people=master.people, problems=report["problem_count"], actor=actor)
             kept = ("rows", "columns", "unknown", "problems")
             result["master"] = dict(done) | {"file": {name: report[name] for name in kept}}
-        for kind in ListedTerm.Kind.values:
+        for kind in ListedTermKind.values:
             if options[kind]:
                 terms = _terms(project, _read(options[kind]), kind)
                 result[kind] = add_labeled_terms(project=project, kind=kind, terms=terms, actor=actor)
@@ -61,7 +61,7 @@ class Command(JourneyCommand):
         run = start_run(project=project, backend=KNOWN, actor=actor, name=name, key=uuid.uuid4().hex)
         wait_for(Job.objects.get(run=run), tell=None if quiet else self.stderr)
         job = Job.objects.get(run=run)
-        if job.state in (Job.State.FAILED, Job.State.CANCELED):
+        if job.state in (JobState.FAILED, JobState.CANCELED):
             raise ServiceError(
                 f"The run “{run.author.name}” is not complete. {job.get_state_display()}: {job.error}", code="run"
             )
@@ -80,7 +80,7 @@ class Command(JourneyCommand):
                 f"Patient master: {master['added']} patients added, {master['changed']} changed, "
                 f"{master['unchanged']} unchanged, {master['problems']} problems."
             )
-        for kind in ListedTerm.Kind.values:
+        for kind in ListedTermKind.values:
             if kind in result:
                 said.append(f"Terms of the {kind} list: {result[kind]['added']} added.")
         if "run" in result:
@@ -107,6 +107,6 @@ def _terms(project: Project, content: bytes, kind: str) -> list[tuple[str, str]]
         lines = content.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
         raise ServiceError("The file of terms is not UTF-8. Save it as UTF-8.", code="file") from None
-    usual = labels_by_kind(project)[Kind.NAME] if kind == ListedTerm.Kind.DENY else ""
+    usual = labels_by_kind(project)[IdentifierType.NAME] if kind == ListedTermKind.DENY else ""
     parts = [line.partition("\t") for line in lines if line.strip()]
     return [(term, label.strip() or usual) for term, _tab, label in parts]

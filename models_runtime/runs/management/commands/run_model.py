@@ -9,7 +9,7 @@ from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import wait_for
-from annotations.models import Job, Project, User
+from annotations.models import Job, JobState, Project, User
 from annotations.text.combining import Method
 from models_runtime.backends.llm.params import OMEGA, PASSES, STRATEGIES
 from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
@@ -31,7 +31,7 @@ from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble,
 from models_runtime.runs.services.external import choices_of, find_external, start_external
 from models_runtime.runs.services.llm import start_llm_run, usage_of
 from models_runtime.runs.services.runs import failed_notes, run_counts, run_errors, start_run
-from models_runtime.runs.services.thresholds import Wanted, expected
+from models_runtime.runs.services.thresholds import ThresholdGoal, expected
 
 OF_LLM = {
     "server": "--server", "model": "--model", "strategy": "--strategy", "language": "--language", "omega": "--omega",
@@ -160,7 +160,7 @@ class Command(JourneyCommand):
         usage = usage_of(run)
         if usage is not None:
             result["usage"] = usage.as_dict()
-        if job.state in (Job.State.FAILED, Job.State.CANCELED):
+        if job.state in (JobState.FAILED, JobState.CANCELED):
             raise ServiceError(
                 f"The run “{run.author.name}” is not complete. {job.get_state_display()}: {job.error}", code="run"
             )
@@ -171,7 +171,7 @@ class Command(JourneyCommand):
         given = {word: options[word] for word in OF_LLM if options[word] is not None}
         if "template" in given:
             given["template"] = _read(given["template"])
-        wanted = Wanted(options["threshold"], options["recall"], options["precision"])
+        wanted = ThresholdGoal(options["threshold"], options["recall"], options["precision"])
         if wanted and options["backend"] == LLM:
             raise ServiceError(
                 "A language model gives no probabilities of labels, so it can't use a threshold.", code="threshold"
@@ -208,7 +208,7 @@ class Command(JourneyCommand):
             project=project, members=members, method=method, actor=actor, name=name, key=key, wanted=wanted
         )
 
-    def _external(self, project: Project, actor: User | None, options: dict[str, Any], wanted: Wanted) -> Run:
+    def _external(self, project: Project, actor: User | None, options: dict[str, Any], wanted: ThresholdGoal) -> Run:
         """Start a run with the labels of --map; for other labels, use the last run's or the usual mapping."""
         backend = options["backend"]
         model = find_external(backend, options[NAMED_BY[backend]] or "")
@@ -234,7 +234,7 @@ class Command(JourneyCommand):
 
     def say(self, result: dict[str, Any]) -> str:
         said = (
-            f"Run {result['run']} (job {result['job']}: {Job.State(result['state']).label}): "
+            f"Run {result['run']} (job {result['job']}: {JobState(result['state']).label}): "
             f"{result['done']} notes done, {result['failed']} failed, {result['pending']} remaining."
         )
         if result["masking_threshold"] is not None:

@@ -7,7 +7,7 @@ from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import wait_for
-from annotations.models import Job, User
+from annotations.models import Job, JobState, User
 from models_runtime.core.registry import TRAINABLE
 from models_runtime.core.training_settings import key_values
 from models_runtime.training.services.embeddings import names_in
@@ -64,7 +64,7 @@ class Command(JourneyCommand):
         for model in models:
             job = Job.objects.get(trained_model=model)
             wait_for(job, tell=None if options["json"] else self.stderr)
-            if job.state != Job.State.DONE:
+            if job.state != JobState.DONE:
                 raise ServiceError(
                     f"The training of “{model.name}” is not complete. {job.get_state_display()}: {job.error}",
                     code="train",

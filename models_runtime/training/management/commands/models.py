@@ -9,7 +9,7 @@ from annotations.core.commands import JourneyCommand, Needs, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import Project, User
 from annotations.scores.rules.intervals import with_interval
-from models_runtime.models import TrainedModel
+from models_runtime.models import TrainedModel, TrainedModelState
 from models_runtime.training.services.model_cards import summary
 from models_runtime.training.services.trained import model_named, rename_model, retire_model, upload_model, write_model
 from models_runtime.training.services.training import end_early
@@ -76,7 +76,7 @@ class Command(JourneyCommand):
         if not result["models"]:
             return "No models yet. Train a model with train_model PROJECT --gold N."
         return "\n".join(
-            f"{row['model']:24} {TrainedModel.State(row['state']).label:11} {row['backend']:5} "
+            f"{row['model']:24} {TrainedModelState(row['state']).label:11} {row['backend']:5} "
             + _measured(row)
             + (f"  {row['trouble']}" if row["trouble"] else "")
             for row in result["models"]

@@ -7,11 +7,11 @@ from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import wait_for
-from annotations.models import Job, User
+from annotations.models import Job, JobState, User
 from annotations.scores.rules.intervals import with_interval
 from models_runtime.core.registry import TRAINABLE
 from models_runtime.core.training_settings import key_values
-from models_runtime.models import TrainedModel
+from models_runtime.models import TrainedModel, TrainedModelState
 from models_runtime.training.management.commands.ablation import shown
 from models_runtime.training.services.groups import group_of, start_group
 from models_runtime.training.services.model_cards import summary
@@ -131,7 +131,7 @@ class Command(JourneyCommand):
         if options["wait"]:
             wait_for(job, tell=None if options["json"] else self.stderr)
             model.refresh_from_db()
-        if job.state in (Job.State.FAILED, Job.State.CANCELED):
+        if job.state in (JobState.FAILED, JobState.CANCELED):
             raise ServiceError(
                 f"The training of “{model.name}” is not complete. {job.get_state_display()}: {job.error}", code="train"
             )
@@ -149,7 +149,7 @@ class Command(JourneyCommand):
 
 
 def _line(result: dict[str, Any]) -> str:
-    line = f"Model {result['model']} (job {result['job']}): {TrainedModel.State(result['state']).label}."
+    line = f"Model {result['model']} (job {result['job']}): {TrainedModelState(result['state']).label}."
     if result["f1"] is not None:
         f1 = with_interval(result["f1"], result["few_notes"])
         line += f" Hold-out: {f1}, characters found {result['character_recall']:.4f}."

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.release.rules.redaction.kinds import Kind, kinds_of
+from annotations.release.rules.redaction.kinds import IdentifierType, kinds_of
 from annotations.text.spans import Span, overlaps
 from models_runtime.refining.rules.drawing import Draw, ticket
 from models_runtime.refining.rules.injection import Injection
-from models_runtime.refining.rules.rules import Labels, Rule, candidates, missing
+from models_runtime.refining.rules.rules import InjectionRule, Labels, candidates, missing
 from tests.timing import grows_in_proportion
 
 
@@ -23,7 +23,7 @@ def labels_of(label_set="i2b2-2014"):
 I2B2 = labels_of()
 
 
-def errors(marked, language="", rules=tuple(Rule), labels=I2B2):
+def errors(marked, language="", rules=tuple(InjectionRule), labels=I2B2):
     """The errors in a text with gold such as `[Rome|CITY]`, as (text, label, gold label, rule)."""
     text, gold = "", []
     for piece in marked.split("["):
@@ -103,17 +103,19 @@ def test_what_no_rule_takes(marked, language):
 
 def test_the_first_rule_takes_the_place():
     """`mann` is a common word; a city is one of the rule `cities` until that rule is left out."""
-    assert errors("[Rome|CITY]", "en", [Rule.PLACES, Rule.CITIES]) == [("Rome", "STATE", "CITY", "cities")]
-    assert errors("[Rome|CITY]", "en", [Rule.PLACES]) == [("Rome", "ZIP", "CITY", "places")]
+    assert errors("[Rome|CITY]", "en", [InjectionRule.PLACES, InjectionRule.CITIES]) == [
+        ("Rome", "STATE", "CITY", "cities")
+    ]
+    assert errors("[Rome|CITY]", "en", [InjectionRule.PLACES]) == [("Rome", "ZIP", "CITY", "places")]
     pressure = ("120/80", "DATE", "", "pressures-as-date")
-    assert errors("WBC 12 and 120/80 mmHg", "en", [Rule.PRESSURES_AS_DATE]) == [pressure]
+    assert errors("WBC 12 and 120/80 mmHg", "en", [InjectionRule.PRESSURES_AS_DATE]) == [pressure]
 
 
 def test_labels_that_are_lacking():
     meddocan = labels_of("meddocan")
-    assert missing(I2B2, list(Rule)) == {}
-    assert missing(meddocan, list(Rule)) == {Rule.PLACES: [Kind.CITY, Kind.ZIP]}
-    assert set(missing(labels_of("omissis"), list(Rule))) == set(Rule)
+    assert missing(I2B2, list(InjectionRule)) == {}
+    assert missing(meddocan, list(InjectionRule)) == {InjectionRule.PLACES: [IdentifierType.CITY, IdentifierType.ZIP]}
+    assert set(missing(labels_of("omissis"), list(InjectionRule))) == set(InjectionRule)
     found = errors("ingresa en [Lugo|TERRITORIO], [27001|TERRITORIO]", "es", labels=meddocan)
     assert found == [("Lugo", "INSTITUCION", "TERRITORIO", "cities")]
     assert errors("Dr. [Neri|NOME], [50|ETA]", "it", labels=labels_of("it-4")) == [("50", "DATA", "ETA", "age-date")]

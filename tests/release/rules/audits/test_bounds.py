@@ -7,7 +7,7 @@ from math import comb
 import pytest
 
 from annotations.release.rules.audits.looks import Sample, hypergeometric_tail, leak_share, leaky_notes
-from annotations.release.rules.audits.sampling import LEAST, Unit, allocation, draw, is_simple
+from annotations.release.rules.audits.sampling import LEAST, SamplingUnit, allocation, draw, is_simple
 from annotations.scores.rules.binomial import binomial_tail, clopper_pearson_lower, clopper_pearson_upper
 
 
@@ -84,7 +84,7 @@ def test_a_chance_that_differs_between_strata_is_bounded_by_the_least() -> None:
 
 
 # 10 patients with 7 notes each, and 30 notes without a patient.
-UNITS = [Unit(pk, "", str(pk // 7) if pk < 70 else "") for pk in range(100)]
+UNITS = [SamplingUnit(pk, "", str(pk // 7) if pk < 70 else "") for pk in range(100)]
 
 
 def test_every_note_has_the_same_chance_at_each_look() -> None:
@@ -110,11 +110,11 @@ def test_a_sample_has_at_most_one_note_of_a_patient() -> None:
     assert {one.pk for one in draw("x", UNITS, [{"": 100}])} == set(range(100))
     # A sample of single notes is a simple one: no cluster may have two notes.
     assert is_simple(UNITS, 60) and not is_simple(UNITS, 12)
-    assert is_simple([Unit(pk, "", str(pk)) for pk in range(10)], 2)
+    assert is_simple([SamplingUnit(pk, "", str(pk)) for pk in range(10)], 2)
 
 
 def test_a_large_patient_is_cut_into_clusters() -> None:
-    units = [Unit(pk, "", "one" if pk < 90 else str(pk)) for pk in range(100)]
+    units = [SamplingUnit(pk, "", "one" if pk < 90 else str(pk)) for pk in range(100)]
     for seed in range(50):
         ours = sum(one.pk < 90 for one in draw(str(seed), units, [{"": 20}]))
         assert 17 <= ours <= 19  # 18 on average: clusters of five notes, each drawn for certain or nearly so
@@ -124,6 +124,6 @@ def test_strata_are_drawn_in_proportion_and_at_least_ten() -> None:
     assert allocation(100, {"a": 9000, "b": 900, "c": 60, "d": 4}) == {"a": 91, "b": LEAST, "c": LEAST, "d": 4}
     assert allocation(100, {"": 1000}) == {"": 100}
     assert allocation(500, {"a": 300, "b": 200}) == {"a": 300, "b": 200}
-    units = [Unit(pk, "a" if pk < 80 else "b", "") for pk in range(100)]
+    units = [SamplingUnit(pk, "a" if pk < 80 else "b", "") for pk in range(100)]
     drawn = Counter(one.stratum for one in draw("x", units, [{"a": 16, "b": 10}]))
     assert drawn == {"a": 16, "b": 10}

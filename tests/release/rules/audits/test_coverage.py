@@ -9,8 +9,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from annotations.release.rules.audits.looks import Bounds, Design, Found, State, judge
-from annotations.release.rules.audits.sampling import Unit, draw, is_simple
+from annotations.release.rules.audits.looks import AuditCounts, AuditState, Bounds, Design, judge
+from annotations.release.rules.audits.sampling import SamplingUnit, draw, is_simple
 
 LEAK_PATTERNS = 25  # releases with different leaks and auditors for each drawn sample
 CONFIDENCE = 0.95
@@ -35,15 +35,15 @@ WORLDS = [
 ]  # fmt: skip
 
 
-def units_of(world: World) -> list[Unit]:
-    units: list[Unit] = []
+def units_of(world: World) -> list[SamplingUnit]:
+    units: list[SamplingUnit] = []
     source = random.Random(1)
     for stratum, size in world.strata.items():
         left, patient = size, 0
         while left:
             notes = min(left, source.choice(world.patients)) if world.patients else 1
             name = f"{stratum}-{patient}" if world.patients else ""
-            units += [Unit(len(units) + at, stratum, name) for at in range(notes)]
+            units += [SamplingUnit(len(units) + at, stratum, name) for at in range(notes)]
             left, patient = left - notes, patient + 1
     return units
 
@@ -62,8 +62,8 @@ class Simulated:
     def leak_at(self, number: int) -> int | None:
         return int(self._leaks[number - 1]) + 1 if len(self._leaks) >= number else None
 
-    def found(self, read: int) -> Found:
-        return Found(
+    def found(self, read: int) -> AuditCounts:
+        return AuditCounts(
             _counted(tuple(self._strata), read),
             Counter(self._strata[at] for at in self._leaks if at < read),
             int(self._planted[:read].sum()), int(self._found[:read].sum()),
@@ -78,7 +78,7 @@ def _counted(strata: tuple[str, ...], read: int) -> Counter[str]:
 class Cached(Design):
     """A design that computes the same bounds only once."""
 
-    def bounds(self, found: Found, look: int) -> Bounds:
+    def bounds(self, found: AuditCounts, look: int) -> Bounds:
         key = (look, tuple(found.read.items()), tuple(sorted(found.leaks.items())), found.planted, found.planted_found)
         known: dict[object, Bounds] = self.__dict__.setdefault("known", {})
         if key not in known:
@@ -86,7 +86,7 @@ class Cached(Design):
         return known[key]
 
 
-def leaky(chance: np.random.Generator, units: list[Unit], clusters: np.ndarray, share: float) -> np.ndarray:
+def leaky(chance: np.random.Generator, units: list[SamplingUnit], clusters: np.ndarray, share: float) -> np.ndarray:
     """Which notes leak: notes at random, all notes of some patients, or the notes of one stratum only."""
     kind = chance.integers(3)
     if kind == 0:
@@ -102,7 +102,7 @@ def leaky(chance: np.random.Generator, units: list[Unit], clusters: np.ndarray, 
 def test_the_bounds_hold_in_95_percent_of_releases(releases: int) -> None:
     chance = np.random.default_rng(18)
     held: Counter[int] = Counter()
-    states: Counter[State] = Counter()
+    states: Counter[AuditState] = Counter()
     each = releases // len(WORLDS)
     for number, world in enumerate(WORLDS):
         units = units_of(world)
@@ -130,5 +130,5 @@ def test_the_bounds_hold_in_95_percent_of_releases(releases: int) -> None:
     assert sum(held.values()) >= 0.95 * releases
     assert min(held.values()) >= (0.95 - 3 * (0.95 * 0.05 / each) ** 0.5) * each, held
     # The simulation is about both ends: the target met, and not to be met any more.
-    assert states[State.MET] > 0.15 * releases
-    assert states[State.UNMET] > 0.2 * releases
+    assert states[AuditState.MET] > 0.15 * releases
+    assert states[AuditState.UNMET] > 0.2 * releases

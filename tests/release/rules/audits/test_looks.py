@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 import pytest
 
-from annotations.release.rules.audits.looks import Design, Found, State, judge, reached
+from annotations.release.rules.audits.looks import AuditCounts, AuditState, Design, judge, reached
 
 MANY = 10**8
 
@@ -20,9 +20,9 @@ class Read:
     def __init__(self, read: int, leaks: Collection[int] = (), planted: bool = False, missed: Collection[int] = ()):
         self.read, self._leaks, self._planted, self._missed = read, sorted(leaks), planted, missed
 
-    def found(self, read: int) -> Found:
+    def found(self, read: int) -> AuditCounts:
         planted = list(range(10, read + 1, 10)) if self._planted else []
-        return Found(
+        return AuditCounts(
             Counter({"": read}), Counter({"": sum(at <= read for at in self._leaks)}), len(planted),
             sum(at not in self._missed for at in planted),
         )  # fmt: skip
@@ -58,15 +58,15 @@ def test_notes_to_read_without_a_leak() -> None:
 def test_reading_stops_as_soon_as_the_target_is_met() -> None:
     plan = design()
     before, met = (judge(plan, plan.looks, Read(read)) for read in (298, 299))
-    assert (before.state, before.bounds) == (State.OPEN, None)
-    assert (met.state, met.read) == (State.MET, 299) and met.bounds is not None
+    assert (before.state, before.bounds) == (AuditState.OPEN, None)
+    assert (met.state, met.read) == (AuditState.MET, 299) and met.bounds is not None
     assert (met.bounds.overall, met.bounds.recall) == (pytest.approx(0.00997, abs=1e-5), None)
 
 
 def test_reading_stops_when_the_target_cannot_be_met_any_more() -> None:
     plan = design()
     verdict = judge(plan, plan.looks, Read(120, [101]))
-    assert verdict.state == State.UNMET and verdict.by_leak
+    assert verdict.state == AuditState.UNMET and verdict.by_leak
     # The bound follows from the 100 notes before the leak.
     assert verdict.read == 100 and verdict.bounds is not None
     assert verdict.bounds.overall == pytest.approx(0.0295, abs=1e-4)
@@ -75,22 +75,22 @@ def test_reading_stops_when_the_target_cannot_be_met_any_more() -> None:
 def test_with_further_looks_reading_goes_on_after_a_leak() -> None:
     plan = design(leaks=1)
     first, second = (look[""] for look in plan.looks)
-    assert judge(plan, plan.looks, Read(first, [100])).state == State.OPEN
-    assert judge(plan, plan.looks, Read(second, [100])).state == State.MET
-    assert judge(plan, plan.looks, Read(second, [100, 200])).state == State.UNMET
+    assert judge(plan, plan.looks, Read(first, [100])).state == AuditState.OPEN
+    assert judge(plan, plan.looks, Read(second, [100])).state == AuditState.MET
+    assert judge(plan, plan.looks, Read(second, [100, 200])).state == AuditState.UNMET
     # Without a leak, the first look is the last.
     assert judge(plan, plan.looks, Read(second)).read == first
     # A late second leak: the bound of the first look is better than what follows from the leak.
     late = judge(plan, plan.looks, Read(first + 1, [first - 1, first + 1]))
-    assert late.state == State.UNMET and late.bounds is not None and late.bounds.overall < 0.02
+    assert late.state == AuditState.UNMET and late.bounds is not None and late.bounds.overall < 0.02
 
 
 def test_missed_planted_leaks_keep_the_target_from_being_met() -> None:
     plan = design(planted=0.1)
     [[end]] = [list(look.values()) for look in plan.looks]
-    assert judge(plan, plan.looks, Read(end, planted=True)).state == State.MET
+    assert judge(plan, plan.looks, Read(end, planted=True)).state == AuditState.MET
     missing = judge(plan, plan.looks, Read(end, planted=True, missed=range(0, end, 30)))
-    assert missing.state == State.UNMET and not missing.by_leak
+    assert missing.state == AuditState.UNMET and not missing.by_leak
     assert missing.bounds is not None and missing.bounds.recall == pytest.approx(0.47, abs=0.02)
     # Without a planted leak in the sample, nothing is known.
     verdict = judge(plan, plan.looks, Read(end))
@@ -106,6 +106,6 @@ def test_the_error_probability_is_spent_once() -> None:
 def test_each_stratum_has_a_bound_of_its_own() -> None:
     plan = Design({"a": 900, "b": 100}, {"a": True, "b": True}, 0.95, 0.05, 0.0)
     [look] = plan.looks
-    bounds = plan.bounds(Found(look, {}), 0)
+    bounds = plan.bounds(AuditCounts(look, {}), 0)
     assert bounds.overall <= 0.05
     assert bounds.strata["b"] > bounds.strata["a"] > 0.05

@@ -23,7 +23,7 @@ from annotations.release.rules.certificates.signatures import (
     signed_json,
     signed_pdf,
 )
-from annotations.release.rules.certificates.verifying import Known, State, verify
+from annotations.release.rules.certificates.verifying import CheckState, Known, verify
 from annotations.text.spans import Span
 from tests.release.rules.certificates.sample import KEY, NOTES, OTHER, PRIVATE, content
 
@@ -55,7 +55,7 @@ def checked(data=JSON, found=None, known=TRUSTED):
 
 
 def failed(verdict):
-    return {check.code for check in verdict.checks if check.state is State.FAILED}
+    return {check.code for check in verdict.checks if check.state is CheckState.FAILED}
 
 
 def resigned(private=PRIVATE, **changes):
@@ -191,8 +191,8 @@ def test_what_was_certified_is_verified(data, format):
     verdict = checked(data, files(format))
     assert verdict.verified and not failed(verdict)
     states = {check.code: check.state for check in verdict.checks}
-    assert {states[code] for code in ("texts", "key", "superseded")} == {State.PASSED}
-    assert states["spans"] is (State.NOT_CHECKED if format == "text" else State.PASSED)
+    assert {states[code] for code in ("texts", "key", "superseded")} == {CheckState.PASSED}
+    assert states["spans"] is (CheckState.NOT_CHECKED if format == "text" else CheckState.PASSED)
     # The same content and key give the same bytes.
     assert (signed_json(content(), PRIVATE), signed_pdf(render(JSON), PRIVATE)) == (JSON, PDF)
 

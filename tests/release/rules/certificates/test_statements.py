@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from annotations.formats.files.csv_lines import csv_line, unquoted
 from annotations.release.rules.certificates.canonical import at_least, at_most, canonical, written
 from annotations.release.rules.certificates.hipaa import IDENTIFIERS, OF_KIND, identifier_of
-from annotations.release.rules.certificates.layout import Table, sections
+from annotations.release.rules.certificates.layout import PdfTable, sections
 from annotations.release.rules.certificates.risks import key_of, open_risks
 from annotations.release.rules.certificates.statements import identifier_rows, statements
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from tests.release.rules.certificates.sample import content
 
 
@@ -24,11 +24,11 @@ def status_of(*rules):
 
 
 def test_every_kind_has_an_identifier_or_none():
-    assert set(OF_KIND) == set(Kind)
+    assert set(OF_KIND) == set(IdentifierType)
     assert {code for code in OF_KIND.values() if code} <= {identifier.code for identifier in IDENTIFIERS}
     assert [identifier.letter for identifier in IDENTIFIERS] == list("ABCDEFGHIJKLMNOPQR")
     # A shipped mapping wins over the kind.
-    found = [identifier_of("PAIS", Kind.LOCATION, mapping) for mapping in ({"PAIS": None}, {})]
+    found = [identifier_of("PAIS", IdentifierType.LOCATION, mapping) for mapping in ({"PAIS": None}, {})]
     assert found == [None, "GEOGRAPHIC"]
 
 
@@ -190,5 +190,5 @@ def test_a_cell_of_a_csv_is_read_as_the_text_that_was_written(text):
 def test_a_policy_named_after_safe_harbor_is_not_printed_without_whether_it_is_met(name, slug, end):
     made = content()
     made["identifiability"]["policy"] |= {"name": name, "slug": slug}
-    titles = [block.caption for section in sections(made) for block in section.blocks if isinstance(block, Table)]
+    titles = [block.caption for section in sections(made) for block in section.blocks if isinstance(block, PdfTable)]
     assert any(title.startswith(f"Policy: {name}") and title.endswith(end) for title in titles)

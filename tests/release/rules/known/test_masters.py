@@ -7,7 +7,7 @@ import pytest
 from annotations.release.rules.known.csv_master import read_csv
 from annotations.release.rules.known.fhir_master import person_of, resources
 from annotations.release.rules.known.master import MOST_VALUES, Master, MasterError, Problem
-from annotations.release.rules.known.person import Person
+from annotations.release.rules.known.person import MasterPerson
 
 
 def test_columns_are_known_by_their_names_in_three_languages():
@@ -18,7 +18,7 @@ def test_columns_are_known_by_their_names_in_three_languages():
     )
     italian = "codice paziente\tNome\tCognome\tData di nascita\tCodice fiscale\nP1\tAna\tGil\t2.1.1970\tX1\n"
     assert read_csv(english).people["P1"].phones == ("1 555", "2 555")
-    assert read_csv(spanish.encode("cp1252")).people["P1"] == Person(
+    assert read_csv(spanish.encode("cp1252")).people["P1"] == MasterPerson(
         given=("Ana",), family=("Gil",), second_family=("Mur",), birth_dates=("1970-01-02",), zips=("28001",)
     )
     assert read_csv(italian.encode("utf-8-sig")).people["P1"].national_ids == ("X1",)
@@ -47,7 +47,7 @@ def test_problems_name_row_and_column_never_the_value():
     assert "31/04" not in repr(master.problems)
     # Several values in a cell, and several rows of a patient, are put together.
     master = read_csv(b"patient_id,given,middle name,phone,email\nP1,Ana,Eva,1 22; 3 44,\nP1,Ana,Eva,1 22,a@b.it\n")
-    assert master.people == {"P1": Person(given=("Ana Eva",), phones=("1 22", "3 44"), emails=("a@b.it",))}
+    assert master.people == {"P1": MasterPerson(given=("Ana Eva",), phones=("1 22", "3 44"), emails=("a@b.it",))}
     assert master.rows == 2
 
 
@@ -93,7 +93,7 @@ PATIENT = {
 def test_every_identifier_of_a_resource_is_read():
     assert person_of(PATIENT, ()) == (
         "p1",
-        Person(
+        MasterPerson(
             given=("Ana Eva",), family=("Gil",), second_family=("Mur",), birth_dates=("1970-01-02",), sex=("female",),
             phones=("600 111 222", "600 333"), emails=("ana@mail.es",), streets=("Calle Mayor 5",), zips=("45001",),
             cities=("Toledo",), national_ids=("123-45-6789",), records=("NHC-77",), insurance=("H1",), ids=("X9",),
@@ -132,5 +132,5 @@ def test_values_that_are_too_long_or_too_many_are_left_out() -> None:
     assert master.problems == [Problem(1, "family", "value"), Problem(1, "ids", "many")]
     # Many rows of one patient
     for number in range(4_000):
-        master.add("P-2", Person(given=(f"Anna{number}",)), number)
+        master.add("P-2", MasterPerson(given=(f"Anna{number}",)), number)
     assert (master.rows, len(master.people["P-2"].given)) == (4_001, MOST_VALUES)

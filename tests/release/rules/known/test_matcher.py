@@ -8,20 +8,20 @@ import pytest
 
 from annotations.release.rules.known.matcher import Denied, Profile, find
 from annotations.release.rules.known.mention import How, Mention, apart
-from annotations.release.rules.known.person import Person, full_names, identifiers
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.known.person import MasterPerson, full_names, identifiers
+from annotations.release.rules.redaction.kinds import IdentifierType
 
-MARIO = Person(
+MARIO = MasterPerson(
     given=("Mario Giuseppe",), family=("Brambillaschi",), birth_dates=("1970-01-12",), phones=("+39 333 1234567",),
     emails=("Mario.Brambi@mail.it",), streets=("Viale Giuseppe Garibaldi 12",), zips=("00187",),
     cities=("Montefosco",), national_ids=("BRMMRA70A12H501X",), records=("0012345",), insurance=("HK123456789",),
     relatives=("Lucrezia Pontevecchio",),
 )  # fmt: skip
-ANA = Person(
+ANA = MasterPerson(
     given=("Ana María",), family=("de la Fuentecilla",), second_family=("Ordóñez",), birth_dates=("1931-11-04",),
     streets=("Calle Mayor 5, 3º B",), phones=("600 111 222",),
 )  # fmt: skip
-WHITE = Person(
+WHITE = MasterPerson(
     given=("Joan",), family=("White",), streets=("123 Kingfisher Street Apt 4",), phones=("515-982-3233x598",)
 )
 
@@ -134,10 +134,12 @@ def test_a_mention_says_how_it_is_written():
     text = "Mario Giuseppe Brambillaschi; M. Brambillaschi; Mario Brambillasghi; oggi Mario; mario.brambi@mail.it"
     mentions = find(text, Profile(MARIO), Denied([]))
     assert [each.how for each in mentions] == [How.EXACT, How.INITIALS, How.TYPO, How.PART, How.FORM]
-    assert [each.kind for each in mentions] == [Kind.NAME] * 4 + [Kind.EMAIL]
-    city = find("Chiamato Comina (La) ieri.", Profile(Person(given=("Amanda",), cities=("Comina (La)",))), Denied([]))
-    assert [(each.start, each.end, each.kind) for each in city] == [(9, 19, Kind.CITY)]
-    assert found("Mario Rossi 12/01/1970", Person()) == found("", MARIO) == []
+    assert [each.kind for each in mentions] == [IdentifierType.NAME] * 4 + [IdentifierType.EMAIL]
+    city = find(
+        "Chiamato Comina (La) ieri.", Profile(MasterPerson(given=("Amanda",), cities=("Comina (La)",))), Denied([])
+    )
+    assert [(each.start, each.end, each.kind) for each in city] == [(9, 19, IdentifierType.CITY)]
+    assert found("Mario Rossi 12/01/1970", MasterPerson()) == found("", MARIO) == []
 
 
 def test_denied_terms_are_found_without_case_and_accents_as_whole_words():
@@ -154,16 +156,22 @@ def test_an_allowed_term_is_no_part_of_a_name_but_the_whole_name_is_still_found(
 
 
 def test_of_overlapping_mentions_the_longer_one_wins_and_the_rest_of_the_other_is_kept():
-    city, name = Mention(0, 5, Kind.CITY, How.EXACT), Mention(3, 12, Kind.NAME, How.EXACT)
-    inside, zipped = Mention(4, 8, Kind.STREET, How.EXACT), Mention(12, 14, Kind.ZIP, How.EXACT)
-    assert apart("ab cdefghijk12", [city, name, inside, zipped]) == [Mention(0, 2, Kind.CITY, How.EXACT), name, zipped]
+    city, name = Mention(0, 5, IdentifierType.CITY, How.EXACT), Mention(3, 12, IdentifierType.NAME, How.EXACT)
+    inside, zipped = Mention(4, 8, IdentifierType.STREET, How.EXACT), Mention(12, 14, IdentifierType.ZIP, How.EXACT)
+    assert apart("ab cdefghijk12", [city, name, inside, zipped]) == [
+        Mention(0, 2, IdentifierType.CITY, How.EXACT),
+        name,
+        zipped,
+    ]
 
 
 def test_identifiers_are_the_full_names_and_the_values_without_the_sex():
-    person = Person(given=("Ana",), family=("Gil", "Sanz"), second_family=("Mur",), sex=("female",), zips=("28001",))
+    person = MasterPerson(
+        given=("Ana",), family=("Gil", "Sanz"), second_family=("Mur",), sex=("female",), zips=("28001",)
+    )
     assert full_names(person) == ["Ana Gil Mur", "Ana Sanz Mur"]
     assert [(each.text, each.kind) for each in identifiers(person)] == [
-        ("Ana Gil Mur", Kind.NAME), ("Ana Sanz Mur", Kind.NAME), ("28001", Kind.ZIP),
+        ("Ana Gil Mur", IdentifierType.NAME), ("Ana Sanz Mur", IdentifierType.NAME), ("28001", IdentifierType.ZIP),
     ]  # fmt: skip
 
 

@@ -10,18 +10,29 @@ from annotations.release.rules.leaks.gate import LANGUAGES, Gate, Leak, generic_
 from annotations.release.rules.leaks.needles import Needle, needles_of
 from annotations.release.rules.leaks.shapes import device_addresses, full_dates, telephones
 from annotations.release.rules.redaction.dates import years
-from annotations.release.rules.redaction.kinds import Kind
-from annotations.release.rules.redaction.policy import Action, Policy, Rule
-from annotations.release.rules.redaction.released import Piece, Released
+from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import Action, LabelRule, Policy
+from annotations.release.rules.redaction.released import Released, ReplacedPiece
 from annotations.release.rules.redaction.releasing import release_text
 from annotations.text.spans import Span
 from tests.release.rules.redaction.replacing import Told
 from tests.text.strategies import LABELS, texts_with_spans
 from tests.timing import takes_at_most
 
-KINDS = {kind.name: kind for kind in (Kind.NAME, Kind.CITY, Kind.HOSPITAL, Kind.DATE, Kind.AGE, Kind.PHONE, Kind.SEX)}
-OTHERS = {"JOB": Kind.PROFESSION, "CODE": Kind.RECORD}
-RULES = {label: Rule(kind, Action.MASK) for label, kind in (KINDS | OTHERS).items()}
+KINDS = {
+    kind.name: kind
+    for kind in (
+        IdentifierType.NAME,
+        IdentifierType.CITY,
+        IdentifierType.HOSPITAL,
+        IdentifierType.DATE,
+        IdentifierType.AGE,
+        IdentifierType.PHONE,
+        IdentifierType.SEX,
+    )
+}
+OTHERS = {"JOB": IdentifierType.PROFESSION, "CODE": IdentifierType.RECORD}
+RULES = {label: LabelRule(kind, Action.MASK) for label, kind in (KINDS | OTHERS).items()}
 
 
 def needle(text: str, label: str = "NAME", **other: object) -> Needle:
@@ -32,18 +43,22 @@ SPANISH, ENGLISH, WORDS = Gate((), ["es"]), Gate((), ["en"]), Gate((), ["es"], [
 ALLOWED = Gate(["WILSON", "Parkinson", "915-123-456"])
 
 
-def quotes(text: str, *needles: Needle, gate: Gate | None = None, pieces: tuple[Piece, ...] = ()) -> list[str]:
+def quotes(text: str, *needles: Needle, gate: Gate | None = None, pieces: tuple[ReplacedPiece, ...] = ()) -> list[str]:
     found = (gate or Gate()).find(text, needles, pieces)
     return [text[leak.start : leak.end] for leak in found]
 
 
-def released(text: str, *marks: tuple[str, str], told: Told | None = None, **rules: Rule) -> tuple[Released, Policy]:
+def released(
+    text: str, *marks: tuple[str, str], told: Told | None = None, **rules: LabelRule
+) -> tuple[Released, Policy]:
     policy = Policy({**RULES, **rules})
     spans = [Span(text.index(quote), text.index(quote) + len(quote), label) for quote, label in marks]
     return release_text(text, spans, policy, {code: f"[{code}]" for code in policy.rules}, told or Told()), policy
 
 
-def leaks(text: str, *marks: tuple[str, str], told: Told | None = None, **rules: Rule) -> tuple[list[str], set[str]]:
+def leaks(
+    text: str, *marks: tuple[str, str], told: Told | None = None, **rules: LabelRule
+) -> tuple[list[str], set[str]]:
     """What the gate finds after a release of this text with the first place of each quote labeled, and exceptions."""
     new, policy = released(text, *marks, told=told, **rules)
     spans = [Span(text.index(quote), text.index(quote) + len(quote), label) for quote, label in marks]
@@ -167,27 +182,27 @@ def test_the_whole_string_goes_before_its_part_and_the_note_before_others() -> N
 
 def test_placeholders_and_hashes_are_not_searched() -> None:
     assert leaks("Name Ann", ("Ann", "NAME"), ("Name", "CITY")) == ([], set())
-    hashed = Rule(Kind.NAME, Action.HASH)
+    hashed = LabelRule(IdentifierType.NAME, Action.HASH)
     assert leaks("Xname Ann", ("Ann", "NAME"), ("Xname", "NAME"), NAME=hashed) == ([], set())
-    piece = Piece(5, 8, 5, 11, "NAME", Action.MASK)
+    piece = ReplacedPiece(5, 8, 5, 11, "NAME", Action.MASK)
     assert quotes("Adam [NAME] Wilson", needle("Adam Name Wilson"), pieces=(piece,)) == ["Adam", "Wilson"]
-    piece = Piece(0, 11, 0, 11, "PHONE", Action.KEEP)
+    piece = ReplacedPiece(0, 11, 0, 11, "PHONE", Action.KEEP)
     assert quotes("915 123 456", needle(PHONE, "PHONE"), pieces=(piece,)) == []
 
 
 def test_what_a_policy_makes_is_searched() -> None:
     # What a removal joins
-    marks, remove = (("Eve Wilson", "NAME"), ("X", "CITY")), Rule(Kind.CITY, Action.REMOVE)
+    marks, remove = (("Eve Wilson", "NAME"), ("X", "CITY")), LabelRule(IdentifierType.CITY, Action.REMOVE)
     assert leaks("Eve Wilson and Eve X Wilson", *marks, CITY=remove) == (["Eve Wilson"], set())
     # A surrogate equal to an original
     told = Told(surrogates={"Adam Wilson": "Kevin Chang", "Chang": "Wilson"})
-    rule = Rule(Kind.NAME, Action.SURROGATE)
+    rule = LabelRule(IdentifierType.NAME, Action.SURROGATE)
     found, _ = leaks("Adam Wilson, Chang", ("Adam Wilson", "NAME"), ("Chang", "NAME"), told=told, NAME=rule)
     assert found == ["Chang", "Wilson"]
 
 
 def test_a_shifted_date_equal_to_another_original_is_a_leak_but_a_shifted_month_or_year_is_not() -> None:
-    shift = Rule(Kind.DATE, Action.SHIFT)
+    shift = LabelRule(IdentifierType.DATE, Action.SHIFT)
     text = "3/12/2021 and 4/1/2021"
     assert leaks(text, ("3/12/2021", "DATE"), ("4/1/2021", "DATE"), DATE=shift) == (["4/1/2021"], set())
     text = "March 2021 and April 2021, 2021 on 5/5/2021"
@@ -199,35 +214,35 @@ def test_a_shifted_date_equal_to_another_original_is_a_leak_but_a_shifted_month_
 
 
 def test_years_and_regions_that_the_policy_made_stay_by_the_exception_generalized() -> None:
-    years = Rule(Kind.DATE, Action.GENERALIZE)
+    years = LabelRule(IdentifierType.DATE, Action.GENERALIZE)
     assert leaks("2021, 3/12/2021", ("2021", "DATE"), ("3/12/2021", "DATE"), DATE=years) == ([], {"generalized"})
     assert leaks("Since 3/12/2021, in 2021", ("3/12/2021", "DATE"), ("2021", "DATE"), DATE=years)[0] == []
-    regions = Rule(Kind.CITY, Action.GENERALIZE)
+    regions = LabelRule(IdentifierType.CITY, Action.GENERALIZE)
     text = "Boston, Massachusetts Clinic"
     marks = (("Boston", "CITY"), ("Massachusetts Clinic", "HOSPITAL"))
     assert leaks(text, *marks, CITY=regions) == ([], {"generalized"})
 
 
 def test_kept_spans_and_parts_that_equal_them_stay_by_the_exception_kept() -> None:
-    keep = Rule(Kind.CITY, Action.KEEP)
+    keep = LabelRule(IdentifierType.CITY, Action.KEEP)
     marks = (("Salem", "CITY"), ("Salem House", "HOSPITAL"))
     assert leaks("Salem: Salem House, from Salem", *marks, CITY=keep) == ([], {"kept"})
 
 
 def test_a_string_that_is_repeated_without_a_label_is_a_leak_in_every_policy() -> None:
     for action in (Action.MASK, Action.REMOVE, Action.HASH, Action.SURROGATE):
-        rule = Rule(Kind.NAME, action)
+        rule = LabelRule(IdentifierType.NAME, action)
         assert leaks("Iria came. iria left", ("Iria", "NAME"), NAME=rule)[0] == ["iria"]
 
 
 def test_strings_that_the_policy_keeps_are_no_needles() -> None:
-    policy = Policy({"NAME": RULES["NAME"], "CITY": Rule(Kind.CITY, Action.KEEP)})
+    policy = Policy({"NAME": RULES["NAME"], "CITY": LabelRule(IdentifierType.CITY, Action.KEEP)})
     found = needles_of("Ann Lugo", [Span(0, 3, "NAME"), Span(4, 8, "CITY")], policy, note=7)
-    assert found == [Needle("Ann", "NAME", Kind.NAME, (0, 3), 7)]
+    assert found == [Needle("Ann", "NAME", IdentifierType.NAME, (0, 3), 7)]
 
 
 def test_a_street_with_its_number_is_sought_without_what_follows() -> None:
-    mask = Rule(Kind.STREET, Action.MASK)
+    mask = LabelRule(IdentifierType.STREET, Action.MASK)
     for whole, street in [("Calle Mayor 15, 3º B", "Calle Mayor 15"), ("12 High Street, Flat 3", "12 High Street")]:
         assert leaks(f"{whole}: at {street}", (whole, "STREET"), STREET=mask)[0] == [street]
 
@@ -248,7 +263,7 @@ def test_names_of_notes_are_split_at_separators_and_capitals(name: str, expected
 def test_every_whole_word_string_that_stays_is_found(note: tuple[str, list[Span]], action: Action) -> None:
     """A labeled string that is repeated after the note as a word of its own never passes."""
     text, spans = note
-    policy = Policy({label: Rule(Kind.NAME, action) for label in LABELS})
+    policy = Policy({label: LabelRule(IdentifierType.NAME, action) for label in LABELS})
     for span in spans[:1]:
         quote = text[span.start : span.end]
         whole = f"{text} . {quote} ."
@@ -289,7 +304,7 @@ LONG_NUMBERS = [
 
 @pytest.mark.parametrize(("label", "labeled", "text", "expected"), LONG_NUMBERS)
 def test_long_numbers_are_found_in_any_grouping(label: str, labeled: str, text: str, expected: list[str]) -> None:
-    kind = {"PHONE": Kind.PHONE, "ID": Kind.ID, "DATE": Kind.DATE}[label]
+    kind = {"PHONE": IdentifierType.PHONE, "ID": IdentifierType.ID, "DATE": IdentifierType.DATE}[label]
     found = Gate().find(text, [Needle(labeled, label, kind)])
     assert [text[leak.start : leak.end] for leak in found] == expected
 
@@ -347,7 +362,7 @@ def test_variants_of_labeled_strings_are_found(kind: str) -> None:
 def test_a_variant_is_found_from_its_first_to_its_last_letter() -> None:
     found = quotes("La Sra. Gil, P E T R I E; vio a FernandoAguilera el 12.3.21: Petr-\n ie.", *LABELED)
     assert found == ["Gil", "P E T R I E", "FernandoAguilera", "12.3.21", "Petr-\n ie"]
-    assert quotes("[X] Gil", *LABELED, pieces=(Piece(0, 8, 0, 3, "NAME", Action.MASK),)) == ["Gil"]
+    assert quotes("[X] Gil", *LABELED, pieces=(ReplacedPiece(0, 8, 0, 3, "NAME", Action.MASK),)) == ["Gil"]
 
 
 def test_other_words_and_numbers_are_no_variants() -> None:
@@ -356,10 +371,10 @@ def test_other_words_and_numbers_are_no_variants() -> None:
 
 
 def test_a_date_that_the_policy_made_is_no_variant() -> None:
-    shift = Rule(Kind.DATE, Action.SHIFT)
+    shift = LabelRule(IdentifierType.DATE, Action.SHIFT)
     marks = (("12/03/2021", "DATE"), ("2021-04-11", "DATE"))
     assert leaks("12/03/2021, 2021-04-11", *marks, told=Told(days=-30), DATE=shift) == ([], set())
-    keep = Rule(Kind.CITY, Action.KEEP)
+    keep = LabelRule(IdentifierType.CITY, Action.KEEP)
     assert leaks("12/03/2021, 12.3.21", ("12/03/2021", "DATE"), ("12.3.21", "CITY"), CITY=keep) == ([], {"kept"})
 
 
@@ -454,8 +469,9 @@ def test_addresses_of_devices_and_dates_by_their_shape() -> None:
     text = "MAC 00:1B:44:11:3A:B7, 00-1b-44-11-3a-b7, at fe80::1 or 2001:db8:85a3::8a2e:370:7334; 12:30:45, Dx:: a"
     found = [(text[slice(*bounds)], kind) for bounds, kind in device_addresses(text)]
     assert found == [
-        ("00:1B:44:11:3A:B7", Kind.DEVICE), ("00-1b-44-11-3a-b7", Kind.DEVICE), ("fe80::1", Kind.IP),
-        ("2001:db8:85a3::8a2e:370:7334", Kind.IP),
+        ("00:1B:44:11:3A:B7", IdentifierType.DEVICE), ("00-1b-44-11-3a-b7", IdentifierType.DEVICE),
+        ("fe80::1", IdentifierType.IP),
+        ("2001:db8:85a3::8a2e:370:7334", IdentifierType.IP),
     ]  # fmt: skip
     dates = "19·03·2024, 19/03/2024, 2024-03-19; not 190/03/2024 or 19/03-2024"
     assert [dates[slice(*bounds)] for bounds in full_dates(dates)] == ["19·03·2024", "19/03/2024", "2024-03-19"]

@@ -8,37 +8,37 @@ from hypothesis import strategies as st
 
 from annotations.release.rules.redaction.ages import latest_year
 from annotations.release.rules.redaction.attributes import attributes_of_pieces
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.redaction.numbering import numbered
 from annotations.release.rules.redaction.offsets import span_to_original, span_to_released, to_original, to_released
 from annotations.release.rules.redaction.planning import planned
-from annotations.release.rules.redaction.policy import Action, Policy, PolicyError, Rule, actions_for
-from annotations.release.rules.redaction.released import Mention, Piece, Released
+from annotations.release.rules.redaction.policy import Action, LabelRule, Policy, PolicyError, actions_for
+from annotations.release.rules.redaction.released import Mention, Released, ReplacedPiece
 from annotations.release.rules.redaction.releasing import release_text
 from annotations.text.spans import Span
 from tests.release.rules.redaction.replacing import Told
 from tests.text.strategies import LABELS, texts_with_spans
 
-KINDS = dict(zip(LABELS, (Kind.NAME, Kind.DATE, Kind.ID), strict=True))
+KINDS = dict(zip(LABELS, (IdentifierType.NAME, IdentifierType.DATE, IdentifierType.ID), strict=True))
 PLACEHOLDERS = {label: f"[{label}]" for label in LABELS}
 
 
 def policies() -> st.SearchStrategy[Policy]:
     rules = {
-        label: st.builds(Rule, st.just(kind), st.sampled_from(actions_for(kind)), st.booleans())
+        label: st.builds(LabelRule, st.just(kind), st.sampled_from(actions_for(kind)), st.booleans())
         for label, kind in KINDS.items()
     }
     return st.fixed_dictionaries(rules).map(Policy)
 
 
-def released(text: str, *marks: tuple[str, str], told: Told | None = None, **rules: Rule) -> Released:
+def released(text: str, *marks: tuple[str, str], told: Told | None = None, **rules: LabelRule) -> Released:
     spans = [Span(text.index(quote), text.index(quote) + len(quote), label) for quote, label in marks]
     told = told or Told(latest_year=latest_year(text))
     return release_text(text, spans, Policy(rules), {label: f"[{label}]" for label in rules}, told)
 
 
-def name(action: Action, numbered: bool = False) -> Rule:
-    return Rule(Kind.NAME, action, numbered)
+def name(action: Action, numbered: bool = False) -> LabelRule:
+    return LabelRule(IdentifierType.NAME, action, numbered)
 
 
 @given(texts_with_spans(), policies())
@@ -77,7 +77,11 @@ def test_spans_of_different_labels_that_overlap_never_write_a_part_of_the_origin
     note: tuple[str, list[Span]],
 ) -> None:
     text, spans = note
-    rules = {"NAME": name(Action.MASK), "DATE": Rule(Kind.AGE, Action.GENERALIZE), "ID-1": Rule(Kind.ID, Action.MASK)}
+    rules = {
+        "NAME": name(Action.MASK),
+        "DATE": LabelRule(IdentifierType.AGE, Action.GENERALIZE),
+        "ID-1": LabelRule(IdentifierType.ID, Action.MASK),
+    }
     for plan in planned(text, spans, Policy(rules)):
         if plan.action is Action.GENERALIZE:
             inside = [span for span in spans if plan.mention.start <= span.start < plan.mention.end]
@@ -86,7 +90,7 @@ def test_spans_of_different_labels_that_overlap_never_write_a_part_of_the_origin
 
 def test_spans_at_both_ends_that_touch_and_nest_beside_characters_outside_the_basic_plane() -> None:
     spans = [Span(0, 4, "NAME"), Span(1, 4, "NAME"), Span(4, 6, "ID"), Span(6, 9, "NAME")]
-    policy = Policy({"NAME": name(Action.MASK), "ID": Rule(Kind.ID, Action.REMOVE)})
+    policy = Policy({"NAME": name(Action.MASK), "ID": LabelRule(IdentifierType.ID, Action.REMOVE)})
     new = release_text("😀Ann👍🏽Bob", spans, policy, {"NAME": "[NAME]", "ID": "[ID]"}, Told())
     assert new.text == "[NAME][NAME]"
     bounds = [(piece.start, piece.end, piece.new_start, piece.new_end) for piece in new.pieces]
@@ -96,7 +100,7 @@ def test_spans_at_both_ends_that_touch_and_nest_beside_characters_outside_the_ba
 
 
 def test_a_kept_span_stays_a_piece_but_never_covers_a_name_inside_it() -> None:
-    rules = {"HOSPITAL": Rule(Kind.HOSPITAL, Action.KEEP), "NAME": name(Action.MASK)}
+    rules = {"HOSPITAL": LabelRule(IdentifierType.HOSPITAL, Action.KEEP), "NAME": name(Action.MASK)}
     new = released("at Saint Wilson House now", ("Saint Wilson House", "HOSPITAL"), ("Wilson", "NAME"), **rules)
     assert new.text == "at Saint [NAME] House now"
     found = [(piece.action, new.text[piece.new_start : piece.new_end]) for piece in new.pieces]
@@ -121,9 +125,11 @@ def test_a_hash_is_short_and_equal_for_equal_identifiers() -> None:
     assert first == second and first.startswith("NAME-") and len(first) == len("NAME-") + 12
 
 
-AGE, DATE, ZIP = (Rule(kind, Action.GENERALIZE) for kind in (Kind.AGE, Kind.DATE, Kind.ZIP))
-CITY, COUNTRY = (Rule(kind, Action.GENERALIZE) for kind in (Kind.CITY, Kind.COUNTRY))
-SHIFT = Rule(Kind.DATE, Action.SHIFT)
+AGE, DATE, ZIP = (
+    LabelRule(kind, Action.GENERALIZE) for kind in (IdentifierType.AGE, IdentifierType.DATE, IdentifierType.ZIP)
+)
+CITY, COUNTRY = (LabelRule(kind, Action.GENERALIZE) for kind in (IdentifierType.CITY, IdentifierType.COUNTRY))
+SHIFT = LabelRule(IdentifierType.DATE, Action.SHIFT)
 
 
 ACTIONS = [
@@ -158,7 +164,7 @@ ACTIONS = [
 
 
 @pytest.mark.parametrize(("text", "marks", "rules", "expected"), ACTIONS)
-def test_each_action(text: str, marks: str, rules: dict[str, Rule], expected: str) -> None:
+def test_each_action(text: str, marks: str, rules: dict[str, LabelRule], expected: str) -> None:
     found = re.findall(r"(.+?)\|([A-Z]+) ?", marks)
     assert released(text, *found, **rules).text == expected
 
@@ -201,7 +207,7 @@ def test_removing_leaves_no_double_space_and_none_before_punctuation(words: list
 
 
 def piece(start, end, label):
-    return Piece(start, end, 0, 0, label, Action.MASK)
+    return ReplacedPiece(start, end, 0, 0, label, Action.MASK)
 
 
 def span(start, end, label, **attributes):
@@ -231,7 +237,7 @@ def test_a_stretch_has_the_attributes_of_its_longest_span_with_its_label():
 
 
 # "ab XXXX cd YY ef" became "ab [X] cd ef".
-PIECES = [Piece(3, 7, 3, 6, "X", Action.MASK), Piece(10, 13, 9, 9, "Y", Action.REMOVE)]
+PIECES = [ReplacedPiece(3, 7, 3, 6, "X", Action.MASK), ReplacedPiece(10, 13, 9, 9, "Y", Action.REMOVE)]
 
 
 def test_an_offset_inside_a_piece_goes_to_its_start() -> None:
@@ -253,23 +259,23 @@ def test_a_span_that_touches_the_inside_of_a_piece_covers_all_of_it() -> None:
 
 
 ENTITIES = [
-    (["Wilson", "Dr. Adam Wilson", "ADAM WILSON", "A. Wilson", "Wilson, Adam"], Kind.NAME, [1, 1, 1, 1, 1]),
-    (["Peña", "pena", "Eve Chang", "Chang"], Kind.NAME, [1, 1, 2, 2]),
-    (["Adam Wilson", "E. Wilson", "A."], Kind.NAME, [1, 2, 3]),  # an initial that differs
-    (["Adam Wilson", "Eve Wilson", "Wilson"], Kind.NAME, [1, 2, 1]),  # a part of several names
-    (["Dr.", "Dr. Chang"], Kind.NAME, [1, 2]),
-    (["Boston", "South Boston", "BOSTON"], Kind.CITY, [1, 2, 1]),  # other kinds need equal texts
-    (["12-3", "123"], Kind.ID, [1, 2]),
+    (["Wilson", "Dr. Adam Wilson", "ADAM WILSON", "A. Wilson", "Wilson, Adam"], IdentifierType.NAME, [1, 1, 1, 1, 1]),
+    (["Peña", "pena", "Eve Chang", "Chang"], IdentifierType.NAME, [1, 1, 2, 2]),
+    (["Adam Wilson", "E. Wilson", "A."], IdentifierType.NAME, [1, 2, 3]),  # an initial that differs
+    (["Adam Wilson", "Eve Wilson", "Wilson"], IdentifierType.NAME, [1, 2, 1]),  # a part of several names
+    (["Dr.", "Dr. Chang"], IdentifierType.NAME, [1, 2]),
+    (["Boston", "South Boston", "BOSTON"], IdentifierType.CITY, [1, 2, 1]),  # other kinds need equal texts
+    (["12-3", "123"], IdentifierType.ID, [1, 2]),
 ]
 
 
 @pytest.mark.parametrize(("texts", "kind", "expected"), ENTITIES)
-def test_which_mentions_are_one_entity(texts: list[str], kind: Kind, expected: list[int]) -> None:
+def test_which_mentions_are_one_entity(texts: list[str], kind: IdentifierType, expected: list[int]) -> None:
     mentions = [Mention(at * 100, at * 100 + len(text), "NAME", kind, text) for at, text in enumerate(texts)]
     found = numbered(mentions)
     assert [found[mention.start, mention.end] for mention in mentions] == expected
 
 
 def test_each_label_has_its_own_numbers() -> None:
-    found = numbered([Mention(0, 3, "A", Kind.NAME, "Ann"), Mention(5, 8, "B", Kind.NAME, "Ann")])
+    found = numbered([Mention(0, 3, "A", IdentifierType.NAME, "Ann"), Mention(5, 8, "B", IdentifierType.NAME, "Ann")])
     assert set(found.values()) == {1}

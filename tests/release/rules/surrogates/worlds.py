@@ -4,7 +4,7 @@ import random
 import re
 from collections.abc import Iterable, Sequence
 
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.surrogates.clustering import RuleClusterer
 from annotations.release.rules.surrogates.generating.rules import RuleGenerator, in_order
 from annotations.release.rules.surrogates.pipeline import Around, Cluster, Indexed, Mentioned, Surrogate
@@ -18,7 +18,7 @@ def marked(text: str, note: int = 1) -> list[Mentioned]:
     plain, places, at = "", [], 0
     for found in _MARK.finditer(text):
         plain += text[at : found.start()]
-        places.append((len(plain), len(plain) + len(found.group(2)), Kind(found.group(1))))
+        places.append((len(plain), len(plain) + len(found.group(2)), IdentifierType(found.group(1))))
         plain += found.group(2)
         at = found.end()
     plain += text[at:]
@@ -38,7 +38,7 @@ def texts(found: Iterable[Cluster]) -> list[list[str]]:
     return [[mention.text for mention in cluster.mentions] for cluster in found]
 
 
-def one(kind: Kind, *forms: str, language: str = "en", before: str = "") -> Cluster:
+def one(kind: IdentifierType, *forms: str, language: str = "en", before: str = "") -> Cluster:
     """A cluster of these forms."""
     mentions = [Mentioned(1, at * 100, at * 100 + len(form), kind, form, before) for at, form in enumerate(forms)]
     return Cluster(kind, language, mentions)
@@ -46,7 +46,7 @@ def one(kind: Kind, *forms: str, language: str = "en", before: str = "") -> Clus
 
 def person(given: str, family: str, **more: str) -> Surrogate:
     """A person's surrogate."""
-    return Surrogate(Kind.NAME, {"given": given, "family": family, **more})
+    return Surrogate(IdentifierType.NAME, {"given": given, "family": family, **more})
 
 
 def form(surrogate: Surrogate, text: str, *others: str, language: str = "en", before: str = "") -> str:

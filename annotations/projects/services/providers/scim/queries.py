@@ -9,14 +9,14 @@ from django.db.models import Model, Q, QuerySet
 from scim2_models import InvalidFilterException, Resource, ScimFilter, SearchRequest, default_comparison_key
 from scim2_models.path import CompareOperator, Comparison, FilterNode, LogicalExpr, LogicalOperator
 
-from annotations.projects.services.providers.scim.resources import PeopleGroup, Person
+from annotations.projects.services.providers.scim.resources import PeopleGroup, ScimUser
 
 Row = TypeVar("Row", bound=Model)
 # What a request may ask for, as the addresses name it. `sortBy` is ignored, since lists are not sorted.
 _ASKED: Final = ("filter", "startIndex", "count", "attributes", "excludedAttributes")
 # The columns by which lists can be filtered.
 _COLUMNS: Final[Mapping[type[Resource[Any]], Mapping[str, str]]] = {
-    Person: {"id": "pk", "user_name": "name_key", "external_id": "external_id", "active": "active"},
+    ScimUser: {"id": "pk", "user_name": "name_key", "external_id": "external_id", "active": "active"},
     PeopleGroup: {"id": "pk", "display_name": "name", "external_id": "external_id", "members.value": "members"},
 }
 LONGEST_FILTER: Final = 2000

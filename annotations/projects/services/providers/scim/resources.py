@@ -62,7 +62,7 @@ class Email(ComplexAttribute):
     primary: bool | None = None
 
 
-class Person(Resource[Any]):
+class ScimUser(Resource[Any]):
     """A user. A request may leave out `active`: see `users.with_active`."""
 
     __schema__ = User.__schema__
@@ -74,7 +74,7 @@ class Person(Resource[Any]):
     active: Annotated[bool | None, Required.true] = None
 
 
-class IdentifiedPerson(Person):
+class IdentifiedPerson(ScimUser):
     """A user of a provider whose people are recognized by `externalId` at sign-in."""
 
     external_id: Annotated[str | None, Required.true, CaseExact.true] = None
@@ -92,8 +92,8 @@ class PeopleGroup(Resource[Any]):
     members: list[Member] | None = None
 
 
-def model_of_users(provider: ProvisioningProvider) -> type[Person]:
-    return IdentifiedPerson if provider.scim_subject == "externalId" else Person
+def model_of_users(provider: ProvisioningProvider) -> type[ScimUser]:
+    return IdentifiedPerson if provider.scim_subject == "externalId" else ScimUser
 
 
 def resource_types(provider: ProvisioningProvider) -> list[type[Resource[Any]]]:
@@ -113,7 +113,7 @@ class Links:
         return self._site + reverse(name, args=[self._provider, *more])
 
 
-def user_resource(row: ProvisionedUser, links: Links, model: type[Person] = Person) -> Person:
+def user_resource(row: ProvisionedUser, links: Links, model: type[ScimUser] = ScimUser) -> ScimUser:
     """Return the user as the provider sent it."""
     meta = _meta("User", row, links.to("scim_user", row.pk))
     found = model.model_validate(
@@ -146,16 +146,16 @@ def _meta(kind: str, row: ProvisionedUser | ProvisionedGroup, location: str) -> 
 # ── What a request may contain ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def check_size(resource: Person | PeopleGroup) -> None:
+def check_size(resource: ScimUser | PeopleGroup) -> None:
     """Raise InvalidValueException for a text that is too long, or too many e-mail addresses."""
     said = resource.model_dump(exclude={"members", "meta", "schemas", "id"})
     if any(len(text) > LONGEST for text in texts_in(said)):
         raise InvalidValueException(detail=f"A value can have at most {LONGEST} characters.")
-    if isinstance(resource, Person) and len(resource.emails or ()) > MOST_EMAILS:
+    if isinstance(resource, ScimUser) and len(resource.emails or ()) > MOST_EMAILS:
         raise InvalidValueException(detail=f"A user can have at most {MOST_EMAILS} e-mail addresses.")
 
 
-def said_by(resource: Person) -> dict[str, Any]:
+def said_by(resource: ScimUser) -> dict[str, Any]:
     """Return the attributes of a user that have no column of their own."""
     kept: dict[str, Any] = resource.model_dump(include={"name", "display_name", "emails"}, scim_ctx=Context.DEFAULT)
     return {key: value for key, value in kept.items() if key != "schemas"}

@@ -27,7 +27,7 @@ from annotations.projects.services.providers.scim.resources import (
     LONGEST,
     POLICY,
     Links,
-    Person,
+    ScimUser,
     check_size,
     model_of_users,
     operations_of,
@@ -36,7 +36,7 @@ from annotations.projects.services.providers.scim.resources import (
 )
 from annotations.projects.services.providers.signing_in import found_account, made_account
 
-_NAME: Final = Path[Person]("userName").resolve()
+_NAME: Final = Path[ScimUser]("userName").resolve()
 
 
 def users_of(provider: ProvisioningProvider) -> "QuerySet[ProvisionedUser]":
@@ -71,7 +71,7 @@ def create_user(provider: ProvisioningProvider, body: Mapping[str, Any]) -> Prov
 def replace_user(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, Any]) -> ProvisionedUser:
     """Replace all that the provider said of the user. Without `active`, the user stays as they are."""
 
-    def replaced(row: ProvisionedUser, present: Person) -> Person:
+    def replaced(row: ProvisionedUser, present: ScimUser) -> ScimUser:
         resource = model_of_users(provider).model_validate(
             with_active(body, active=row.active), scim_ctx=Context.RESOURCE_REPLACEMENT_REQUEST, scim_policy=POLICY
         )
@@ -85,7 +85,7 @@ def patch_user(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, Any]
     """Carry out the operations of a PATCH: all of them, or none."""
     operations = operations_of(model_of_users(provider), body)
 
-    def patched(row: ProvisionedUser, present: Person) -> Person:
+    def patched(row: ProvisionedUser, present: ScimUser) -> ScimUser:
         operations.patch(present, scim_policy=POLICY)
         return present
 
@@ -117,7 +117,7 @@ def _locked(provider: ProvisioningProvider, pk: UUID) -> ProvisionedUser:
 
 
 def _change(
-    provider: ProvisioningProvider, pk: UUID, change: Callable[[ProvisionedUser, Person], Person]
+    provider: ProvisioningProvider, pk: UUID, change: Callable[[ProvisionedUser, ScimUser], ScimUser]
 ) -> ProvisionedUser:
     with transaction.atomic(), _unique():
         row = _locked(provider, pk)
@@ -133,7 +133,7 @@ def _change(
     return row
 
 
-def _store(row: ProvisionedUser, resource: Person) -> None:
+def _store(row: ProvisionedUser, resource: ScimUser) -> None:
     """Store what the provider says, and follow it."""
     name = resource.user_name or ""
     key = default_comparison_key(_NAME, name)
@@ -162,7 +162,7 @@ def _store(row: ProvisionedUser, resource: Person) -> None:
             follow_pushed([row.account])
 
 
-def _subject(provider: ProvisioningProvider, resource: Person) -> str:
+def _subject(provider: ProvisioningProvider, resource: ScimUser) -> str:
     """Return what identifies the person at sign-in.
 
     It is empty for people who were pushed before the settings named this attribute: they keep what they had.
@@ -170,7 +170,7 @@ def _subject(provider: ProvisioningProvider, resource: Person) -> str:
     return (resource.external_id if provider.scim_subject == "externalId" else resource.user_name) or ""
 
 
-def _identity(provider: ProvisioningProvider, resource: Person) -> Identity:
+def _identity(provider: ProvisioningProvider, resource: ScimUser) -> Identity:
     """Return who this is at sign-in. Raises InvalidValueException without what identifies the person."""
     subject = _subject(provider, resource)
     if not 1 <= len(subject) <= LONGEST:

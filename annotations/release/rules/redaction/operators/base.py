@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Protocol
 
 from annotations.release.rules.redaction.dates import years
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.redaction.released import Mention, Replacing
 
 
@@ -25,7 +25,7 @@ class InNote:
     @cached_property
     def _years(self) -> list[tuple[int, int]]:
         """Where the note's dates name years: the start of the date, and its first year."""
-        dates = (mention for mention in self._mentions if mention.kind is Kind.DATE)
+        dates = (mention for mention in self._mentions if mention.kind is IdentifierType.DATE)
         return [(date.start, named[0]) for date in dates if (named := years(date.text, self.language))]
 
     def year_near(self, mention: Mention) -> int | None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from annotations.release.rules.redaction.ages import generalized_age
 from annotations.release.rules.redaction.dates import year_of, years
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.redaction.operators.base import InNote
 from annotations.release.rules.redaction.places import region_of, short_zip
 from annotations.release.rules.redaction.released import Mention
@@ -18,15 +18,15 @@ _AGED: Final = 90
 
 def generalize(mention: Mention, note: InNote) -> str | None:
     match mention.kind:
-        case Kind.DATE:
+        case IdentifierType.DATE:
             return _year(mention, note)
-        case Kind.AGE:
+        case IdentifierType.AGE:
             return generalized_age(mention.text)
-        case Kind.ZIP:
+        case IdentifierType.ZIP:
             return short_zip(mention.text, note.language)
-        case Kind.CITY | Kind.REGION | Kind.LOCATION | Kind.STREET:
+        case IdentifierType.CITY | IdentifierType.REGION | IdentifierType.LOCATION | IdentifierType.STREET:
             return region_of(mention.text, note.language) or short_zip(mention.text, note.language)
-        case Kind.COUNTRY:
+        case IdentifierType.COUNTRY:
             return mention.text  # no larger place is in use
         case _:
             return None

@@ -6,7 +6,7 @@ from typing import Final
 
 from annotations.release.rules.surrogates.folding import accented, folded
 from annotations.release.rules.surrogates.gazetteers import kept
-from annotations.release.rules.surrogates.generating.words import TRIES, Words
+from annotations.release.rules.surrogates.generating.words import TRIES, SurrogateDraft
 from annotations.release.rules.surrogates.places import (
     CITY,
     COUNTRY_OF,
@@ -41,7 +41,7 @@ from annotations.release.rules.surrogates.templates import WORD as UNKNOWN
 _ROMAN: Final = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
 
 
-def new_template(words: Words) -> dict[str, str]:
+def new_template(words: SurrogateDraft) -> dict[str, str]:
     form = words.cluster.forms[0]
     found = slots(form, words.cluster.kind, words.cluster.language)
     if not found:
@@ -54,7 +54,7 @@ def new_template(words: Words) -> dict[str, str]:
     return parts
 
 
-def _fill(words: Words, form: str, found: Sequence[Slot]) -> dict[str, str]:
+def _fill(words: SurrogateDraft, form: str, found: Sequence[Slot]) -> dict[str, str]:
     parts: dict[str, str] = {}
     area: Area | None = None
     city = ""
@@ -74,7 +74,7 @@ def _fill(words: Words, form: str, found: Sequence[Slot]) -> dict[str, str]:
     return parts
 
 
-def _slot(words: Words, slot: Slot, area: Area | None, city: str) -> str:
+def _slot(words: SurrogateDraft, slot: Slot, area: Area | None, city: str) -> str:
     if slot.kind == NUMBER:
         return words.unlike(slot.text, lambda: scrambled_digits(words.source, slot.text))
     if slot.kind == LETTER:
@@ -97,7 +97,7 @@ def _slot(words: Words, slot: Slot, area: Area | None, city: str) -> str:
     return words.use(words.pick(pool) or words.coin("surname", slot.text))
 
 
-def _acronym(words: Words, text: str) -> str:
+def _acronym(words: SurrogateDraft, text: str) -> str:
     if text in _ROMAN:
         return words.source.choice([number for number in _ROMAN if number != text])
     vowels = "AEIOU"
@@ -105,7 +105,7 @@ def _acronym(words: Words, text: str) -> str:
     return "".join(words.source.choice(vowels if letter in vowels else consonants) for letter in text.upper())
 
 
-def _job(words: Words, slot: Slot) -> str:
+def _job(words: SurrogateDraft, slot: Slot) -> str:
     men, women = (words_of(words.language, f"{gender}_job") for gender in ("masculine", "feminine"))
     head = slot.key.partition(" ")[0]  # "profesora de inglés"
     feminine = bool({slot.key, head} & women.keys()) or (head.endswith("a") and not {slot.key, head} & men.keys())
@@ -115,7 +115,7 @@ def _job(words: Words, slot: Slot) -> str:
     return words.use(words.pick(near) or words.pick(pool) or words.source.choice(pool))
 
 
-def _area(words: Words, form: str) -> Area:
+def _area(words: SurrogateDraft, form: str) -> Area:
     """The area in which the new place lies: where the patient's other places of the same original area are."""
     country = COUNTRY_OF[words.language]
     own = areas_in(form, country)
@@ -141,7 +141,7 @@ def _area(words: Words, form: str) -> Area:
     return words.source.choices(free, weights)[0]
 
 
-def _place(words: Words, slot: Slot, area: Area, city: str) -> str:
+def _place(words: SurrogateDraft, slot: Slot, area: Area, city: str) -> str:
     if slot.kind == ZIP:
         like = slot.text
         return words.unlike(like, lambda: zip_in(words.source, area, city or _city_of(words, area), like))
@@ -162,7 +162,7 @@ def _place(words: Words, slot: Slot, area: Area, city: str) -> str:
     return _coin_town(words, slot, area)
 
 
-def _region(words: Words, kind: str, area: Area) -> str:
+def _region(words: SurrogateDraft, kind: str, area: Area) -> str:
     """The name of a region or province: the area's, after collisions that of another; empty if all are taken."""
     if words.attempt < 3 and (found := words.pick(area.regions if kind == REGION else area.names)):
         return found
@@ -172,7 +172,7 @@ def _region(words: Words, kind: str, area: Area) -> str:
     return words.pick([name for other in others for name in (other.regions if kind == REGION else other.names)])
 
 
-def _city_of(words: Words, area: Area) -> str:
+def _city_of(words: SurrogateDraft, area: Area) -> str:
     """A city of the area that the patient's surrogates have already; empty if none."""
     for entity in words.around.related:
         if entity.surrogate.parts.get("area") == area.key:
@@ -182,7 +182,7 @@ def _city_of(words: Words, area: Area) -> str:
     return ""
 
 
-def _coin_town(words: Words, slot: Slot, area: Area) -> str:
+def _coin_town(words: SurrogateDraft, slot: Slot, area: Area) -> str:
     """A made-up place with the little words of the original: "Villar del Olmo" → "Alcar del Donda"."""
     out = []
     for word in slot.text.split():
@@ -192,7 +192,7 @@ def _coin_town(words: Words, slot: Slot, area: Area) -> str:
     return words.use(" ".join(out))
 
 
-def _town(words: Words, area: Area, like: str) -> str:
+def _town(words: SurrogateDraft, area: Area, like: str) -> str:
     made = ""
     for _ in range(TRIES):
         made = towns(area.country).coin(words.source, like)

@@ -6,15 +6,15 @@ import string
 from collections.abc import Container, Mapping, Sequence
 from typing import Final
 
-from annotations.release.rules.redaction.kinds import Kind
+from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.surrogates.clustering import PEOPLE
 from annotations.release.rules.surrogates.contacts import example_domain, new_ip, new_phone
 from annotations.release.rules.surrogates.deciding import person_of
 from annotations.release.rules.surrogates.folding import folded, plain
 from annotations.release.rules.surrogates.generating.places import new_template
-from annotations.release.rules.surrogates.generating.words import TRIES, Words
+from annotations.release.rules.surrogates.generating.words import TRIES, SurrogateDraft
 from annotations.release.rules.surrogates.identifiers import new_number
-from annotations.release.rules.surrogates.people import Person, fullest, read_person
+from annotations.release.rules.surrogates.people import NamedPerson, fullest, read_person
 from annotations.release.rules.surrogates.pipeline import Around, Cluster, Surrogate
 from annotations.release.rules.surrogates.scrambling import digits, scrambled_digits
 from annotations.release.rules.surrogates.writing import TEMPLATES, part_name
@@ -22,7 +22,7 @@ from annotations.release.rules.surrogates.writing import TEMPLATES, part_name
 # New user names, e-mail addresses and web addresses, with the surrogates of the names that they contain.
 
 
-def new_account(words: Words, local: str) -> str:
+def new_account(words: SurrogateDraft, local: str) -> str:
     """The local part of an e-mail address, or a user name: with the surrogate of the name that it contains."""
     new = _named_account(words, local)
     if new:
@@ -38,7 +38,7 @@ def new_account(words: Words, local: str) -> str:
     return "".join(out)
 
 
-def _spelled(words: Words, piece: str) -> str:
+def _spelled(words: SurrogateDraft, piece: str) -> str:
     """Letters in place of letters: a name about as long, or random letters for up to three."""
     if len(piece) <= 3:
         return "".join(words.source.choice(string.ascii_lowercase) for _ in piece)
@@ -53,7 +53,7 @@ def _spelled(words: Words, piece: str) -> str:
     return word.upper() if piece.isupper() else word
 
 
-def _named_account(words: Words, local: str) -> str:
+def _named_account(words: SurrogateDraft, local: str) -> str:
     """The account with each name of a related person replaced by the surrogate's; empty if it has none."""
     flat = plain(local).casefold()
     best: list[tuple[int, int, str]] = []
@@ -74,7 +74,7 @@ def _named_account(words: Words, local: str) -> str:
     return "".join(out)
 
 
-def _filler(words: Words, text: str) -> str:
+def _filler(words: SurrogateDraft, text: str) -> str:
     return "".join(
         words.source.choice(string.digits)
         if letter.isdigit()
@@ -85,7 +85,7 @@ def _filler(words: Words, text: str) -> str:
     )
 
 
-def new_url(words: Words, text: str) -> str:
+def new_url(words: SurrogateDraft, text: str) -> str:
     found = re.match(r"(\w+://)?(www\.)?([^/?#\s]+)(.*)", text, re.DOTALL)
     if not found:
         return "www.example.org"
@@ -94,7 +94,7 @@ def new_url(words: Words, text: str) -> str:
     return f"{scheme or ''}{www or ''}{example_domain(host)}{path}"
 
 
-def _path(words: Words, piece: str) -> str:
+def _path(words: SurrogateDraft, piece: str) -> str:
     if piece.isdigit():
         return scrambled_digits(words.source, piece)
     if piece.casefold() in ("html", "index", "aspx", "home", "https", "http"):
@@ -102,7 +102,7 @@ def _path(words: Words, piece: str) -> str:
     return folded(words.coin("surname", piece))
 
 
-def _names_in(flat: str, person: Person, parts: Mapping[str, str]) -> list[tuple[int, int, str]]:
+def _names_in(flat: str, person: NamedPerson, parts: Mapping[str, str]) -> list[tuple[int, int, str]]:
     """Where an account has names of a person, or initials right before one: (start, end, new text), in order."""
     found: list[tuple[int, int, str]] = []
     for role, words in (("family", person.family), ("given", person.given)):
@@ -137,22 +137,22 @@ def _names_in(flat: str, person: Person, parts: Mapping[str, str]) -> list[tuple
 # New values that are one text: numbers, codes, telephone numbers, addresses and ages.
 
 
-def new_value(words: Words, kind: Kind, text: str) -> str:
+def new_value(words: SurrogateDraft, kind: IdentifierType, text: str) -> str:
     """Another value of a kind in the format of the text."""
-    if kind in (Kind.PHONE, Kind.FAX):
+    if kind in (IdentifierType.PHONE, IdentifierType.FAX):
         return new_phone(words.source, text, words.language)
-    if kind == Kind.EMAIL:
+    if kind == IdentifierType.EMAIL:
         local, at, domain = text.strip().partition("@")
         if not at:
             return new_account(words, local)
         return f"{new_account(words, local)}@{example_domain(domain)}"
-    if kind == Kind.USERNAME:
+    if kind == IdentifierType.USERNAME:
         return new_account(words, text.strip())
-    if kind == Kind.URL:
+    if kind == IdentifierType.URL:
         return new_url(words, text.strip())
-    if kind == Kind.IP:
+    if kind == IdentifierType.IP:
         return new_ip(words.source, text.strip())
-    if kind == Kind.AGE:
+    if kind == IdentifierType.AGE:
         return re.sub(
             r"\d{1,9}", lambda found: str(max(0, int(found.group(0)) + words.source.choice((-2, -1, 1, 2)))), text
         )
@@ -170,10 +170,10 @@ def new_value(words: Words, kind: Kind, text: str) -> str:
     return new
 
 
-def _owner(words: Words) -> tuple[str, str, str] | None:
+def _owner(words: SurrogateDraft) -> tuple[str, str, str] | None:
     """The surrogate of the patient's name, for codes that contain it: given names, surnames, gender."""
     for entity in words.around.related:
-        if entity.kind == Kind.NAME:
+        if entity.kind == IdentifierType.NAME:
             parts = entity.surrogate.parts
             return parts.get("given", ""), parts.get("family", ""), parts.get("gender", "")
     return None
@@ -182,7 +182,7 @@ def _owner(words: Words) -> tuple[str, str, str] | None:
 # New names of people.
 
 
-def new_person(words: Words) -> dict[str, str]:
+def new_person(words: SurrogateDraft) -> dict[str, str]:
     person = person_of(words.cluster)
     gender = person.gender
     forms = words.cluster.forms
@@ -213,7 +213,7 @@ def new_person(words: Words) -> dict[str, str]:
     return parts
 
 
-def _relatives(words: Words, person: Person) -> tuple[dict[str, str], set[str]]:
+def _relatives(words: SurrogateDraft, person: NamedPerson) -> tuple[dict[str, str], set[str]]:
     """Surrogates of the surnames that this person shares with others of the patient, and the others' names."""
     shared: dict[str, str] = {}
     others: set[str] = set()
@@ -231,16 +231,16 @@ def _relatives(words: Words, person: Person) -> tuple[dict[str, str], set[str]]:
 
 
 ORDER: Final = (
-    Kind.NAME,
-    Kind.STAFF,
-    Kind.COUNTRY,
-    Kind.REGION,
-    Kind.CITY,
-    Kind.LOCATION,
-    Kind.ZIP,
-    Kind.STREET,
-    Kind.HOSPITAL,
-    Kind.ORGANIZATION,
+    IdentifierType.NAME,
+    IdentifierType.STAFF,
+    IdentifierType.COUNTRY,
+    IdentifierType.REGION,
+    IdentifierType.CITY,
+    IdentifierType.LOCATION,
+    IdentifierType.ZIP,
+    IdentifierType.STREET,
+    IdentifierType.HOSPITAL,
+    IdentifierType.ORGANIZATION,
 )
 """Kinds in the order in which surrogates must be made, so that later ones can agree with earlier ones."""
 _RANK: Final = {kind: at for at, kind in enumerate(ORDER)}
@@ -269,10 +269,10 @@ class RuleGenerator:
 
     def generate(self, cluster: Cluster, around: Around, avoid: Container[str], attempt: int) -> Surrogate:
         """A new surrogate. `avoid`: folded texts that it must not be or contain, with a fast `in`."""
-        return Surrogate(cluster.kind, _parts(Words(self._source, cluster, around, avoid, attempt)))
+        return Surrogate(cluster.kind, _parts(SurrogateDraft(self._source, cluster, around, avoid, attempt)))
 
 
-def _parts(words: Words) -> dict[str, str]:
+def _parts(words: SurrogateDraft) -> dict[str, str]:
     kind = words.cluster.kind
     if kind in PEOPLE:
         return new_person(words)

@@ -6,7 +6,15 @@ from functools import cached_property
 from typing import Final
 
 from annotations.release.rules.surrogates.folding import LONG, accented, folded, long_words, runs
-from annotations.release.rules.surrogates.gazetteers import COMMON, KNOWN, RARE, Known, Names, known_language, names_of
+from annotations.release.rules.surrogates.gazetteers import (
+    COMMON,
+    KNOWN,
+    RARE,
+    Known,
+    NamePool,
+    known_language,
+    names_of,
+)
 from annotations.release.rules.surrogates.people import titles
 from annotations.release.rules.surrogates.pipeline import Around, Cluster
 from annotations.release.rules.surrogates.scrambling import compact
@@ -14,7 +22,7 @@ from annotations.release.rules.surrogates.scrambling import compact
 TRIES: Final = 60
 
 
-class Words:
+class SurrogateDraft:
     """The making of one surrogate: its chance, its entity, what is around, and the words that it must not use.
 
     `avoid`: folded texts that the surrogate must not be or contain. `attempt` counts collisions from 0. `used` holds
@@ -26,7 +34,7 @@ class Words:
     ) -> None:
         self.source, self.cluster, self.around, self.avoid, self.attempt = source, cluster, around, avoid, attempt
         self.language = known_language(cluster.language)
-        self.lists: Names = names_of(self.language)
+        self.lists: NamePool = names_of(self.language)
         self.used: set[str] = set()
 
     @cached_property
