@@ -1,6 +1,6 @@
 /** Every text that the script of the page for reading released notes shows. */
 
-import { gettext, pgettext } from "../core/translating.js";
+import { gettext, pgettext } from "../../core/translating.js";
 
 export const words = {
   groups: {

@@ -1,9 +1,9 @@
 /** The page around the note: the selected location with its layers, the list of locations, their counts, and the bar. */
 
-import { showLocation } from "../agreement/in_view.js";
-import { Panel, fill, keepInList, row } from "../editor/deciding/panel.js";
-import { byId, el } from "../editor/dom.js";
-import { shorten } from "../editor/panel.js";
+import { showLocation } from "../../agreement/in_view.js";
+import { Panel, fill, keepInList, row } from "../../editor/deciding/panel.js";
+import { byId, el } from "../../editor/dom.js";
+import { shorten } from "../../editor/panel.js";
 import { idOf } from "./model.js";
 import { words } from "./words.js";
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Adjudication, idOf } from "../../../static/js/adjudicate/model.js";
-import { Names } from "../../../static/js/adjudicate/names.js";
-import { actions, causeActions, labelActions } from "../../../static/js/adjudicate/actions.js";
-import { rowsOf, tokensAround } from "../../../static/js/adjudicate/layers.js";
-import { words } from "../../../static/js/adjudicate/words.js";
+import { Adjudication, idOf } from "../../../static/js/agreement/adjudicate/model.js";
+import { Names } from "../../../static/js/agreement/adjudicate/names.js";
+import { actions, causeActions, labelActions } from "../../../static/js/agreement/adjudicate/actions.js";
+import { rowsOf, tokensAround } from "../../../static/js/agreement/adjudicate/layers.js";
+import { words } from "../../../static/js/agreement/adjudicate/words.js";
 import { Keys } from "../../../static/js/editor/keys.js";
 import { tokenize } from "../../../static/js/text/tokens.js";
 

@@ -18,7 +18,7 @@
  * @typedef {Record<string, Record<string, string|true>>} Attributes  a choice or true by name, by "start-end-label"
  */
 
-import { Decisions, around, beside } from "../editor/deciding/queue.js";
+import { Decisions, around, beside } from "../../editor/deciding/queue.js";
 
 const overlap = (a, b) => a.start < b.end && b.start < a.end;
 /** @param {LocationState} location @param {Triple} span */

@@ -1,6 +1,6 @@
 /** Send decisions, notice what annotators changed, and finish the note. */
 
-import { Saving } from "../editor/deciding/saving.js";
+import { Saving } from "../../editor/deciding/saving.js";
 import { words } from "./words.js";
 
 // How often a visible page asks the server for changes (milliseconds).

@@ -1,12 +1,12 @@
 /** The adjudication page: builds its parts and connects them. */
 
-import { AttributeList } from "../editor/attribute_list.js";
-import { Keys } from "../editor/keys.js";
-import { KeySheet } from "../editor/sheet.js";
-import { NoteView } from "../editor/render.js";
-import { Palette } from "../editor/palette.js";
-import { begin, listen } from "../editor/deciding/page.js";
-import { byId } from "../editor/dom.js";
+import { AttributeList } from "../../editor/attribute_list.js";
+import { Keys } from "../../editor/keys.js";
+import { KeySheet } from "../../editor/sheet.js";
+import { NoteView } from "../../editor/render.js";
+import { Palette } from "../../editor/palette.js";
+import { begin, listen } from "../../editor/deciding/page.js";
+import { byId } from "../../editor/dom.js";
 import { Adjudication } from "./model.js";
 import { AdjudicationPanel } from "./panel.js";
 import { AdjudicationWork } from "./work.js";

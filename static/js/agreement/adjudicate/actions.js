@@ -1,25 +1,25 @@
 /** Every key of the adjudication page: what it does and how the `?` sheet names it. Labels bring their own keys. */
 
-import { KEYS } from "../agreement/causes.js";
-import { asking, describing, ending, labeling, moving, selecting, undoing } from "../editor/deciding/actions.js";
-import { leaver } from "../editor/deciding/page.js";
+import { KEYS } from "../../agreement/causes.js";
+import { asking, describing, ending, labeling, moving, selecting, undoing } from "../../editor/deciding/actions.js";
+import { leaver } from "../../editor/deciding/page.js";
 import { words } from "./words.js";
 
 const { move, decide, own, note, labels: onLabels } = words.groups;
 const { keys: what } = words;
 const DIGITS = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
-/** The keys while text is selected: every key chooses a label. @returns {import("../editor/keys.js").Action[]} */
+/** The keys while text is selected: every key chooses a label. @returns {import("../../editor/keys.js").Action[]} */
 export function labelActions(work, labels) {
   return labeling(work, onLabels, labels);
 }
 
-/** The keys while the page asks for a cause. @returns {import("../editor/keys.js").Action[]} */
+/** The keys while the page asks for a cause. @returns {import("../../editor/keys.js").Action[]} */
 export function causeActions(work, causes) {
   return Object.keys(causes).map((kind) => ({ keys: [KEYS[kind]], group: decide, what: causes[kind], run: () => work.cause(kind) }));
 }
 
-/** @returns {import("../editor/keys.js").Action[]} */
+/** @returns {import("../../editor/keys.js").Action[]} */
 export function actions(work) {
   const leave = leaver(work);
   return [

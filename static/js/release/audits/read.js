@@ -1,13 +1,13 @@
 /** Select text of a released note by mouse or keys, and mark it as a leak. The page's forms do everything else. */
 
-import { Cursor } from "../editor/cursor.js";
-import { byId } from "../editor/dom.js";
-import { Keys } from "../editor/keys.js";
-import { TextLayout } from "../editor/selection.js";
-import { KeySheet } from "../editor/sheet.js";
-import { TextIndex } from "../text/offsets.js";
-import { sentenceAfter, sentenceBefore, stopsOf } from "../text/steps.js";
-import { tokenize } from "../text/tokens.js";
+import { Cursor } from "../../editor/cursor.js";
+import { byId } from "../../editor/dom.js";
+import { Keys } from "../../editor/keys.js";
+import { TextLayout } from "../../editor/selection.js";
+import { KeySheet } from "../../editor/sheet.js";
+import { TextIndex } from "../../text/offsets.js";
+import { sentenceAfter, sentenceBefore, stopsOf } from "../../text/steps.js";
+import { tokenize } from "../../text/tokens.js";
 import { words } from "./words.js";
 
 const note = byId("note");

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 
-import { crc32, zip } from "../../../static/js/transfer/zip.js";
+import { crc32, zip } from "../../../static/js/exchange/zip.js";
 
 const file = (text) => new Blob([text]);
 const READ = `

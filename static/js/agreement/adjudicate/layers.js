@@ -3,10 +3,10 @@
  * Every version that can be accepted has a button with its key.
  */
 
-import { covered } from "../text/tokens.js";
-import { el } from "../editor/dom.js";
-import { lanes } from "../editor/lanes.js";
-import { attributeWords } from "../editor/words.js";
+import { covered } from "../../text/tokens.js";
+import { el } from "../../editor/dom.js";
+import { lanes } from "../../editor/lanes.js";
+import { attributeWords } from "../../editor/words.js";
 import { words } from "./words.js";
 
 // How many words are shown before and after the location.

@@ -1,9 +1,9 @@
 /** Every text that the scripts of the adjudication page show or announce. */
 
-import { words as disagreements } from "../agreement/words.js";
-import { gettext, interpolate, listed, ngettext, pgettext } from "../core/translating.js";
-import { whoWhen, words as shared } from "../editor/deciding/words.js";
-import { words as editor } from "../editor/words.js";
+import { words as disagreements } from "../../agreement/words.js";
+import { gettext, interpolate, listed, ngettext, pgettext } from "../../core/translating.js";
+import { whoWhen, words as shared } from "../../editor/deciding/words.js";
+import { words as editor } from "../../editor/words.js";
 
 const CHOICES = {
   majority: gettext("majority version"),

@@ -1,7 +1,7 @@
 /** The acts of an adjudicator: select, decide, mark. The page shows each act at once, and then sends it. */
 
-import { byId } from "../editor/dom.js";
-import { NoteWork } from "../editor/deciding/work.js";
+import { byId } from "../../editor/dom.js";
+import { NoteWork } from "../../editor/deciding/work.js";
 import { idOf } from "./model.js";
 import { words } from "./words.js";
 
