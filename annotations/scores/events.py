@@ -5,7 +5,7 @@ from typing import TypedDict
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.events import Verb
-from annotations.scores.rules.knots import LabeledBounds
+from annotations.scores.rules.errors import LabeledBounds
 
 
 class ErrorCauseChanged(TypedDict):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from annotations.scores.rules import Rates
-from annotations.scores.rules.covering import covered_characters
+from annotations.scores.rules.rates import covered_characters
 from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.learner import Step, StepFigures

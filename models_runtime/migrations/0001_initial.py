@@ -89,7 +89,7 @@ class Migration(migrations.Migration):
                         ('gold_version', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='judgings', to='annotations.goldversion')),
                         ('split', models.CharField(blank=True, max_length=10)),
                         ('most_notes', models.PositiveIntegerField(help_text='At most this many notes, drawn by hash; null: all.', null=True)),
-                        ('rules', models.CharField(default='standard', help_text='annotations.scores.rules.judging_rules', max_length=20)),
+                        ('rules', models.CharField(default='standard', help_text='annotations.scores.rules.judging', max_length=20)),
                         ('unit', models.CharField(default='occurrence', help_text='What one entity is: a Unit of the rules.', max_length=20)),
                         ('temperature', models.FloatField(default=0.0)),
                         ('threshold', models.FloatField(help_text='An entity counts where more than this share of the judges agree.')),

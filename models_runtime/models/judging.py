@@ -3,7 +3,7 @@ from django.db import models
 
 from annotations.models import Author, Document, GoldVersion, Project
 from annotations.models.job import Job
-from annotations.scores.rules.judging_rules import RULES, STANDARD, Rules
+from annotations.scores.rules.judging import RULES, STANDARD, Rules
 
 
 class Judging(models.Model):
@@ -18,7 +18,7 @@ class Judging(models.Model):
     gold_version = models.ForeignKey(GoldVersion, models.CASCADE, related_name="judgings")
     split = models.CharField(max_length=10, blank=True)
     most_notes = models.PositiveIntegerField(null=True, help_text="At most this many notes, drawn by hash; null: all.")
-    rules = models.CharField(max_length=20, default=STANDARD.key, help_text="annotations.scores.rules.judging_rules")
+    rules = models.CharField(max_length=20, default=STANDARD.key, help_text="annotations.scores.rules.judging")
     unit = models.CharField(
         max_length=20, default=STANDARD.unit.value, help_text="What one entity is: a Unit of the rules."
     )

@@ -10,7 +10,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.tokenizers import KINDS, TOKENIZER_HELP
 from annotations.gold.rules import Split
 from annotations.models import User
-from annotations.scores.rules.similarity import THRESHOLD
+from annotations.scores.rules.scorer import THRESHOLD
 from annotations.scores.services.scoring import ScoreRequest, score_request
 from annotations.text.numbers import MAX_OFFSET, whole
 

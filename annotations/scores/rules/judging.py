@@ -1,7 +1,7 @@
 """Verdicts of several judges on entities in notes, and majority verdicts (Miranda et al. 2025, section 3.3).
 
 An entity is a gold span, or a hidden stretch beyond gold. Each judge gives one verdict on it: correctly hidden (TP),
-still readable (FN), or hidden without need (FP). What exactly counts depends on the rules (judging_rules.py).
+still readable (FN), or hidden without need (FP). What exactly counts depends on the rules.
 """
 
 from bisect import bisect_left
@@ -13,13 +13,44 @@ from itertools import combinations
 from typing import Any, Final, NamedTuple
 
 from annotations.agreement.rules import Pattern, agreement, cohen
-from annotations.scores.rules.judging_rules import STANDARD, Rules
 from annotations.scores.rules.rates import Rates
 from annotations.text.masking import stretches
 from annotations.text.spans import Span
 
 THRESHOLD: Final = 0.5
 DISCARDED: Final = "discarded"
+
+
+class JudgedUnit(StrEnum):
+    """What one entity is: each occurrence, or all occurrences in a note of one text with one label."""
+
+    OCCURRENCE = "occurrence"
+    TEXT = "text"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Rules under a name. `unit` and `temperature` are defaults, which a judging may replace.
+
+    `of_all`: a majority is a share of all judges asked; otherwise of those who answered on the note.
+    `any_verdict`: every verdict can win. Otherwise FP can't win for an entity in gold, nor FN for another one.
+    `label_by_label`: every label has its own question, and a placeholder is beyond gold unless it overlaps gold of its
+    own label; otherwise gold of any label counts.
+    """
+
+    key: str
+    of_all: bool
+    any_verdict: bool
+    label_by_label: bool
+    unit: JudgedUnit
+    temperature: float
+
+
+STANDARD: Final = Rules("standard", False, False, False, JudgedUnit.OCCURRENCE, 0.0)
+# Sections 3.3.1, 3.3.2 and 4.2, and appendix A.
+MIRANDA: Final = Rules("miranda-2025", True, True, True, JudgedUnit.TEXT, 0.7)
+
+RULES: Final[Mapping[str, Rules]] = {rules.key: rules for rules in (STANDARD, MIRANDA)}
 
 
 class Judgement(StrEnum):

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final, TypedDict
 
-from annotations.scores.rules.covering import covered_characters
-from annotations.scores.rules.rates import NOTHING, Rates
+from annotations.scores.rules.rates import NOTHING, Rates, covered_characters
 from annotations.text.spans import Span
 
 # The thresholds of a curve. The lowest mask most.

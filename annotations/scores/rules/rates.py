@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import TypedDict
 
+from annotations.text.spans import Span
+
 
 class RatesData(TypedDict):
     """Rates in their JSON form."""
@@ -19,7 +21,12 @@ class RatesData(TypedDict):
 
 
 class AverageData(TypedDict):
-    """An average in its JSON form."""
+    """Averages over classes. `f1` is that of the averaged precision and recall (Catelli 2021, eq. 3.23).
+
+    `classes` is the number of classes with gold, over which recall is averaged. Precision is averaged over the
+    `precision_classes` that have gold or predictions: a class with gold that was never predicted counts as 0 (Catelli
+    2021, table 4.2, FAX). The spreads are standard deviations over these classes, as weighted as the average.
+    """
 
     precision: float | None
     recall: float | None
@@ -60,9 +67,7 @@ class Rates:
     @property
     def f1(self) -> float | None:
         """The F1; None without gold and predictions, 0 if there is only one of them."""
-        if not self.predicted and not self.gold:
-            return None
-        return _harmonic(self.precision or 0.0, self.recall or 0.0)
+        return _harmonic(self.precision, self.recall)
 
     @property
     def spurious(self) -> int:
@@ -95,42 +100,11 @@ class Rates:
 NOTHING = Rates(0, 0, 0, 0)
 
 
-def _harmonic(a: float, b: float) -> float:
-    return 2 * a * b / (a + b) if a + b else 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Average:
-    """Averages over classes. `f1` is that of the averaged precision and recall (Catelli 2021, eq. 3.23).
-
-    `classes` is the number of classes with gold, over which recall is averaged. Precision is averaged over the
-    `precision_classes` that have gold or predictions: a class with gold that was never predicted counts as 0 (Catelli
-    2021, table 4.2, FAX). The spreads are standard deviations over these classes, as weighted as the average.
-    """
-
-    precision: float | None
-    recall: float | None
-    precision_spread: float | None
-    recall_spread: float | None
-    classes: int
-    precision_classes: int
-
-    @property
-    def f1(self) -> float | None:
-        if self.precision is None and self.recall is None:
-            return None
-        return _harmonic(self.precision or 0.0, self.recall or 0.0)
-
-    def as_dict(self) -> AverageData:
-        return {
-            "precision": self.precision,
-            "recall": self.recall,
-            "f1": self.f1,
-            "precision_spread": self.precision_spread,
-            "recall_spread": self.recall_spread,
-            "classes": self.classes,
-            "precision_classes": self.precision_classes,
-        }
+def _harmonic(precision: float | None, recall: float | None) -> float | None:
+    """The F1, where one undefined rate counts as 0; None if both are undefined."""
+    if precision is None and recall is None:
+        return None
+    return 2 * precision * recall / (precision + recall) if precision and recall else 0.0
 
 
 def micro(classes: Iterable[Rates]) -> Rates:
@@ -138,22 +112,30 @@ def micro(classes: Iterable[Rates]) -> Rates:
     return sum(classes, NOTHING)
 
 
-def macro(classes: Iterable[Rates]) -> Average:
+def macro(classes: Iterable[Rates]) -> AverageData:
     """The macro average: every class has the same weight."""
     return _average([(rates, 1.0) for rates in classes])
 
 
-def weighted(classes: Iterable[Rates]) -> Average:
+def weighted(classes: Iterable[Rates]) -> AverageData:
     """The average weighted by gold spans (Catelli 2021, section 3.4); its recall is equal to the micro recall."""
     return _average([(rates, float(rates.gold)) for rates in classes if rates.gold])
 
 
-def _average(classes: list[tuple[Rates, float]]) -> Average:
+def _average(classes: list[tuple[Rates, float]]) -> AverageData:
     precisions = [(rates.precision or 0.0, weight) for rates, weight in classes if rates.predicted or rates.gold]
     recalls = [(r, weight) for rates, weight in classes if (r := rates.recall) is not None]
     precision, precision_spread = _mean(precisions)
     recall, recall_spread = _mean(recalls)
-    return Average(precision, recall, precision_spread, recall_spread, len(recalls), len(precisions))
+    return {
+        "precision": precision,
+        "recall": recall,
+        "f1": _harmonic(precision, recall),
+        "precision_spread": precision_spread,
+        "recall_spread": recall_spread,
+        "classes": len(recalls),
+        "precision_classes": len(precisions),
+    }
 
 
 def _mean(values: list[tuple[float, float]]) -> tuple[float | None, float | None]:
@@ -162,3 +144,14 @@ def _mean(values: list[tuple[float, float]]) -> tuple[float | None, float | None
         return None, None
     mean = sum(value * weight for value, weight in values) / whole
     return mean, sqrt(sum(weight * (value - mean) ** 2 for value, weight in values) / whole)
+
+
+def covered_characters(gold: Iterable[Span], predicted: Iterable[Span]) -> Rates:
+    """Rates over the marked code points of one note, whatever the labels: what masking would miss and hide.
+
+    A code point counts once however many spans cover it.
+    """
+    ours, theirs = (
+        {at for span in spans for at in range(span.start, span.end)} for spans in (list(gold), list(predicted))
+    )
+    return Rates.paired(len(ours & theirs), len(theirs), len(ours))

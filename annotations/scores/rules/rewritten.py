@@ -17,10 +17,94 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypedDict
 
-from annotations.scores.rules.counts import Counting, Counts, RewrittenData, placeholder_pattern
+from annotations.scores.rules.rates import Rates
 from annotations.text.spans import Span
 from annotations.text.tokens import Parts
+
+
+class Counting(StrEnum):
+    """How often a gold text occurs in a note.
+
+    tokens: occurrences of whole tokens, of overlapping texts only the longest, outside placeholders (`rewritten`).
+    substring: the plain string, wherever it is (Miranda et al. 2025, section 4.3; `substrings`).
+    """
+
+    TOKENS = "tokens"
+    SUBSTRING = "substring"
+
+
+class CountsData(TypedDict):
+    """Counts in their JSON form."""
+
+    tp: int
+    fn: int
+    fp: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    gold: int
+    unmarked: int
+    placeholders: int
+
+
+class LabelCounts(CountsData):
+    label: str
+
+
+class RewrittenData(TypedDict):
+    micro: CountsData
+    labels: list[LabelCounts]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The counts of one label.
+
+    `removed`, `remaining`: occurrences of gold texts. `extra`: superfluous placeholders. `gold`: gold spans.
+    `unmarked`: occurrences in the original that gold doesn't mark, but that are counted nevertheless. `placeholders`:
+    placeholders that the rewriting added (`Counting.SUBSTRING`: all in the rewritten text).
+    """
+
+    removed: int = 0
+    remaining: int = 0
+    extra: int = 0
+    gold: int = 0
+    unmarked: int = 0
+    placeholders: int = 0
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(
+            self.removed + other.removed,
+            self.remaining + other.remaining,
+            self.extra + other.extra,
+            self.gold + other.gold,
+            self.unmarked + other.unmarked,
+            self.placeholders + other.placeholders,
+        )
+
+    def as_dict(self) -> CountsData:
+        rates = Rates.paired(self.removed, self.removed + self.extra, self.removed + self.remaining)
+        return {
+            "tp": self.removed,
+            "fn": self.remaining,
+            "fp": self.extra,
+            "precision": rates.precision,
+            "recall": rates.recall,
+            "f1": rates.f1,
+            "gold": self.gold,
+            "unmarked": self.unmarked,
+            "placeholders": self.placeholders,
+        }
+
+
+def placeholder_pattern(placeholders: Iterable[str]) -> re.Pattern[str]:
+    """A pattern that finds placeholders, and the longer one if one is a prefix of another."""
+    known = sorted(filter(None, set(placeholders)), key=lambda one: (-len(one), one))
+    return re.compile("|".join(map(re.escape, known)) or "(?!)")
+
 
 # The count-based score of rewritten text as published: plain substrings (Miranda et al. 2025, section 4.3).
 #
@@ -44,21 +128,27 @@ def substring_counts(
     for (label, quote), marked in texts.items():
         before, after = original.count(quote), rewritten.count(quote)
         found[label] += Counts(removed=max(0, before - after), remaining=after, unmarked=max(0, before - marked))
-    for label, (n, extra) in _placeholders(rewritten, marks, placeholder_of).items():
-        found[label] = found.get(label, Counts()) + Counts(placeholders=n, extra=extra)
+    added = Counter(placeholder_pattern(placeholder_of.values()).findall(rewritten))
+    for label, one in _placeholders(added, marks, placeholder_of)[0].items():
+        found[label] = found.get(label, Counts()) + one
     return {label: found[label] for label in placeholder_of if label in found}
 
 
 def _placeholders(
-    rewritten: str, marks: Mapping[str, int], placeholder_of: Mapping[str, str]
-) -> dict[str, tuple[int, int]]:
-    """For the first label of each placeholder in the text, how often it occurs, and how often beyond gold."""
-    pattern = placeholder_pattern(placeholder_of.values())
-    found: dict[str, tuple[int, int]] = {}
-    for placeholder, n in Counter(pattern.findall(rewritten) if pattern else []).items():
-        labels = [label for label, own in placeholder_of.items() if own == placeholder]
-        found[labels[0]] = (n, max(0, n - sum(marks.get(label, 0) for label in labels)))
-    return found
+    added: Counter[str], marks: Counter[str], placeholder_of: Mapping[str, str]
+) -> tuple[dict[str, Counts], dict[str, int]]:
+    """The counts of the added placeholders, at the first label of each, and how many placeholders each label lacks."""
+    sharing: dict[str, list[str]] = defaultdict(list)
+    for label, placeholder in placeholder_of.items():
+        sharing[placeholder].append(label)
+    found: dict[str, Counts] = {}
+    lacking: dict[str, int] = {}
+    for placeholder, labels in sharing.items():
+        n, wanted = added[placeholder], sum(marks[label] for label in labels)
+        lacking |= dict.fromkeys(labels, wanted - n)
+        if n:
+            found[labels[0]] = Counts(placeholders=n, extra=max(0, n - wanted))
+    return found, lacking
 
 
 def counts_of(
@@ -72,19 +162,11 @@ def counts_of(
     """
     spans = sorted({(span.start, span.end, span.label) for span in gold})
     marks = Counter(label for _, _, label in spans)
-    brought = _brought(original, rewritten, placeholder_of)
-    sharing: dict[str, list[str]] = defaultdict(list)
-    for label, placeholder in placeholder_of.items():
-        sharing[placeholder].append(label)
-    found: dict[str, Counts] = {label: Counts(gold=n) for label, n in marks.items()}
-    lacking = dict.fromkeys(placeholder_of, 0)
-    for placeholder, labels in sharing.items():
-        n, wanted = brought[placeholder], sum(marks[label] for label in labels)
-        lacking |= dict.fromkeys(labels, wanted - n)
-        if n:
-            found[labels[0]] = found.get(labels[0], Counts()) + Counts(placeholders=n, extra=max(0, n - wanted))
-    texts = _texts(original, spans)
     holes = placeholder_pattern(placeholder_of.values())
+    added = Counter(holes.findall(rewritten)) - Counter(holes.findall(original))
+    extra, lacking = _placeholders(added, marks, placeholder_of)
+    found = {label: Counts(gold=marks[label]) + extra.get(label, Counts()) for label in {*marks, *extra}}
+    texts = _texts(original, spans)
     before, after = _occurrences(original, texts, holes), _occurrences(rewritten, texts, holes)
     order = {label: at for at, label in enumerate(placeholder_of)}
     for text in texts:
@@ -160,10 +242,10 @@ def _texts(original: str, spans: Sequence[tuple[int, int, str]]) -> list[_Text]:
     return sorted(found.values(), key=lambda text: (-len(text.quote), text.quote))
 
 
-def _occurrences(text: str, wanted: Sequence[_Text], holes: "re.Pattern[str] | None") -> Counter[str]:
+def _occurrences(text: str, wanted: Sequence[_Text], holes: re.Pattern[str]) -> Counter[str]:
     """How often each wanted text occurs; `wanted` must have the longest first, `holes` finds placeholders."""
     parts = Parts(text)
-    hidden = [match.span() for match in holes.finditer(text)] if holes else []
+    hidden = [match.span() for match in holes.finditer(text)]
     owners = array("I", bytes(4 * len(text)))
     numbers = {one.quote: number for number, one in enumerate(wanted, start=1)}
     found: Counter[str] = Counter()
@@ -187,14 +269,6 @@ def _inside(hidden: Sequence[tuple[int, int]], start: int, end: int) -> bool:
     """Whether `start`-`end` is a proper part of a placeholder."""
     at = bisect_right(hidden, start, key=lambda hole: hole[0])
     return at > 0 and end <= hidden[at - 1][1] and (start, end) != hidden[at - 1]
-
-
-def _brought(original: str, rewritten: str, placeholder_of: Mapping[str, str]) -> Counter[str]:
-    """How many placeholders of each kind the rewriting added."""
-    pattern = placeholder_pattern(placeholder_of.values())
-    if pattern is None:
-        return Counter()
-    return Counter(pattern.findall(rewritten)) - Counter(pattern.findall(original))
 
 
 def _shared(marks: Mapping[str, int], labels: Sequence[str], before: int, after: int) -> dict[str, Counts]:

@@ -1,4 +1,4 @@
-"""Scorer: counts everything that `ScoreTable` shows in one pass over the notes."""
+"""Scorer: counts everything that `TableData` holds in one pass over the notes."""
 
 import re
 from bisect import bisect_right
@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
-from annotations.scores.rules.errors import Error, errors_of, pairs_of
-from annotations.scores.rules.knots import Knot, LabeledBounds, knots
+from rapidfuzz.distance.Levenshtein import normalized_similarity
+
+from annotations.scores.rules.errors import Error, Knot, LabeledBounds, errors_of, knots, pairs_of
 from annotations.scores.rules.rates import Rates
-from annotations.scores.rules.similarity import THRESHOLD, close
-from annotations.scores.rules.table import ScoreTable, table_of
+from annotations.scores.rules.table import TableData, table_of
 from annotations.scores.rules.tally import Criterion, NoteFlags, ScoreCounts
 from annotations.text.bio import Precedence
 from annotations.text.matching import match
@@ -18,15 +18,35 @@ from annotations.text.sentences import sentences
 from annotations.text.spans import Bounds, Span, check_bounds
 from annotations.text.tokens import Parts, Token, Tokenizer, covered, split_at, tokenize
 
+THRESHOLD: Final = 0.6
+"""The lowest Levenshtein similarity of two texts with tolerance (Singh et al. 2025, section 4.3)."""
+
+
+def close(text: str, a: tuple[int, int], b: tuple[int, int], threshold: float = THRESHOLD) -> bool:
+    """Whether the texts of two overlapping stretches of one note are similar enough.
+
+    The bounds of the stretches often decide this without comparing texts. The distance is at most the number of
+    characters that only one stretch has, and at least the difference in length. If one stretch contains the other,
+    these two numbers are equal.
+    """
+    (a_start, a_end), (b_start, b_end) = a, b
+    longest = max(a_end - a_start, b_end - b_start)
+    most = abs(a_start - b_start) + abs(a_end - b_end)
+    if 1 - most / longest >= threshold:
+        return True
+    least = abs((a_end - a_start) - (b_end - b_start))
+    if least == most or 1 - least / longest < threshold:
+        return False
+    return normalized_similarity(text[a_start:a_end], text[b_start:b_end]) >= threshold
+
+
 # Scores of the MEDDOCAN shared task (Marimon et al. 2019): sub-track 2 (sensitive spans) and the leak score.
 #
 # * strict: a prediction is right if gold has the same bounds, whatever the label.
 # * merged: neighboring spans without an alphanumeric character between them are merged, in gold and in predictions.
-#   What
-#   both contain, strictly or merged, is right; a strict span inside something right is neither missed nor spurious.
-# * leak score: missed entities (bounds and label) per sentence. The task used FreeLing's sentences; this module's
-#   callers
-#   use those of `text.sentences`.
+#   What both contain, strictly or merged, is right; a strict span inside something right is not missed or spurious.
+# * leak score: missed entities (bounds and label) per sentence. The task used FreeLing's sentences; callers of this
+#   module use those of `text.sentences`.
 #
 # There is one difference from the task's script: when a span is merged with one that ends earlier, the later end is
 # kept (the script takes the second span's end). The task's corpus has no such spans.
@@ -100,7 +120,7 @@ class Scorer:
         self._threshold = threshold
         self._chosen = frozenset(chosen)
         self._tally = ScoreCounts()
-        self._done: ScoreTable | None = None
+        self._done: TableData | None = None
 
     def add(
         self, text: str, gold: Iterable[Span], predicted: Iterable[Span], *, tokenizer: Tokenizer = tokenize
@@ -129,7 +149,7 @@ class Scorer:
         )
         return flags.errors
 
-    def table(self) -> ScoreTable:
+    def table(self) -> TableData:
         """The figures of all notes. No note may be added afterwards."""
         if self._done is None:
             self._tally.fold(self._category_of)

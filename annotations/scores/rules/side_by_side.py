@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, TypedDict
 
-from annotations.scores.rules.covering import covered_characters
-from annotations.scores.rules.knots import LabeledBounds
-from annotations.scores.rules.rates import NOTHING, RatesData
+from annotations.scores.rules.errors import LabeledBounds
+from annotations.scores.rules.rates import NOTHING, RatesData, covered_characters
 from annotations.scores.rules.scorer import Scorer
 from annotations.scores.rules.table import TableData
 from annotations.text.spans import Span
@@ -65,7 +64,7 @@ class SideBySide:
         """The score tables of all authors, and the number of gold spans of each kind."""
         return {
             "authors": {
-                author: {**scorer.table().as_dict(), "characters": self._characters[author].as_dict()}
+                author: {**scorer.table(), "characters": self._characters[author].as_dict()}
                 for author, scorer in self._scorers.items()
             },
             "untouched": self._counts[UNTOUCHED],

@@ -2,22 +2,18 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, TypedDict
 
 from annotations.agreement.rules import Granularity
 from annotations.scores.rules.all_or_nothing import (
-    AllOrNothing,
     CategoryData,
-    CategoryScore,
     ChosenAllOrNothing,
-    ChosenScore,
+    ClassData,
     FullyMasked,
     NotesAllFound,
     Pooled,
     all_or_nothing,
-    category_score,
-    chosen_score,
+    category_data,
     fully_masked,
     of_notes,
     pooled,
@@ -31,6 +27,12 @@ _ALL: Final = "all"
 
 
 class LevelData(TypedDict):
+    """One of the six levels: the unit (`entity` for exact spans, or `token`), the granularity, and the rates by class.
+
+    At each granularity, spans with equal bounds and class count once: for binary scores, two labels with the same
+    bounds are one span. A token with several labels counts for each of them.
+    """
+
     unit: str
     granularity: str
     micro: RatesData
@@ -39,32 +41,23 @@ class LevelData(TypedDict):
     classes: dict[str, RatesData]
 
 
-class LabelData(TypedDict):
+class LabelData(ClassData):
+    """The figures of one label; `tokens_per_span`, the ratio of Catelli 2021 (table 4.2), is None without gold."""
+
     label: str
     category: str
     entity: RatesData
     token: RatesData
-    tolerant: RatesData
     tokens_per_span: float | None
-    notes: int
     found_spans: dict[str, int]
-    all_or_nothing: dict[str, AllOrNothing]
     fully_masked: FullyMasked
 
 
 class ConfusionData(TypedDict):
+    """Gold labels (rows) by predicted labels (columns). The last column counts missed spans, the last row spurious."""
+
     labels: list[str]
     rows: list[list[int]]
-
-
-class ByUnit(TypedDict):
-    entity: RatesData
-    token: RatesData
-
-
-class Confusions(TypedDict):
-    entity: ConfusionData
-    token: ConfusionData
 
 
 class Tolerant(TypedDict):
@@ -75,6 +68,8 @@ class Tolerant(TypedDict):
 
 
 class Meddocan(TypedDict):
+    """Scores of the shared task. `leak`: missed entities (bounds and label) per sentence; None without sentences."""
+
     ner: RatesData
     leak: float | None
     strict: RatesData
@@ -92,7 +87,10 @@ class Residual(TypedDict):
 
 
 class TableData(TypedDict):
-    """A score table in its JSON form. `few_notes` is the interval of the F1 of exact spans on fewer than 20 notes."""
+    """A score table. `few_notes` is the interval of the F1 of exact spans on fewer than 20 notes; else None.
+
+    `confusion` and `overlap` have the keys `entity` and `token`.
+    """
 
     notes: int
     few_notes: FewNotes | None
@@ -103,9 +101,9 @@ class TableData(TypedDict):
     levels: list[LevelData]
     labels: list[LabelData]
     categories: list[CategoryData]
-    confusion: Confusions
+    confusion: dict[str, ConfusionData]
     kinds: dict[str, int]
-    overlap: ByUnit
+    overlap: dict[str, RatesData]
     tolerant: Tolerant
     all_or_nothing: dict[str, NotesAllFound]
     all_or_nothing_chosen: ChosenAllOrNothing | None
@@ -114,235 +112,110 @@ class TableData(TypedDict):
     residual: Residual
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
-    """One of the six levels: the unit (`entity` for exact spans, or `token`), the granularity, and the rates by class.
-
-    At each granularity, spans with equal bounds and class count once: for binary scores, two labels with the same
-    bounds are one span. A token with several labels counts for each of them.
-    """
-
-    unit: str
-    granularity: Granularity
-    classes: dict[str, Rates]
-
-    def as_dict(self) -> LevelData:
-        rates = list(self.classes.values())
-        return {
-            "unit": self.unit,
-            "granularity": str(self.granularity),
-            "micro": micro(rates).as_dict(),
-            "macro": macro(rates).as_dict(),
-            "weighted": weighted(rates).as_dict(),
-            "classes": {name: found.as_dict() for name, found in self.classes.items()},
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class LabelScore:
-    """The figures of one label; None or 0 if it has no gold or was never predicted."""
-
-    label: str
-    category: str
-    entity: Rates
-    token: Rates
-    gold_tokens: int
-    notes: int
-    all_found: dict[Criterion, int]
-    found_spans: dict[Criterion, int]
-
-    @property
-    def tolerant(self) -> Rates:
-        """The rates of text and position, for the same label (Singh et al. 2025, table 2)."""
-        return Rates.paired(self.found_spans[Criterion.TOLERANT], self.entity.predicted, self.entity.gold)
-
-    @property
-    def tokens_per_span(self) -> float | None:
-        """The token/entity ratio of the gold spans (Catelli 2021, tables 4.2 and 4.13); None without gold."""
-        return self.gold_tokens / self.entity.gold if self.entity.gold else None
-
-    def as_dict(self) -> LabelData:
-        return {
-            "label": self.label,
-            "category": self.category,
-            "entity": self.entity.as_dict(),
-            "token": self.token.as_dict(),
-            "tolerant": self.tolerant.as_dict(),
-            "tokens_per_span": self.tokens_per_span,
-            "notes": self.notes,
-            "found_spans": {str(criterion): n for criterion, n in self.found_spans.items()},
-            "all_or_nothing": all_or_nothing(self.all_found, self.notes),
-            "fully_masked": fully_masked(self),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Confusion:
-    """Gold labels (rows) by predicted labels (columns). The last column counts missed spans, the last row spurious."""
-
-    labels: list[str]
-    rows: list[list[int]]
-
-    def as_dict(self) -> ConfusionData:
-        return {"labels": self.labels, "rows": self.rows}
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreTable:
-    """Every figure of a score. `as_dict` is the form that pages show and commands print.
-
-    `few_notes`: with fewer than 20 notes, the interval of the F1 of exact spans (`intervals.few_notes`); else None.
-    """
-
-    notes: int
-    few_notes: FewNotes | None
-    notes_with_gold: int
-    sentences: int
-    tokens: int
-    accuracy: float | None
-    levels: list[Level]
-    labels: list[LabelScore]
-    categories: list[CategoryScore]
-    spans: Confusion
-    token_confusion: Confusion
-    kinds: dict[str, int]
-    overlap_spans: Rates
-    overlap_tokens: Rates
-    tolerant: Rates
-    tolerant_label: Rates
-    threshold: float
-    all_found: dict[Criterion, int]
-    chosen: ChosenScore | None
-    strict: Rates
-    merged: Rates
-    entities: Rates
-    notes_with_miss: int
-
-    def level(self, unit: str, granularity: Granularity) -> Level:
-        """Find a level. Raises LookupError if there is none (label level of a set with categories only)."""
-        for level in self.levels:
-            if (level.unit, level.granularity) == (unit, granularity):
-                return level
-        raise LookupError(f"There is no level {unit} {granularity}.")
-
-    @property
-    def leak(self) -> float | None:
-        """Missed entities (bounds and label) per sentence, as in MEDDOCAN; None without sentences."""
-        return self.entities.missed / self.sentences if self.sentences else None
-
-    def as_dict(self) -> TableData:
-        interval = wilson(self.notes_with_miss, self.notes)
-        return {
-            "notes": self.notes,
-            "few_notes": self.few_notes,
-            "notes_with_gold": self.notes_with_gold,
-            "sentences": self.sentences,
-            "tokens": self.tokens,
-            "accuracy": self.accuracy,
-            "levels": [level.as_dict() for level in self.levels],
-            "labels": [label.as_dict() for label in self.labels],
-            "categories": [category.as_dict() for category in self.categories],
-            "confusion": {"entity": self.spans.as_dict(), "token": self.token_confusion.as_dict()},
-            "kinds": self.kinds,
-            "overlap": {"entity": self.overlap_spans.as_dict(), "token": self.overlap_tokens.as_dict()},
-            "tolerant": {
-                "threshold": self.threshold,
-                "any_label": self.tolerant.as_dict(),
-                "same_label": self.tolerant_label.as_dict(),
-                "same_category": micro(category.tolerant for category in self.categories).as_dict(),
-            },
-            "all_or_nothing": of_notes(self.all_found, self.notes_with_gold),
-            "all_or_nothing_chosen": self.chosen.as_dict() if self.chosen else None,
-            "all_or_nothing_pooled": {"labels": pooled(self.labels), "categories": pooled(self.categories)},
-            "meddocan": {
-                "ner": self.entities.as_dict(),
-                "leak": self.leak,
-                "strict": self.strict.as_dict(),
-                "merged": self.merged.as_dict(),
-            },
-            "residual": {
-                "notes": self.notes,
-                "with_miss": self.notes_with_miss,
-                "share": self.notes_with_miss / self.notes if self.notes else None,
-                "low": interval[0] if interval else None,
-                "high": interval[1] if interval else None,
-            },
-        }
-
-
 def table_of(
     tally: ScoreCounts, label_order: Sequence[str], category_of: Mapping[str, str], *, has_labels: bool,
-    threshold: float,
-    chosen: frozenset[str],
-) -> ScoreTable:  # fmt: skip
+    threshold: float, chosen: frozenset[str],
+) -> TableData:  # fmt: skip
     """Compute the figures from a complete tally (after `fold`). `threshold` and `chosen` as for `Scorer`."""
     used = [label for label in label_order if tally.gold_spans[label] or tally.predicted_spans[label]]
-    spans = {label: _rates(tally, label) for label in used}
+    spans = {
+        label: Rates.paired(tally.right_spans[label], tally.predicted_spans[label], tally.gold_spans[label])
+        for label in used
+    }
     tokens = _token_classes(tally, used, {label: label for label in used})
-    categories = list(dict.fromkeys(category_of[label] for label in used))
-    by_category = {name: tally.categories[name] for name in categories}
-    binary_tokens = _token_classes(tally, [_ALL], dict.fromkeys(used, _ALL))
+    names = list(dict.fromkeys(category_of[label] for label in used))
     classes: dict[tuple[str, Granularity], dict[str, Rates]] = {
         ("entity", Granularity.SUBCATEGORY): spans,
-        ("entity", Granularity.CATEGORY): {name: _paired(counts) for name, counts in by_category.items()},
+        ("entity", Granularity.CATEGORY): {name: _paired(tally.categories[name]) for name in names},
         ("entity", Granularity.BINARY): {_ALL: _paired(tally.binary)},
         ("token", Granularity.SUBCATEGORY): tokens,
-        ("token", Granularity.CATEGORY): _token_classes(tally, categories, category_of),
-        ("token", Granularity.BINARY): binary_tokens,
+        ("token", Granularity.CATEGORY): _token_classes(tally, names, category_of),
+        ("token", Granularity.BINARY): _token_classes(tally, [_ALL], dict.fromkeys(used, _ALL)),
     }
     cells = _token_cells(tally, used)
-    inside = sum(cells.values())
     right = sum(n for (gold, predicted), n in cells.items() if gold == predicted)
-    all_tokens = inside + tally.outside_tokens
-    return ScoreTable(
-        notes=tally.notes,
-        few_notes=few_notes(tally.exact),
-        notes_with_gold=tally.notes_with_gold,
-        sentences=tally.sentences,
-        tokens=all_tokens,
-        accuracy=(right + tally.outside_tokens) / all_tokens if all_tokens else None,
-        levels=[
-            Level(unit, granularity, classes[unit, granularity])
+    all_tokens = sum(cells.values()) + tally.outside_tokens
+    labels = [_label(tally, label, category_of[label], spans[label], tokens[label]) for label in used]
+    categories = [category_data(tally, name, [one for one in used if category_of[one] == name]) for name in names]
+    entities, wanted = micro(spans.values()), [label for label in label_order if label in chosen]
+    low, high = wilson(tally.notes_with_miss, tally.notes) or (None, None)
+    tolerant_of_categories = Rates.paired(tally.tolerant_categories.total(), entities.predicted, entities.gold)
+    return {
+        "notes": tally.notes,
+        "few_notes": few_notes(tally.exact),
+        "notes_with_gold": tally.notes_with_gold,
+        "sentences": tally.sentences,
+        "tokens": all_tokens,
+        "accuracy": (right + tally.outside_tokens) / all_tokens if all_tokens else None,
+        "levels": [
+            _level(unit, granularity, classes[unit, granularity])
             for unit in ("entity", "token")
             for granularity in GRANULARITIES
             if has_labels or granularity is not Granularity.SUBCATEGORY
         ],
-        labels=[
-            LabelScore(
-                label=label,
-                category=category_of[label],
-                entity=spans[label],
-                token=tokens[label],
-                gold_tokens=tally.gold_tokens[label],
-                notes=tally.label_notes[label],
-                all_found={criterion: tally.label_all_found[criterion][label] for criterion in Criterion},
-                found_spans={criterion: tally.found_spans[criterion][label] for criterion in Criterion},
-            )
-            for label in used
-        ],
-        categories=[
-            category_score(tally, category, [label for label in used if category_of[label] == category])
-            for category in categories
-        ],
-        spans=_confusion(tally.span_cells, used),
-        token_confusion=_confusion(cells, used),
-        kinds={kind: tally.kinds[kind] for kind in ("missed", "spurious", "label", "boundary", "both")},
-        overlap_spans=tally.overlap_spans,
-        overlap_tokens=tally.overlap_tokens,
-        tolerant=tally.tolerant,
-        tolerant_label=tally.tolerant_label,
-        threshold=threshold,
-        all_found={criterion: tally.all_found[criterion] for criterion in Criterion},
-        chosen=chosen_score(tally, [label for label in label_order if label in chosen]),
-        strict=_paired(tally.binary),
-        merged=tally.merged,
-        entities=micro(spans.values()),
-        notes_with_miss=tally.notes_with_miss,
-    )
+        "labels": labels,
+        "categories": categories,
+        "confusion": {"entity": _confusion(tally.span_cells, used), "token": _confusion(cells, used)},
+        "kinds": {kind: tally.kinds[kind] for kind in ("missed", "spurious", "label", "boundary", "both")},
+        "overlap": {"entity": tally.overlap_spans.as_dict(), "token": tally.overlap_tokens.as_dict()},
+        "tolerant": {
+            "threshold": threshold,
+            "any_label": tally.tolerant.as_dict(),
+            "same_label": tally.tolerant_label.as_dict(),
+            "same_category": tolerant_of_categories.as_dict(),
+        },
+        "all_or_nothing": _of_notes(tally.all_found, tally.notes_with_gold),
+        "all_or_nothing_chosen": {"labels": wanted, "found": _of_notes(tally.chosen_all_found, tally.chosen_notes)}
+        if wanted
+        else None,
+        "all_or_nothing_pooled": {"labels": pooled(labels), "categories": pooled(categories)},
+        "meddocan": {
+            "ner": entities.as_dict(),
+            "leak": entities.missed / tally.sentences if tally.sentences else None,
+            "strict": _paired(tally.binary).as_dict(),
+            "merged": tally.merged.as_dict(),
+        },
+        "residual": {
+            "notes": tally.notes,
+            "with_miss": tally.notes_with_miss,
+            "share": tally.notes_with_miss / tally.notes if tally.notes else None,
+            "low": low,
+            "high": high,
+        },
+    }
 
 
-def _rates(tally: ScoreCounts, label: str) -> Rates:
-    return Rates.paired(tally.right_spans[label], tally.predicted_spans[label], tally.gold_spans[label])
+def _of_notes(all_found: Mapping[Criterion, int], notes: int) -> dict[str, NotesAllFound]:
+    return of_notes(all_or_nothing({criterion: all_found[criterion] for criterion in Criterion}, notes), notes)
+
+
+def _level(unit: str, granularity: Granularity, classes: Mapping[str, Rates]) -> LevelData:
+    return {
+        "unit": unit,
+        "granularity": str(granularity),
+        "micro": micro(classes.values()).as_dict(),
+        "macro": macro(classes.values()),
+        "weighted": weighted(classes.values()),
+        "classes": {name: rates.as_dict() for name, rates in classes.items()},
+    }
+
+
+def _label(tally: ScoreCounts, label: str, category: str, entity: Rates, token: Rates) -> LabelData:
+    notes = tally.label_notes[label]
+    found = all_or_nothing({one: tally.label_all_found[one][label] for one in Criterion}, notes)
+    tolerant = tally.found_spans[Criterion.TOLERANT][label]
+    return {
+        "label": label,
+        "category": category,
+        "entity": entity.as_dict(),
+        "token": token.as_dict(),
+        "tolerant": Rates.paired(tolerant, entity.predicted, entity.gold).as_dict(),
+        "tokens_per_span": tally.gold_tokens[label] / entity.gold if entity.gold else None,
+        "notes": notes,
+        "found_spans": {str(one): tally.found_spans[one][label] for one in Criterion},
+        "all_or_nothing": found,
+        "fully_masked": fully_masked(found[Criterion.COVERED], notes),
+    }
 
 
 def _paired(counts: Sequence[int]) -> Rates:
@@ -370,6 +243,46 @@ def _token_cells(tally: ScoreCounts, labels: Sequence[str]) -> Counter[Cell]:
     return cells
 
 
-def _confusion(cells: Counter[Cell], labels: Sequence[str]) -> Confusion:
+def _confusion(cells: Counter[Cell], labels: Sequence[str]) -> ConfusionData:
     names = [*labels, ""]
-    return Confusion(names, [[cells[gold, predicted] for predicted in names] for gold in names])
+    return {"labels": names, "rows": [[cells[gold, predicted] for predicted in names] for gold in names]}
+
+
+class AfterPass(TypedDict):
+    """Figures of a run after `passes` passes (Singh et al. 2025, section 4.7 and figure 2).
+
+    `exact`: spans with the same bounds and label; `tolerant`: text and position. `all_or_nothing` counts notes; the
+    others count pairs of a note and a label or category in its gold.
+    """
+
+    passes: int
+    exact: RatesData
+    tolerant: Tolerant
+    all_or_nothing: dict[str, NotesAllFound]
+    all_or_nothing_pooled: Pooled
+    labels: dict[str, dict[str, NotesAllFound]]
+    categories: dict[str, dict[str, NotesAllFound]]
+
+
+def after_pass(passes: int, found: TableData) -> AfterPass:
+    """The figures of the suggestions of the first passes, which `found` scores.
+
+    The suggestions of the first n passes are those of a run with n passes, because a pass adds suggestions and changes
+    none. Only chunks that overlap can differ: if they disagree about a text, the longest suggestion of all passes is
+    kept.
+    """
+    return {
+        "passes": passes,
+        "exact": found["levels"][0]["micro"],  # spans at the finest level
+        "tolerant": found["tolerant"],
+        "all_or_nothing": found["all_or_nothing"],
+        "all_or_nothing_pooled": found["all_or_nothing_pooled"],
+        "labels": {
+            row["label"]: of_notes(row["all_or_nothing"], row["notes"]) for row in found["labels"] if row["notes"]
+        },
+        "categories": {
+            row["category"]: of_notes(row["all_or_nothing"], row["notes"])
+            for row in found["categories"]
+            if row["notes"]
+        },
+    }

@@ -16,7 +16,7 @@ from annotations.core.errors import ServiceError
 from annotations.models import CauseKind, Document, ErrorCause, Label, Project, User
 from annotations.scores.events import ERROR_CAUSE_ADDED, ERROR_CAUSE_REMOVED, ErrorCauseChanged
 from annotations.scores.rules.causes import ErrorId
-from annotations.scores.rules.knots import LabeledBounds
+from annotations.scores.rules.errors import LabeledBounds
 from annotations.scores.services.scoring import Score, ScoreRequest, score_errors
 from annotations.text.numbers import whole
 

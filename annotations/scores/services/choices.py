@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.scores.rules.similarity import THRESHOLD
+from annotations.scores.rules.scorer import THRESHOLD
 
 LABEL, CATEGORY = "label", "category"
 _SHARE = re.compile(r"(?a:0?\.\d{1,4}|0|1(\.0{1,4})?)")

@@ -4,8 +4,7 @@ from typing import TypedDict
 
 from annotations.agreement.templatetags.coefficients import percent
 from annotations.models import CauseKind
-from annotations.scores.rules.causes import CauseCounts, counts_by_category
-from annotations.scores.rules.shares import CategoryShares, category_shares
+from annotations.scores.rules.causes import CategoryShares, CauseCounts, category_shares, counts_by_category
 from annotations.scores.services.causes import causes_of_errors
 from annotations.scores.services.scoring import Score, ScoreRequest, score_errors
 

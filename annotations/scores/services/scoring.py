@@ -17,13 +17,11 @@ from annotations.core.tokenizers import Tokenizers, check_tokenizer
 from annotations.gold.rules import Split
 from annotations.models import Author, AuthorKind, GoldVersion, Project
 from annotations.projects.selectors.label_maps import mappings, shipped_set
-from annotations.scores.rules import LabelMapping, MappingError, Scorer
+from annotations.scores.rules import Scorer
 from annotations.scores.rules.attributes import AttributeAgreement, AttributeTally
-from annotations.scores.rules.by_pass import AfterPass, after_pass
-from annotations.scores.rules.counts import Counting, RewrittenData
-from annotations.scores.rules.rewritten import RewrittenScore
-from annotations.scores.rules.similarity import THRESHOLD
-from annotations.scores.rules.table import TableData
+from annotations.scores.rules.rewritten import Counting, RewrittenData, RewrittenScore
+from annotations.scores.rules.scorer import THRESHOLD
+from annotations.scores.rules.table import AfterPass, TableData, after_pass
 from annotations.scores.selectors import (
     Compared,
     LabelWords,
@@ -37,6 +35,7 @@ from annotations.scores.selectors import (
     scorable_authors,
 )
 from annotations.scores.services.choices import chosen_types, labels_of, threshold_of
+from annotations.text.labels import LabelMapping, MappingError
 from annotations.text.masking import masked
 from annotations.text.provenance import pass_of
 from annotations.text.spans import Span, renamed
@@ -331,7 +330,7 @@ def _computed(
             progress(done, total)
     return {
         **_about(wanted, notes, mapper),
-        **scorer.table().as_dict(),
+        **scorer.table(),
         "by_pass": [after_pass(number, one.table()) for number, one in [*earlier, (passes, scorer)] if number],
         "attributes": attributes.rows(),
         "rewritten": rewritten.as_dict(),

@@ -8,9 +8,9 @@ from annotations.core.errors import ServiceError
 from annotations.core.templatetags.plots import PlotLine
 from annotations.notes.selectors.in_context import LabelLook
 from annotations.scores.rules.all_or_nothing import NotesAllFound
-from annotations.scores.rules.by_pass import AfterPass
-from annotations.scores.rules.counts import Counting
 from annotations.scores.rules.published import COUNTED_LABELS, REWRITTEN, counted_f1
+from annotations.scores.rules.rewritten import Counting
+from annotations.scores.rules.table import AfterPass
 from annotations.scores.rules.tally import Criterion
 from annotations.scores.selectors import FOUND
 from annotations.scores.services.choices import Type, type_groups

@@ -20,7 +20,7 @@ from annotations.notes.selectors.in_context import Entry, LabelLook, label_looks
 from annotations.notes.views.in_context import shown_in_context
 from annotations.scores.rules.causes import Causes, ErrorId
 from annotations.scores.rules.errors import ErrorType
-from annotations.scores.rules.similarity import THRESHOLD
+from annotations.scores.rules.scorer import THRESHOLD
 from annotations.scores.selectors import annotation_set_ids
 from annotations.scores.services.asking import category_names, score_now
 from annotations.scores.services.causes import causes_of_errors, change_error_cause

@@ -23,12 +23,12 @@ from annotations.models import CauseKind, GoldVersion
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.projects.selectors.label_maps import mapped_sets
 from annotations.projects.selectors.projects import is_large
-from annotations.scores.rules.counts import Counting
+from annotations.scores.rules.causes import UnitShares
 from annotations.scores.rules.errors import ErrorType
 from annotations.scores.rules.published import Headline, headlines
 from annotations.scores.rules.rates import AverageData
-from annotations.scores.rules.shares import UnitShares
-from annotations.scores.rules.similarity import THRESHOLD
+from annotations.scores.rules.rewritten import Counting
+from annotations.scores.rules.scorer import THRESHOLD
 from annotations.scores.rules.table import ConfusionData, LevelData
 from annotations.scores.selectors import (
     LEVELS,

@@ -12,7 +12,7 @@ from annotations.core.access import Access
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request
 from annotations.scores.rules.errors import ErrorType
-from annotations.scores.rules.similarity import THRESHOLD
+from annotations.scores.rules.scorer import THRESHOLD
 from annotations.scores.services.asking import Choices, plain_request
 from annotations.scores.services.scoring import ScoreRequest, score_request
 

@@ -16,8 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from annotations.scores.rules.judging import Entity, Judgement
-from annotations.scores.rules.judging_rules import STANDARD, Rules
+from annotations.scores.rules.judging import STANDARD, Entity, Judgement, Rules
 from annotations.text.masking import masked
 from annotations.text.spans import Span
 from models_runtime.backends.llm.answers import listed, schema_of

@@ -7,8 +7,7 @@ import numpy as np
 
 from annotations.agreement.rules.units import Granularity
 from annotations.scores.rules import Rates, Scorer
-from annotations.scores.rules.covering import covered_characters
-from annotations.scores.rules.rates import micro
+from annotations.scores.rules.rates import RatesData, covered_characters
 from annotations.text.spans import Span
 from models_runtime.backends.best import rounded
 from models_runtime.backends.learner import Note, StepFigures, TokenFigures
@@ -51,14 +50,12 @@ class HeldOut:
             if right is not None and len(right):
                 pieces.append((np.array(right), scores.argmax(axis=1)))
         table = scorer.table()
-        spans, tokens = (
-            micro(table.level(unit, Granularity.SUBCATEGORY).classes.values()) for unit in ("entity", "token")
-        )
+        spans, tokens = (level["micro"] for level in table["levels"] if level["granularity"] == Granularity.SUBCATEGORY)
         return StepFigures(
-            f1=rounded(spans.f1),
+            f1=rounded(spans["f1"]),
             recall=rounded(characters.recall),
             precision=rounded(characters.precision),
-            tokens=_figures(table.accuracy, tokens),
+            tokens=_figures(table["accuracy"], tokens),
             pieces=_of_pieces(pieces) if pieces else None,
         )
 
@@ -68,13 +65,13 @@ def _of_pieces(pieces: Sequence[tuple[Any, Any]]) -> TokenFigures:
     right, likeliest = right[right != IGNORED], likeliest[right != IGNORED]
     same = right == likeliest
     rates = Rates.paired(int((same & (right != 0)).sum()), int((likeliest != 0).sum()), int((right != 0).sum()))
-    return _figures(float(same.mean()) if len(same) else None, rates)
+    return _figures(float(same.mean()) if len(same) else None, rates.as_dict())
 
 
-def _figures(accuracy: float | None, rates: Rates) -> TokenFigures:
+def _figures(accuracy: float | None, rates: RatesData) -> TokenFigures:
     return TokenFigures(
         accuracy=rounded(accuracy),
-        precision=rounded(rates.precision),
-        recall=rounded(rates.recall),
-        f1=rounded(rates.f1),
+        precision=rounded(rates["precision"]),
+        recall=rounded(rates["recall"]),
+        f1=rounded(rates["f1"]),
     )

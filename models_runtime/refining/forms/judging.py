@@ -10,8 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from annotations.core.forms import WholeField, offer, suggest
 from annotations.gold.rules import Split
 from annotations.models import Author, AuthorKind, GoldVersion, Project
-from annotations.scores.rules.judging import THRESHOLD
-from annotations.scores.rules.judging_rules import STANDARD
+from annotations.scores.rules.judging import STANDARD, THRESHOLD
 from annotations.scores.selectors import Reference, authors_with_notes
 from annotations.text.numbers import MAX_OFFSET
 from models_runtime.backends.llm.prompts import LANGUAGES, presets_of

@@ -23,8 +23,7 @@ from annotations.core.stored_figures import key_of
 from annotations.jobs.registry import load
 from annotations.jobs.runner import Claim, HandBack
 from annotations.models import Document, RewrittenNote
-from annotations.scores.rules.judging import Entity, by_text, entities_of
-from annotations.scores.rules.judging_rules import JudgedUnit
+from annotations.scores.rules.judging import Entity, JudgedUnit, by_text, entities_of
 from annotations.scores.rules.rewritten import counts_of
 from annotations.scores.selectors import Compared, NotePair, Reference, compared, label_words, note_pairs
 from annotations.scores.services.scoring import LabelMapper, ScoreRequest

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Final
 
-from annotations.scores.rules.binomial import exact
+from annotations.scores.rules.intervals import exact
 from annotations.text.spans import Span
 from models_runtime.refining.rules.injection import Injection
 

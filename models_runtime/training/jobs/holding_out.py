@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from annotations.jobs.registry import load
 from annotations.scores.rules import Rates, Scorer
-from annotations.scores.rules.all_or_nothing import fully_masked
-from annotations.scores.rules.covering import covered_characters
 from annotations.scores.rules.operating import OperatingCurve
+from annotations.scores.rules.rates import covered_characters
 from annotations.scores.selectors import LabelWords
 from annotations.text.spans import Span
 from models_runtime.backends.base import Backend, BackendError
@@ -45,16 +44,16 @@ def hold_out_scores(
         return None
     table = scorer.table()
     levels: dict[str, list[HeldOutLevel]] = {"entity": [], "token": []}
-    for level in (level.as_dict() for level in table.levels):
+    for level in table["levels"]:
         levels[level["unit"]].append({"granularity": level["granularity"], "micro": level["micro"]})
     scores: HeldOutScores = {
         "notes": count,
-        "few_notes": table.few_notes,
+        "few_notes": table["few_notes"],
         "levels": levels["entity"],
         "tokens": levels["token"],
         "labels": [
-            {"label": row.label, "category": row.category, **row.entity.as_dict(), "fully_masked": fully_masked(row)}
-            for row in table.labels
+            {"label": row["label"], "category": row["category"], **row["entity"], "fully_masked": row["fully_masked"]}
+            for row in table["labels"]
         ],
         "characters": characters.as_dict(),
     }

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from annotations.scores.rules.judging import Entity
-from annotations.scores.rules.judging_rules import MIRANDA
+from annotations.scores.rules.judging import MIRANDA, Entity
 from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.driver import run_all

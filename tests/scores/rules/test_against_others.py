@@ -20,7 +20,8 @@ from seqeval.scheme import IOB2
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
 from annotations.agreement.rules import Granularity
-from annotations.scores.rules import Rates, Scorer, ScoreTable
+from annotations.scores.rules import Scorer
+from annotations.scores.rules.table import LevelData, TableData
 from annotations.text.bio import encode_tokens
 from annotations.text.spans import Span
 from annotations.text.tokens import split_at, tokenize
@@ -54,7 +55,7 @@ def random_notes(seed: int, *, gap: int = 0) -> list[Note]:
     return notes
 
 
-def scored(notes: list[Note]) -> ScoreTable:
+def scored(notes: list[Note]) -> TableData:
     scorer = Scorer(LABELS, dict.fromkeys(LABELS, "ALL"))
     for text, gold, predicted in notes:
         scorer.add(text, gold, predicted)
@@ -70,8 +71,13 @@ def tags(notes: list[Note]) -> tuple[list[list[str]], list[list[str]]]:
     return sides
 
 
-def micro(table: ScoreTable, unit: str, granularity: Granularity) -> Rates:
-    return sum(table.level(unit, granularity).classes.values(), Rates(0, 0, 0, 0))
+def level_of(table: TableData, unit: str, granularity: Granularity) -> LevelData:
+    return next(one for one in table["levels"] if (one["unit"], one["granularity"]) == (unit, granularity))
+
+
+def rows_of(level: LevelData) -> list[tuple]:
+    """The precision, recall, F1 and gold spans of each label."""
+    return [tuple(level["classes"][label][key] for key in ("precision", "recall", "f1", "gold")) for label in LABELS]
 
 
 def rates_of(scores) -> list[tuple]:
@@ -81,36 +87,33 @@ def rates_of(scores) -> list[tuple]:
 
 def test_spans_are_counted_like_in_seqeval() -> None:
     notes = random_notes(1)
-    level = scored(notes).level("entity", Granularity.SUBCATEGORY)
+    level = level_of(scored(notes), "entity", Granularity.SUBCATEGORY)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs = {how: seqeval_scores(*tags(notes), scheme=IOB2, average=how)
                   for how in (None, "micro", "macro", "weighted")}  # fmt: skip
-    classes = [level.classes[label] for label in LABELS]
-    assert [(one.precision, one.recall, one.f1, one.gold) for one in classes] == rates_of(theirs[None])
-    shown = level.as_dict()
-    assert shown["micro"]["f1"] == pytest.approx(theirs["micro"][2])
+    assert rows_of(level) == rates_of(theirs[None])
+    assert level["micro"]["f1"] == pytest.approx(theirs["micro"][2])
     for average in ("micro", "macro", "weighted"):
-        assert (shown[average]["precision"], shown[average]["recall"]) == pytest.approx(theirs[average][:2])
+        assert (level[average]["precision"], level[average]["recall"]) == pytest.approx(theirs[average][:2])
 
 
 def test_tokens_are_counted_like_in_scikit_learn() -> None:
     notes = random_notes(1)
     table = scored(notes)
     gold, predicted = ([tag[2:] or "O" for note in side for tag in note] for side in tags(notes))
-    classes = [table.level("token", Granularity.SUBCATEGORY).classes[label] for label in LABELS]
     theirs = precision_recall_fscore_support(gold, predicted, labels=LABELS, average=None)
-    assert [(one.precision, one.recall, one.f1, one.gold) for one in classes] == rates_of(theirs)
+    assert rows_of(level_of(table, "token", Granularity.SUBCATEGORY)) == rates_of(theirs)
     binary = [[mark != "O" for mark in side] for side in (gold, predicted)]
     for granularity, theirs in (
         (Granularity.SUBCATEGORY, precision_recall_fscore_support(gold, predicted, labels=LABELS, average="micro")),
         (Granularity.BINARY, precision_recall_fscore_support(*binary, average="binary")),
     ):
-        found = micro(table, "token", granularity)
-        assert (found.precision, found.recall, found.f1) == pytest.approx(theirs[:3])
+        found = level_of(table, "token", granularity)["micro"]
+        assert (found["precision"], found["recall"], found["f1"]) == pytest.approx(theirs[:3])
     matrix = confusion_matrix(gold, predicted, labels=[*LABELS, "O"]).tolist()
     matrix[-1][-1] = 0  # unmarked tokens don't count in the confusion matrix
-    assert table.token_confusion.rows == matrix
+    assert table["confusion"]["token"]["rows"] == matrix
 
 
 def test_spans_that_don_t_touch_are_counted_like_in_nervaluate() -> None:
@@ -120,8 +123,8 @@ def test_spans_that_don_t_touch_are_counted_like_in_nervaluate() -> None:
     ]
     theirs = Evaluator(*sides, tags=LABELS, loader="dict").evaluate()["overall"]
     for scheme, granularity in (("strict", Granularity.SUBCATEGORY), ("exact", Granularity.BINARY)):
-        found, other = micro(scored(notes), "entity", granularity), theirs[scheme]
-        assert (found.right, found.predicted, found.gold) == (other.correct, other.actual, other.possible)
+        found, other = level_of(scored(notes), "entity", granularity)["micro"], theirs[scheme]
+        assert (found["right"], found["predicted"], found["gold"]) == (other.correct, other.actual, other.possible)
     # nervaluate pairs these two spans (`ent_type`: one correct, nothing missed), and deidreview doesn't.
     touching = ("parola12", [Span(0, 6, "A")], [Span(6, 8, "A")])
-    assert scored([touching]).kinds == {"missed": 1, "spurious": 1, "label": 0, "boundary": 0, "both": 0}
+    assert scored([touching])["kinds"] == {"missed": 1, "spurious": 1, "label": 0, "boundary": 0, "both": 0}

@@ -3,8 +3,7 @@
 import pytest
 
 from annotations.scores.rules import Scorer
-from annotations.scores.rules.causes import ErrorId, counts_by_category
-from annotations.scores.rules.shares import category_shares
+from annotations.scores.rules.causes import ErrorId, category_shares, counts_by_category
 from annotations.text.spans import Span
 
 CATEGORY_OF = {"CITY": "LOCATION", "STATE": "LOCATION", "DATE": "DATE", "FAX": "CONTACT"}
@@ -17,7 +16,7 @@ def scored(gold, predicted):
     scorer = Scorer(list(CATEGORY_OF), CATEGORY_OF)
     errors = scorer.add(TEXT, [Span(*one) for one in gold], [Span(*one) for one in predicted])
     rows = [(7, str(error.kind), error.gold, error.predicted) for error in errors]
-    return rows, scorer.table().as_dict()
+    return rows, scorer.table()
 
 
 def test_an_error_is_its_note_and_its_two_spans():

@@ -3,6 +3,8 @@
 import pytest
 
 from annotations.scores.rules.judging import (
+    MIRANDA,
+    STANDARD,
     Entity,
     Judged,
     Judgement,
@@ -12,7 +14,6 @@ from annotations.scores.rules.judging import (
     figures_of,
     majority_verdict,
 )
-from annotations.scores.rules.judging_rules import MIRANDA, STANDARD
 from annotations.text.spans import Span
 
 TP, FN, FP = Judgement

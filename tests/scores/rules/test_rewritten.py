@@ -3,8 +3,7 @@
 import pytest
 from hypothesis import given
 
-from annotations.scores.rules.counts import Counting
-from annotations.scores.rules.rewritten import RewrittenScore, counts_of, substring_counts
+from annotations.scores.rules.rewritten import Counting, RewrittenScore, counts_of, substring_counts
 from annotations.text.masking import masked
 from annotations.text.spans import Span
 from tests.text.strategies import LABELS, texts_with_spans

@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.agreement.rules import Granularity
-from annotations.scores.rules import Rates, Scorer, ScoreTable
+from annotations.scores.rules import Rates, Scorer
 from annotations.scores.rules.errors import ErrorType
+from annotations.scores.rules.rates import RatesData
+from annotations.scores.rules.table import LabelData, LevelData, TableData
 from annotations.scores.rules.tally import Criterion
 from annotations.text.spans import Span, SpanError
 from annotations.text.tokens import split_at, tokenize
@@ -26,18 +28,34 @@ def spans(*given_bounds: tuple[int, int, str]) -> list[Span]:
     return [Span(*bounds) for bounds in given_bounds]
 
 
-def score(*notes: tuple[str, Sequence[Span], Sequence[Span]]) -> ScoreTable:
+def score(*notes: tuple[str, Sequence[Span], Sequence[Span]]) -> TableData:
     scorer = Scorer(LABELS, CATEGORY)
     for text, gold, predicted in notes:
         scorer.add(text, gold, predicted)
     return scorer.table()
 
 
-def micro(table: ScoreTable, unit: str, granularity: Granularity) -> tuple[int, int, int]:
+def level_of(table: TableData, unit: str, granularity: Granularity) -> LevelData:
+    return next(one for one in table["levels"] if (one["unit"], one["granularity"]) == (unit, granularity))
+
+
+def micro(table: TableData, unit: str, granularity: Granularity) -> tuple[int, int, int]:
     """Predicted, right and gold."""
-    rates = sum(table.level(unit, granularity).classes.values(), Rates(0, 0, 0, 0))
-    assert rates.right == rates.found
-    return rates.predicted, rates.right, rates.gold
+    rates = level_of(table, unit, granularity)["micro"]
+    assert rates["right"] == rates["found"]
+    return rates["predicted"], rates["right"], rates["gold"]
+
+
+def all_found(row: TableData | LabelData) -> dict[str, int]:
+    """The notes in which all gold spans were found, by criterion."""
+    return {criterion: one["all_found"] for criterion, one in row["all_or_nothing"].items()}
+
+
+def other_rates(table: TableData) -> list[RatesData]:
+    """By overlap, with tolerance, and of the shared task."""
+    names = (("overlap", "entity"), ("overlap", "token"), ("tolerant", "any_label"), ("tolerant", "same_label"),
+             ("meddocan", "merged"), ("meddocan", "strict"))  # fmt: skip
+    return [table[part][name] for part, name in names]
 
 
 GOLD = spans((0, 11, "PATIENT"), (14, 20, "CITY"), (24, 27, "DATE"), (38, 45, "DOCTOR"))
@@ -54,24 +72,24 @@ def test_the_six_levels_by_hand() -> None:
     token = [micro(table, "token", granularity) for granularity in (SUB, CAT, BIN)]
     assert token == [(4, 2, 7), (4, 3, 7), (4, 3, 7)]
     # 14 tokens: Mario Rossi a Torino il 3 / 4 dal dott . Bianchi Anna . Wrong: Rossi, 3, /, 4, Bianchi and Anna.
-    assert (table.tokens, table.accuracy) == (14, 8 / 14)
+    assert (table["tokens"], table["accuracy"]) == (14, 8 / 14)
     # Tokens are split at gold and predicted spans.
     table = score(("GambiaHome", spans((0, 6, "CITY")), spans((0, 10, "CITY"))))
-    assert (table.tokens, micro(table, "token", SUB)) == (2, (2, 1, 1))
+    assert (table["tokens"], micro(table, "token", SUB)) == (2, (2, 1, 1))
     # Two labels with equal bounds are one span at coarser granularities.
     table = score((TEXT, spans((0, 11, "PATIENT"), (0, 11, "DOCTOR")), spans((0, 11, "PATIENT"))))
     assert micro(table, "entity", SUB) == (1, 1, 2)
     assert micro(table, "entity", CAT) == micro(table, "entity", BIN) == (1, 1, 1)
-    assert table.strict == Rates.paired(1, 1, 1)
+    assert table["meddocan"]["strict"] == Rates.paired(1, 1, 1).as_dict()
     # Two halves cover a name.
     table = score((TEXT, spans((0, 11, "PATIENT")), spans((0, 5, "DOCTOR"), (6, 11, "CITY"))))
-    assert table.all_found == dict.fromkeys(Criterion, 0) | {Criterion.COVERED: 1}
-    assert table.notes_with_miss == 0
+    assert all_found(table) == dict.fromkeys(Criterion, 0) | {Criterion.COVERED: 1}
+    assert table["residual"]["with_miss"] == 0
     assert (micro(table, "token", BIN), micro(table, "entity", BIN)) == ((2, 2, 2), (2, 0, 1))
 
 
 def test_averages_by_hand() -> None:
-    level = score((TEXT, GOLD, PREDICTED)).level("entity", SUB).as_dict()
+    level = level_of(score((TEXT, GOLD, PREDICTED)), "entity", SUB)
     assert level["micro"] | {"precision": 0.25, "recall": 0.25, "f1": 0.25} == level["micro"]
     # PATIENT 0/2 and 0/1, DOCTOR -/0 and 0/1, CITY 1/2 and 1/1, DATE -/0 and 0/1 (right/predicted, found/gold).
     macro = level["macro"]
@@ -87,10 +105,11 @@ def test_averages_by_hand() -> None:
 
 def test_error_kinds_by_hand() -> None:
     table = score((TEXT, GOLD, PREDICTED))
-    assert table.kinds == {"missed": 1, "spurious": 1, "label": 1, "boundary": 1, "both": 0}
+    assert table["kinds"] == {"missed": 1, "spurious": 1, "label": 1, "boundary": 1, "both": 0}
     # Rows: gold; columns: predicted.
-    assert table.spans.labels == ["PATIENT", "DOCTOR", "CITY", "DATE", ""]
-    assert table.spans.rows == [[1, 0, 0, 0, 0], [1, 0, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 0, 1], [0, 0, 1, 0, 0]]
+    cells = table["confusion"]["entity"]
+    assert cells["labels"] == ["PATIENT", "DOCTOR", "CITY", "DATE", ""]
+    assert cells["rows"] == [[1, 0, 0, 0, 0], [1, 0, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 0, 1], [0, 0, 1, 0, 0]]
 
 
 def test_errors_are_in_text_order_with_gold_and_prediction() -> None:
@@ -109,17 +128,16 @@ def test_errors_are_in_text_order_with_gold_and_prediction() -> None:
 
 def test_found_covered_and_tolerant_by_hand() -> None:
     table = score((TEXT, GOLD, PREDICTED), (TEXT, GOLD[:2], GOLD[:2]), (TEXT, [], []))
-    assert table.notes == 3 and table.notes_with_gold == 2
-    assert table.all_found == dict.fromkeys(Criterion, 1)
-    by_label = {label.label: label for label in table.labels}
+    assert table["notes"] == 3 and table["notes_with_gold"] == 2
+    assert all_found(table) == dict.fromkeys(Criterion, 1)
+    by_label = {row["label"]: row for row in table["labels"]}
     # The doctor of the first note is covered, though with another label; DOCTOR occurs only in that note.
     covered = dict.fromkeys(Criterion, 0) | {Criterion.COVERED: 1}
     any_name = {Criterion.TOLERANT_CATEGORY: 1, Criterion.TOLERANT_ANY: 1}
-    assert by_label["DOCTOR"].all_found == covered | any_name
-    assert by_label["PATIENT"].notes == 2 and by_label["PATIENT"].all_found[Criterion.COVERED] == 1
-    assert table.notes_with_miss == 1
-    residual = table.as_dict()["residual"]
-    assert residual["share"] == pytest.approx(1 / 3)
+    assert all_found(by_label["DOCTOR"]) == covered | any_name
+    assert by_label["PATIENT"]["notes"] == 2 and all_found(by_label["PATIENT"])[Criterion.COVERED] == 1
+    residual = table["residual"]
+    assert residual["with_miss"] == 1 and residual["share"] == pytest.approx(1 / 3)
     assert (residual["low"], residual["high"]) == pytest.approx((0.0615, 0.7923), abs=1e-4)  # Wilson, 1 of 3
 
 
@@ -127,8 +145,8 @@ def test_overlap_binary_by_hand() -> None:
     """Xu et al. 2026, section 4: a span that overlaps gold of any class is right, with all its tokens."""
     table = score((TEXT, GOLD, PREDICTED))
     # Mario, Torino and Bianchi overlap gold, Anna doesn't. All gold spans but the date (three tokens) overlap.
-    assert table.overlap_tokens == Rates(predicted=4, right=3, gold=7, found=4)
-    assert table.overlap_spans == Rates(predicted=4, right=3, gold=4, found=3)
+    assert table["overlap"]["token"] == Rates(predicted=4, right=3, gold=7, found=4).as_dict()
+    assert table["overlap"]["entity"] == Rates(predicted=4, right=3, gold=4, found=3).as_dict()
 
 
 TOLERANT = [
@@ -141,8 +159,8 @@ TOLERANT = [
 
 @pytest.mark.parametrize("gold, predicted, any_label, same_label", TOLERANT)
 def test_text_and_position_with_tolerance(gold, predicted, any_label, same_label) -> None:
-    table = score((TEXT, spans(gold), spans(predicted)))
-    assert (table.tolerant.right, table.tolerant_label.right) == (any_label, same_label)
+    found = score((TEXT, spans(gold), spans(predicted)))["tolerant"]
+    assert (found["any_label"]["right"], found["same_label"]["right"]) == (any_label, same_label)
 
 
 def test_matching_is_optimal_not_greedy() -> None:
@@ -150,26 +168,26 @@ def test_matching_is_optimal_not_greedy() -> None:
     gold = spans((0, 5, "PATIENT"), (6, 11, "PATIENT"))
     predicted = spans((0, 11, "PATIENT"), (7, 11, "PATIENT"))
     table = score((TEXT, gold, predicted))
-    assert table.kinds == {"missed": 0, "spurious": 0, "label": 0, "boundary": 2, "both": 0}
+    assert table["kinds"] == {"missed": 0, "spurious": 0, "label": 0, "boundary": 2, "both": 0}
 
 
 def test_tokens_per_span_depend_on_gold_only() -> None:
     # The prediction ends inside the second word, but that doesn't add a token to the gold span.
     table = score((TEXT, spans((0, 11, "PATIENT")), spans((0, 8, "PATIENT"))))
-    assert table.labels[0].tokens_per_span == 2.0
-    assert table.tokens == 15
+    assert (table["labels"][0]["tokens_per_span"], table["tokens"]) == (2.0, 15)
 
 
 def test_undefined_is_none() -> None:
     nothing = score((TEXT, [], []))
-    assert nothing.as_dict()["levels"][0]["micro"]["f1"] is None
-    assert (nothing.leak, nothing.labels, score().leak, score().accuracy) == (0.0, [], None, None)
-    assert score().as_dict()["residual"] == {"notes": 0, "with_miss": 0, "share": None, "low": None, "high": None}
-    only_predicted = score((TEXT, [], spans((0, 5, "CITY")))).labels[0]
-    only_gold = score((TEXT, spans((0, 5, "CITY")), [])).labels[0]
-    rates = [(one.entity.precision, one.entity.recall, one.entity.f1) for one in (only_predicted, only_gold)]
-    assert rates == [(0.0, None, 0.0), (None, 0.0, 0.0)]
-    assert only_predicted.tokens_per_span is None
+    assert nothing["levels"][0]["micro"]["f1"] is None
+    assert (nothing["meddocan"]["leak"], nothing["labels"]) == (0.0, [])
+    assert (score()["meddocan"]["leak"], score()["accuracy"]) == (None, None)
+    assert score()["residual"] == {"notes": 0, "with_miss": 0, "share": None, "low": None, "high": None}
+    only_predicted = score((TEXT, [], spans((0, 5, "CITY"))))["labels"][0]
+    only_gold = score((TEXT, spans((0, 5, "CITY")), []))["labels"][0]
+    assert only_predicted["entity"] == Rates.paired(0, 1, 0).as_dict() and Rates.paired(0, 1, 0).f1 == 0.0
+    assert only_gold["entity"] == Rates.paired(0, 0, 1).as_dict() and Rates.paired(0, 0, 1).precision is None
+    assert only_predicted["tokens_per_span"] is None
 
 
 def test_unknown_labels_and_bad_spans_are_refused() -> None:
@@ -186,7 +204,7 @@ def test_another_tokenizer() -> None:
     halves = lambda text: split_at(tokenize(text), [2])  # noqa: E731
     scorer.add("Mario Rossi", spans((0, 11, "PATIENT")), predicted, tokenizer=halves)
     # Ma rio Ro ssi: the prediction splits Rossi, the tokenizer splits Mario.
-    assert (micro(scorer.table(), "token", SUB), scorer.table().tokens) == ((3, 2, 4), 4)
+    assert (micro(scorer.table(), "token", SUB), scorer.table()["tokens"]) == ((3, 2, 4), 4)
 
 
 @st.composite
@@ -220,20 +238,20 @@ LEVELS = [(unit, granularity) for unit in ("entity", "token") for granularity in
 def test_a_perfect_prediction_scores_one_everywhere(given_notes) -> None:
     table = score(*((text, gold, gold) for text, gold, _ in given_notes))
     for unit, granularity in LEVELS:
-        level = table.level(unit, granularity)
-        averages = [level.as_dict()[average]["f1"] for average in ("micro", "macro", "weighted")]
-        assert all(f1 in (None, pytest.approx(1.0)) for f1 in (*averages, *(one.f1 for one in level.classes.values())))
-    assert not any(table.kinds.values())
-    assert table.notes_with_miss == 0
-    assert table.all_found == dict.fromkeys(Criterion, table.notes_with_gold)
-    for rates in (table.overlap_spans, table.overlap_tokens, table.tolerant, table.tolerant_label, table.merged):
-        assert rates.spurious == rates.missed == 0
-    assert table.accuracy in (None, 1.0) and table.leak in (None, 0.0)
+        level = level_of(table, unit, granularity)
+        found = [level[average] for average in ("micro", "macro", "weighted")] + [*level["classes"].values()]
+        assert all(one["f1"] in (None, pytest.approx(1.0)) for one in found)
+    assert not any(table["kinds"].values())
+    assert table["residual"]["with_miss"] == 0
+    assert all_found(table) == dict.fromkeys(Criterion, table["notes_with_gold"])
+    for rates in other_rates(table):
+        assert (rates["right"], rates["found"]) == (rates["predicted"], rates["gold"])
+    assert table["accuracy"] in (None, 1.0) and table["meddocan"]["leak"] in (None, 0.0)
 
 
-def swapped(rates: Rates) -> Rates:
+def swapped(rates: RatesData) -> RatesData:
     """The rates with gold and predictions exchanged."""
-    return Rates(rates.gold, rates.found, rates.predicted, rates.right)
+    return Rates(rates["gold"], rates["found"], rates["predicted"], rates["right"]).as_dict()
 
 
 @given(st.lists(notes(), max_size=3))
@@ -241,13 +259,13 @@ def test_exchanging_gold_and_predictions_exchanges_precision_and_recall(given_no
     there = score(*given_notes)
     back = score(*((text, predicted, gold) for text, gold, predicted in given_notes))
     for unit, granularity in LEVELS:
-        classes, turned = there.level(unit, granularity).classes, back.level(unit, granularity).classes
+        classes, turned = (level_of(table, unit, granularity)["classes"] for table in (there, back))
         assert {name: swapped(rates) for name, rates in classes.items()} == turned
-    for name in ("overlap_spans", "overlap_tokens", "tolerant", "tolerant_label", "merged", "strict"):
-        assert swapped(getattr(there, name)) == getattr(back, name), name
-    assert (there.kinds["missed"], there.kinds["spurious"]) == (back.kinds["spurious"], back.kinds["missed"])
-    assert there.token_confusion.rows == [list(column) for column in zip(*back.token_confusion.rows, strict=True)]
-    assert (there.tokens, there.accuracy) == (back.tokens, back.accuracy)
+    assert list(map(swapped, other_rates(there))) == other_rates(back)
+    assert there["kinds"]["missed"] == back["kinds"]["spurious"]
+    cells, turned = (table["confusion"]["token"]["rows"] for table in (there, back))
+    assert cells == [list(column) for column in zip(*turned, strict=True)]
+    assert (there["tokens"], there["accuracy"]) == (back["tokens"], back["accuracy"])
 
 
 @given(notes(10))
@@ -263,7 +281,7 @@ def test_the_counts_are_those_of_a_direct_computation(note) -> None:
     bare, wanted = ({bounds[:2] for bounds in found} for found in (ours, theirs))
     assert micro(table, "entity", BIN) == (len(bare), len(bare & wanted), len(wanted))
     tokens = split_at(tokenize(text), [edge for s in (*gold, *predicted) for edge in (s.start, s.end)])
-    assert table.tokens == len(tokens)
+    assert table["tokens"] == len(tokens)
 
     def marks(given: Sequence[Span]) -> list[bool]:
         return [any(s.start <= t.start and t.end <= s.end for s in given) for t in tokens]
@@ -271,7 +289,7 @@ def test_the_counts_are_those_of_a_direct_computation(note) -> None:
     both = list(zip(marks(predicted), marks(gold), strict=True))
     right = sum(p and g for p, g in both)
     assert micro(table, "token", BIN) == (sum(p for p, _ in both), right, sum(g for _, g in both))
-    assert table.notes_with_miss == any(g and not p for p, g in both)
-    spans_in_cells = sum(map(sum, table.spans.rows))
+    assert table["residual"]["with_miss"] == any(g and not p for p, g in both)
+    spans_in_cells = sum(map(sum, table["confusion"]["entity"]["rows"]))
     paired = len(ours) + len(theirs) - spans_in_cells
-    assert paired == spans_in_cells - table.kinds["missed"] - table.kinds["spurious"]
+    assert paired == spans_in_cells - table["kinds"]["missed"] - table["kinds"]["spurious"]

@@ -47,4 +47,4 @@ def test_each_author_has_the_figures_of_its_own_score(one, other):
     alone.add(text, gold, spans)
     table = both.figures()["authors"]["a"]
     table.pop("characters")
-    assert table == alone.table().as_dict()
+    assert table == alone.table()

@@ -19,7 +19,7 @@ from math import ceil, exp, floor, log, log1p
 from typing import Protocol
 
 from annotations.release.rules.audits.sampling import allocation
-from annotations.scores.rules.binomial import binomial_tail, clopper_pearson_lower, log_choose
+from annotations.scores.rules.intervals import binomial_tail, clopper_pearson_lower, log_choose
 
 # Exact one-sided bounds of the share of released notes with a leak.
 #

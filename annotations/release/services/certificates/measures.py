@@ -143,7 +143,7 @@ def _by_metadata(wanted: ScoreRequest, most: int) -> tuple[list[Recall], int]:
     for pair in note_pairs(wanted.reference, wanted.author, notes):
         for group in groups.get(pair.pk, []):
             scorers[group].add(pair.text, mapper(pair.gold), mapper(pair.predicted))
-    return [_recall(group, scorer.table().as_dict()) for group, scorer in scorers.items()], cost
+    return [_recall(group, scorer.table()) for group, scorer in scorers.items()], cost
 
 
 def _at_once(wanted: ScoreRequest, most: int) -> tuple[ScoredTable | None, int]:

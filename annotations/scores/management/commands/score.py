@@ -8,12 +8,11 @@ from annotations.core.access import Can
 from annotations.models import User
 from annotations.scores.management.asking import ScoreCommand, asked_score
 from annotations.scores.rules.attributes import AttributeAgreement
-from annotations.scores.rules.by_pass import AfterPass
-from annotations.scores.rules.counts import Counting
 from annotations.scores.rules.intervals import in_text
 from annotations.scores.rules.published import COUNTED_LABELS, REWRITTEN, counted_f1
 from annotations.scores.rules.rates import AverageData, RatesData
-from annotations.scores.rules.table import LabelData
+from annotations.scores.rules.rewritten import Counting
+from annotations.scores.rules.table import AfterPass, LabelData
 from annotations.scores.selectors import FOUND, LEVELS, copied_in_text
 from annotations.scores.services.about import about_score
 from annotations.scores.services.error_table import error_lines

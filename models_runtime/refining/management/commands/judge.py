@@ -10,8 +10,7 @@ from annotations.gold.rules import Split
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, JobState, User
 from annotations.scores.rules.intervals import in_text
-from annotations.scores.rules.judging import THRESHOLD
-from annotations.scores.rules.judging_rules import RULES, STANDARD, JudgedUnit
+from annotations.scores.rules.judging import RULES, STANDARD, THRESHOLD, JudgedUnit
 from annotations.scores.selectors import copied_in_text
 from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
 from models_runtime.models import Judging

@@ -6,7 +6,7 @@ from typing import Any, Final
 from django.utils.translation import gettext, gettext_lazy
 
 from annotations.core.errors import ServiceError
-from annotations.scores.rules.judging_rules import MIRANDA, RULES, STANDARD, JudgedUnit, Rules
+from annotations.scores.rules.judging import MIRANDA, RULES, STANDARD, JudgedUnit, Rules
 
 RULE_NAMES: Final[Mapping[str, Any]] = {
     STANDARD.key: gettext_lazy("Standard rules"),

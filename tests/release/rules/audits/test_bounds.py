@@ -8,7 +8,7 @@ import pytest
 
 from annotations.release.rules.audits.looks import Sample, hypergeometric_tail, leak_share, leaky_notes
 from annotations.release.rules.audits.sampling import LEAST, SamplingUnit, allocation, draw, is_simple
-from annotations.scores.rules.binomial import binomial_tail, clopper_pearson_lower, clopper_pearson_upper
+from annotations.scores.rules.intervals import binomial_tail, clopper_pearson_lower, clopper_pearson_upper
 
 
 def test_bounds() -> None:
