@@ -18,13 +18,12 @@ from annotations.core.api.problems import Problem, check, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.gold.forms import READY_MADE, FreezeForm, ReadyMadeForm, SplitForm
+from annotations.gold.jobs import start_gold, start_statistics
 from annotations.gold.selectors import GoldState, VersionNote, state_for, version_page, version_rows
-from annotations.gold.services.diffing import version_diff
+from annotations.gold.services.differences import GoldChanges, version_diff
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
 from annotations.gold.services.splitting import patients_in_two_splits, split_by_lines, split_table, split_version
-from annotations.gold.services.starting import start_gold, start_statistics
-from annotations.gold.services.statistics import kept_statistics, statistics_of, takes_long
-from annotations.gold.services.statistics_rows import as_data, table_of
+from annotations.gold.services.statistics import as_data, kept_statistics, statistics_of, table_of, takes_long
 from annotations.jobs.api import JobItem, started
 from annotations.models import AnnotationSet, AuthorKind, Document, GoldVersion
 from annotations.text.numbers import MAX_ID
@@ -144,23 +143,6 @@ class NewSplit(Body):
 
 class ChangesQuery(Schema):
     since: int | None = Field(None, ge=0, le=MAX_ID, description="The version to compare with.")
-
-
-class GoldChanges(Schema):
-    """What changed from one version to another.
-
-    `spans` counts changes by kind. `added` and `removed` list notes with their number of spans. A change is
-    [note, kind, span before or null, span after or null], with spans as [start, end, label].
-    """
-
-    before: int
-    after: int
-    notes: dict[str, int]
-    erased: dict[str, int]
-    spans: dict[str, int]
-    added: list[list[int]]
-    removed: list[list[int]]
-    changes: list[Any]
 
 
 class NewGold(Body):
@@ -300,7 +282,7 @@ def list_gold_changes(request: ApiRequest, slug: str, version: int, wanted: Quer
     access = enter(request, slug, Can.READ_NOTES)
     found = _version(access, version)
     before = _version(access, version - 1 if wanted.since is None else wanted.since)
-    return GoldChanges.model_validate(version_diff(before, found))
+    return version_diff(before, found)
 
 
 @router.get(f"{VERSION}/statistics", response=dict[str, Any])

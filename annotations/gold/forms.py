@@ -5,8 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.core.forms import WholeField
 from annotations.gold.rules import Split
-from annotations.gold.services.rounds import HOLD_OUT
-from annotations.gold.services.splitting import SEED_LENGTH
+from annotations.gold.services.splitting import HOLD_OUT, SEED_LENGTH
 
 # The seed, which names the split, of a ready-made one without a name.
 READY_MADE = "ready-made"

@@ -8,7 +8,7 @@ from annotations.core import overview
 from annotations.core.access import Access, Can
 from annotations.core.authors import gold_sets
 from annotations.gold.selectors import version_rows
-from annotations.gold.services.differing import Difference, difference
+from annotations.gold.services.differences import Difference, difference
 from annotations.models import GoldVersion
 
 SPANS, LABELS, NOTES = (f"gold that differs from the last version: {what}" for what in ("spans", "labels", "notes"))

@@ -17,9 +17,10 @@ from annotations.core.forms import add_error
 from annotations.core.requests import Request, number, paged
 from annotations.core.templatetags.clusters import Cluster
 from annotations.gold.forms import REFUSED_AT, FreezeForm, ReadyMadeForm, SplitForm
+from annotations.gold.jobs import start_gold, start_statistics
 from annotations.gold.rules import ChangeKind
 from annotations.gold.selectors import state_for, version_page, version_rows, versions
-from annotations.gold.services.diffing import version_diff
+from annotations.gold.services.differences import version_diff
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
 from annotations.gold.services.splitting import (
     SplitResult,
@@ -28,13 +29,17 @@ from annotations.gold.services.splitting import (
     split_table,
     split_version,
 )
-from annotations.gold.services.starting import start_gold, start_statistics
-from annotations.gold.services.statistics import Parts, kept_statistics, statistics_of, takes_long
-from annotations.gold.services.statistics_rows import StatisticsTable, table_of
+from annotations.gold.services.statistics import (
+    Parts,
+    StatisticsTable,
+    kept_statistics,
+    statistics_of,
+    table_of,
+    takes_long,
+)
 from annotations.jobs.tokens import form_token
 from annotations.models import GoldVersion, Project
-from annotations.notes.selectors.in_context import label_looks, note_names
-from annotations.notes.views.in_context import shown_in_context
+from annotations.notes.selectors.in_context import label_looks, note_names, shown_in_context
 from annotations.notes.views.notes import _after_gold, _for_gold, _gold_version, _note_url
 from annotations.projects.selectors.projects import is_large
 
@@ -189,22 +194,22 @@ def _changes(request: Request, access: Access, since: GoldVersion, version: Gold
     found = version_diff(since, version)
     asked = request.GET.get("kind", "")
     kind = asked if asked in list(ChangeKind) else ""
-    rows = [row for row in found["changes"] if kind in ("", row[1])]
+    rows = [row for row in found.changes if kind in ("", row[1])]
     page = paged(request, rows, CHANGES)
     shown = shown_in_context(access, list(page.object_list), "gold changes")
-    names = note_names([note for note, _spans in [*found["added"][:LISTED], *found["removed"][:LISTED]]])
+    names = note_names([note for note, _spans in [*found.added[:LISTED], *found.removed[:LISTED]]])
     return {
         "diff": found,
-        "kinds": [(str(one), name, found["spans"][one]) for one, name in CHANGE_KINDS.items()],
+        "kinds": [(str(one), name, found.spans[one]) for one, name in CHANGE_KINDS.items()],
         "kind_names": {str(one): name for one, name in CHANGE_KINDS.items()},
         "kind": kind,
         "page": page,
         "entries": shown,
         "sets": {},
-        "all_changes": sum(found["spans"].values()),
-        "kept_changes": len(found["changes"]),
-        "added": _named(found["added"], names),
-        "removed": _named(found["removed"], names),
+        "all_changes": sum(found.spans.values()),
+        "kept_changes": len(found.changes),
+        "added": _named(found.added, names),
+        "removed": _named(found.removed, names),
     }
 
 

@@ -25,7 +25,7 @@ class ReleaseConfig(AppConfig):
             {
                 "release": JobKind(
                     title=_("Release"),
-                    handler="annotations.release.jobs.releases.run",
+                    handler="annotations.release.jobs.run",
                     right=Can.RELEASE,
                     result="release/result.html",
                     can_pause=True,
@@ -33,7 +33,7 @@ class ReleaseConfig(AppConfig):
                 ),
                 "release_export": JobKind(
                     title=_("Export of a release"),
-                    handler="annotations.release.jobs.releases.run_export",
+                    handler="annotations.release.jobs.run_export",
                     right=Can.RELEASE,
                     result="release/export_result.html",
                 ),
@@ -58,10 +58,10 @@ class ReleaseConfig(AppConfig):
             {
                 "master": JobKind(
                     title=_("Patient master"),
-                    handler="annotations.release.jobs.known.reading.run",
+                    handler="annotations.release.jobs.run_master",
                     right=Can.MANAGE,
                     unit=_("rows"),
-                    undo="annotations.release.jobs.known.reading.undo",
+                    undo="annotations.release.jobs.undo_master",
                     # A failed or canceled job deletes its upload.
                     can_retry=False,
                     result="release/known/read_result.html",

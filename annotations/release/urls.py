@@ -1,23 +1,12 @@
 from django.urls import URLPattern, path
 
-from annotations.release.views import (
-    audits,
-    certificates,
-    findings,
-    new,
-    notes,
-    policies,
-    releases,
-    surrogates,
-    verifying,
-)
-from annotations.release.views.known import lists, master, people
+from annotations.release.views import audits, certificates, findings, known, policies, releases, surrogates
 
 _AUDIT = "projects/<slug:slug>/releases/<int:number>/audit/"
 
 urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/releases/", releases.releases, name="releases"),
-    path("projects/<slug:slug>/releases/new/", new.release_new, name="release_new"),
+    path("projects/<slug:slug>/releases/new/", releases.release_new, name="release_new"),
     path("projects/<slug:slug>/releases/policies/", policies.release_policies, name="release_policies"),
     path("projects/<slug:slug>/releases/policies/<slug:policy>/", policies.release_policy, name="release_policy"),
     path("projects/<slug:slug>/releases/<int:number>/", releases.release, name="release"),
@@ -26,14 +15,14 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/releases/<int:number>/withdraw", releases.release_withdraw, name="release_withdraw"),
     path("projects/<slug:slug>/releases/<int:number>/findings/", findings.findings, name="release_findings"),
     path("projects/<slug:slug>/releases/<int:number>/findings/decide", findings.release_decide, name="release_decide"),
-    path("projects/<slug:slug>/releases/<int:number>/notes/<int:pk>/", notes.release_note, name="release_note"),
-    path("projects/<slug:slug>/notes/<int:pk>/surrogates", notes.note_surrogates, name="note_surrogates"),
-    path("projects/<slug:slug>/known/", master.known, name="known"),
-    path("projects/<slug:slug>/known/lists", lists.known_lists, name="known_lists"),
-    path("projects/<slug:slug>/known/lists.csv", lists.known_lists_csv, name="known_lists_csv"),
-    path("projects/<slug:slug>/known/uploads/<int:pk>/", master.known_upload, name="known_upload"),
-    path("projects/<slug:slug>/known/patients/", people.known_people, name="known_people"),
-    path("projects/<slug:slug>/known/patients/<int:pk>/", people.known_person, name="known_person"),
+    path("projects/<slug:slug>/releases/<int:number>/notes/<int:pk>/", findings.release_note, name="release_note"),
+    path("projects/<slug:slug>/notes/<int:pk>/surrogates", findings.note_surrogates, name="note_surrogates"),
+    path("projects/<slug:slug>/known/", known.known, name="known"),
+    path("projects/<slug:slug>/known/lists", known.known_lists, name="known_lists"),
+    path("projects/<slug:slug>/known/lists.csv", known.known_lists_csv, name="known_lists_csv"),
+    path("projects/<slug:slug>/known/uploads/<int:pk>/", known.known_upload, name="known_upload"),
+    path("projects/<slug:slug>/known/patients/", known.known_people, name="known_people"),
+    path("projects/<slug:slug>/known/patients/<int:pk>/", known.known_person, name="known_person"),
     path("projects/<slug:slug>/surrogates/", surrogates.surrogates, name="surrogates"),
     path("projects/<slug:slug>/surrogates/merge", surrogates.surrogates_merge, name="surrogates_merge"),
     path("projects/<slug:slug>/surrogates/<int:pk>/", surrogates.surrogate, name="surrogate"),
@@ -65,7 +54,7 @@ urlpatterns: list[URLPattern] = [
         certificates.certificate_pdf,
         name="certificate_pdf",
     ),
-    path("certificates/verify", verifying.certificate_verify, name="certificate_verify"),
-    path("certificates/keys/", verifying.signing_keys, name="signing_keys"),
-    path("certificates/keys/<str:fingerprint>.pem", verifying.signing_key_pem, name="signing_key_pem"),
+    path("certificates/verify", certificates.certificate_verify, name="certificate_verify"),
+    path("certificates/keys/", certificates.signing_keys, name="signing_keys"),
+    path("certificates/keys/<str:fingerprint>.pem", certificates.signing_key_pem, name="signing_key_pem"),
 ]

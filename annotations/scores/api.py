@@ -18,8 +18,7 @@ from annotations.core.api.schemas import Body
 from annotations.gold.selectors import versions
 from annotations.jobs.api import JobItem, started
 from annotations.models import CauseKind, Project
-from annotations.notes.selectors.in_context import Entry, label_looks
-from annotations.notes.views.in_context import shown_in_context
+from annotations.notes.selectors.in_context import Entry, label_looks, shown_in_context
 from annotations.scores.rules.causes import ErrorId
 from annotations.scores.rules.errors import ErrorType
 from annotations.scores.selectors import AuthorNotes, Reference, authors_with_notes, note_languages

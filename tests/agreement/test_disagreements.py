@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotations.agreement.events import GUIDELINES_AMENDED
 from annotations.core.access import enter
 from annotations.models import Amendment, AnnotationSet, Cause, Comment, Event, Project
-from annotations.notes.services.comments import ThreadSubject, add_comment
+from annotations.notes.services.talk import ThreadSubject, add_comment
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.pages import TEXT

@@ -11,7 +11,7 @@ from django.urls import reverse
 from annotations.core.access import enter
 from annotations.models import AnnotationSet, AnnotationSetState, Comment, Event, Span, User
 from annotations.notes.selectors.comments import PAGE, ThreadItem, threads
-from annotations.notes.services import comments as service
+from annotations.notes.services import talk as service
 from annotations.ops.services.erasing import erase_patient
 from tests import factories as make
 from tests.annotate.conftest import alter, do, made, step

@@ -3,7 +3,7 @@
 import pytest
 
 from annotations.gold.selectors import change_since
-from annotations.gold.services import differing
+from annotations.gold.services import differences
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
 from annotations.models import AnnotationSet, Figures, Project
 from annotations.ops.services.erasing import erase_patient
@@ -36,9 +36,9 @@ def differs(frozen, sign_in):
             assert stage == f"Frozen v{version} {spans or same}"
             found = [text for text in rows(html, "Needs you") if text.startswith("The gold of")]
             assert found == ([needs] if notes else [])
-        change, found = change_since(frozen.project, frozen.version), differing.difference(frozen.version)
+        change, found = change_since(frozen.project, frozen.version), differences.difference(frozen.version)
         assert found.notes == change.touched + change.removed
-        stored, _ = differing._counted(frozen.version, sets_of(frozen.project), {})
+        stored, _ = differences._counted(frozen.version, sets_of(frozen.project), {})
         assert stored == (found.spans, found.labels, found.notes), "as if nothing had been stored"
 
     return check
@@ -116,7 +116,7 @@ def test_an_erased_note_is_no_difference(frozen, differs):
 
 
 def test_figures_that_an_erasure_deleted_are_counted_again(frozen):
-    assert differing.difference(frozen.version).notes == 0
+    assert differences.difference(frozen.version).notes == 0
     Figures.objects.all().delete()
     withdraw_gold(document=frozen.five[0], actor=frozen.rev)
-    assert differing.difference(frozen.version) == differing.Difference(2, 0, 1)
+    assert differences.difference(frozen.version) == differences.Difference(2, 0, 1)

@@ -19,8 +19,7 @@ from annotations.exchange.services.exporting import export_to_path, run_export
 from annotations.formats import FORMATS
 from annotations.formats.base import LoadedFiles
 from annotations.gold.events import GOLD_SPLIT
-from annotations.gold.services.differing import difference
-from annotations.gold.services.diffing import version_diff
+from annotations.gold.services.differences import difference, version_diff
 from annotations.gold.services.making import freeze
 from annotations.gold.services.splitting import patients_in_two_splits, split_table, split_version
 from annotations.models import AnnotationSet, Document, Event, GoldVersion, GoldVersionNote, Span, StoredFile
@@ -225,26 +224,26 @@ def two_versions(project):
 
 def test_what_changed_between_two_versions(project):
     found = version_diff(*two_versions(project))
-    assert found["spans"] == {"added": 1, "removed": 1, "relabeled": 1, "moved": 1, "replaced": 1, "attributes": 0}
-    assert found["notes"] == {"both": 9, "changed": 4, "added": 1, "removed": 1}
-    assert [n for _, n in found["added"]] == [2] and [n for _, n in found["removed"]] == [1]
+    assert found.spans == {"added": 1, "removed": 1, "relabeled": 1, "moved": 1, "replaced": 1, "attributes": 0}
+    assert found.notes == {"both": 9, "changed": 4, "added": 1, "removed": 1}
+    assert [n for _, n in found.added] == [2] and [n for _, n in found.removed] == [1]
     pk = Document.objects.get(name="n0").pk
-    assert found["changes"][0] == (pk, "relabeled", (0, 11, "PATIENT"), (0, 11, "DOCTOR"))
+    assert found.changes[0] == (pk, "relabeled", (0, 11, "PATIENT"), (0, 11, "DOCTOR"))
     back = version_diff(*reversed(GoldVersion.objects.order_by("number")))
-    assert back["spans"] == found["spans"] and back["notes"]["added"] == 1
+    assert back.spans == found.spans and back.notes["added"] == 1
     erase_patient(project=project, patient_id="a", actor=None)
     found = version_diff(*GoldVersion.objects.order_by("number"))
-    assert found["erased"] == {"before": 2, "after": 2}, "not the figures of before"
-    assert found["spans"]["relabeled"] == found["spans"]["moved"] == 0
+    assert found.erased == {"before": 2, "after": 2}, "not the figures of before"
+    assert found.spans["relabeled"] == found.spans["moved"] == 0
 
 
 def test_spans_whose_attributes_alone_changed(project, version, sign_in):
     Span.objects.filter(annotation_set__document__name="n0").update(attributes={"Status": "past"})
     assert difference(version).spans == 1
     found = version_diff(version, frozen(project))
-    assert {kind for kind, n in found["spans"].items() if n} == {"attributes"}
+    assert {kind for kind, n in found.spans.items() if n} == {"attributes"}
     pk = Document.objects.get(name="n0").pk
-    assert found["changes"] == [(pk, "attributes", (0, 11, "PATIENT"), (0, 11, "PATIENT", {"Status": "past"}))]
+    assert found.changes == [(pk, "attributes", (0, 11, "PATIENT"), (0, 11, "PATIENT", {"Status": "past"}))]
     said = printed("diff_gold", "p", 1, 2)
     assert "n0 attributes: [0, 11) PATIENT to [0, 11) PATIENT (Status: past)" in said
     client = sign_in(make.make_member(project, "reviewer", "rita"))

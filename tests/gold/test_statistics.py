@@ -11,8 +11,7 @@ from annotations.gold import jobs
 from annotations.gold.services import statistics
 from annotations.gold.services.making import freeze
 from annotations.gold.services.splitting import split_version
-from annotations.gold.services.statistics import kept_statistics, statistics_of
-from annotations.gold.services.statistics_rows import table_of
+from annotations.gold.services.statistics import kept_statistics, statistics_of, table_of
 from annotations.models import Figures, GoldVersion, GoldVersionNote, Job
 from annotations.ops.services.erasing import erase_patient
 from tests import factories as make

@@ -24,7 +24,7 @@ from annotations.core.labels import labels_of
 from annotations.core.requests import Request, number, uuid_of
 from annotations.models import Author, AuthorKind, CauseKind, Document
 from annotations.notes.selectors.comments import may_comment, threads
-from annotations.notes.services.comments import ThreadSubject, add_comment, answer
+from annotations.notes.services.talk import ThreadSubject, add_comment, answer
 from annotations.text.numbers import MAX_OFFSET, whole
 
 KINDS = {

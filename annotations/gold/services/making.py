@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -18,7 +19,6 @@ from annotations.core.span_limits import check_room
 from annotations.core.spans import as_json
 from annotations.gold.events import GOLD_FROZEN, GOLD_MADE, GOLD_WITHDRAWN
 from annotations.gold.selectors import content_hash_of, gold_notes
-from annotations.gold.services.provenance import decided
 from annotations.models import (
     AnnotationSet,
     AnnotationSetState,
@@ -34,6 +34,18 @@ from annotations.models import (
 from annotations.models.author import NOT_IN_BULK
 from annotations.models.project import SecondReview
 from annotations.text.provenance import Provenance
+
+# The decision that every gold span records.
+
+
+def decided(user: User | None, project: Project, at: datetime | None = None) -> Provenance:
+    """Return who decided, when, and under which version of the guidelines (0 if there were none yet)."""
+    return {
+        "by": user.username if user else None,
+        "at": (at or timezone.now()).isoformat(timespec="seconds"),
+        "guidelines": project.guidelines_version,
+    }
+
 
 BATCH = 500
 

@@ -18,20 +18,20 @@ from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.models import AnnotationSet, Document
-from annotations.notes.selectors.comment_table import comment_lines
-from annotations.notes.selectors.comments import ThreadItem, page_of, thread_of
+from annotations.notes.selectors.comments import ThreadItem, comment_lines, page_of, thread_of
 from annotations.notes.selectors.flags import FlagItem, flags_of
-from annotations.notes.services.comments import (
+from annotations.notes.services.talk import (
     ThreadSubject,
     add_comment,
     annotator_of_set,
     answer,
+    clear_flag,
     delete_comment,
     edit_comment,
+    raise_flag,
     record_outcome_seen,
     resolve,
 )
-from annotations.notes.services.flags import clear_flag, raise_flag
 from annotations.text.numbers import MAX_ID, MAX_OFFSET
 
 router = Router(tags=["Comments and flags"])

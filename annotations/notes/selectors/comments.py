@@ -1,9 +1,10 @@
 """Threads of a note that a user may see. Annotators don't see threads about others' annotations."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from typing import TypedDict
 
 from django.db.models import Q, QuerySet
@@ -11,7 +12,8 @@ from django.utils.text import Truncator
 
 from annotations.core.access import Access, Can
 from annotations.core.authors import user_namer
-from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, Comment, Document, Span, User
+from annotations.formats.files.csv_lines import csv_line
+from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, Comment, Document, Project, Span, User
 from annotations.notes.selectors.annotation_sets import line_at
 
 # Characters of a quote on a page without a script.
@@ -200,3 +202,49 @@ def placed(text: str, found: Iterable[ThreadItem]) -> list[PlacedThread]:
         )
         for thread in found
     ]
+
+
+# All comments of a project as CSV.
+
+
+COLUMNS = (
+    "note", "thread", "comment", "start", "end", "annotations_of", "author", "written_at", "edited_at", "resolved_by",
+    "resolved_at", "text",
+)  # fmt: skip
+
+
+def comment_lines(project: Project, access: Access | None = None) -> Iterator[str]:
+    """CSV by RFC 4180 with a header row, by note, then by thread, the question before its answers.
+
+    `start` and `end` are those of the commented span now, or its last ones if it was deleted; code points,
+    end-exclusive. A deleted comment has no text. `access`: whoever reads the table, if names may be hidden from them.
+    """
+    yield csv_line(COLUMNS)
+    rows = Comment.objects.filter(document__project=project).order_by("document_id", "id")
+    related = rows.select_related("document", "author", "annotator", "resolved_by").defer("document__text")
+    for document, group in groupby(related.iterator(chunk_size=500), key=lambda comment: comment.document_id):
+        comments = list(group)
+        bounds = current_bounds(comments)
+        called = user_namer(access, document) if access is not None else User.get_username
+        for comment in sorted(comments, key=lambda each: (each.answers_id or each.pk, each.pk)):
+            yield _line(comment, bounds, called)
+
+
+def _line(comment: Comment, bounds: dict[int, tuple[int, int]], called: Callable[[User], str]) -> str:
+    start, end = bounds.get(comment.span_id or 0, (comment.start, comment.end))
+    return csv_line(
+        [
+            comment.document.name,
+            comment.answers_id or comment.pk,
+            comment.pk,
+            start,
+            end,
+            called(comment.annotator) if comment.annotator else None,
+            called(comment.author),
+            comment.created_at.isoformat(timespec="seconds"),
+            comment.edited_at.isoformat(timespec="seconds") if comment.edited_at else None,
+            called(comment.resolved_by) if comment.resolved_by else None,
+            comment.resolved_at.isoformat(timespec="seconds") if comment.resolved_at else None,
+            comment.text,
+        ]
+    )

@@ -9,8 +9,9 @@ from django.utils.translation import ngettext
 
 from annotations.core.access import Access, Can, notes_for
 from annotations.core.authors import user_namer
+from annotations.core.events import NOTE_READ
 from annotations.core.navigation import MOST
-from annotations.models import Document, Flag
+from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, Document, Event, Flag, Project, User
 from annotations.text.numbers import MAX_ID
 
 
@@ -89,3 +90,23 @@ def _label(reasons: list[str]) -> str:
         label = str(Flag.Reason(reasons[0]).label)
         return label if len(reasons) == 1 else f"{label} (×{len(reasons)})"
     return ngettext("%(n)d person", "%(n)d people", len(reasons)) % {"n": len(reasons)}
+
+
+# What annotators may see of a note after its adjudication.
+
+
+def adjudicated_set(document_id: int) -> AnnotationSet | None:
+    return AnnotationSet.objects.filter(document_id=document_id, author__kind=AuthorKind.ADJUDICATED).first()
+
+
+def outcome_set(project: Project, document_id: int) -> AnnotationSet | None:
+    """The adjudicated set, if annotators may see it: after adjudication, unless the project hides it."""
+    if not project.show_outcome:
+        return None
+    found = adjudicated_set(document_id)
+    return found if found and found.state == AnnotationSetState.SUBMITTED else None
+
+
+def has_seen_outcome(document_id: int, user: User) -> bool:
+    """Whether the user has opened the outcome of the note. Annotations that they submit later are not blind."""
+    return Event.objects.filter(document_id=document_id, actor=user, verb=NOTE_READ, data__what="outcome").exists()

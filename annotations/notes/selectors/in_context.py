@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from annotations.core.access import Access
+from annotations.core.events import record_reads
 from annotations.core.labels import UNDERLINES
 from annotations.core.spans import attribute_words
 from annotations.models import Document, Label, Project
@@ -122,3 +124,19 @@ def _labeled(span: Sequence[Any] | None, text: str, looks: dict[str, LabelLook])
 
 def note_names(notes: Iterable[int]) -> dict[int, str]:
     return dict(Document.objects.filter(pk__in=list(notes)).values_list("pk", "name"))
+
+
+# Spans of notes in their sentences, on pages. Showing them counts as reading the note.
+
+
+def shown_in_context(
+    access: Access, rows: Sequence[Any], what: str, looks: dict[str, LabelLook] | None = None
+) -> list[Entry]:
+    """Entries of the rows (see `selectors.in_context.entries`). Records each of their notes as read.
+
+    `what` is the kind of page, for the event. `looks` replaces the looks of the project's labels.
+    """
+    shown = entries(rows, label_looks(access.project) if looks is None else looks)
+    notes = (entry.note for entry in shown)
+    record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what=what)
+    return shown

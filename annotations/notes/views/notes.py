@@ -1,27 +1,34 @@
 """Pages of the list of notes, and of one note with all its annotation sets."""
 
 from urllib.parse import urlencode
-from uuid import uuid4
+from uuid import UUID, uuid4
 
-from django.http import Http404, HttpResponse, QueryDict
+from django.contrib import messages
+from django.http import Http404, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_safe
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotations.core.access import Access, Can, enter, note_for, notes_for, sets_for
+from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
+from annotations.core.forms import add_error
 from annotations.core.hiding import hidden_in
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request, number
 from annotations.core.spans import spans_of
 from annotations.models import AnnotationSet, AuthorKind, Document
+from annotations.notes.forms import SearchForm, initial_of
 from annotations.notes.selectors.annotation_sets import SetSummary, annotation_sets_of, choose, compare, label_counts
 from annotations.notes.selectors.comments import may_comment, page_of, placed
 from annotations.notes.selectors.flags import flags_of
 from annotations.notes.selectors.notes import ANNOTATORS_WORDS, Show, choices, neighbors, note_page
-from annotations.notes.selectors.searching import searched_name
-from annotations.notes.services.searching import begin_name_search
-from annotations.projects.services.idle import released_notes
+from annotations.notes.selectors.searching import Options, recent_searches, results, search_of, searched_name
+from annotations.notes.services.searching import begin_name_search, begin_search, record_search
+from annotations.projects.services.idle import released_notes, take_back
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -164,3 +171,58 @@ def _note_url(slug: str, pk: int, **query: object) -> str:
     if "state" in kept and kept["state"] not in Show.values:
         del kept["state"]
     return reverse("note", args=[slug, pk]) + (f"?{urlencode(kept)}" if kept else "")
+
+
+# Annotators take their released notes back.
+
+
+@require_POST
+def take_back_notes(request: Request, slug: str) -> HttpResponse:
+    """Assign released notes to the person again who had them, except those that went to others."""
+    access = enter(request.user, slug, Can.ANNOTATE)
+    taken = take_back(project=access.project, user=access.user)
+    message = ngettext("%(count)d note is assigned to you again.", "%(count)d notes are assigned to you again.", taken)
+    messages.success(request, message % {"count": taken} if taken else _("These notes went to other annotators."))
+    return redirect("notes", slug)
+
+
+# Pages to search a project's notes: the form, and the results at an address with a random id.
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def search(request: Request, slug: str) -> HttpResponse:
+    """The search form. A POST stores the search and redirects to its results."""
+    access = enter(request.user, slug)
+    form = SearchForm(request.POST if request.method == "POST" else None, access=access)
+    if request.method == "POST" and form.is_valid():
+        try:
+            begun = begin_search(access=access, text=form.cleaned_data["text"], options=form.options)
+        except ServiceError as error:
+            add_error(form, error)
+        else:
+            return HttpResponseRedirect(reverse("search_results", args=[slug, begun.pk]), status=303)
+    context = {"access": access, "form": form, "recent": recent_searches(access)}
+    return render(request, "notes/search.html", context, status=422 if form.errors else 200)
+
+
+@require_safe
+def search_results(request: Request, slug: str, search: UUID) -> HttpResponse:
+    """Notes with hits, after ?after=ID. 404 for searches of others and for expired ones."""
+    access = enter(request.user, slug)
+    found = search_of(access, search)
+    if found is None:
+        raise Http404("This search does not exist or has expired.")
+    after = number(request.GET, "after") or 0
+    page = results(access, found, after=after)
+    record_search(access=access, search=found, found=page, after=after)
+    options = Options.of(found.options)
+    context = {
+        "access": access,
+        "search": found,
+        "options": options,
+        "form": SearchForm(access=access, initial=initial_of(found.text, options)),
+        "page": page,
+        "after": after,
+    }
+    return render(request, "notes/search_results.html", context)

@@ -15,7 +15,7 @@ from annotations.core.api.requests import ApiRequest, Scope, enter, require_scop
 from annotations.core.api.schemas import Body
 from annotations.core.requests import takes_uploads
 from annotations.models import Certificate
-from annotations.release.forms.certificates import SignForm, VerifyForm
+from annotations.release.forms.audits import SignForm, VerifyForm
 from annotations.release.rules.certificates.risks import LONGEST
 from annotations.release.rules.certificates.verifying import PAGE
 from annotations.release.selectors.certificates import certificates_of, public_keys

@@ -24,9 +24,7 @@ from annotations.release.forms.policies import offered_policies
 from annotations.release.forms.releases import REFUSED_AT, ReleaseExportForm, ReleaseForm, about_formats
 from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.redaction.released import ReplacedPiece as Stretch
-from annotations.release.selectors.about import open_counts
-from annotations.release.selectors.exported import ready_exports
-from annotations.release.selectors.releases import leak_counts, note_counts, release_for
+from annotations.release.selectors.releases import leak_counts, note_counts, open_counts, ready_exports, release_for
 from annotations.release.services.exporting import start_release_export
 from annotations.release.services.outdating import outdated, prepare_again
 from annotations.release.services.policies import labels_without_kind, parsed_policy

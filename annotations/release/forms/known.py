@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from annotations.core.forms import WholeField
 from annotations.models import Label
 from annotations.release.services.known.master import MOST_BYTES
+from annotations.release.services.surrogates.editing import MOST_TYPED
 
 FORMATS = [
     ("csv", _("CSV: one row per patient, with a column “patient_id”")),
@@ -86,3 +87,23 @@ class TermForm(forms.Form):
     """A term to remove, by its id."""
 
     term = WholeField(label=_("Term"))
+
+
+# Forms of the pages of surrogates.
+
+
+ACTS = ("lock", "unlock", "replace", "draw", "restore", "split")
+
+
+class SearchForm(forms.Form):
+    """Search for a name or a surrogate. The words are in the body of the request, never in an address."""
+
+    text = forms.CharField(label=_("Name or surrogate"), max_length=MOST_TYPED)
+
+
+class ChangeForm(forms.Form):
+    """A change of one entity: what to do, and the version that the person saw."""
+
+    act = forms.ChoiceField(choices=[(act, act) for act in ACTS])
+    version = WholeField(label=_("Version"))
+    text = forms.CharField(max_length=MOST_TYPED, required=False)

@@ -1,12 +1,27 @@
 """Releases, their notes and the findings of their leak gate."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 from django.db.models import Count, QuerySet
 from django.http import Http404
+from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotations.core.access import Access
-from annotations.models import LeakFinding, Project, Release, ReleasedNote, ReleasedNoteState
+from annotations.models import (
+    Job,
+    LeakFinding,
+    Project,
+    Release,
+    ReleasedNote,
+    ReleasedNoteState,
+    StoredFile,
+    StoredFileKind,
+)
+from annotations.notes.selectors.in_context import LabelLook, label_looks
 
 
 def releases_of(project: Project) -> list[Release]:
@@ -56,3 +71,150 @@ def leak_counts(release: Release, *, without: Sequence[int] = (), audited: bool 
         counted.get(str(answer), 0) for answer in (LeakFinding.Answer.REPLACE, LeakFinding.Answer.ALLOW)
     )
     return {"found": sum(counted.values()), "replaced": replaced, "allowed": allowed, "open": counted.get("", 0)}
+
+
+# What the pages of a release show about it: names of annotation sets, figures, what is left to do, its notes.
+
+
+def open_counts(releases: Iterable[Release]) -> dict[int, int]:
+    """The number of open findings by release id."""
+    rows = LeakFinding.objects.filter(note__release__in=list(releases), decision="").order_by()
+    return dict(rows.values_list("note__release").annotate(count=Count("pk")))
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A count by label or action, with the share of all spans (0 to 1)."""
+
+    name: str
+    count: int
+    share: float
+    look: LabelLook | None = None
+
+    @property
+    def percent(self) -> int:
+        return round(100 * self.share)
+
+
+@dataclass(frozen=True)
+class ReleaseFigures:
+    """The figures of a prepared release, for its page: of the notes that are not held back."""
+
+    notes: int
+    held_back: int
+    spans: int
+    characters: int
+    kept: float | None
+    labels: Sequence[Figure]
+    actions: Sequence[Figure]
+    leaks: Mapping[str, int]
+    exceptions: Sequence[tuple[str, int]]
+    surrogates: Sequence[tuple[str, str]]
+    years: Sequence[int]
+    patients: int
+    without_patient: int
+
+    @property
+    def kept_percent(self) -> str:
+        """The share of the text that is kept, in percent with one digit; empty without text."""
+        return "" if self.kept is None else f"{100 * self.kept:.1f}"
+
+
+def figures_of(release: Release) -> ReleaseFigures | None:
+    """The stored figures; None until the release is prepared and its notes are counted."""
+    stored = release.figures
+    if "notes" not in stored:
+        return None
+    characters = int(stored.get("characters", 0))
+    looks = label_looks(release.project)
+    labels = stored.get("spans_by_label", {})
+    order = {code: position for position, code in enumerate(looks)}
+    by_label = sorted(labels.items(), key=lambda item: (order.get(item[0], len(order)), item[0]))
+    leaks = stored.get("leaks", {})
+    return ReleaseFigures(
+        notes=int(stored.get("notes", 0)),
+        held_back=int(stored.get("held_back", 0)),
+        spans=int(stored.get("spans", 0)),
+        characters=characters,
+        kept=stored.get("characters_kept", 0) / characters if characters else None,
+        labels=_figures([(code, n, looks.get(code) or LabelLook(code, code)) for code, n in by_label]),
+        actions=_figures([(action, n, None) for action, n in stored.get("spans_by_action", {}).items()]),
+        leaks={name: int(n) for name, n in leaks.items() if isinstance(n, int)},
+        exceptions=_exceptions(stored.get("exceptions") or {}),
+        surrogates=_measures(stored.get("surrogates") or {}),
+        years=stored.get("years") or [],
+        patients=int(stored.get("patients", 0)),
+        without_patient=int(stored.get("notes_without_patient", 0)),
+    )
+
+
+def _measures(stored: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The measures of the surrogates (Singh et al. 2025, appendix A.7) with their names; shares in percent."""
+    names = {
+        "entities": _("Entities"),
+        "mentions": _("Mentions"),
+        "preserved": _("Mentions that keep their kind and form"),
+        "consistent": _("Entities with one surrogate in all notes"),
+        "collisions": _("Surrogates that two entities share"),
+        "originals_left": _("Originals left"),
+    }
+
+    def shown(value: object) -> str:
+        return f"{100 * value:.1f}%" if isinstance(value, float) else f"{value:,}"
+
+    found = [(name, shown(stored[key])) for key, name in names.items() if stored.get(key) is not None]
+    f1 = stored.get("f1") or {}
+    for key, name in (
+        ("original", _("F1 of %(model)s on the original text")),
+        ("released", _("F1 of %(model)s on the released text")),
+    ):
+        if f1.get(key) is not None:
+            found.append((name % {"model": f1.get("backend", "")}, f"{f1[key]:.3f}"))
+    return found
+
+
+def _exceptions(stored: Mapping[str, int]) -> list[tuple[str, int]]:
+    """The exceptions of the leak gate that applied, with their names and how often they did."""
+    names = {
+        "allowed": _("Terms that the project allows"),
+        "short": _("Single letters and numbers of one or two digits"),
+        "generic": _("Generic words"),
+        "description": _("Words of professions, families, sex or ethnicity"),
+        "lower case": _("Names written as common words"),
+        "kept": _("What the policy keeps"),
+        "generalized": _("What the policy made"),
+        "coincidence": _("Words in surrogates of something else"),
+    }
+    return [(names.get(key, key), n) for key, n in stored.items() if n]
+
+
+def _figures(rows: Sequence[tuple[str, int, LabelLook | None]]) -> list[Figure]:
+    total = sum(n for _name, n, _look in rows)
+    return [Figure(look.name if look else name, n, n / total if total else 0, look) for name, n, look in rows]
+
+
+def released_notes(release: Release) -> QuerySet[ReleasedNote]:
+    """The notes of a release, without their texts, in the order of the release."""
+    rows = ReleasedNote.objects.filter(release=release).select_related("document")
+    return rows.defer("text", "spans", "pieces", "extra", "document__text").order_by("pk")
+
+
+def around_note(note: ReleasedNote) -> tuple[int | None, int | None]:
+    """The ids of the original notes before and after this one in its release."""
+    rows = ReleasedNote.objects.filter(release_id=note.release_id)
+    before = rows.filter(pk__lt=note.pk).order_by("-pk").values_list("document", flat=True).first()
+    after = rows.filter(pk__gt=note.pk).order_by("pk").values_list("document", flat=True).first()
+    return before, after
+
+
+# Exported files of a release that are ready to download.
+
+
+def ready_exports(release: Release, now: datetime | None = None) -> list[StoredFile]:
+    """The exports of the release that have not expired, newest first."""
+    jobs = Job.objects.filter(project=release.project_id, kind="release_export", params__release_id=release.pk)
+    ids = [file for file in jobs.values_list("result__file_id", flat=True) if file]
+    files = StoredFile.objects.filter(
+        project=release.project_id, kind=StoredFileKind.RELEASE, pk__in=ids, expires_at__gt=now or timezone.now()
+    )
+    return list(files.select_related("created_by").order_by("-pk"))

@@ -12,12 +12,16 @@ from django.template import Context
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from annotations.core.access import Access
 from annotations.core.errors import ServiceError
 from annotations.core.templatetags.rows import EMPTY, fill
-from annotations.models import Label
+from annotations.models import Label, Release
 from annotations.notes.selectors.in_context import label_looks
+from annotations.release.rules.audits.looks import at_least, at_most, whole
 from annotations.release.rules.redaction.policy import Action
-from annotations.release.selectors.beside import Bit, SideBySideLine, beside
+from annotations.release.selectors.findings import Bit, SideBySideLine, beside
+from annotations.release.services.certificates.status import SigningState, state_of
+from annotations.release.services.steps import bound_in_words
 from annotations.release.services.viewing import MASKED, SURROGATES, VIEWS, viewed
 from annotations.text.spans import Span
 
@@ -164,3 +168,18 @@ def action_name(action: Action | str) -> str:
         Action.SHIFT: _("shifted"),
         Action.SURROGATE: _("surrogate"),
     }[Action(action)]
+
+
+# What an audit found, in words and percentages.
+
+
+for _filter in (at_least, at_most, bound_in_words, whole):
+    register.filter(_filter)
+
+
+# The state of a release's certificates, for the page of the release.
+
+
+@register.simple_tag
+def certificate_state(access: Access, release: Release) -> SigningState:
+    return state_of(access, release)

@@ -4,31 +4,39 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import Http404, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from annotations.core.access import Access, Can, enter
+from annotations.core.access import Access, Can, enter, note_for
+from annotations.core.answers import json_answers
+from annotations.core.changes import malformed
 from annotations.core.errors import ServiceError
-from annotations.core.events import record_reads
-from annotations.core.requests import Request, numbers, one_of, paged
-from annotations.models import LeakFinding, Release, ReleaseState
-from annotations.release.selectors.leak_groups import (
+from annotations.core.events import NOTE_READ, record_reads
+from annotations.core.requests import Request, body_of, bounds_of, numbers, one_of, paged
+from annotations.models import Document, Label, LeakFinding, Release, ReleasedNote, ReleasedNoteState, ReleaseState
+from annotations.notes.selectors.in_context import label_looks
+from annotations.release.selectors.findings import (
     FILTER_NAMES,
     FILTERS,
     OF_STRING,
     FindingGroup,
+    beside,
     finding_counts,
     findings_of,
     groups_of,
+    stored_findings,
+    stored_pieces,
     string_keys,
 )
-from annotations.release.selectors.releases import release_for
+from annotations.release.selectors.releases import around_note, release_for
 from annotations.release.services.deciding import UNDO, answer_chosen
+from annotations.release.services.viewing import SURROGATES, viewed
 from annotations.text.numbers import whole
+from annotations.text.spans import Span
 
 STRINGS = 10
 
@@ -141,3 +149,77 @@ def _back(request: Request, release: Release, key: int | None) -> HttpResponse:
     place = f"#g{key}" if key is not None else ""
     url = reverse("release_findings", args=[release.project.slug, release.number])
     return redirect(f"{url}{query}{place}")
+
+
+# A released note beside its original, and the surrogates that the pages of notes show.
+
+
+MOST_SPANS = 10_000
+
+
+@require_safe
+def release_note(request: Request, slug: str, number: int, pk: int) -> HttpResponse:
+    """Show the original and the released text of a note side by side. Opening the page is recorded."""
+    access = enter(request.user, slug, Can.RELEASE)
+    release = release_for(access, number)
+    rows = ReleasedNote.objects.filter(release=release).select_related("document")
+    note = get_object_or_404(rows, document_id=pk)
+    NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=pk, data={"what": "released note"})
+    findings = list(note.findings.all())
+    previous, following = around_note(note)
+    waiting, pieces = note.state == ReleasedNoteState.PENDING, stored_pieces(note.pieces)
+    context = {
+        "access": access,
+        "release": release,
+        "note": note,
+        "rows": []
+        if waiting
+        else beside(
+            note.document.text,
+            note.text,
+            pieces,
+            stored_findings(findings, pieces),
+            looks=label_looks(access.project),
+        ),
+        "findings": findings,
+        "open": sum(not finding.decision for finding in findings),
+        "previous": previous,
+        "following": following,
+    }
+    return render(request, "release/note.html", context)
+
+
+@require_POST
+@json_answers(gettext_lazy("You don't have permission to see surrogates in this project."))
+def note_surrogates(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Surrogates for spans of a note, as JSON, for a page on which the spans change.
+
+    The request has `spans`, a list of [start, end, label id]. The answer has `texts`: [start, end, text] of each
+    stretch that the spans cover. The page that asks has recorded that the note was opened.
+    """
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    document = note_for(access, pk)
+    document.project = access.project
+    found = viewed(document=document, spans=_spans(document, body_of(request)), view=SURROGATES)
+    texts = [[piece.start, piece.end, found.text[piece.new_start : piece.new_end]] for piece in found.pieces]
+    return JsonResponse({"texts": texts})
+
+
+def _spans(document: Document, body: dict[str, Any]) -> list[Span]:
+    rows = body.get("spans")
+    if not isinstance(rows, list) or len(rows) > MOST_SPANS:
+        raise malformed(
+            gettext_lazy("The field “spans” must be a list of at most %(most)s spans."), most=f"{MOST_SPANS:,}"
+        )
+    codes = dict(Label.objects.filter(label_set__project=document.project).values_list("pk", "code"))
+    spans = []
+    for row in rows:
+        if not isinstance(row, list) or len(row) != 3:
+            raise malformed(gettext_lazy("The field “spans” must hold lists of start, end and label."))
+        start, end, label = bounds_of(row)
+        if not start < end <= document.length or label not in codes:
+            raise malformed(
+                gettext_lazy("A span is outside of the text, or its label does not exist. Reload the page.")
+            )
+        spans.append(Span(start, end, codes[label]))
+    return spans

@@ -1,6 +1,7 @@
 """Pages of releases: the list, a release, its exports, and withdrawing it."""
 
 import uuid
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -8,24 +9,48 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.requests import Request, paged
+from annotations.core.events import NOTE_READ
+from annotations.core.forms import add_error
+from annotations.core.requests import Request, number, paged
+from annotations.exchange.forms.exports import SetChoice, set_choices
 from annotations.exchange.selectors.label_mappings import mappings_of
 from annotations.exchange.services.export_labels import labels_of_mapping
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_token
-from annotations.models import Job, JobState, Release, ReleaseState
-from annotations.release.forms.releases import ReleaseExportForm, about_formats
-from annotations.release.selectors.about import figures_of, open_counts, released_notes
-from annotations.release.selectors.exported import ready_exports
-from annotations.release.selectors.releases import release_for, releases_of
+from annotations.models import Document, Job, JobState, Label, Release, ReleaseState
+from annotations.notes.selectors.in_context import label_looks
+from annotations.release.forms.policies import OfferedPolicy, offered_policies
+from annotations.release.forms.releases import (
+    REFUSED_AT,
+    ReleaseExportForm,
+    ReleaseForm,
+    about_formats,
+    kind_field,
+    kinds_in_form,
+    runs_among,
+)
+from annotations.release.selectors.findings import Marked, SideBySideLine, beside
+from annotations.release.selectors.releases import (
+    figures_of,
+    open_counts,
+    ready_exports,
+    release_for,
+    released_notes,
+    releases_of,
+)
 from annotations.release.services.exporting import start_release_export
 from annotations.release.services.naming import named_sets
 from annotations.release.services.outdating import outdated, prepare_again
+from annotations.release.services.policies import completed, labels_without_kind
+from annotations.release.services.previewing import preview_placed
+from annotations.release.services.sources import union_of
+from annotations.release.services.starting import start_chosen
 from annotations.release.services.steps import steps_of
+from annotations.release.services.surrogates.makers import MakerChoice, maker_choices
 from annotations.release.services.withdrawing import withdraw
 
 RELEASES = 30
@@ -145,3 +170,152 @@ def release_withdraw(request: Request, slug: str, number: int) -> HttpResponse:
     else:
         messages.success(request, _("Release %(number)s is withdrawn.") % {"number": found.number})
     return redirect("release", slug, number)
+
+
+# The page on which a release is made: annotations, policy, and a preview of one note.
+
+
+@dataclass(frozen=True)
+class PreviewedNote:
+    """A note as the release would show it."""
+
+    note: Document | None
+    rows: list[SideBySideLine]
+    leaks: int
+    previous: int | None
+    following: int | None
+    position: int
+    total: int
+    error: str = ""
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def release_new(request: Request, slug: str) -> HttpResponse:
+    """The form of a new release; ?set= and ?policy= preselect. A POST previews a note, or with `act` start releases."""
+    access = enter(request.user, slug, Can.RELEASE)
+    sets = set_choices(access.project, without=access.closed_kinds)
+    offered = offered_policies(access.project)
+    starts = request.method == "POST" and request.POST.get("act") == "start"
+    makers = maker_choices()
+    labels = labels_without_kind(access.project)
+    form = _form(request, sets, offered, makers, labels, bound=starts)
+    if starts and form.is_valid():
+        made = _start(request, access, form, offered)
+        if made is not None:
+            return made
+    shown = None
+    if request.method == "POST" and not starts:
+        shown = _previewed(access, request, sets, offered)
+    if request.htmx:
+        return render(request, "release/preview.html", {"access": access, "shown": shown})
+    context = {
+        "access": access,
+        "form": form,
+        "sets": sets,
+        "groups": _grouped(sets),
+        "runs": runs_among(sets),
+        "kinds": [form[kind_field(label.code)] for label in labels],
+        "policies": offered,
+        "makers": makers,
+        "leaving": [one for one in makers if one.host],
+        "chosen_maker": str(form["maker"].value() or ""),
+        "chosen_sets": [str(value) for value in form["sets"].value() or []],
+        "chosen_policy": str(form["policy"].value() or ""),
+        "shown": shown,
+    }
+    return render(request, "release/new.html", context, status=422 if form.is_bound and form.errors else 200)
+
+
+def _grouped(sets: list[SetChoice]) -> list[tuple[str, list[SetChoice]]]:
+    groups: dict[str, list[SetChoice]] = {}
+    for choice in sets:
+        groups.setdefault(choice.group, []).append(choice)
+    return list(groups.items())
+
+
+def _form(
+    request: Request,
+    sets: list[SetChoice],
+    offered: list[OfferedPolicy],
+    makers: list[MakerChoice],
+    labels: list[Label],
+    *,
+    bound: bool,
+) -> ReleaseForm:
+    choices: dict[str, Any] = {
+        "sets": sets, "policies": [policy.value for policy in offered], "makers": makers, "labels": labels
+    }  # fmt: skip
+    if bound:
+        return ReleaseForm(request.POST, **choices)
+    sent = request.POST if request.method == "POST" else request.GET
+    specs = [choice.spec for choice in sets]
+    wanted = [spec for spec in sent.getlist("sets") + request.GET.getlist("set") if spec in specs]
+    policy = next((one.value for one in offered if sent.get("policy") in (one.value, one.row.slug)), "")
+    initial = {
+        "sets": wanted or ([] if request.method == "POST" else specs[:1]),
+        "policy": policy or offered[0].value,
+        "searched_runs": request.POST.getlist("searched_runs"),
+        "keep_names": "keep_names" in request.POST,
+        "token": request.POST.get("token") or uuid.uuid4(),
+        **{name: request.POST.get(name, "") for name in ("maker", "purpose", "recipient", "expires_on")},
+    }
+    return ReleaseForm(initial=initial, **choices)
+
+
+def _start(request: Request, access: Access, form: ReleaseForm, offered: list[OfferedPolicy]) -> HttpResponse | None:
+    """Start the release, or put the reason why not into the form."""
+    data = form.cleaned_data
+    policy = next(one for one in offered if one.value == data["policy"])
+    try:
+        release = start_chosen(
+            project=access.project,
+            sets=data["sets"],
+            policy=(policy.row.slug, policy.row.version or 1),
+            maker=data["maker"] if policy.has_surrogates else "",
+            may_leave=data["may_leave"],
+            runs=data["searched_runs"],
+            keep_names=data["keep_names"],
+            actor=access.user,
+            kinds=form.kinds(),
+            purpose=data["purpose"],
+            recipient=data["recipient"],
+            expires_on=data["expires_on"],
+            token=form_token(request),
+        )
+    except ServiceError as error:
+        add_error(form, error, REFUSED_AT)
+        return None
+    messages.success(request, _("Release %(number)s was started.") % {"number": release.number})
+    return redirect("release", access.project.slug, release.number)
+
+
+def _previewed(access: Access, request: Request, sets: list[SetChoice], offered: list[OfferedPolicy]) -> PreviewedNote:
+    """Preview the note `note`, or the first one. Nothing is stored but that the note was read."""
+    specs = [choice.spec for choice in sets if choice.spec in request.POST.getlist("sets")]
+    policy = next((one for one in offered if one.value == request.POST.get("policy")), None)
+    if not specs or policy is None:
+        return _nothing(_("Choose annotations and a policy to preview a note."))
+    try:
+        wanted = number(request.POST, "note") or 0
+        row = completed(access.project, policy.row, kinds_in_form(request.POST))
+        found = preview_placed(project=access.project, set_spec=union_of(specs), policy=row, wanted=wanted)
+    except ServiceError as error:
+        return _nothing(str(error))
+    NOTE_READ.record(
+        actor=access.user, project_id=access.project.pk, document_id=found.note.pk, data={"what": "release preview"}
+    )
+    made = found.preview
+    marks = [Marked(leak.start, leak.end) for leak in made.leaks]
+    return PreviewedNote(
+        found.note,
+        beside(made.text, made.released.text, made.released.pieces, marks, looks=label_looks(access.project)),
+        len(marks),
+        found.previous,
+        found.following,
+        found.position,
+        found.total,
+    )
+
+
+def _nothing(error: str) -> PreviewedNote:
+    return PreviewedNote(None, [], 0, None, None, 0, 0, error)

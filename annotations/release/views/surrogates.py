@@ -12,7 +12,7 @@ from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, numbers, one_of, paged
 from annotations.models import SurrogateEntity
-from annotations.release.forms.surrogates import ChangeForm, SearchForm
+from annotations.release.forms.known import ChangeForm, SearchForm
 from annotations.release.selectors.surrogates import (
     KIND_NAMES,
     MOST_FOUND,

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.locks import keep_labels
 from annotations.core.spans import with_attribute
-from annotations.gold.services.provenance import decided
+from annotations.gold.services.making import decided
 from annotations.models import AnnotationSet, Author, Document, Event, Label, Review, User
 from annotations.review.events import REVIEW_UNDONE, GoldRow, ReviewDecided
 from annotations.review.rules.conflicts import LabeledBounds

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
 from annotations.core.spans import fitting_label
-from annotations.gold.services.provenance import decided
+from annotations.gold.services.making import decided
 from annotations.models import AnnotationSet, AnnotationSetState, Decision, Event, Project, Review, User
 from annotations.models.project import SecondReview
 from annotations.review.events import REVIEW_DECIDED, Beside, DecisionState, GoldRow, RemovalStep, ReviewDecided

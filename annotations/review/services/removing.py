@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from annotations.core.errors import ServiceError
 from annotations.core.spans import fitting_label
-from annotations.gold.services.provenance import decided
+from annotations.gold.services.making import decided
 from annotations.models import Author, Document, Review, User
 from annotations.review.events import GoldRow, ReviewDecided
 from annotations.review.rules.conflicts import LabeledBounds

@@ -16,8 +16,7 @@ from annotations.core.answers import streamed
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, number, paged
 from annotations.models import CauseKind
-from annotations.notes.selectors.in_context import Entry, LabelLook, label_looks, note_names
-from annotations.notes.views.in_context import shown_in_context
+from annotations.notes.selectors.in_context import Entry, LabelLook, label_looks, note_names, shown_in_context
 from annotations.scores.rules.causes import Causes, ErrorId
 from annotations.scores.rules.errors import ErrorType
 from annotations.scores.rules.scorer import THRESHOLD

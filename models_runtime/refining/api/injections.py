@@ -18,8 +18,7 @@ from annotations.gold.selectors import versions
 from annotations.jobs.api import job_address
 from annotations.jobs.tokens import new_key
 from annotations.models import Author
-from annotations.notes.selectors.in_context import Entry
-from annotations.notes.views.in_context import shown_in_context
+from annotations.notes.selectors.in_context import Entry, shown_in_context
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.text.numbers import MAX_ID
 from models_runtime.models import InjectedRun

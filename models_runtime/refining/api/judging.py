@@ -18,8 +18,7 @@ from annotations.gold.selectors import versions
 from annotations.jobs.api import job_address
 from annotations.jobs.services.allowance import LIVE
 from annotations.jobs.tokens import new_key
-from annotations.notes.selectors.in_context import Entry
-from annotations.notes.views.in_context import shown_in_context
+from annotations.notes.selectors.in_context import Entry, shown_in_context
 from annotations.scores.rules.judging import STANDARD, THRESHOLD
 from annotations.text.numbers import MAX_ID
 from models_runtime.models import Judging

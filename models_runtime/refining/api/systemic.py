@@ -14,8 +14,7 @@ from annotations.core.api.paging import Page, Paging, paged, paged_rows
 from annotations.core.api.problems import named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
-from annotations.notes.selectors.in_context import Entry
-from annotations.notes.views.in_context import shown_in_context
+from annotations.notes.selectors.in_context import Entry, shown_in_context
 from models_runtime.models import SystemicError
 from models_runtime.refining.selectors.injecting import systemic_rows
 from models_runtime.refining.services.injecting.starting import MOST_SEED

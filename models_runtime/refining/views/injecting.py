@@ -19,8 +19,7 @@ from annotations.gold.selectors import versions
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key, form_token
 from annotations.models import Author
-from annotations.notes.selectors.in_context import LabelLook, label_looks
-from annotations.notes.views.in_context import shown_in_context
+from annotations.notes.selectors.in_context import LabelLook, label_looks, shown_in_context
 from models_runtime.models import InjectedRun
 from models_runtime.refining.forms.injecting import REFUSED_AT, AcceptForm, InjectForm
 from models_runtime.refining.selectors.injecting import systemic_errors

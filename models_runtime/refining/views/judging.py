@@ -17,8 +17,7 @@ from annotations.core.requests import Request, number, one_of, paged
 from annotations.gold.selectors import versions
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key, form_token
-from annotations.notes.selectors.in_context import Entry, LabelLook, label_looks
-from annotations.notes.views.in_context import shown_in_context
+from annotations.notes.selectors.in_context import Entry, LabelLook, label_looks, shown_in_context
 from annotations.scores.rules.judging import Entity
 from models_runtime.backends.llm.prompts import VERSION
 from models_runtime.models import Judging

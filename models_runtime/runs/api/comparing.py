@@ -16,8 +16,7 @@ from annotations.core.api.schemas import Body
 from annotations.gold.rules import Split
 from annotations.gold.selectors import versions
 from annotations.jobs.api import JobItem, started
-from annotations.notes.selectors.in_context import Entry
-from annotations.notes.views.in_context import shown_in_context
+from annotations.notes.selectors.in_context import Entry, shown_in_context
 from annotations.scores.rules.side_by_side import MISSED, ONLY, UNTOUCHED
 from annotations.scores.selectors import LEVELS, note_languages
 from annotations.scores.services.side_by_side import ComparisonRequest, TellingSpan, common_notes, telling_spans

@@ -9,7 +9,7 @@ from annotations.core.api.problems import check
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.gold.forms import HoldOutForm
-from annotations.gold.services.rounds import HOLD_OUT, begin_round
+from annotations.gold.services.splitting import HOLD_OUT, begin_round
 from models_runtime.runs.services.loop import loop_of
 from models_runtime.runs.services.rounds import rounds
 

@@ -18,8 +18,7 @@ from annotations.core.requests import Request, one_of, paged
 from annotations.gold.rules import Split
 from annotations.gold.selectors import versions
 from annotations.jobs.tokens import form_token
-from annotations.notes.selectors.in_context import LabelLook, label_looks
-from annotations.notes.views.in_context import shown_in_context
+from annotations.notes.selectors.in_context import LabelLook, label_looks, shown_in_context
 from annotations.scores.rules.side_by_side import MISSED, ONLY, UNTOUCHED
 from annotations.scores.selectors import LEVELS, Reference, authors_with_notes, note_languages
 from annotations.scores.services.side_by_side import (

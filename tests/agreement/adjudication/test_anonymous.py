@@ -8,8 +8,7 @@ from django.urls import reverse
 
 from annotations.core.access import Can, enter
 from annotations.models import Author, AuthorKind, Comment, Flag, Job, Project, StoredFile, StoredFileKind
-from annotations.notes.services.comments import ThreadSubject, add_comment
-from annotations.notes.services.flags import raise_flag
+from annotations.notes.services.talk import ThreadSubject, add_comment, raise_flag
 from tests import factories as make
 from tests.worlds.pages import made_world, world
 

@@ -21,7 +21,7 @@ from annotations.agreement.selectors.adjudication.desk import Desk, key_of, labe
 from annotations.agreement.services.adjudication.log import Effect, Row, rows_within
 from annotations.core.errors import ServiceError
 from annotations.core.spans import fitting_label, pairs_of, stored, with_attribute
-from annotations.gold.services.provenance import decided
+from annotations.gold.services.making import decided
 from annotations.models import AnnotationSet, Document, Project, Resolution, User
 from annotations.text.attributes import Attributes, Value, voted
 from annotations.text.provenance import Provenance

@@ -7,8 +7,7 @@ from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.tokenizers import KINDS
 from annotations.gold.management.commands.diff_gold import find_version
-from annotations.gold.services.statistics import statistics_of
-from annotations.gold.services.statistics_rows import as_data, table_of
+from annotations.gold.services.statistics import as_data, statistics_of, table_of
 from annotations.models import User
 
 

@@ -1,3 +1,4 @@
+from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -6,7 +7,7 @@ from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.spans import attribute_words
-from annotations.gold.services.diffing import version_diff
+from annotations.gold.services.differences import version_diff
 from annotations.models import Document, GoldVersion, Project, User
 
 
@@ -33,12 +34,12 @@ class Command(JourneyCommand):
         project = find_project(options["project"])
         found = version_diff(find_version(project, options["before"]), find_version(project, options["after"]))
         names = dict(Document.objects.filter(project=project).values_list("pk", "name"))
-        return found | {
-            "added": [{"note": names[pk], "spans": n} for pk, n in found["added"] if pk in names],
-            "removed": [{"note": names[pk], "spans": n} for pk, n in found["removed"] if pk in names],
+        return asdict(found) | {
+            "added": [{"note": names[pk], "spans": n} for pk, n in found.added if pk in names],
+            "removed": [{"note": names[pk], "spans": n} for pk, n in found.removed if pk in names],
             "changes": [
                 {"note": names[pk], "kind": kind, "before": before, "after": after}
-                for pk, kind, before, after in found["changes"]
+                for pk, kind, before, after in found.changes
                 if pk in names
             ],
         }

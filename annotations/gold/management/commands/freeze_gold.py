@@ -5,7 +5,7 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.gold.services.making import freeze
-from annotations.gold.services.rounds import begin_round, held_out
+from annotations.gold.services.splitting import begin_round, held_out
 from annotations.models import User
 
 

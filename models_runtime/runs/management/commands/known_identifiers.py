@@ -11,7 +11,7 @@ from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, JobState, ListedTermKind, Project, Span, User
-from annotations.release.jobs.known.reading import read_master
+from annotations.release.jobs import read_master
 from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.selectors.known import labels_by_kind, master_state
 from annotations.release.services.known.lists import add_labeled_terms

@@ -1,0 +1,296 @@
+"""The page “Known identifiers”: the patient master and its uploads. The lists are in views.lists."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from django.contrib import messages
+from django.db.models import Count
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotations.core.access import Access, Can, enter
+from annotations.core.errors import ServiceError
+from annotations.core.forms import add_error
+from annotations.core.requests import Request, paged, takes_uploads
+from annotations.models import Document, KnownUploadState, ListedTermKind
+from annotations.projects.selectors.labels import labels_of
+from annotations.release.forms.known import ListsFileForm, MasterForm, TermForm, TermsForm
+from annotations.release.selectors.known import master_state, names_of, people_listed, terms_of, uploads_of
+from annotations.release.services.known.lists import add_terms, export_lists, import_lists, remove_term
+from annotations.release.services.known.master import (
+    clear_master,
+    delete_person,
+    discard_upload,
+    import_upload,
+    show_person,
+    stage_master,
+)
+
+# What the pages call fields and problems.
+
+
+FIELD_NAMES: Final = {
+    "patient_id": gettext_lazy("Patient ID"),
+    "given": gettext_lazy("Given names"),
+    "family": gettext_lazy("Family names"),
+    "second_family": gettext_lazy("Second family names"),
+    "birth_dates": gettext_lazy("Birth date"),
+    "sex": gettext_lazy("Sex"),
+    "phones": gettext_lazy("Phone numbers"),
+    "emails": gettext_lazy("E-mail addresses"),
+    "streets": gettext_lazy("Streets"),
+    "zips": gettext_lazy("ZIP codes"),
+    "cities": gettext_lazy("Cities"),
+    "national_ids": gettext_lazy("National IDs"),
+    "records": gettext_lazy("Medical record numbers"),
+    "insurance": gettext_lazy("Insurance numbers"),
+    "ids": gettext_lazy("Other IDs"),
+    "relatives": gettext_lazy("Names of relatives"),
+}
+
+
+def problem_lines(problems: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A sentence for each problem of a file, with row and column, never a value."""
+    return [_sentence(problem) % {"row": problem["row"], "column": problem["column"]} for problem in problems]
+
+
+def _sentence(problem: Mapping[str, Any]) -> str:
+    match problem["code"]:
+        case "no id":
+            return _("Row %(row)d has no patient ID and is left out.")
+        case "bad id":
+            return _(
+                "Row %(row)d has a patient ID of more than 80 characters, or with control characters, and is left out."
+            )
+        case "cells":
+            return _("Row %(row)d has more cells than the first line and is left out.")
+        case "date":
+            return _("Row %(row)d, column “%(column)s”: this is not a date. The value is left out.")
+        case "fhir":
+            return _("Resource %(row)d, element “%(column)s”, does not follow FHIR R4 and is left out.")
+        case "many":
+            return _("Row %(row)d, “%(column)s”: the patient has more than 100 values. Only the first ones are kept.")
+        case _:
+            return _("Row %(row)d, column “%(column)s”: the value is too long or not text, and is left out.")
+
+
+TERMS = 50
+
+
+@takes_uploads(Can.MANAGE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def known(request: Request, slug: str) -> HttpResponse:
+    """Show the state of the master and both lists. POST `do`: upload, which stages a file, or clear."""
+    access = enter(request.user, slug, Can.MANAGE)
+    form = MasterForm()
+    if request.method == "POST" and request.POST.get("do") == "clear":
+        count = clear_master(project=access.project, actor=access.user)
+        text = ngettext("%(count)d patient was deleted.", "%(count)d patients were deleted.", count) % {"count": count}
+        messages.success(request, text)
+        return redirect("known", slug)
+    if request.method == "POST":
+        form = MasterForm(request.POST, request.FILES)
+        if form.is_valid():
+            try:
+                _upload, job = stage_master(
+                    project=access.project,
+                    content=form.cleaned_data["file"],
+                    format=form.cleaned_data["format"],
+                    actor=access.user,
+                )
+                return redirect("job", slug, job.number)
+            except ServiceError as error:
+                add_error(form, error)
+    return render(
+        request,
+        "release/known/known.html",
+        context_of(request, access, master=form),
+        status=422 if form.errors else 200,
+    )
+
+
+def context_of(request: Request, access: Access, **forms: Any) -> dict[str, Any]:
+    """The context of the page, with the given forms in place of empty ones."""
+    labels = labels_of(access.project)
+    state = master_state(access.project)
+    names = {label.code: label.name for label in labels}
+    lists = []
+    for kind in (ListedTermKind.DENY, ListedTermKind.ALLOW):
+        page = paged(request, terms_of(access.project, kind), TERMS, str(kind))
+        rows = [(row, text, names.get(row.label, row.label)) for row, text in page]
+        lists.append((kind, page, rows))
+    return {
+        "access": access,
+        "state": state,
+        "fields": [(FIELD_NAMES[name], count) for name, count in state.fields.items() if count],
+        "uploads": uploads_of(access.project),
+        "lists": lists,
+        "master": MasterForm(),
+        "terms": TermsForm(labels=labels, auto_id="terms_%s"),
+        "lists_file": ListsFileForm(auto_id="lists_%s"),
+    } | forms
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def known_upload(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Show what an upload holds, as counts and names of columns. POST `do`: import or discard."""
+    access = enter(request.user, slug, Can.MANAGE)
+    upload = uploads_of(access.project).filter(pk=pk).first()
+    if upload is None:
+        raise Http404("This upload does not exist.")
+    if request.method == "POST":
+        match request.POST.get("do"):
+            case "discard":
+                discard_upload(project=access.project, upload_id=pk)
+                messages.info(request, _("Upload discarded. The patient master is unchanged."))
+            case "import":
+                _import_upload(request, access, pk)
+            case _:
+                messages.error(request, _("Unknown action. Nothing was changed. Reload the page."))
+        return redirect("known", slug)
+    context = {
+        "access": access,
+        "upload": upload,
+        "read": upload.state == KnownUploadState.READ,
+        "columns": [(name, FIELD_NAMES[field]) for name, field in upload.report.get("columns", {}).items()],
+        "problems": problem_lines(upload.report.get("problems", [])),
+    }
+    return render(request, "release/known/upload.html", context)
+
+
+def _import_upload(request: Request, access: Access, pk: int) -> None:
+    try:
+        done = import_upload(project=access.project, upload_id=pk, actor=access.user)
+    except ServiceError as error:
+        messages.error(request, str(error))
+        return
+    messages.success(
+        request,
+        _("Patient master imported. New: %(added)d, changed: %(changed)d, unchanged: %(unchanged)d.") % done,
+    )
+
+
+# The allow and deny lists: add and remove terms, import and export both lists.
+
+
+@takes_uploads(Can.MANAGE)
+@require_POST
+def known_lists(request: Request, slug: str) -> HttpResponse:
+    """Change the lists. POST `do`: add, remove or file."""
+    access = enter(request.user, slug, Can.MANAGE)
+    match request.POST.get("do"):
+        case "add":
+            return _add(request, access)
+        case "remove":
+            return _remove(request, access)
+        case "file":
+            return _import_terms(request, access)
+    messages.error(request, _("Unknown action. Nothing was changed. Reload the page."))
+    return redirect("known", slug)
+
+
+def _add(request: Request, access: Access) -> HttpResponse:
+    form = TermsForm(request.POST, labels=labels_of(access.project), auto_id="terms_%s")
+    if form.is_valid():
+        chosen = form.cleaned_data
+        try:
+            done = add_terms(
+                project=access.project,
+                kind=chosen["which"],
+                terms=chosen["terms"],
+                label=chosen["label"],
+                actor=access.user,
+            )
+            _say(request, done["added"], done["already"])
+            return redirect("known", access.project.slug)
+        except ServiceError as error:
+            add_error(form, error)
+    return render(request, "release/known/known.html", context_of(request, access, terms=form), status=422)
+
+
+def _remove(request: Request, access: Access) -> HttpResponse:
+    form = TermForm(request.POST)
+    if form.is_valid() and remove_term(project=access.project, term_id=form.cleaned_data["term"], actor=access.user):
+        messages.success(request, _("Term removed."))
+    else:
+        messages.info(request, _("This term was removed already."))
+    return redirect("known", access.project.slug)
+
+
+def _import_terms(request: Request, access: Access) -> HttpResponse:
+    form = ListsFileForm(request.POST, request.FILES, auto_id="lists_%s")
+    if form.is_valid():
+        try:
+            done = import_lists(project=access.project, content=form.cleaned_data["file"], actor=access.user)
+            _say(request, sum(each["added"] for each in done.values()), sum(each["already"] for each in done.values()))
+            return redirect("known", access.project.slug)
+        except ServiceError as error:
+            form.add_error("file", str(error))
+    return render(request, "release/known/known.html", context_of(request, access, lists_file=form), status=422)
+
+
+def _say(request: Request, added: int, already: int) -> None:
+    text = ngettext("%(count)d term was added.", "%(count)d terms were added.", added) % {"count": added}
+    if already:
+        text += " " + ngettext("%(count)d was on the list already.", "%(count)d were on the list already.", already) % {
+            "count": already
+        }
+    messages.success(request, text)
+
+
+@require_safe
+def known_lists_csv(request: Request, slug: str) -> HttpResponse:
+    """Both lists as CSV. The export is recorded."""
+    access = enter(request.user, slug, Can.MANAGE)
+    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{access.project.slug}-lists.csv"'
+    response["Cache-Control"] = "no-store"
+    response.write("\ufeff")  # spreadsheet programs recognize UTF-8 only with a byte order mark
+    response.writelines(export_lists(project=access.project, actor=access.user))
+    return response
+
+
+# The patients of the master. Values are shown on request only, and each time is recorded.
+
+
+ROWS = 50
+
+
+@require_safe
+def known_people(request: Request, slug: str) -> HttpResponse:
+    """List the patients with the number of their notes and the names of their fields."""
+    access = enter(request.user, slug, Can.MANAGE)
+    page = paged(request, people_listed(access.project), ROWS)
+    notes = Document.objects.filter(project=access.project, patient_id__in=[row.patient_id for row in page])
+    counts = dict(notes.order_by().values_list("patient_id").annotate(count=Count("id")))
+    rows = [(row, counts.get(row.patient_id, 0), [FIELD_NAMES[name] for name in names_of(row.fields)]) for row in page]
+    return render(request, "release/known/people.html", {"access": access, "page": page, "rows": rows})
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def known_person(request: Request, slug: str, pk: int) -> HttpResponse:
+    """One patient, with masked values. POST `do`: show, which shows the values and is recorded, or delete."""
+    access = enter(request.user, slug, Can.MANAGE)
+    row = get_object_or_404(people_listed(access.project), pk=pk)
+    fields = [(FIELD_NAMES[name], ["•••"]) for name in names_of(row.fields)]
+    shown = False
+    if request.method == "POST":
+        match request.POST.get("do"):
+            case "delete":
+                delete_person(project=access.project, person_id=pk, actor=access.user)
+                messages.success(request, _("The patient's known identifiers were deleted. The notes are unchanged."))
+                return redirect("known_people", slug)
+            case "show":
+                person = show_person(project=access.project, row=row, actor=access.user)
+                if person is not None:
+                    fields = [(FIELD_NAMES[name], values) for name, values in person.as_dict().items()]
+                    shown = True
+            case _:
+                messages.error(request, _("Unknown action. Nothing was changed. Reload the page."))
+    context = {"access": access, "row": row, "fields": fields, "shown": shown}
+    return render(request, "release/known/person.html", context)
