@@ -53,6 +53,16 @@ def test_what_nobody_labeled_is_found_and_replaced_by_the_rule_of_its_label(ward
     assert "120/80 mmHg, hemoglobin 12.3 since 2017" in note.text, "values and a year are no findings"
 
 
+def test_what_signs_for_letters_stand_for_is_found(ward):
+    """Also what only a shape shows, whether rules know the language or not."""
+    encoded = ["Dr. P&eacute;rez", "03&#47;14&#47;2019", "anna&#64;hospital&#46;example&#46;com"]
+    for name, language in (("en-2", "en"), ("fi-1", "fi")):
+        add_note(ward, name, f"Seen by {encoded[0]} on {encoded[1]}, {encoded[2]}.\n", language=language)
+    release = make_release(ward)
+    found = [[text for text, *_about in strings_of(release, note__name=name)] for name in ("en-2", "fi-1")]
+    assert found == [["P&eacute;rez", *encoded[1:]]] * 2
+
+
 def test_what_the_rules_find_in_a_note_is_looked_for_in_the_other_notes_of_the_patient(ward):
     add_note(ward, "en-2", "Referred by Dr. Oakes today.\n", language="en", patient_id="P-00417")
     for name, patient in (("en-3", "P-00417"), ("en-4", "P-00418"), ("en-5", "")):

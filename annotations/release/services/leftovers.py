@@ -9,6 +9,7 @@ from itertools import accumulate
 from typing import Final
 
 from annotations.models import LeakFinding
+from annotations.release.rules.leaks.encoded import Decoded, is_encoded
 from annotations.release.rules.leaks.gate import ALLOWED, GENERIC, KEPT, Gate, Leak
 from annotations.release.rules.leaks.needles import PART_LETTERS, Needle
 from annotations.release.rules.leaks.shapes import device_addresses, full_dates, telephones
@@ -98,16 +99,12 @@ def _uncovered(text: str, sighting: Sighting, pieces: Sequence[ReplacedPiece], f
 def shape_leaks(
     released: Released, gate: Gate, labels: Mapping[IdentifierType, str], kept: frozenset[str], exceptions: Counter[str]
 ) -> list[Leak]:
-    """E-mail, web and device addresses, telephone numbers and full dates in the released text outside of its pieces."""
+    """What has such a shape in the released text outside of its pieces, as it is written and as its signs are read."""
     text = _outside(released)
-    found = [(bounds, IdentifierType.PHONE) for bounds in telephones(text)]
-    found += [(bounds, IdentifierType.DATE) for bounds in full_dates(text)]
-    found += device_addresses(text)
-    if _has_address(text):
-        found += (
-            (place, IdentifierType.EMAIL if "@" in text[slice(*place)] else IdentifierType.URL)
-            for place in unreserved(text)
-        )
+    found = _shapes_in(text)
+    if is_encoded(text):
+        read = Decoded(text)
+        found += ((read.written_bounds(*bounds), kind) for bounds, kind in _shapes_in(read.plain))
     leaks: list[Leak] = []
     for (start, end), kind in sorted(found, key=lambda one: (one[0][0], -one[0][1])):
         needle = Needle(text[start:end], labels.get(kind, ""), kind, Origin.SHAPE)
@@ -117,6 +114,19 @@ def shape_leaks(
         elif not leaks or start >= leaks[-1].end:
             leaks.append(Leak(start, end, needle, part=False))
     return leaks
+
+
+def _shapes_in(text: str) -> list[tuple[Bounds, IdentifierType]]:
+    """E-mail, web and device addresses, telephone numbers and full dates."""
+    found = [(bounds, IdentifierType.PHONE) for bounds in telephones(text)]
+    found += [(bounds, IdentifierType.DATE) for bounds in full_dates(text)]
+    found += device_addresses(text)
+    if _has_address(text):
+        found += (
+            (place, IdentifierType.EMAIL if "@" in text[slice(*place)] else IdentifierType.URL)
+            for place in unreserved(text)
+        )
+    return found
 
 
 def age_leaks(released: Released, latest: int | None, label: str, gate: Gate, exceptions: Counter[str]) -> list[Leak]:

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from django.db.models import Count
 
 from annotations.models import LeakFinding, Project, Release, ReleasedNote
+from annotations.release.rules.leaks.encoded import Decoded, is_encoded
 from annotations.release.rules.redaction.dates import names_day
 from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.redaction.policy import Policy
@@ -157,12 +158,16 @@ class Seeking:
         self._runs: list[ReleasedAnnotations] = [source_of(project, spec) for spec in runs]
 
     def by_search(self, text: str, language: str) -> list[Sighting]:
-        """What the searches find in a note, in order."""
-        found = [one for search in SEARCHES for one in search.find(text, language)]
-        sightings = []
-        for start, end, kind in sorted(found):
-            label = self.label_of(kind)
-            if (label or kind not in _WEAK) and _tells(text[start:end], kind, language):
+        """What the searches find in a note as it is written, and as its signs for letters are read, in order."""
+        found = [(*one, text[one[0] : one[1]]) for search in SEARCHES for one in search.find(text, language)]
+        if is_encoded(text):
+            read = Decoded(text)
+            for start, end, kind in (one for search in SEARCHES for one in search.find(read.plain, language)):
+                found.append((*read.written_bounds(start, end), kind, read.plain[start:end]))
+        sightings: list[Sighting] = []
+        for start, end, kind, string in sorted(found, key=lambda one: (one[0], -one[1])):
+            label, first = self.label_of(kind), not sightings or start >= sightings[-1].end
+            if first and (label or kind not in _WEAK) and _tells(string, kind, language):
                 sightings.append(Sighting(start, end, kind, label))
         return sightings
 

@@ -37,18 +37,22 @@ def is_encoded(text: str) -> bool:
 
 
 class Decoded(Folded):
-    """A text that is read without these signs, with a map to the text as it is written."""
+    """A text that is read without these signs, with a map to the text as it is written. `plain`: before folding."""
 
     def __init__(self, text: str) -> None:
         pieces = list(_pieces(text))
-        self._read = Folded("".join(plain for _written, plain in pieces))
+        self.plain = "".join(plain for _written, plain in pieces)
+        self._read = Folded(self.plain)
         self.original, self.text = text, self._read.text
         self._from = [0, *accumulate(len(plain) for _written, plain in pieces)]
         self._to = [0, *accumulate(len(written) for written, _plain in pieces)]
 
     def original_bounds(self, start: int, end: int) -> Bounds:
-        first, last = self._read.original_bounds(start, end)
-        return self._place(first)[0], self._place(last - 1)[1]
+        return self.written_bounds(*self._read.original_bounds(start, end))
+
+    def written_bounds(self, start: int, end: int) -> Bounds:
+        """The bounds in the original of a stretch of `plain` that isn't empty."""
+        return self._place(start)[0], self._place(end - 1)[1]
 
     def _place(self, at: int) -> Bounds:
         """The bounds of what is written for a character."""
