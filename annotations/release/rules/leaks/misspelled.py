@@ -1,5 +1,7 @@
 """Names with one wrong, missing or additional letter, two letters exchanged, or digits for letters: Petire, Petr1e.
 
+Names of places are sought with other letters, but not with digits, which would cost much and find little.
+
 The text is folded. Offsets are its code points, end-exclusive.
 """
 
@@ -39,13 +41,16 @@ class Misspelled:
         self._names: set[str] = set()
         self._as_letters: dict[str, str] = {}
 
-    def add(self, found: Iterable[str]) -> None:
-        """Look for these words of a person's name."""
+    def add(self, found: Iterable[str], with_digits: bool) -> None:
+        """Look for these words of a name."""
         for word in found:
-            if word in self._names or len(word) < PART_LETTERS or not (word.isascii() and word.isalpha()):
+            if len(word) < PART_LETTERS or not (word.isascii() and word.isalpha()):
+                continue
+            if with_digits:
+                self._as_letters[_read(word)] = word
+            if word in self._names:
                 continue
             self._names.add(word)
-            self._as_letters[_read(word)] = word
             if len(word) >= _LEAST:
                 self._heads[word[:3]].append(word)
                 self._tails[word[-3:]].append(word)

@@ -7,7 +7,7 @@ from itertools import chain
 from annotations.release.rules.leaks.dated import Dates
 from annotations.release.rules.leaks.digits import Numbers
 from annotations.release.rules.leaks.misspelled import Misspelled
-from annotations.release.rules.leaks.needles import Needle, Sought, is_whole_only, names_person
+from annotations.release.rules.leaks.needles import Needle, Sought, is_whole_only, names_person, names_place
 from annotations.release.rules.leaks.spacing import Spacing
 from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.text.folding import words
@@ -49,8 +49,8 @@ class Prepared:
                 dates.add(needle)
             elif len(found) == 1 or names_person(needle):
                 self._spacing.add(found, needle)
-                if names_person(needle):
-                    self._misspelled.add(found)
+            if names_person(needle) or names_place(needle):
+                self._misspelled.add(found, with_digits=names_person(needle))
             if len(found) > 1 and not is_whole_only(needle) and (joined := "".join(found)).isalpha():
                 self._by_word[joined].append(((joined,), needle))
         self._foreign = [word for word in self._by_word if not word.isascii()]

@@ -122,11 +122,12 @@ def test_what_is_found(text: str, needles: list[Needle], gate: Gate, expected: l
     assert [text[leak.start : leak.end] for leak in prepared] == expected
 
 
-NAMES = needle("Dr. Juan Pérez Malaspina-Lund"), needle("Petrie Martínez"), needle("Moss")
+NAMES = needle("Dr. Juan Pérez Malaspina-Lund"), needle("Petrie Martínez"), needle("Moss"), needle("Millbrook", "CITY")
 RESPELLED = [
     # One letter more, less or other, or two exchanged, in names of six letters or more
     ("Petire, Perie, Pettrie, petrix and Malaspinas", ["Petire", "Perie", "Pettrie", "petrix", "Malaspinas"]),
     ("Pertie, Peterie, Mlaaspina, Malaspinna", ["Pertie", "Peterie", "Mlaaspina", "Malaspinna"]),
+    ("Milbrook, Millbroke, Milk, m1llbrook", ["Milbrook"]),
     ("Perez, Peres, Mass, Lurd, Pretoria, Petr", ["Perez"]),
     # Digits for letters
     ("Petr1e, M0ss, Ma1asp1na, P3r3z, 1und", ["Petr1e", "M0ss", "Ma1asp1na", "P3r3z", "1und"]),
@@ -143,7 +144,9 @@ RESPELLED = [
 @pytest.mark.parametrize(("text", "expected"), RESPELLED)
 def test_misspelled_and_encoded_names(text: str, expected: list[str]) -> None:
     assert quotes(text, *NAMES) == expected
-    assert quotes(text, *NAMES, gate=Gate(["Petrie", "Perez", "Malaspina", "Moss", "Lund", "Martinez"])) == []
+    assert (
+        quotes(text, *NAMES, gate=Gate(["Petrie", "Perez", "Malaspina", "Moss", "Lund", "Martinez", "Millbrook"])) == []
+    )
 
 
 def test_a_usual_word_is_no_misspelled_name() -> None:
