@@ -256,7 +256,6 @@ INSTALLED_APPS = [
     "models_runtime.training",
     "models_runtime.runs",
     "models_runtime.refining",
-    "models_runtime.ops",
     "deidreview",
 ]
 AUTH_USER_MODEL = "annotations.User"

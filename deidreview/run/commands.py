@@ -86,7 +86,7 @@ def _prepare_new(data: Path, name: str) -> None:
     from annotations.core.errors import ServiceError
 
     django.setup()
-    from models_runtime.ops.services import preparing
+    from deidreview import preparing
 
     if name not in get_commands():
         return

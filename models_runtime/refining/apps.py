@@ -11,9 +11,12 @@ class RefiningConfig(AppConfig):
         from annotations.core.access import Can
         from annotations.core.hooks import notes_learned_from, patient_erased, proposed_removals
         from annotations.jobs.registry import JobKind, register
+        from annotations.ops.selectors.free_texts import more_texts
+        from annotations.ops.selectors.kept_weights import more_weights
         from annotations.release.services.surrogates.makers import MAKERS
         from models_runtime.refining.selectors.refining import notes_learned, removed
         from models_runtime.refining.services.erasing import forget_reasons
+        from models_runtime.refining.services.free_texts import free_texts, kept_weights
         from models_runtime.refining.services.injecting.systemic import forget_terms
         from models_runtime.refining.services.relexicalizing.answers import forget_answers
         from models_runtime.refining.services.relexicalizing.relexicalizing import LANGUAGE_MODEL
@@ -29,6 +32,8 @@ class RefiningConfig(AppConfig):
                 ),
             }
         )
+        more_texts.add(free_texts)
+        more_weights.add(kept_weights)
         proposed_removals.add(removed)
         notes_learned_from.add(notes_learned)
         patient_erased.add(forget_reasons)

@@ -13,8 +13,8 @@ from django.core.management import CommandError, call_command, get_commands, loa
 from annotations.jobs.runner import run as work
 from annotations.models import Document, Job, JobState, Membership, Project, Review, Role, Span, User
 from annotations.review.selectors.reviewing import next_to_review
+from deidreview import preparing
 from models_runtime.models import Run
-from models_runtime.ops.services import preparing
 from tests.factories import make_member, make_note, make_project, make_user
 from tests.worlds.commands import answered
 

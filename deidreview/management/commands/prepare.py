@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from annotations.core.errors import ServiceError
 from annotations.installation import PROGRAM
 from annotations.ops.management.commands.load_demo import PASSWORD, PEOPLE
-from models_runtime.ops.services import preparing
+from deidreview import preparing
 
 DEMO_SLUG = "demo"
 
