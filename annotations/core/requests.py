@@ -1,10 +1,12 @@
 """The type of requests in views, and parsing of their values."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import UUID
 
+from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, QueryDict
@@ -13,6 +15,7 @@ from django_htmx.middleware import HtmxDetails
 
 from annotations.core.access import Can
 from annotations.core.changes import LabeledBounds, Refused, not_whole
+from annotations.core.errors import ServiceError
 from annotations.models import User
 from annotations.text.numbers import MAX_ID, MAX_OFFSET, is_whole, whole
 
@@ -123,3 +126,12 @@ def one_of(request: HttpRequest, name: str, choices: Sequence[str]) -> str:
             _("The parameter “%(name)s” must be one of: %(choices)s.") % {"name": name, "choices": ", ".join(choices)}
         )
     return found
+
+
+@contextmanager
+def error_as_message(request: HttpRequest) -> Iterator[None]:
+    """Show a ServiceError of the block as a message, and go on after the block."""
+    try:
+        yield
+    except ServiceError as error:
+        messages.error(request, str(error))

@@ -16,7 +16,7 @@ from annotations.annotate.services.annotation_set import submit
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
 from annotations.models import Amendment, AnnotationSet, Cause, Comparison, Difference, Event, Stale
-from annotations.notes.selectors.flags import has_seen_outcome
+from annotations.notes.selectors.comments import has_seen_outcome
 from annotations.projects.services.labels import merge_labels
 from tests import factories as make
 from tests.worlds.adjudicated import CITY, DATE, TEXT, act, made_adjudication, outcome, state, world

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotations.core.access import enter
 from annotations.models import AnnotationSet, AnnotationSetState, Comment, Event, Span, User
-from annotations.notes.selectors.comments import PAGE, ThreadItem, threads
+from annotations.notes.selectors.comments import PAGE, CommentThread, threads
 from annotations.notes.services import talk as service
 from annotations.ops.services.erasing import erase_patient
 from tests import factories as make
@@ -36,7 +36,7 @@ def texts(world: SimpleNamespace, user: User) -> list[str]:
     return [thread["text"] for thread in talk(world, user)]
 
 
-def all_threads(world: SimpleNamespace, user: User) -> list[ThreadItem]:
+def all_threads(world: SimpleNamespace, user: User) -> list[CommentThread]:
     """What the note's page shows: everything that the person may see."""
     return threads(enter(user, "covid"), world.note)
 
@@ -47,7 +47,7 @@ def test_annotators_stay_blind_to_each_other(world: SimpleNamespace) -> None:
         assert texts(world, person) == [text]
     for person in (world.rev, world.vic, world.mia):
         found = all_threads(world, person)
-        assert [(one["text"], one["annotation_set"]) for one in found] == [("Is this a city?", "ann"), ("Mine.", "ben")]
+        assert [(one.text, one.annotation_set) for one in found] == [("Is this a city?", "ann"), ("Mine.", "ben")]
         # Their own annotate page shows only comments on their own annotations.
         assert texts(world, person) == []
     assert [thread["annotation_set"] for thread in talk(world, world.ann)] == [""]
@@ -92,7 +92,7 @@ def test_a_reviewer_answers_an_annotator(world: SimpleNamespace) -> None:
     assert (thread["author"], thread["own"]) == ("rev", False)
     assert say(world, world.ann, "answer", comment=thread["id"], text="I see.").status_code == 200
     # An answer to an answer belongs to the thread.
-    inner = all_threads(world, world.rev)[0]["answers"][0]["id"]
+    inner = all_threads(world, world.rev)[0].answers[0].id
     assert say(world, world.rev, "answer", comment=inner, text="Good.").status_code == 200
     assert [answer["text"] for answer in talk(world, world.ann)[0]["answers"]] == ["I see.", "Good."]
     assert texts(world, world.ben) == []

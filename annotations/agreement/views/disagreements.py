@@ -226,8 +226,8 @@ def disagreement_talk(request: Request, slug: str, pk: int, start: int, end: int
         "text": text if message else "",
         "threads": [
             thread for thread in threads(access, note)
-            if not thread["annotation_set"] and thread["start"] is not None and thread["end"] is not None
-            and thread["start"] < end and start < thread["end"]
+            if not thread.annotation_set and thread.start is not None and thread.end is not None
+            and thread.start < end and start < thread.end
         ],
         "may_comment": may_comment(access),
     }  # fmt: skip

@@ -48,7 +48,7 @@ def outcome(request: Request, slug: str, pk: int) -> HttpResponse:
         "counts": [(fate.value, FATES[fate], counts[fate]) for fate in Fate],
         "labels": labels,
         "spans": spans_of(found.adjudicated.pk),
-        "threads": [thread for thread in threads(access, note) if not thread["annotation_set"]],
+        "threads": [thread for thread in threads(access, note) if not thread.annotation_set],
     }
     return render(request, "agreement/adjudicate/outcome.html", context)
 

@@ -22,7 +22,7 @@ from annotations.models import (
     Membership,
     User,
 )
-from annotations.notes.selectors.flags import has_seen_outcome
+from annotations.notes.selectors.comments import has_seen_outcome
 
 # Whether an annotator may have seen others' spans of a note before submitting their own.
 

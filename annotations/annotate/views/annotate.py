@@ -23,7 +23,7 @@ from annotations.core.requests import number
 from annotations.core.spans import SpanItem, began_from, own_set, spans_of
 from annotations.exchange.selectors.places import places_in
 from annotations.models import AnnotationSetState, Document, Flag
-from annotations.notes.selectors.flags import outcome_set
+from annotations.notes.selectors.comments import outcome_set
 from annotations.projects.selectors.projects import own_work
 
 # The parameter that names the note that was just submitted.

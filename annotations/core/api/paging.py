@@ -12,6 +12,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpResponseBase, StreamingHttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field, Schema
+from pydantic_core import to_json
 
 from annotations.core.api.problems import invalid
 from annotations.core.api.requests import ApiRequest
@@ -43,8 +44,13 @@ class Page(Schema, Generic[Item]):
     next: str | None = None
 
 
+def as_is(row: Row) -> Row:
+    """The item of a row that is answered as it is."""
+    return row
+
+
 def paged(
-    request: ApiRequest, paging: Paging, fetch: Fetch[Row], item: Callable[[Row], Schema], key: Callable[[Row], int]
+    request: ApiRequest, paging: Paging, fetch: Fetch[Row], item: Callable[[Row], object], key: Callable[[Row], int]
 ) -> dict[str, Any] | HttpResponseBase:
     """Return a page for the operation's response `Page[…]`, or the stream of all rows as NDJSON.
 
@@ -64,7 +70,7 @@ def paged(
 
 
 def paged_rows(
-    request: ApiRequest, paging: Paging, rows: QuerySet[Record], item: Callable[[Record], Schema], *,
+    request: ApiRequest, paging: Paging, rows: QuerySet[Record], item: Callable[[Record], object], *,
     newest_first: bool = False, by: str = "pk",
 ) -> dict[str, Any] | HttpResponseBase:  # fmt: skip
     """Page a query by a column of whole numbers that no two rows share, by default the id."""
@@ -79,13 +85,13 @@ def paged_rows(
 
 
 def _lines(
-    fetch: Fetch[Row], item: Callable[[Row], Schema], key: Callable[[Row], int], after: int | None, limit: int | None
+    fetch: Fetch[Row], item: Callable[[Row], object], key: Callable[[Row], int], after: int | None, limit: int | None
 ) -> Iterator[bytes]:
     left = limit
     while left is None or left > 0:
         rows = fetch(after, MOST if left is None else min(MOST, left))
         for row in rows:
-            yield item(row).model_dump_json(by_alias=True).encode() + b"\n"
+            yield to_json(item(row), by_alias=True) + b"\n"
         if not rows:
             return
         after = key(rows[-1])

@@ -1,6 +1,26 @@
 """What the schemas of all features share."""
 
+from typing import Annotated
+
 from ninja import Schema
+from pydantic import BeforeValidator
+
+
+def attribute(name: str) -> BeforeValidator:
+    """Read a field of an answer as this attribute of the row to which the column leads; null without a row."""
+    return BeforeValidator(lambda one: getattr(one, name, one))
+
+
+Username = Annotated[str | None, attribute("username")]
+
+
+class Answer(Schema):
+    """An answer that is read from the attributes of a row, or from the other names that fields have there.
+
+    `Field(validation_alias="note_count")` names such an attribute.
+    """
+
+    model_config = {"populate_by_name": True}
 
 
 class Body(Schema):

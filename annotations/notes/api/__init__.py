@@ -11,7 +11,7 @@ from annotations.core.access import Access, Can, note_for, notes_for, sets_for
 from annotations.core.api.paging import Page, Paging, paged
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.schemas import Body
+from annotations.core.api.schemas import Answer, Body
 from annotations.core.events import NOTE_READ
 from annotations.core.hiding import hidden_in
 from annotations.core.spans import SpanItem, own_sets, spans_of
@@ -19,20 +19,20 @@ from annotations.models import Document, Label, NoteMetadata, Project
 from annotations.models.prepared import PreparedRead
 from annotations.notes.selectors.annotation_sets import SetSummary, annotation_sets_of
 from annotations.notes.selectors.notes import NoteRow, Show, choices, note_page
-from annotations.notes.selectors.searching import NoteHits, Options
+from annotations.notes.selectors.searching import Hit, Options, Results
 from annotations.notes.services.searching import LONGEST, search_at_once
 from annotations.text.numbers import MAX_ID
 
 router = Router(tags=["Notes"])
 
 
-class NoteItem(Schema):
+class NoteItem(Answer):
     """A note in a list. `length` is in code points; `own` is open, begun or done, or empty if it isn't assigned to you.
 
     `submitted` and `drafts` name the authors of annotation sets, as far as the person may know them.
     """
 
-    id: int
+    id: int = Field(validation_alias="pk")
     name: str
     language: str
     length: int
@@ -43,13 +43,6 @@ class NoteItem(Schema):
     gold: bool
     in_review: bool
     flag: str
-
-    @classmethod
-    def of(cls, row: NoteRow) -> Self:
-        return cls(
-            id=row.pk, name=row.name, language=row.language, length=row.length, own=row.own, submitted=row.submitted,
-            drafts=row.drafts, open=row.open, gold=row.gold, in_review=row.in_review, flag=row.flag,
-        )  # fmt: skip
 
 
 class NoteWithText(Schema):
@@ -66,27 +59,20 @@ class NoteWithText(Schema):
     site: str | None = None
 
 
-class SetItem(Schema):
+class SetItem(Answer):
     """An annotation set: its author, state, version (which counts its changes) and number of spans.
 
     `imported`: a file or an archive brought it, so what it says of its author is not checked.
     """
 
-    id: int
-    author: str
+    id: int = Field(validation_alias="pk")
+    author: str = Field(validation_alias="name")
     kind: str
     state: str
     version: int
-    changed_at: datetime
+    changed_at: datetime = Field(validation_alias="changed")
     spans: int
     imported: bool
-
-    @classmethod
-    def of(cls, one: SetSummary) -> Self:
-        return cls(
-            id=one.pk, author=one.name, kind=one.kind, state=one.state, version=one.version, changed_at=one.changed,
-            spans=one.spans, imported=one.imported,
-        )  # fmt: skip
 
 
 class SpanOut(Schema):
@@ -143,7 +129,7 @@ def list_notes(
     def fetch(after: int | None, size: int) -> Sequence[NoteRow]:
         return [] if shown is None else _rows(access, shown, after, size)
 
-    return paged(request, paging, fetch, NoteItem.of, lambda row: row.pk)
+    return paged(request, paging, fetch, NoteItem.model_validate, lambda row: row.pk)
 
 
 def _rows(access: Access, shown: Show, after: int | None, size: int) -> list[NoteRow]:
@@ -177,10 +163,9 @@ def _about(note: Document) -> dict[str, str]:
 
 
 @router.get("/projects/{slug:slug}/notes/{int:note}/sets", response=list[SetItem])
-def list_sets(request: ApiRequest, slug: str, note: int) -> list[SetItem]:
+def list_sets(request: ApiRequest, slug: str, note: int) -> list[SetSummary]:
     """List the annotation sets of a note: all that the person may see, or only the person's own."""
-    _access, _note, sets = _sets(request, slug, note)
-    return [SetItem.of(one) for one in sets]
+    return _sets(request, slug, note)[2]
 
 
 @router.get("/projects/{slug:slug}/notes/{int:note}/sets/{int:annotation_set}", response=SetWithSpans)
@@ -193,7 +178,7 @@ def read_set(request: ApiRequest, slug: str, note: int, annotation_set: int) -> 
     NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=document.pk, data={"set": chosen.pk})
     hidden, codes = hidden_in(chosen.pk), codes_of(access.project.pk)
     items = [SpanOut.of(span, codes[span["label"]]) for span in spans_of(chosen.pk) if span["id"] not in hidden]
-    return SetWithSpans(**SetItem.of(chosen).dict(), items=items)
+    return SetWithSpans(**SetItem.model_validate(chosen).dict(), items=items)
 
 
 def _sets(request: ApiRequest, slug: str, note: int) -> tuple[Access, Document, list[SetSummary]]:
@@ -226,35 +211,16 @@ class NoteSearch(Body):
     after: int = Field(0, ge=0, le=MAX_ID)
 
 
-class HitItem(Schema):
-    """A hit with the text around it. Offsets are code points, end-exclusive; `line` counts from 1."""
-
-    start: int
-    end: int
-    line: int
-    before: str
-    found: str
-    after: str
-
-
-class FoundNote(Schema):
+class FoundNote(Answer):
     """A note with its first 10 hits, and the number of all hits in it."""
 
-    note: int
+    note: int = Field(validation_alias="pk")
     name: str
     count: int
-    hits: list[HitItem]
-
-    @classmethod
-    def of(cls, one: NoteHits) -> Self:
-        hits = [
-            HitItem(start=hit.start, end=hit.end, line=hit.line, before=hit.before, found=hit.found, after=hit.after)
-            for hit in one.hits
-        ]
-        return cls(note=one.pk, name=one.name, count=one.count, hits=hits)
+    hits: list[Hit]
 
 
-class SearchResults(Schema):
+class SearchResults(Answer):
     """At most 25 notes with hits. `looked` counts the notes searched. `next` is the next `after`; null at the end."""
 
     notes: list[FoundNote]
@@ -263,7 +229,7 @@ class SearchResults(Schema):
 
 
 @router.post("/projects/{slug:slug}/search", response=SearchResults)
-def search_notes(request: ApiRequest, slug: str, body: NoteSearch) -> SearchResults:
+def search_notes(request: ApiRequest, slug: str, body: NoteSearch) -> Results:
     """Search the texts of the notes that the person may open. Words are in the body; the audit log has counts only."""
     access = enter(request, slug)
     label = label_coded(access.project, body.label) if body.where == "label" and body.label else None
@@ -272,5 +238,4 @@ def search_notes(request: ApiRequest, slug: str, body: NoteSearch) -> SearchResu
         annotation_set=body.annotations,
     )  # fmt: skip
     with named({"text": "text", "label": "label", "annotations": "annotations"}):
-        found = search_at_once(access=access, text=body.text, options=options, after=body.after)
-    return SearchResults(notes=[FoundNote.of(one) for one in found.notes], looked=found.looked, next=found.next)
+        return search_at_once(access=access, text=body.text, options=options, after=body.after)

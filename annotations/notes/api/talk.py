@@ -1,25 +1,22 @@
 """Routes of comments and flags on notes."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any, Final
 
 from django.http import Http404, HttpResponseBase, StreamingHttpResponse
 from django.utils.translation import gettext as _
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Router
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can, note_for
-from annotations.core.answers import csv_answer
 from annotations.core.api.describing import sends
-from annotations.core.api.paging import Page, Paging, paged
+from annotations.core.api.paging import Page, Paging, as_is, paged
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
-from annotations.core.events import FILE_DOWNLOADED
 from annotations.models import AnnotationSet, Document
-from annotations.notes.selectors.comments import ThreadItem, comment_lines, page_of, thread_of
-from annotations.notes.selectors.flags import FlagItem, flags_of
+from annotations.notes.selectors.comments import CommentThread, comments_csv, page_of, thread_of
+from annotations.notes.selectors.flags import OpenFlag, flags_of
 from annotations.notes.services.talk import (
     ThreadSubject,
     add_comment,
@@ -42,36 +39,6 @@ _ABOUT: Final[Mapping[str, str]] = {"text": "text", "location": "start", "span":
 _FLAG: Final[Mapping[str, str]] = {"text": "text", "reason": "reason"}
 
 
-class CommentItem(Schema):
-    """A comment. `own`: the token's person wrote it. A deleted comment with answers has no text."""
-
-    id: int
-    author: str
-    own: bool
-    text: str
-    deleted: bool
-    edited: bool
-    at: datetime
-
-
-class CommentThread(CommentItem):
-    """A comment with its answers. Without `start` and `end` (code points, end-exclusive) it is about the whole note.
-
-    `span` is the commented span; `gone`: it was deleted, and these are its last bounds. `annotation_set` names the
-    annotator whose annotations the thread is about, for people who see those of several; `mine`: it is about one's
-    own. `resolved` names who resolved the thread.
-    """
-
-    span: int | None
-    start: int | None
-    end: int | None
-    gone: bool
-    annotation_set: str
-    mine: bool
-    resolved: str
-    answers: list[CommentItem]
-
-
 class NewComment(Body):
     """A comment on a span, on a place (code points, end-exclusive), or on the whole note.
 
@@ -88,18 +55,6 @@ class NewComment(Body):
 
 class CommentText(Body):
     text: str
-
-
-class OpenFlag(Schema):
-    """An open flag. `why` is the reason in words."""
-
-    id: int
-    reason: str
-    why: str
-    text: str
-    by: str
-    own: bool
-    at: datetime
 
 
 class NewFlag(Body):
@@ -120,12 +75,12 @@ def list_comments(
     access = enter(request, slug)
     document = note_for(access, note)
 
-    def fetch(after: int | None, size: int) -> Sequence[ThreadItem]:
+    def fetch(after: int | None, size: int) -> Sequence[CommentThread]:
         found = page_of(access, document, before=after, size=size).threads
         record_outcome_seen(access=access, document=document, shown=found)
-        return sorted(found, key=lambda thread: -thread["id"])
+        return sorted(found, key=lambda thread: -thread.id)
 
-    return paged(request, paging, fetch, _thread, lambda thread: thread["id"])
+    return paged(request, paging, fetch, as_is, lambda thread: thread.id)
 
 
 @router.post(f"{PATH}/comments", response={201: CommentThread})
@@ -179,9 +134,7 @@ def reopen_comment(request: ApiRequest, slug: str, note: int, comment: int) -> C
 @router.get("/projects/{slug:slug}/comments.csv", openapi_extra=sends("text/csv"))
 def export_comments(request: ApiRequest, slug: str) -> StreamingHttpResponse:
     """Get all comments of the project as a table. The audit log records it."""
-    access = enter(request, slug, Can.EXPORT)
-    FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"comments": "csv"})
-    return csv_answer(comment_lines(access.project, access), f"{slug}-comments.csv")
+    return comments_csv(enter(request, slug, Can.EXPORT))
 
 
 # ── Flags ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -191,7 +144,7 @@ def export_comments(request: ApiRequest, slug: str) -> StreamingHttpResponse:
 def list_flags(request: ApiRequest, slug: str, note: int) -> list[OpenFlag]:
     """List the open flags of a note: all that the person may see, one's own first."""
     access = enter(request, slug)
-    return [_flag(each) for each in flags_of(access, note_for(access, note))]
+    return flags_of(access, note_for(access, note))
 
 
 @router.post(f"{PATH}/flags", response={201: OpenFlag})
@@ -200,7 +153,7 @@ def new_flag(request: ApiRequest, slug: str, note: int, body: NewFlag) -> Status
     access, document = _open(request, slug, note)
     with named(_FLAG):
         made = raise_flag(access=access, document=document, reason=body.reason, text=body.text)
-    return Status(201, next(_flag(each) for each in flags_of(access, document) if each["id"] == made.pk))
+    return Status(201, next(each for each in flags_of(access, document) if each.id == made.pk))
 
 
 @router.delete(f"{PATH}/flags/{{int:flag}}", response={204: None})
@@ -241,12 +194,4 @@ def _read(access: Access, document: Document, root: int) -> CommentThread:
     if found is None:
         raise Http404("Somebody deleted the thread meanwhile.")
     record_outcome_seen(access=access, document=document, shown=[found])
-    return _thread(found)
-
-
-def _thread(item: ThreadItem) -> CommentThread:
-    return CommentThread.model_validate(item)
-
-
-def _flag(item: FlagItem) -> OpenFlag:
-    return OpenFlag.model_validate(item)
+    return found

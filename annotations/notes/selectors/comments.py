@@ -2,18 +2,30 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import groupby
-from typing import TypedDict
 
 from django.db.models import Q, QuerySet
+from django.http import StreamingHttpResponse
 from django.utils.text import Truncator
 
 from annotations.core.access import Access, Can
+from annotations.core.answers import csv_answer
 from annotations.core.authors import user_namer
+from annotations.core.events import FILE_DOWNLOADED, NOTE_READ
 from annotations.formats.files.csv_lines import csv_line
-from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, Comment, Document, Project, Span, User
+from annotations.models import (
+    AnnotationSet,
+    AnnotationSetState,
+    AuthorKind,
+    Comment,
+    Document,
+    Event,
+    Project,
+    Span,
+    User,
+)
 from annotations.notes.selectors.annotation_sets import line_at
 
 # Characters of a quote on a page without a script.
@@ -23,8 +35,9 @@ PAGE = 30
 Bounds = tuple[int, int]
 
 
-class CommentItem(TypedDict):
-    """One comment for pages. A deleted comment has an empty text and `deleted` set."""
+@dataclass(frozen=True)
+class CommentItem:
+    """A comment. `own`: the person wrote it. A deleted comment with answers has no text."""
 
     id: int
     author: str
@@ -32,15 +45,17 @@ class CommentItem(TypedDict):
     text: str
     deleted: bool
     edited: bool
-    at: str
+    at: datetime
 
 
-class ThreadItem(CommentItem):
+@dataclass(frozen=True)
+class CommentThread(CommentItem):
     """A comment with its answers.
 
-    `start` and `end` are code points, end-exclusive; None if the thread is about the whole note. `span` is the id of
-    the commented span. If the span was deleted, `gone` is set and the location is its last known one. `annotation_set`
-    names the annotator whose set the thread is about, for members who see several sets; `mine` is set for one's own.
+    Without `start` and `end` (code points, end-exclusive) it is about the whole note. `span` is the commented span;
+    `gone`: it was deleted, and these are its last bounds. `annotation_set` names the annotator whose annotations the
+    thread is about, for people who see those of several; `mine`: it is about one's own. `resolved` names who resolved
+    the thread.
     """
 
     span: int | None
@@ -80,7 +95,7 @@ def may_comment(access: Access) -> bool:
 class ThreadPage:
     """A page of threads. `earlier` is the id to request earlier threads with; None if there are none."""
 
-    threads: list[ThreadItem]
+    threads: list[CommentThread]
     earlier: int | None
 
 
@@ -96,13 +111,13 @@ def page_of(
     return ThreadPage(_threads(access, document, shown), shown[-1] if len(found) > size else None)
 
 
-def thread_of(access: Access, document: Document, root: int) -> ThreadItem | None:
+def thread_of(access: Access, document: Document, root: int) -> CommentThread | None:
     """The current state of a thread; None if it was deleted."""
     found = _threads(access, document, [root])
     return found[0] if found else None
 
 
-def threads(access: Access, document: Document) -> list[ThreadItem]:
+def threads(access: Access, document: Document) -> list[CommentThread]:
     """All threads of the note that the user may see."""
     return _threads(access, document, list(_roots(access, document, False).values_list("pk", flat=True)))
 
@@ -112,7 +127,7 @@ def _roots(access: Access, document: Document, own: bool) -> QuerySet[Comment]:
     return rows.filter(Q(annotator_id=access.user.pk) | Q(annotator__isnull=True)) if own else rows
 
 
-def _threads(access: Access, document: Document, roots: Sequence[int]) -> list[ThreadItem]:
+def _threads(access: Access, document: Document, roots: Sequence[int]) -> list[CommentThread]:
     """Threads with these ids in text order, threads about the whole note first."""
     rows = visible(access, document).select_related("author", "annotator", "resolved_by")
     comments = list(rows.filter(Q(pk__in=roots) | Q(answers__in=roots)).order_by("id"))
@@ -127,7 +142,7 @@ def _threads(access: Access, document: Document, roots: Sequence[int]) -> list[T
         for comment in comments
         if comment.answers_id is None
     ]
-    return sorted(found, key=lambda thread: (-1 if thread["start"] is None else thread["start"], thread["id"]))
+    return sorted(found, key=lambda thread: (-1 if thread.start is None else thread.start, thread.id))
 
 
 def current_bounds(comments: Iterable[Comment]) -> dict[int, Bounds]:
@@ -139,11 +154,11 @@ def current_bounds(comments: Iterable[Comment]) -> dict[int, Bounds]:
 
 def _thread(
     access: Access, comment: Comment, now: Bounds | None, answers: list[CommentItem], called: Callable[[User], str]
-) -> ThreadItem:
+) -> CommentThread:
     start, end = now or (comment.start, comment.end)
     whose = comment.annotator if access.can(Can.READ_NOTES) else None
-    return ThreadItem(
-        **_item(access, comment, called),
+    return CommentThread(
+        **asdict(_item(access, comment, called)),
         span=comment.span_id,
         start=start,
         end=end,
@@ -163,43 +178,25 @@ def _item(access: Access, comment: Comment, called: Callable[[User], str]) -> Co
         text=comment.text,
         deleted=not comment.text,
         edited=comment.edited_at is not None and bool(comment.text),
-        at=_moment(comment.created_at),
+        at=comment.created_at.replace(microsecond=0),
     )
-
-
-def _moment(at: datetime) -> str:
-    return at.isoformat(timespec="seconds")
-
-
-@dataclass(frozen=True)
-class DatedAnswer:
-    """An answer with its time as a datetime."""
-
-    comment: CommentItem
-    at: datetime
 
 
 @dataclass(frozen=True)
 class PlacedThread:
-    """A thread beside the text, with its line (0 for the whole note), quote and times."""
+    """A thread beside the text, with its line (0 for the whole note) and quote."""
 
-    thread: ThreadItem
+    thread: CommentThread
     line: int
     quote: str
-    at: datetime
-    answers: list[DatedAnswer]
 
 
-def placed(text: str, found: Iterable[ThreadItem]) -> list[PlacedThread]:
+def placed(text: str, found: Iterable[CommentThread]) -> list[PlacedThread]:
     """Threads for a page without a script. `text` is the text of the note."""
     return [
-        PlacedThread(
-            thread=thread,
-            line=0 if thread["start"] is None else line_at(text, thread["start"]),
-            quote="" if thread["start"] is None else Truncator(text[thread["start"] : thread["end"]]).chars(QUOTE),
-            at=datetime.fromisoformat(thread["at"]),
-            answers=[DatedAnswer(answer, datetime.fromisoformat(answer["at"])) for answer in thread["answers"]],
-        )
+        PlacedThread(thread, 0, "")
+        if thread.start is None
+        else PlacedThread(thread, line_at(text, thread.start), Truncator(text[thread.start : thread.end]).chars(QUOTE))
         for thread in found
     ]
 
@@ -213,19 +210,25 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def comment_lines(project: Project, access: Access | None = None) -> Iterator[str]:
+def comments_csv(access: Access) -> StreamingHttpResponse:
+    """Send all comments of the project as CSV, and record that they were downloaded."""
+    FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"comments": "csv"})
+    return csv_answer(_lines(access), f"{access.project.slug}-comments.csv")
+
+
+def _lines(access: Access) -> Iterator[str]:
     """CSV by RFC 4180 with a header row, by note, then by thread, the question before its answers.
 
     `start` and `end` are those of the commented span now, or its last ones if it was deleted; code points,
-    end-exclusive. A deleted comment has no text. `access`: whoever reads the table, if names may be hidden from them.
+    end-exclusive. A deleted comment has no text.
     """
     yield csv_line(COLUMNS)
-    rows = Comment.objects.filter(document__project=project).order_by("document_id", "id")
+    rows = Comment.objects.filter(document__project=access.project).order_by("document_id", "id")
     related = rows.select_related("document", "author", "annotator", "resolved_by").defer("document__text")
     for document, group in groupby(related.iterator(chunk_size=500), key=lambda comment: comment.document_id):
         comments = list(group)
         bounds = current_bounds(comments)
-        called = user_namer(access, document) if access is not None else User.get_username
+        called = user_namer(access, document)
         for comment in sorted(comments, key=lambda each: (each.answers_id or each.pk, each.pk)):
             yield _line(comment, bounds, called)
 
@@ -248,3 +251,23 @@ def _line(comment: Comment, bounds: dict[int, tuple[int, int]], called: Callable
             comment.text,
         ]
     )
+
+
+# What annotators may see of a note after its adjudication.
+
+
+def adjudicated_set(document_id: int) -> AnnotationSet | None:
+    return AnnotationSet.objects.filter(document_id=document_id, author__kind=AuthorKind.ADJUDICATED).first()
+
+
+def outcome_set(project: Project, document_id: int) -> AnnotationSet | None:
+    """The adjudicated set, if annotators may see it: after adjudication, unless the project hides it."""
+    if not project.show_outcome:
+        return None
+    found = adjudicated_set(document_id)
+    return found if found and found.state == AnnotationSetState.SUBMITTED else None
+
+
+def has_seen_outcome(document_id: int, user: User) -> bool:
+    """Whether the user has opened the outcome of the note. Annotations that they submit later are not blind."""
+    return Event.objects.filter(document_id=document_id, actor=user, verb=NOTE_READ, data__what="outcome").exists()

@@ -2,21 +2,23 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, TypedDict
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 from django.db.models import QuerySet
 from django.utils.translation import ngettext
 
 from annotations.core.access import Access, Can, notes_for
 from annotations.core.authors import user_namer
-from annotations.core.events import NOTE_READ
 from annotations.core.navigation import MOST
-from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, Document, Event, Flag, Project, User
+from annotations.models import Document, Flag
 from annotations.text.numbers import MAX_ID
 
 
-class FlagItem(TypedDict):
-    """An open flag for pages. `why` is the reason as text."""
+@dataclass(frozen=True)
+class OpenFlag:
+    """An open flag. `why` is the reason in words."""
 
     id: int
     reason: str
@@ -24,7 +26,7 @@ class FlagItem(TypedDict):
     text: str
     by: str
     own: bool
-    at: str
+    at: datetime
 
 
 def open_flags(access: Access) -> QuerySet[Flag]:
@@ -46,23 +48,23 @@ def may_clear(access: Access, flag: Flag) -> bool:
     return flag.user_id == access.user.pk or (access.can(Can.READ_NOTES) and access.can(Can.ANNOTATE))
 
 
-def flags_of(access: Access, document: Document) -> list[FlagItem]:
+def flags_of(access: Access, document: Document) -> list[OpenFlag]:
     """Open flags of one note, one's own first."""
     rows = open_flags(access).filter(document_id=document.pk).select_related("user").order_by("id")
     called = user_namer(access, document.pk)
     found = [
-        FlagItem(
+        OpenFlag(
             id=flag.pk,
             reason=flag.reason,
             why=str(Flag.Reason(flag.reason).label),
             text=flag.text,
             by=called(flag.user),
             own=flag.user_id == access.user.pk,
-            at=flag.raised_at.isoformat(timespec="seconds"),
+            at=flag.raised_at.replace(microsecond=0),
         )
         for flag in rows
     ]
-    return sorted(found, key=lambda flag: not flag["own"])
+    return sorted(found, key=lambda flag: not flag.own)
 
 
 def flaggers(access: Access) -> tuple[int, int]:
@@ -90,23 +92,3 @@ def _label(reasons: list[str]) -> str:
         label = str(Flag.Reason(reasons[0]).label)
         return label if len(reasons) == 1 else f"{label} (×{len(reasons)})"
     return ngettext("%(n)d person", "%(n)d people", len(reasons)) % {"n": len(reasons)}
-
-
-# What annotators may see of a note after its adjudication.
-
-
-def adjudicated_set(document_id: int) -> AnnotationSet | None:
-    return AnnotationSet.objects.filter(document_id=document_id, author__kind=AuthorKind.ADJUDICATED).first()
-
-
-def outcome_set(project: Project, document_id: int) -> AnnotationSet | None:
-    """The adjudicated set, if annotators may see it: after adjudication, unless the project hides it."""
-    if not project.show_outcome:
-        return None
-    found = adjudicated_set(document_id)
-    return found if found and found.state == AnnotationSetState.SUBMITTED else None
-
-
-def has_seen_outcome(document_id: int, user: User) -> bool:
-    """Whether the user has opened the outcome of the note. Annotations that they submit later are not blind."""
-    return Event.objects.filter(document_id=document_id, actor=user, verb=NOTE_READ, data__what="outcome").exists()

@@ -173,24 +173,21 @@ def _flagged(access: Access) -> Fetch:
     flags = open_flags(access)
     if access.blind:
         flags = flags.filter(document__in=notes_for(access))
+    return _along(flags.distinct(), "document_id")
 
-    def fetch(after: int | None, before: int | None, limit: int) -> NoteWindow:
-        ahead = before is None
-        rows = flags.filter(document_id__gt=after or 0) if ahead else flags.filter(document_id__lt=before)
-        ids = rows.order_by("document_id" if ahead else "-document_id").values_list("document_id", flat=True)
-        return NoteWindow(sorted(ids.distinct()[:limit]))
 
-    return fetch
+def _onward(rows: QuerySet[Any], key: str, after: int | None, before: int | None) -> QuerySet[Any]:
+    """The rows after a note in order, or those before one, backwards."""
+    if before is not None:
+        return rows.filter(**{f"{key}__lt": before}).order_by(f"-{key}")
+    return rows.filter(**{f"{key}__gt": after or 0}).order_by(key)
 
 
 def _along(rows: QuerySet[Any], key: str) -> Fetch:
     """Ids along an index that has them in order."""
 
     def fetch(after: int | None, before: int | None, limit: int) -> NoteWindow:
-        if before is not None:
-            found = rows.filter(**{f"{key}__lt": before}).order_by(f"-{key}")
-        else:
-            found = rows.filter(**{f"{key}__gt": after or 0}).order_by(key)
+        found = _onward(rows, key, after, before)
         return NoteWindow(sorted(found.values_list(key, flat=True)[:limit]))
 
     return fetch
@@ -209,9 +206,7 @@ def _walk(project: int, matches: Any) -> Fetch:
     notes = Document.objects.filter(project_id=project)
 
     def fetch(after: int | None, before: int | None, limit: int) -> NoteWindow:
-        ahead = before is None
-        rows = notes.filter(pk__gt=after or 0) if ahead else notes.filter(pk__lt=before)
-        rows = rows.order_by("pk" if ahead else "-pk")
+        ahead, rows = before is None, _onward(notes, "pk", after, before)
         for window in (min(NEAR, WINDOW), WINDOW):
             last = next(iter(rows.values_list("pk", flat=True)[window - 1 : window]), None)
             within = rows.filter(**{"pk__lte" if ahead else "pk__gte": last}) if last is not None else rows
@@ -314,15 +309,10 @@ def _rows(access: Access, ids: list[int]) -> list[NoteRow]:
     notes = {pk: (name, language, length) for pk, name, language, length in _NOTES(ids)}
     own = _own_states(access, ids)
     flags = flag_labels(access, _FLAGS(ids))
-    if not access.can(Can.READ_NOTES):
-        outcomes = _outcomes(access, ids)
-        return [
-            NoteRow(pk, *notes[pk], own=own.get(pk, ""), flag=flags.get(pk, ""), outcome=pk in outcomes)
-            for pk in ids
-            if pk in notes
-        ]
-    submitted, drafts, gold, in_review = _authors(ids, unnamed=access.unnamed)
-    open_ = _open(ids)
+    sees_all = access.can(Can.READ_NOTES)
+    outcomes = set() if sees_all else _outcomes(access, ids)
+    submitted, drafts, gold, in_review = _authors(ids if sees_all else [], unnamed=access.unnamed)
+    open_ = Counter(pk for (pk,) in _OPEN(ids if sees_all else []))
     return [
         NoteRow(
             pk,
@@ -334,6 +324,7 @@ def _rows(access: Access, ids: list[int]) -> list[NoteRow]:
             gold=pk in gold,
             in_review=pk in in_review,
             flag=flags.get(pk, ""),
+            outcome=pk in outcomes,
         )
         for pk in ids
         if pk in notes
@@ -377,10 +368,6 @@ def _authors(ids: list[int], *, unnamed: bool) -> tuple[dict[int, list[str]], di
                 name += IMPORTED
             (submitted if state == AnnotationSetState.SUBMITTED else drafts)[pk].append(name)
     return submitted, drafts, gold, in_review
-
-
-def _open(ids: list[int]) -> Counter[int]:
-    return Counter(pk for (pk,) in _OPEN(ids))
 
 
 def _names(names: list[str]) -> str:

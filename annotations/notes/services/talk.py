@@ -22,8 +22,8 @@ from annotations.notes.events import (
     CommentDone,
     NoteFlagged,
 )
-from annotations.notes.selectors.comments import ThreadItem, may_comment, visible
-from annotations.notes.selectors.flags import has_seen_outcome, may_clear
+from annotations.notes.selectors.comments import CommentThread, has_seen_outcome, may_comment, visible
+from annotations.notes.selectors.flags import may_clear
 from annotations.text.names import WordingError, worded
 
 LONGEST = 4000
@@ -53,7 +53,7 @@ def add_comment(
     _check_writer(access)
     if access.blind and about.annotator != access.user.pk:
         raise Refused("annotator", _("You can only comment on your own annotations."), status=403)
-    cleaned = _cleaned(text)
+    cleaned = _cleaned(text, LONGEST, "comment")
     location = _location(document, about)
     said: CommentDone = {}
     if about.annotator is not None:
@@ -77,7 +77,7 @@ def add_comment(
 def answer(*, access: Access, document: Document, thread: int, text: object, change_id: UUID | None = None) -> Comment:
     """Answer a thread. An answer to an answer belongs to the same thread. Raises Refused."""
     _check_writer(access)
-    cleaned = _cleaned(text)
+    cleaned = _cleaned(text, LONGEST, "comment")
     comment = _seen(access, document, thread)
     return _once(
         Comment(
@@ -96,7 +96,7 @@ def answer(*, access: Access, document: Document, thread: int, text: object, cha
 def edit_comment(*, access: Access, document: Document, comment: int, text: object) -> Comment:
     """Edit one's own comment. Raises Refused."""
     _check_writer(access)
-    cleaned = _cleaned(text)
+    cleaned = _cleaned(text, LONGEST, "comment")
     with transaction.atomic():
         row = _own(access, document, comment)
         if row.text == cleaned:
@@ -158,9 +158,9 @@ def annotator_of_set(access: Access, document: Document, annotation_set: int | N
     return shown.filter(author__kind=AuthorKind.ANNOTATOR).values_list("author__user_id", flat=True).first()
 
 
-def record_outcome_seen(*, access: Access, document: Document, shown: Iterable[ThreadItem]) -> None:
+def record_outcome_seen(*, access: Access, document: Document, shown: Iterable[CommentThread]) -> None:
     """Record that an annotator saw the outcome through adjudicators' comments, so later annotations are not blind."""
-    if not access.blind or all(thread["mine"] for thread in shown) or has_seen_outcome(document.pk, access.user):
+    if not access.blind or all(thread.mine for thread in shown) or has_seen_outcome(document.pk, access.user):
         return
     NOTE_READ.record(
         actor=access.user, project_id=document.project_id, document_id=document.pk, data={"what": "outcome"}
@@ -172,9 +172,9 @@ def _check_writer(access: Access) -> None:
         raise Refused("forbidden", _("You don't have permission to comment in this project."), status=403)
 
 
-def _cleaned(text: object) -> str:
+def _cleaned(text: object, most: int, what: str, *, blank: bool = False) -> str:
     try:
-        return worded(text, LONGEST, what="comment")
+        return worded(text, most, what=what, blank=blank)
     except WordingError as error:
         raise Refused("text", _("Not saved. %(error)s") % {"error": error}) from None
 
@@ -266,12 +266,8 @@ def _own(access: Access, document: Document, pk: int) -> Comment:
 
 
 def _record(verb: Verb[CommentDone], access: Access, row: Comment, data: CommentDone) -> None:
-    verb.record(
-        actor=access.user,
-        project_id=access.project.pk,
-        document_id=row.document_id,
-        data=data | {"comment": row.pk},
-    )
+    about = data | {"comment": row.pk}
+    verb.record(actor=access.user, project_id=access.project.pk, document_id=row.document_id, data=about)
 
 
 # Flag notes that need attention, and remove flags. Events never hold the text of a reason.
@@ -284,7 +280,7 @@ def raise_flag(*, access: Access, document: Document, reason: object, text: obje
     """Flag a note, or change the reason of one's own open flag. The same reason changes nothing. Raises Refused."""
     if not access.can(Can.ANNOTATE):
         raise Refused("forbidden", _("You don't have permission to flag notes in this project."), status=403)
-    kind, cleaned = _reason(reason), _cleaned_reason(text)
+    kind, cleaned = _reason(reason), _cleaned(text, LONGEST_REASON, "reason", blank=True)
     if kind == Flag.Reason.OTHER and not cleaned:
         raise Refused("text", _("Not saved: describe the problem in a few words."))
     try:
@@ -335,17 +331,6 @@ def _reason(value: object) -> Flag.Reason:
         ) from None
 
 
-def _cleaned_reason(text: object) -> str:
-    try:
-        return worded(text, LONGEST_REASON, what="reason", blank=True)
-    except WordingError as error:
-        raise Refused("text", _("Not saved. %(error)s") % {"error": error}) from None
-
-
 def _record_flag(verb: Verb[NoteFlagged], access: Access, flag: Flag) -> None:
-    verb.record(
-        actor=access.user,
-        project_id=access.project.pk,
-        document_id=flag.document_id,
-        data={"flag": flag.pk, "reason": flag.reason},
-    )
+    data: NoteFlagged = {"flag": flag.pk, "reason": flag.reason}
+    verb.record(actor=access.user, project_id=access.project.pk, document_id=flag.document_id, data=data)

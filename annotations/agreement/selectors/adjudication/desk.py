@@ -22,7 +22,7 @@ from annotations.models import (
     Resolution,
     Span,
 )
-from annotations.notes.selectors.flags import adjudicated_set
+from annotations.notes.selectors.comments import adjudicated_set
 from annotations.text.attributes import Attributes, Value
 from annotations.text.spans import Span as DomainSpan
 

@@ -10,7 +10,7 @@ from annotations.core.access import Access
 from annotations.core.events import NOTE_READ
 from annotations.core.spans import own_set, spans_of
 from annotations.models import AnnotationSet, AnnotationSetState, Document
-from annotations.notes.selectors.flags import outcome_set
+from annotations.notes.selectors.comments import outcome_set
 from annotations.text.spans import Span
 
 
