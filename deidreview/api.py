@@ -24,7 +24,7 @@ from annotations.core.api.tokens import token_of
 from annotations.core.errors import LimitReached
 from annotations.core.requests import UPLOADS
 from annotations.projects.services.accounts import client_ip
-from annotations.text.numbers import MAX_ID, whole
+from annotations.text.names import MAX_ID, whole
 from deidreview import REQUEST_BYTES
 from deidreview.boundary import Malformed, check_form, check_head
 from deidreview.limits import HALF, threads_of_process, token_windows, windows

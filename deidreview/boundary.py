@@ -18,9 +18,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.request import UnreadablePostError
 from django.utils.translation import gettext as _
 
-from annotations.formats.files.strict_json import JsonError, read_object
-from annotations.text.names import unkeepable
-from annotations.text.numbers import MAX_ID
+from annotations.formats.files.json_files import JsonError, read_object
+from annotations.text.names import MAX_ID, unkeepable
 from deidreview.views import refusal
 
 GetResponse = Callable[[HttpRequest], HttpResponse]

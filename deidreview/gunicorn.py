@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from annotations.text.numbers import whole
+from annotations.text.names import whole
 
 
 def _number(name: str, default: int) -> int:

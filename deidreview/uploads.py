@@ -19,7 +19,7 @@ from django.utils.formats import number_format
 from annotations.core.access import Can, enter
 from annotations.core.requests import UPLOADS, wants_json
 from annotations.models import User
-from annotations.text.numbers import whole
+from annotations.text.names import whole
 from deidreview import REQUEST_BYTES
 from deidreview.limits import uploading
 from deidreview.middleware import ask_to_sign_in, is_idle

@@ -28,7 +28,7 @@ from annotations.core.events import NOTE_READ
 from annotations.core.spans import SpanItem, own_set, spans_of
 from annotations.models import Document
 from annotations.notes.api import SpanOut, codes_of, label_coded
-from annotations.text.numbers import MAX_OFFSET
+from annotations.text.names import MAX_OFFSET
 
 router = Router(tags=["Annotations"])
 

@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.spans import SpanItem
 from annotations.text.attributes import Value
-from annotations.text.numbers import MAX_ID, MAX_OFFSET, is_whole
+from annotations.text.names import MAX_ID, MAX_OFFSET, is_whole
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrOrPromise

@@ -27,8 +27,7 @@ from annotations.core.access import (
 )
 from annotations.core.errors import LimitReached, ServiceError
 from annotations.core.locks import ProjectArchived
-from annotations.formats.files.csv_lines import csv_line
-from annotations.formats.files.csv_rows import CsvRow, RowError, csv_rows
+from annotations.formats.files.csv_files import CsvRow, RowError, csv_line, csv_rows
 from annotations.formats.notes import NoteError
 from annotations.installation import PROGRAM
 from annotations.models import Author, Deletion, Document, Label, Project, User

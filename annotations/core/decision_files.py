@@ -10,8 +10,7 @@ from annotations.core.access import Access, Can
 from annotations.core.commands import JourneyCommand, entered, find_project, read_rows, write_rows
 from annotations.core.errors import ServiceError
 from annotations.core.progress import bar
-from annotations.formats.files.csv_rows import RowError
-from annotations.formats.files.decision_rows import DECISION, DecisionRow
+from annotations.formats.files.csv_files import DECISION, DecisionRow, RowError
 from annotations.models import Document, User
 
 

@@ -9,14 +9,14 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.text.numbers import MAX_ID, whole
+from annotations.text.names import MAX_ID, whole
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrOrPromise
 
 
 class WholeField(forms.IntegerField):
-    """A whole number from 0, as `annotations.text.numbers` reads it: ASCII digits that fit a column.
+    """A whole number from 0, as `annotations.text.names` reads it: ASCII digits that fit a column.
 
     Every error gives the allowed range in the same sentence.
     """

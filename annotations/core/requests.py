@@ -17,7 +17,7 @@ from annotations.core.access import Can
 from annotations.core.changes import LabeledBounds, Refused, not_whole
 from annotations.core.errors import ServiceError
 from annotations.models import User
-from annotations.text.numbers import MAX_ID, MAX_OFFSET, is_whole, whole
+from annotations.text.names import MAX_ID, MAX_OFFSET, is_whole, whole
 
 JSON = "application/json"
 UPLOADS = "takes_uploads"

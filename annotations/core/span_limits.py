@@ -1,4 +1,4 @@
-"""The limits on the spans of one annotation set (annotations.text.span_limits), checked wherever people write spans."""
+"""The limits on the spans of one annotation set (annotations.text.spans), checked wherever people write spans."""
 
 from collections.abc import Sequence
 
@@ -8,8 +8,7 @@ from django.utils.translation import gettext as _
 from annotations.core.changes import Refused
 from annotations.models import Span
 from annotations.models.prepared import PreparedRead
-from annotations.text.span_limits import DEEPEST, MOST_SPANS, Crowd, crowd_over
-from annotations.text.spans import Bounds
+from annotations.text.spans import DEEPEST, MOST_SPANS, Bounds, Crowd, crowd_over
 
 # Counts the spans of the set, and those that share a character with the new ones, in one index scan.
 _AROUND = PreparedRead(

@@ -16,17 +16,17 @@ class ExchangeConfig(AppConfig):
             {
                 "import": JobKind(
                     title=_("Import"),
-                    handler="annotations.exchange.jobs.importing.run",
+                    handler="annotations.exchange.jobs.import_job",
                     right=Can.MANAGE,
                     result="exchange/import_result.html",
-                    undo="annotations.exchange.jobs.importing.undo",
+                    undo="annotations.exchange.jobs.undo_import_job",
                     can_pause=True,
                     # A canceled or failed import deletes its upload, so that there is nothing left to import.
                     can_retry=False,
                 ),
                 "export": JobKind(
                     title=_("Export"),
-                    handler="annotations.exchange.jobs.exporting.run",
+                    handler="annotations.exchange.jobs.export_job",
                     right=Can.EXPORT,
                     result="exchange/export_result.html",
                 ),

@@ -6,7 +6,7 @@ from typing import Final
 from annotations.formats.base import HEAD, Files, Format, InputFormat, is_system_file
 from annotations.formats.bioc import BiocFormat, BiocJsonFormat
 from annotations.formats.brat import BratFormat
-from annotations.formats.cas_json import CasJsonFormat
+from annotations.formats.cas import CasJsonFormat
 from annotations.formats.columns import ColumnsFormat
 from annotations.formats.conll import ConllFormat
 from annotations.formats.docbin import DocBinFormat
@@ -17,11 +17,11 @@ from annotations.formats.i2b2 import I2b2Format
 from annotations.formats.inline import InlineFormat
 from annotations.formats.label_studio import LabelStudioFormat
 from annotations.formats.notes import NoteError
-from annotations.formats.plain import PlainFormat
 from annotations.formats.prodigy import ProdigyFormat
 from annotations.formats.pubannotation import PubannotationFormat
 from annotations.formats.pubtator import PubtatorFormat
 from annotations.formats.tables import CsvFormat, XlsxFormat
+from annotations.formats.text_files import PlainFormat
 from annotations.formats.uima import Layer
 from annotations.formats.web_annotation import WebAnnotationFormat
 from annotations.formats.webanno_tsv import WebannoTsvFormat

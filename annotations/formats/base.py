@@ -11,7 +11,7 @@ from posixpath import basename, splitext
 from typing import IO, Final, Protocol
 
 from annotations.formats.files.safe_names import FileNames
-from annotations.formats.notes import NoteError, ParsedNote, Problem, check_name
+from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name
 from annotations.text.labels import CODE, LabelSetDef
 from annotations.text.spans import Span
 
@@ -70,24 +70,6 @@ class NoteFiles:
     parts: Mapping[str, str]
     bundle: tuple[str, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class OutNote:
-    """A note to write. Labels are codes; every span must lie inside the text."""
-
-    name: str
-    text: str
-    spans: Iterable[Span]
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """A span that a format can't represent completely. `reason` is a sentence."""
-
-    note: str
-    span: Span
-    reason: str
 
 
 class InputFormat(Protocol):

@@ -18,21 +18,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from annotations.formats.base import (
-    BAD_CODE,
-    Files,
-    LabelFinder,
-    Loss,
-    NoteFiles,
-    OutNote,
-    written_code,
-)
+from annotations.formats.base import BAD_CODE, Files, LabelFinder, NoteFiles, written_code
 from annotations.formats.brat_config import annotation_conf, visual_conf
-from annotations.formats.giving import attribute_value, attribute_words
-from annotations.formats.notes import NoteError, ParsedNote, Problem, check_name, decode_utf8
-from annotations.formats.pieces import joined, split_message
-from annotations.formats.quotes import Misplaced, place
-from annotations.formats.spacing import (
+from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
+from annotations.formats.quotes import Misplaced, place, same_quote
+from annotations.formats.span_rules import attribute_value, attribute_words, joined, split_message
+from annotations.formats.text_files import (
     MAP,
     NONE,
     SPACED,
@@ -43,7 +34,6 @@ from annotations.formats.spacing import (
     split_parts,
     text_missing,
 )
-from annotations.formats.taking import same_quote
 from annotations.text.characters import WHITE_SPACE, trim
 from annotations.text.labels import CODE, LabelSetDef
 from annotations.text.segments import BREAK

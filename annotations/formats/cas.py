@@ -5,26 +5,22 @@ to Python (`class` is a syntax error), expands entities, refuses or drops layers
 not in the text, stops at the first fault without its line, and takes 2 to 6 times as long for 200 notes.
 """
 
+import json
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Final
+from io import BytesIO
+from typing import Any, Final
 
-from annotations.formats.base import Files, LabelFinder, NoteFiles
-from annotations.formats.notes import NoteError, ParsedNote, Problem, check_text
-from annotations.formats.taking import SpanTaker
-from annotations.formats.type_system import TypeSystem
-from annotations.formats.uima import (
-    NO_CHARACTERS,
-    UsedLayers,
-    feature_not_kept,
-    is_span_layer,
-    label_and_attributes,
-    layer_not_kept,
-    relations_not_kept,
-)
+from annotations.formats import uima
+from annotations.formats.base import Files, LabelFinder, NoteFiles, split_names
+from annotations.formats.files.json_files import JsonError, json_records
+from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, check_text
+from annotations.formats.span_rules import SpanTaker
+from annotations.text.labels import LabelSetDef
 
 INITIAL_VIEW: Final = "_InitialView"
 
@@ -59,7 +55,7 @@ class Cas:
     """What a file holds. `members` are the ids of the annotations in the views, by sofa; `lines` those of layers."""
 
     file: str
-    types: TypeSystem = field(default_factory=TypeSystem)
+    types: uima.TypeSystem = field(default_factory=uima.TypeSystem)
     sofas: dict[str, Sofa] = field(default_factory=dict)
     found: list[CasAnnotation] = field(default_factory=list)
     members: dict[str, set[str]] = field(default_factory=dict)
@@ -68,7 +64,7 @@ class Cas:
 
     def add(self, found: CasAnnotation) -> None:
         """Add an annotation. Of layers that are not imported, only the first line is kept."""
-        if is_span_layer(found.layer):
+        if uima.is_span_layer(found.layer):
             self.found.append(found)
         else:
             self.others.setdefault(found.layer, found.line)
@@ -77,7 +73,7 @@ class Cas:
         """The note. Raises NoteError with all problems."""
         identity, text = self._chosen()
         taker = SpanTaker(text, self.file, find_label, utf16=True)
-        layers = UsedLayers(find_label)
+        layers = uima.UsedLayers(find_label)
         features = {
             name: [one for one, is_value in known.items() if is_value] for name, known in self._layers().items()
         }
@@ -85,7 +81,7 @@ class Cas:
             taker.take(label, found.start, found.end, line=found.line, attributes=attributes)
             layers.add(found.layer, features[found.layer], found.values, label)
         for layer, line in self.others.items():
-            taker.not_kept(layer_not_kept(layer), line)
+            taker.not_kept(uima.layer_not_kept(layer), line)
         return replace(taker.note(name), layers=layers.found)
 
     def used_labels(self) -> Counter[str]:
@@ -125,15 +121,15 @@ class Cas:
             elif members is not None and found.identity not in members:
                 taker.not_kept("Annotations that are not members of their view are not imported.", found.line)
             elif any(features <= {*known, *found.others} for features in _RELATIONS):
-                taker.not_kept(relations_not_kept(found.layer), found.line)
+                taker.not_kept(uima.relations_not_kept(found.layer), found.line)
             elif str(found.start) == str(found.end):
-                taker.not_kept(NO_CHARACTERS, found.line)
+                taker.not_kept(uima.NO_CHARACTERS, found.line)
             else:
                 for feature in [*found.others, *(name for name in found.values if not known.get(name, True))]:
-                    taker.not_kept(feature_not_kept(found.layer, feature), found.line)
+                    taker.not_kept(uima.feature_not_kept(found.layer, feature), found.line)
                 features = [name for name, is_value in known.items() if is_value]
                 values = {name: value for name, value in found.values.items() if known.get(name, True)}
-                yield found, *label_and_attributes(found.layer, features, values)
+                yield found, *uima.label_and_attributes(found.layer, features, values)
 
     def _layers(self) -> dict[str, dict[str, bool]]:
         """For each layer its features, and whether each holds a value. Without types, all that its annotations have."""
@@ -167,3 +163,173 @@ class CasReading(ABC):
         """See `Format.used_labels`."""
         with suppress(NoteError):
             yield self.cas(note, files).used_labels()
+
+
+# UIMA CAS JSON 0.4, the JSON of INCEpTION and other UIMA tools: `NAME.json`, one file for each note.
+#
+# `%TYPES` are the types, `%FEATURE_STRUCTURES` the text (a Sofa) and the annotations, and `%VIEWS` say which
+# annotations belong to a text. Keys with `@` refer to others by their ids. Offsets count UTF-16 code units, as Java
+# does.
+#
+# Source: https://github.com/apache/uima-uimaj-io-jsoncas, SPECIFICATION.adoc.
+
+
+_TYPES, _STRUCTURES, _VIEWS = "%TYPES", "%FEATURE_STRUCTURES", "%VIEWS"
+_ID, _TYPE = "%ID", "%TYPE"
+_NAME, _SUPER_TYPE, _RANGE = "%NAME", "%SUPER_TYPE", "%RANGE"
+_SOFA: Final = "uima.cas.Sofa"
+_IDENTITY: Final = re.compile(rf'"{_ID}"\s*:\s*([0-9]{{1,18}})'.encode())
+
+
+class CasJsonFormat(CasReading):
+    """Reads and writes UIMA CAS JSON. Spans are written as annotations of `layer`."""
+
+    name = "cas-json"
+
+    def __init__(self, layer: uima.Layer | None = None) -> None:
+        self._layer = layer or uima.Layer()
+
+    def claims(self, name: str, head: bytes) -> bool:
+        """See `Format.claims`."""
+        keys = (_TYPES, _STRUCTURES, _VIEWS)
+        return name.lower().endswith(".json") and any(f'"{key}"'.encode() in head for key in keys)
+
+    def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
+        """See `Format.group`."""
+        notes, problems = split_names(names, ["json"])
+        return [NoteFiles(name, parts) for name, parts in sorted(notes.items())], problems
+
+    def cas(self, note: NoteFiles, files: Files) -> Cas:
+        """See `CasReading.cas`."""
+        return _read(note, files)
+
+    def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
+        """See `Format.write`."""
+        name, text = check_name(note.name), note.text
+        found, losses = uima.entities(note, labels, self._layer)
+        units, boxes = uima.offsets_of(text), uima.feature_types(found)
+        sofa = {"sofaNum": 1, "sofaID": INITIAL_VIEW, "mimeType": "text", "sofaString": text}
+        annotations: list[tuple[str, int, int, dict[str, object]]] = [
+            (uima.METADATA, 0, len(text), {"documentTitle": name, "documentId": name})
+        ]
+        annotations += [(uima.SENTENCE, start, end, {}) for start, end in uima.whole_sentences(text, found)]
+        for entity in found:
+            features: dict[str, object] = {self._layer.label: entity.code}
+            features |= {feature: boxes[feature] or word for feature, word in entity.features.items()}
+            annotations.append((self._layer.type, entity.start, entity.end, features))
+        lines = [_line({_ID: 1, _TYPE: _SOFA} | sofa)]
+        lines += [
+            _line({_ID: number, _TYPE: kind, "@sofa": 1, "begin": units(start), "end": units(end)} | features)
+            for number, (kind, start, end, features) in enumerate(annotations, 2)
+        ]
+        views = {INITIAL_VIEW: {"%SOFA": 1, "%MEMBERS": list(range(2, 1 + len(lines)))}}
+        joined = ",\n".join(lines)
+        whole = (
+            f'{{"{_TYPES}":{_line(_types(uima.written_types(boxes, self._layer)))},\n'
+            f'"{_STRUCTURES}":[\n{joined}\n],\n"{_VIEWS}":{_line(views)}}}\n'
+        )
+        return {f"{name}.json": whole.encode()}, losses
+
+    def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
+        """See `Format.extra_files`. This format has none: each file has its types."""
+        return {}
+
+
+def _line(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _types(types: uima.TypeSystem) -> dict[str, dict[str, Any]]:
+    return {
+        name: {_NAME: name, _SUPER_TYPE: above}
+        | {feature: {_NAME: feature, _RANGE: kind} for feature, kind in types.features[name].items()}
+        for name, above in types.supertypes.items()
+    }
+
+
+def _read(note: NoteFiles, files: Files) -> Cas:
+    """The content of the file of a note. Raises NoteError."""
+    file = note.parts["json"]
+    data = files.load(file)
+    records = json_records(BytesIO(data))
+    line, content = next(records, (1, None))
+    if isinstance(content, JsonError):
+        raise NoteError([Problem(file, line, "json", f"{content}")])
+    content = content if isinstance(content, dict) else {}
+    structures = content.get(_STRUCTURES)
+    if isinstance(structures, dict):  # by id
+        structures = [{_ID: identity} | each for identity, each in structures.items() if isinstance(each, dict)]
+    if not isinstance(structures, list):
+        message = f"The file is not a UIMA CAS in JSON. Expected: an object with the list “{_STRUCTURES}”."
+        raise NoteError([Problem(file, line, "format", message)])
+    for line, _ in records:
+        message = "The file goes on after the UIMA CAS. Expected: one object. Remove what follows."
+        raise NoteError([Problem(file, line, "format", message)])
+    cas = Cas(file, _read_types(content.get(_TYPES)))
+    lines = _lines_by_id(data)
+    for number, each in enumerate(structures, 1):
+        if not isinstance(each, dict) or not isinstance(each.get(_TYPE), str):
+            message = f"Item {number} of “{_STRUCTURES}” is not valid. Expected: an object with “{_TYPE}”."
+            raise NoteError([Problem(file, line, "record", message)])
+        _add(cas, each, lines)
+    views = content.get(_VIEWS)
+    for view in views.values() if isinstance(views, dict) else ():
+        members = view.get("%MEMBERS") if isinstance(view, dict) else None
+        if isinstance(members, list):
+            cas.members.setdefault(str(view.get("%SOFA")), set()).update(map(str, members))
+    return cas
+
+
+def _lines_by_id(data: bytes) -> dict[str, int]:
+    """The line (1-based) of each feature structure in a list, by its id."""
+    found: dict[str, int] = {}
+    line, before = 1, 0
+    for match in _IDENTITY.finditer(data):
+        line += data.count(b"\n", before, match.start())
+        before = match.start()
+        found[match[1].decode()] = line
+    return found
+
+
+def _read_types(value: object) -> uima.TypeSystem:
+    types = uima.TypeSystem()
+    for name, given in value.items() if isinstance(value, dict) else ():
+        if not isinstance(given, dict):
+            continue
+        above = given.get(_SUPER_TYPE)
+        types.supertypes[name] = above if isinstance(above, str) else ""
+        types.features[name] = {
+            feature: str(kind.get(_RANGE))
+            for feature, kind in given.items()
+            if isinstance(kind, dict) and not feature.startswith("%")
+        }
+    return types
+
+
+def _add(cas: Cas, given: Mapping[str, Any], lines: Mapping[str, int]) -> None:
+    """Add a feature structure. Keys have marks: `@` for references, `#` for special numbers, `^` for offsets.
+
+    `lines` are those of the structures by id.
+    """
+    identity, layer = str(given.get(_ID)), given[_TYPE]
+    if layer == _SOFA:
+        text, view = given.get("sofaString"), given.get("sofaID")
+        location = given.get("sofaURI") or given.get("@sofaArray") or ""
+        cas.sofas[identity] = Sofa(str(view), text if isinstance(text, str) else None, str(location))
+        return
+    if uima.is_structure(layer):
+        return
+    plain = {key.lstrip("#^"): value for key, value in given.items() if key[:1] not in ("%", "@")}
+    if "begin" not in plain or "end" not in plain:
+        return
+    start, end = plain.pop("begin"), plain.pop("end")
+    values = {name: _word(value) for name, value in plain.items() if isinstance(value, str | int | float)}
+    others = [key[1:] for key, value in given.items() if key[:1] == "@" and key != "@sofa" and value is not None]
+    others += [name for name, value in plain.items() if isinstance(value, list | dict)]
+    line = lines.get(identity, 1)
+    cas.add(CasAnnotation(identity, layer, str(given.get("@sofa")), start, end, line, values, tuple(sorted(others))))
+
+
+def _word(value: str | float) -> str:
+    """A value as a word; check boxes are “true” or “false”."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -15,18 +15,9 @@ from operator import le, lt
 from posixpath import dirname, join
 from typing import Final
 
-from annotations.formats.base import (
-    BAD_CODE,
-    Files,
-    LabelFinder,
-    Loss,
-    NoteFiles,
-    OutNote,
-    lost_attributes,
-    written_code,
-)
-from annotations.formats.notes import NoteError, ParsedNote, Problem, check_name, decode_utf8
-from annotations.formats.spacing import (
+from annotations.formats.base import BAD_CODE, Files, LabelFinder, NoteFiles, lost_attributes, written_code
+from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
+from annotations.formats.text_files import (
     MAP,
     NONE,
     SPACED,
@@ -37,7 +28,7 @@ from annotations.formats.spacing import (
     spacing_for,
     split_parts,
 )
-from annotations.formats.tags import TagReader, blocks, count_labels, lost, words_of, written_tags
+from annotations.formats.token_tags import TagReader, blocks, count_labels, lost, words_of, written_tags
 from annotations.text.bio import Encoded, decode, encode
 from annotations.text.labels import LabelSetDef
 from annotations.text.spans import Span

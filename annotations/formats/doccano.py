@@ -16,9 +16,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from annotations.formats.base import LabelFinder, Loss, OutNote, lost_attributes
-from annotations.formats.counting import OffsetUnit, likely_unit
-from annotations.formats.giving import given_spans
+from annotations.formats.base import LabelFinder, lost_attributes
 from annotations.formats.json_notes import (
     JsonFormat,
     Record,
@@ -29,8 +27,10 @@ from annotations.formats.json_notes import (
     text_in,
     unquoted_taker,
 )
-from annotations.formats.notes import ParsedNote
-from annotations.text.utf16 import Utf16
+from annotations.formats.notes import Loss, OutNote, ParsedNote
+from annotations.formats.quotes import OffsetUnit, likely_unit
+from annotations.formats.span_rules import given_spans
+from annotations.text.characters import Utf16
 
 _SPANS: Final = ("label", "labels", "entities", "annotations")
 _NOT_IMPORTED: Final = {

@@ -16,15 +16,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from annotations.formats.base import LabelFinder, Loss, OutNote
-from annotations.formats.giving import attribute_value, attribute_words, given_spans
-from annotations.formats.notes import NoteError, ParsedNote, Problem
-from annotations.formats.taking import SpanTaker
-from annotations.formats.xml_notes import XmlNoteFormat
-from annotations.formats.xml_reading import parse, restored
-from annotations.formats.xml_writing import REPLACED, as_attribute, as_text
+from annotations.formats.base import LabelFinder
+from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem
+from annotations.formats.span_rules import SpanTaker, attribute_value, attribute_words, given_spans
+from annotations.formats.xml_files import REPLACED, XmlNoteFormat, as_attribute, as_text, parse, restored
+from annotations.text.characters import Utf16
 from annotations.text.names import shown
-from annotations.text.utf16 import Utf16
 
 _ANY: Final = re.compile(r".+", re.DOTALL)
 _DEFAULT: Final = ""

@@ -14,14 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from annotations.formats.base import LabelFinder, Loss, OutNote
-from annotations.formats.counting import counts_utf16
-from annotations.formats.giving import attribute_value, attribute_words, given_spans
-from annotations.formats.notes import NoteError, ParsedNote, Problem
-from annotations.formats.taking import SpanTaker, whole
-from annotations.formats.xml_notes import XmlNoteFormat
-from annotations.formats.xml_reading import parse, restored
-from annotations.formats.xml_writing import NAME, REPLACED, as_attribute, as_cdata
+from annotations.formats.base import LabelFinder
+from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem
+from annotations.formats.quotes import counts_utf16
+from annotations.formats.span_rules import SpanTaker, attribute_value, attribute_words, given_spans, whole
+from annotations.formats.xml_files import NAME, REPLACED, XmlNoteFormat, as_attribute, as_cdata, parse, restored
 
 _CLAIM: Final = re.compile(rb"<(?:deIdi2b2|MEDDOCAN)\b|<[A-Za-z_][\w.-]*>\s*<TEXT>")
 _SPANS: Final = re.compile(r"[0-9]{1,12}~[0-9]{1,12}(,[0-9]{1,12}~[0-9]{1,12})*")

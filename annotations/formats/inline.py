@@ -16,13 +16,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from annotations.formats.base import LabelFinder, Loss, OutNote
-from annotations.formats.giving import attribute_value, attribute_words, given_spans
-from annotations.formats.notes import NoteError, ParsedNote, decode_utf8
-from annotations.formats.taking import SpanTaker
-from annotations.formats.xml_notes import XmlNoteFormat
-from annotations.formats.xml_reading import parse, restored
-from annotations.formats.xml_writing import NAME, REPLACED, as_attribute, as_text
+from annotations.formats.base import LabelFinder
+from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, decode_utf8
+from annotations.formats.span_rules import SpanTaker, attribute_value, attribute_words, given_spans
+from annotations.formats.xml_files import NAME, REPLACED, XmlNoteFormat, as_attribute, as_text, parse, restored
 from annotations.text.spans import Span
 
 _ROOT: Final = "note"

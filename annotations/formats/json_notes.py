@@ -9,22 +9,11 @@ from dataclasses import replace
 from posixpath import splitext
 from typing import IO, Any, Final
 
-from annotations.formats.base import (
-    Files,
-    LabelFinder,
-    Loss,
-    NoteFiles,
-    OneFileFormat,
-    OneFileReader,
-    OutNote,
-    Sink,
-    numbered_name,
-)
-from annotations.formats.counting import OffsetUnit, likely_unit, points_of
-from annotations.formats.files.json_records import json_records
-from annotations.formats.files.strict_json import JsonError
-from annotations.formats.notes import NoteError, ParsedNote, Problem, check_name
-from annotations.formats.taking import SpanTaker, whole
+from annotations.formats.base import Files, LabelFinder, NoteFiles, OneFileFormat, OneFileReader, Sink, numbered_name
+from annotations.formats.files.json_files import JsonError, json_records
+from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name
+from annotations.formats.quotes import OffsetUnit, likely_unit, points_of
+from annotations.formats.span_rules import SpanTaker, whole
 from annotations.text.names import shown
 
 Record = Mapping[str, Any]

@@ -21,9 +21,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import IO, Any, Final
 
-from annotations.formats.base import LabelFinder, Loss, OutNote, Sink
+from annotations.formats.base import LabelFinder, Sink
 from annotations.formats.brat_config import category_colors
-from annotations.formats.giving import given_spans
 from annotations.formats.json_notes import (
     JsonFormat,
     Record,
@@ -36,8 +35,8 @@ from annotations.formats.json_notes import (
     short,
     text_in,
 )
-from annotations.formats.notes import NoteError, ParsedNote, Problem
-from annotations.formats.taking import SpanTaker
+from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem
+from annotations.formats.span_rules import SpanTaker, given_spans
 from annotations.text.labels import LabelSetDef
 from annotations.text.spans import Span
 

@@ -1,4 +1,4 @@
-"""A note as parsed from a file, and the problems that a file can have."""
+"""Notes as read from files and as written to them, and the problems that a file can have."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -68,6 +68,24 @@ class ParsedNote:
     """The layers of the file's project that its spans come from, as `TYPE:FEATURE`, with its tags by label (UIMA)."""
     source: NoteSource | None = None
     """The document of an extracted text; None for text exactly as in a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutNote:
+    """A note to write. Labels are codes; every span must lie inside the text."""
+
+    name: str
+    text: str
+    spans: Iterable[Span]
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A span that a format can't represent completely. `reason` is a sentence."""
+
+    note: str
+    span: Span
+    reason: str
 
 
 def check_name(name: str) -> str:

@@ -12,8 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from annotations.formats.base import LabelFinder, Loss, OutNote
-from annotations.formats.giving import given_spans
+from annotations.formats.base import LabelFinder
 from annotations.formats.json_notes import (
     JsonFormat,
     Record,
@@ -25,8 +24,8 @@ from annotations.formats.json_notes import (
     others_not_kept,
     text_in,
 )
-from annotations.formats.notes import ParsedNote
-from annotations.formats.taking import SpanTaker
+from annotations.formats.notes import Loss, OutNote, ParsedNote
+from annotations.formats.span_rules import SpanTaker, given_spans
 
 _ACCEPTED: Final = "accept"
 _NOT_IMPORTED: Final = {

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from annotations.formats.base import LabelFinder
-from annotations.formats.counting import OffsetUnit
 from annotations.formats.json_notes import (
     JsonReader,
     Record,
@@ -23,6 +22,7 @@ from annotations.formats.json_notes import (
     unquoted_taker,
 )
 from annotations.formats.notes import ParsedNote
+from annotations.formats.quotes import OffsetUnit
 
 _NAMES: Final = ("sourcedb", "sourceid", "divid")
 _NOT_IMPORTED: Final = {

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from typing import IO, Final
 
 from annotations.formats.base import Files, LabelFinder, NoteFiles, OneFileReader, numbered_name
-from annotations.formats.counting import counts_utf16
-from annotations.formats.giving import attribute_value
 from annotations.formats.notes import NoteError, ParsedNote, Problem, decode_utf8
-from annotations.formats.taking import SpanTaker, whole
+from annotations.formats.quotes import counts_utf16
+from annotations.formats.span_rules import SpanTaker, attribute_value, whole
 
 _CLAIM: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*[^|\t\r\n]{1,200}\|t\|")
 _TEXT: Final = re.compile(r"([^|\t]+)\|[a-z]\|(.*)", re.DOTALL)

@@ -20,8 +20,7 @@ from posixpath import basename, dirname, join, normpath, splitext
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlsplit
 
-from annotations.formats.base import Files, LabelFinder, Loss, NoteFiles, OutNote, numbered_name, split_names
-from annotations.formats.giving import given_spans
+from annotations.formats.base import Files, LabelFinder, NoteFiles, numbered_name, split_names
 from annotations.formats.json_notes import (
     JsonFile,
     Record,
@@ -31,10 +30,10 @@ from annotations.formats.json_notes import (
     object_in,
     opened_records,
 )
-from annotations.formats.notes import NoteError, ParsedNote, Problem, decode_utf8
-from annotations.formats.taking import SpanTaker
+from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, decode_utf8
+from annotations.formats.span_rules import SpanTaker, given_spans
+from annotations.text.characters import Utf16
 from annotations.text.spans import Span
-from annotations.text.utf16 import Utf16
 
 _CONTEXT: Final = "http://www.w3.org/ns/anno.jsonld"
 _CLAIM: Final = b"www.w3.org/ns/anno"

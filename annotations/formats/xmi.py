@@ -19,24 +19,12 @@ from io import BytesIO
 from posixpath import basename, dirname, splitext
 from typing import Final
 
-from annotations.formats.base import Files, Loss, NoteFiles, OutNote, is_system_file, split_names
+from annotations.formats import uima
+from annotations.formats.base import Files, NoteFiles, is_system_file, split_names
 from annotations.formats.cas import INITIAL_VIEW, Cas, CasAnnotation, CasReading, Sofa
 from annotations.formats.files.zips import TooManyEntries, open_zip
-from annotations.formats.notes import NoteError, Problem, check_name
-from annotations.formats.type_system import TypeSystem, read_type_system, type_system_xml, written_types
-from annotations.formats.uima import (
-    METADATA,
-    NAMED_ENTITY,
-    SENTENCE,
-    Layer,
-    entities,
-    feature_types,
-    is_structure,
-    offsets_of,
-    whole_sentences,
-)
-from annotations.formats.xml_reading import parse, restored
-from annotations.formats.xml_writing import REPLACED, as_attribute, replaced_characters
+from annotations.formats.notes import Loss, NoteError, OutNote, Problem, check_name
+from annotations.formats.xml_files import REPLACED, as_attribute, parse, replaced_characters, restored
 from annotations.text.labels import LabelSetDef
 
 _XMI: Final = "http://www.omg.org/XMI"
@@ -63,17 +51,17 @@ def _namespace(layer: str) -> str:
 
 
 def _prefix(layer: str) -> str:
-    return "ner" if layer == NAMED_ENTITY else "custom"
+    return "ner" if layer == uima.NAMED_ENTITY else "custom"
 
 
 _HEAD: Final = (
     '<?xml version="1.0" encoding="UTF-8"?>\n'
-    f'<xmi:XMI xmlns:xmi="{_XMI}" xmlns:cas="{_namespace(_SOFA)}" xmlns:metadata="{_namespace(METADATA)}" '
-    f'xmlns:segmentation="{_namespace(SENTENCE)}" '
+    f'<xmi:XMI xmlns:xmi="{_XMI}" xmlns:cas="{_namespace(_SOFA)}" xmlns:metadata="{_namespace(uima.METADATA)}" '
+    f'xmlns:segmentation="{_namespace(uima.SENTENCE)}" '
 )
 
 
-def xmi_document(text: str, annotations: list[str], layer: str = NAMED_ENTITY) -> bytes:
+def xmi_document(text: str, annotations: list[str], layer: str = uima.NAMED_ENTITY) -> bytes:
     """The XMI of a text, with the elements of its annotations. Their ids count from 2, and their `sofa` is 1."""
     members = " ".join(map(str, range(2, 2 + len(annotations))))
     end = (
@@ -84,7 +72,7 @@ def xmi_document(text: str, annotations: list[str], layer: str = NAMED_ENTITY) -
     return (_HEAD + head + "\n".join([*annotations, end])).encode()
 
 
-def read_cas(data: bytes, file: str, types: TypeSystem) -> Cas:
+def read_cas(data: bytes, file: str, types: uima.TypeSystem) -> Cas:
     """The content of an XMI file. Raises NoteError; `file` is its name for messages."""
     handler = _XmiHandler(Cas(file, types))
     for _ in parse(BytesIO(data), file, handler):
@@ -97,8 +85,8 @@ class XmiFormat(CasReading):
 
     name = "xmi"
 
-    def __init__(self, layer: Layer | None = None) -> None:
-        self._layer = layer or Layer()
+    def __init__(self, layer: uima.Layer | None = None) -> None:
+        self._layer = layer or uima.Layer()
 
     def claims(self, name: str, head: bytes) -> bool:
         """See `Format.claims`. A zip file is claimed if it begins with the files that INCEpTION puts into it."""
@@ -126,13 +114,13 @@ class XmiFormat(CasReading):
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`."""
         name, text, kind = check_name(note.name), note.text, self._layer.type
-        found, losses = entities(note, labels, self._layer)
-        units, title = offsets_of(text), as_attribute(name)
+        found, losses = uima.entities(note, labels, self._layer)
+        units, title = uima.offsets_of(text), as_attribute(name)
         parts = [
             f'<metadata:DocumentMetaData xmi:id="2" sofa="1" begin="0" end="{units(len(text))}" '
             f"documentTitle={title} documentId={title}/>"
         ]
-        bounds = whole_sentences(text, found)
+        bounds = uima.whole_sentences(text, found)
         parts += [
             f'<segmentation:Sentence xmi:id="{number}" sofa="1" begin="{units(start)}" end="{units(end)}"/>'
             for number, (start, end) in enumerate(bounds, 3)
@@ -144,14 +132,14 @@ class XmiFormat(CasReading):
                 f'end="{units(entity.end)}" {self._layer.label}={as_attribute(entity.code)}{features}/>'
             )
         out = {f"{name}.xmi": xmi_document(text, parts, kind)}
-        attributes = feature_types(found)
+        attributes = uima.feature_types(found)
         if attributes:
-            out[f"{name}.{_TYPES}"] = type_system_xml(written_types(attributes, self._layer))
+            out[f"{name}.{_TYPES}"] = uima.type_system_xml(uima.written_types(attributes, self._layer))
         return out, losses
 
     def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
         """See `Format.extra_files`. The type system of the notes without attributes."""
-        return {"TypeSystem.xml": type_system_xml(written_types({}, self._layer))}
+        return {"TypeSystem.xml": uima.type_system_xml(uima.written_types({}, self._layer))}
 
 
 def _nearest_types(name: str, types: set[str]) -> str | None:
@@ -168,18 +156,18 @@ def _nearest_types(name: str, types: set[str]) -> str | None:
 
 def _read(note: NoteFiles, files: Files) -> Cas:
     """The content of the files of a note. Raises NoteError."""
-    types = TypeSystem()
+    types = uima.TypeSystem()
     beside = note.parts.get("types")
     if "zip" in note.parts:
         file = note.parts["zip"]
         data, inside = _unpacked(files.load(file), file)
         if inside is not None:
-            types = read_type_system(inside, file)
+            types = uima.read_type_system(inside, file)
     else:
         file = note.parts["xmi"]
         data = files.load(file)
         if beside is not None:
-            types = read_type_system(files.load(beside), beside)
+            types = uima.read_type_system(files.load(beside), beside)
     return read_cas(data, file, types)
 
 
@@ -262,7 +250,7 @@ class _XmiHandler:
             self._cas.members.setdefault(attributes.get("sofa", ""), set()).update(
                 attributes.get("members", "").split()
             )
-        elif "begin" in attributes and "end" in attributes and not is_structure(kind):
+        elif "begin" in attributes and "end" in attributes and not uima.is_structure(kind):
             values = {
                 feature: word
                 for feature, word in attributes.items()

@@ -26,7 +26,7 @@ from annotations.gold.services.splitting import patients_in_two_splits, split_by
 from annotations.gold.services.statistics import as_data, kept_statistics, statistics_of, table_of, takes_long
 from annotations.jobs.api import JobItem, started
 from annotations.models import AnnotationSet, AuthorKind, Document, GoldVersion
-from annotations.text.numbers import MAX_ID
+from annotations.text.names import MAX_ID
 
 router = Router(tags=["Gold"])
 GOLD = "/projects/{slug:slug}/gold"

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.exchange.services.export_labels import ExportLabels
+from annotations.exchange.services.label_mappings import ExportLabels
 from annotations.jobs.runner import Claim, take_share, writing_share
 from annotations.models import Document, KnownUpload, KnownUploadState, Project, Release, ReleasedNote, ReleaseState
 from annotations.release.rules.known.csv_master import read_csv

@@ -28,7 +28,7 @@ from annotations.scores.services.causes import causes_of_errors, change_error_ca
 from annotations.scores.services.error_list import ErrorFilters, ListedErrors, export_errors
 from annotations.scores.services.scoring import Error, Score, ScoreRequest, score_errors, score_request
 from annotations.scores.services.starting import start_score
-from annotations.text.numbers import MAX_ID
+from annotations.text.names import MAX_ID
 
 router = Router(tags=["Scores"])
 PATH = "/projects/{slug:slug}/scores/{int:version}/{int:author}"

@@ -1,7 +1,7 @@
 """Characters that names given by people or files may contain. The text of notes is not restricted in this way."""
 
 import unicodedata
-from typing import Final
+from typing import Final, TypeGuard
 
 from annotations.text.characters import WHITE_SPACE
 
@@ -70,3 +70,25 @@ def worded(value: object, longest: int, *, what: str = "text", blank: bool = Fal
     if len(text) > longest:
         raise WordingError(f"The {what} has {len(text):,} characters; at most {longest:,} are allowed.")
     return text
+
+
+# Whole numbers from requests and files, within the range of a database column.
+
+
+# In the database, offsets have 32 bits and all other numbers 64.
+MAX_OFFSET: Final = 2**31 - 1
+MAX_ID: Final = 2**63 - 1
+_DIGITS: Final = len(str(MAX_ID))
+
+
+def whole(word: str, most: int = MAX_ID) -> int | None:
+    """The number from 0 to `most` that `word` writes in ASCII digits; None if it is anything else."""
+    if not (word.isascii() and word.isdecimal() and len(word) <= _DIGITS):
+        return None
+    found = int(word)
+    return found if found <= most else None
+
+
+def is_whole(value: object, most: int = MAX_ID) -> TypeGuard[int]:
+    """Whether a JSON value is a whole number from 0 to `most`."""
+    return type(value) is int and 0 <= value <= most

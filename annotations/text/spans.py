@@ -1,8 +1,10 @@
 """A labeled span of a note, and the one rule for when two spans overlap."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from itertools import groupby, pairwise
+from operator import itemgetter
+from typing import Final, Protocol
 
 from annotations.text.characters import trim
 
@@ -95,3 +97,85 @@ def renamed(spans: Iterable[Span], codes: Mapping[str, str]) -> list[Span]:
         replace(span, label=codes[span.label]) if codes.get(span.label, span.label) != span.label else span
         for span in spans
     ]
+
+
+# Limits on the spans of one annotation set: how many it may hold, and how many may cover one character.
+#
+# The cost of drawing a note grows with both, because a span is split wherever another span starts or ends inside it.
+
+
+MOST_SPANS: Final = 10_000
+"""Most spans in one annotation set. A note of 100,000 characters usually has about 2,000."""
+DEEPEST: Final = 10
+"""Most spans of one annotation set that may cover one character."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """Too many spans: `count` of them in all (`at` is None), or over the character at offset `at`."""
+
+    count: int
+    at: int | None = None
+
+
+def has_room(spans: Collection[Bounds], bounds: Bounds) -> bool:
+    """Whether one more span, at `bounds`, may be added to `spans`."""
+    if len(spans) >= MOST_SPANS:
+        return False
+    near = [(start, end) for start, end in spans if start < bounds[1] and bounds[0] < end]
+    return len(near) < DEEPEST or crowd_over([*near, bounds], [bounds]) is None
+
+
+def crowd_in(spans: Iterable[Bounds]) -> Crowd | None:
+    """The first limit that these spans exceed; None if they exceed none."""
+    held = sorted(spans)
+    if len(held) > MOST_SPANS:
+        return Crowd(len(held))
+    if all(end <= start for (_, end), (start, _) in pairwise(held)):
+        return None  # the usual case: no two spans overlap
+    return crowd_over(held, held)
+
+
+def crowd_over(spans: Iterable[Bounds], inside: Iterable[Bounds]) -> Crowd | None:
+    """The first character in one of the bounds in `inside` that too many of `spans` cover; None if there is none."""
+    steps = [step for start, end in spans for step in ((start, 1, 0), (end, -1, 0))]
+    steps += [step for start, end in inside for step in ((start, 0, 1), (end, 0, -1))]
+    steps.sort()
+    deep = watched = 0
+    # All starts and ends at one offset are counted before the text that follows the offset is judged.
+    for offset, here in groupby(steps, key=itemgetter(0)):
+        for _, covers, watches in here:
+            deep += covers
+            watched += watches
+        if watched and deep > DEEPEST:
+            return Crowd(deep, offset)
+    return None
+
+
+# Text with placeholders in place of labeled spans. Offsets are code points, end-exclusive.
+
+
+def stretches(spans: Iterable[Span]) -> list[tuple[int, int, str]]:
+    """Join overlapping spans, and give each stretch the label of its longest, then earliest span; in order."""
+    found: list[tuple[int, int, str]] = []
+    longest = 0
+    for span in sorted(spans):
+        if found and span.start < found[-1][1]:
+            start, end, label = found[-1]
+            if span.end - span.start > longest:
+                longest, label = span.end - span.start, span.label
+            found[-1] = (start, max(end, span.end), label)
+        else:
+            found.append((span.start, span.end, span.label))
+            longest = span.end - span.start
+    return found
+
+
+def masked(text: str, spans: Iterable[Span], placeholder_of: Mapping[str, str]) -> str:
+    """The text with every stretch replaced by its label's placeholder."""
+    parts: list[str] = []
+    done = 0
+    for start, end, label in stretches(spans):
+        parts += [text[done:start], placeholder_of[label]]
+        done = end
+    return "".join([*parts, text[done:]])

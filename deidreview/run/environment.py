@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from annotations.installation import data_folder
-from annotations.text.numbers import whole
+from annotations.text.names import whole
 
 YES = {"1", "true", "on", "yes", "y", "ok"}
 NO = {"0", "false", "off", "no", "n", ""}

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Final
 
-from annotations.formats.files.strict_json import JsonError, read_json, texts_in
+from annotations.formats.files.json_files import JsonError, read_json, texts_in
 from annotations.installation import CODE
 from annotations.text.names import bad_character, shown
 from annotations.text.spans import Span

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
-from annotations.text.numbers import whole
+from annotations.text.names import whole
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
 

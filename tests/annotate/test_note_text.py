@@ -14,7 +14,7 @@ from annotations.core.spans import SpanItem
 from annotations.core.templatetags import note_text as drawing_rules
 from annotations.core.templatetags.note_text import note_text
 from annotations.text.segments import LANES, lanes
-from annotations.text.span_limits import DEEPEST, MOST_SPANS, crowd_in
+from annotations.text.spans import DEEPEST, MOST_SPANS, crowd_in
 
 CASES = json.loads((Path(__file__).parent.parent / "cases" / "lanes.json").read_text())
 

@@ -7,7 +7,7 @@ import pytest
 
 from annotations.core.changes import Refused
 from annotations.models import AnnotationSet, Event, Span
-from annotations.text import span_limits
+from annotations.text import spans as span_limits
 from tests.annotate.conftest import alter, at, create, do, made, many, step
 
 pytestmark = pytest.mark.django_db
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A set of four spans, two over one character, is full."""
-    for module in ("annotations.text.span_limits", "annotations.core.span_limits"):
+    for module in ("annotations.text.spans", "annotations.core.span_limits"):
         monkeypatch.setattr(f"{module}.MOST_SPANS", 4)
         monkeypatch.setattr(f"{module}.DEEPEST", 2)
 

@@ -15,7 +15,7 @@ from annotations.review.selectors.bulk_rules import BulkRule
 from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run_bulk
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
-from annotations.text.span_limits import crowd_in
+from annotations.text.spans import crowd_in
 from tests.exchange.brat_files import brat, codes, stage, zipped
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
 from tests.worlds.adjudicated import DOCTOR, NAME, act, make_world, own

@@ -8,7 +8,7 @@ is named as the object in access_world.py that it stands for; `objects` names ot
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from annotations.text.numbers import MAX_ID
+from annotations.text.names import MAX_ID
 from tests.factories import LABELS
 
 MEMBERS = "401 404 200 200 200 200 404 404"

@@ -11,15 +11,14 @@ from django.urls import reverse
 from annotations.core.errors import ServiceError
 from annotations.core.progress import silent
 from annotations.core.stored_files import delete_expired, read_chunks
-from annotations.exchange.selectors.places import has_pages, places_in
+from annotations.exchange.selectors import has_pages, places_in
 from annotations.exchange.services import reading, staged
 from annotations.exchange.services.importing import import_files, run_import, undo_import
 from annotations.exchange.services.input_formats import INPUT_FORMATS, input_format
 from annotations.exchange.services.sources import MemorySource
 from annotations.formats import FORMATS
 from annotations.formats.documents.base import TIME, refused
-from annotations.formats.documents.extracting import Extractor
-from annotations.formats.documents.importing import DocumentsFormat
+from annotations.formats.documents.extracting import DocumentsFormat, Extractor
 from annotations.formats.notes import NoteSource, ParsedNote, Problem
 from annotations.models import Assignment, Document, DocumentSource, Event, Import, StoredFile
 from annotations.ops.services.erasing import delete_note, erase_patient, note_preview

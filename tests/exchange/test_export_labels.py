@@ -10,8 +10,8 @@ from django.urls import reverse
 from annotations.core.errors import ServiceError
 from annotations.core.progress import silent
 from annotations.exchange.events import NOTES_EXPORTED
-from annotations.exchange.services.export_labels import labels_in_words, labels_of_mapping
 from annotations.exchange.services.exporting import export_to_path, run_export
+from annotations.exchange.services.label_mappings import labels_in_words, labels_of_mapping
 from annotations.formats import FORMATS
 from annotations.formats.base import LabelFinder, LoadedFiles
 from annotations.formats.notes import NoteError

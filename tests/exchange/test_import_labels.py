@@ -15,7 +15,7 @@ from annotations.exchange.services import reading
 from annotations.exchange.services.importing import run_import
 from annotations.exchange.services.label_choices import MOST_LABELS, unknown_of
 from annotations.exchange.services.label_mappings import delete_mapping
-from annotations.exchange.services.starting import start_import
+from annotations.exchange.services.staged import start_import
 from annotations.jobs.runner import run as work
 from annotations.jobs.services.queue import cancel
 from annotations.models import Category, Document, Import, ImportState, Job, Label, Span

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from annotations.core.errors import ServiceError
 from annotations.exchange.events import LABEL_MAPPING_CHANGED, LABEL_MAPPING_DELETED
-from annotations.exchange.selectors.label_mappings import codes_of, mapping_rows, open_labels, seen_of, suggested_codes
+from annotations.exchange.selectors import codes_of, mapping_rows, open_labels, seen_of, suggested_codes
 from annotations.exchange.services.label_mappings import change_mapping
 from annotations.models import Event, Label, LabelMapping, LabelSet, MappedLabel
 from annotations.projects.services.labels import add_label, delete_label, merge_labels, update_label

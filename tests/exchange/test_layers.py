@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotations.exchange.selectors.imports import layers_of
+from annotations.exchange.selectors import layers_of
 from annotations.models import Import
 from annotations.ops.services.erasing import erase_patient
 from tests import factories as make

@@ -11,7 +11,7 @@ from annotations.exchange.events import NOTES_EXPORTED
 from annotations.exchange.services import exporting
 from annotations.exchange.services.exporting import LISTED
 from annotations.exchange.services.importing import import_path
-from annotations.exchange.services.starting import start_export
+from annotations.exchange.services.staged import start_export
 from annotations.jobs.runner import run as work
 from annotations.models import Document, Event, Label, Span, StoredFile
 from annotations.ops.services.erasing import erase_patient

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import IO
 
 from annotations.formats import FORMATS
-from annotations.formats.base import Format, InputFormat, LoadedFiles, Loss, OutNote
-from annotations.formats.notes import NoteError, ParsedNote, Problem
+from annotations.formats.base import Format, InputFormat, LoadedFiles
+from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem
 from annotations.text.spans import Span
 from tests.text.strategies import LABELS
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from annotations.formats.base import LoadedFiles, OutNote
+from annotations.formats.base import LoadedFiles
 from annotations.formats.bioc import BiocFormat
+from annotations.formats.notes import OutNote
 from annotations.text.spans import Span
 from tests.formats.helpers import NAMES, facts, outcomes, parsed, read_one, refused, said, write_one
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 
 from annotations.formats import FORMATS, detected, writer
-from annotations.formats.aligning import PLACED, REBUILT
 from annotations.formats.base import LoadedFiles
+from annotations.formats.token_tags import PLACED, REBUILT
 from annotations.text.bio import encode
 from annotations.text.spans import Span
 from tests.formats.helpers import outcomes, parsed, read_one, refused, said, write_one

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.formats import FORMATS, detected, writer
-from annotations.formats.base import LoadedFiles, OutNote
-from annotations.formats.notes import NoteError
+from annotations.formats.base import LoadedFiles
+from annotations.formats.notes import NoteError, OutNote
 from annotations.text.spans import Span, SpanError, overlaps
 from annotations.text.tokens import Token
 from tests.formats.helpers import BINARY, NAMES, SPAN_FORMATS, WHOLE, read_all, read_one, refused, write_one

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.formats.base import NoteFiles, OutNote
+from annotations.formats.base import NoteFiles
 from annotations.formats.docbin import DocBinFormat
-from annotations.formats.docbin.strings import SYMBOLS, number
+from annotations.formats.docbin.writing import SYMBOLS, number
+from annotations.formats.notes import OutNote
 from annotations.text.characters import trim
 from annotations.text.spans import Span, overlaps
 from tests.formats.helpers import NAMES, OnDisk, outcomes, parsed, read_one, refused, said, write_one
@@ -184,7 +185,7 @@ def test_notes_that_are_refused_beside_others() -> None:
 
 
 def test_a_file_that_grows_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("annotations.formats.docbin.reading._SMALL", 1 << 20)
+    monkeypatch.setattr("annotations.formats.docbin._SMALL", 1 << 20)
     assert said(refused("docbin", {"a.spacy": zlib.compress(bytes(1 << 25))})) == [(None, "size")]
 
 

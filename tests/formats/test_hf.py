@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from pyarrow import parquet
 
-from annotations.formats.base import NoteFiles, OutNote
+from annotations.formats.base import NoteFiles
 from annotations.formats.hf import HuggingFaceFormat
-from annotations.formats.notes import NoteError
+from annotations.formats.notes import NoteError, OutNote
 from annotations.text.bio import encode
 from annotations.text.labels import CategoryDef, LabelDef, LabelSetDef
 from annotations.text.spans import Span

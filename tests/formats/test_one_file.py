@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 
 from annotations.formats import FORMATS
-from annotations.formats.base import LoadedFiles, OneFileFormat, OutNote
-from annotations.formats.notes import NoteError, ParsedNote
+from annotations.formats.base import LoadedFiles, OneFileFormat
+from annotations.formats.notes import NoteError, OutNote, ParsedNote
 from annotations.text.spans import Span
 from tests.formats.helpers import BINARY, NAMES, outcomes, parsed, read_all
 from tests.text.strategies import texts_with_spans

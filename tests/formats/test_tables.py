@@ -10,7 +10,7 @@ import zipfile
 import openpyxl
 import pytest
 
-from annotations.formats.base import OutNote
+from annotations.formats.notes import OutNote
 from annotations.formats.tables import CsvFormat, XlsxFormat
 from annotations.text.spans import Span
 from tests.formats.helpers import NAMES, facts, outcomes, parsed, read_one, refused, said, write_one

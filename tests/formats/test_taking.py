@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given
 
-from annotations.formats.aligning import align, blank, rebuilt
 from annotations.formats.base import LabelFinder
 from annotations.formats.notes import NoteError
-from annotations.formats.taking import SpanTaker
+from annotations.formats.span_rules import SpanTaker
+from annotations.formats.token_tags import align, blank, rebuilt
 from annotations.text.spans import Span
 from annotations.text.tokens import Token, tokenize
 from tests.formats.helpers import NAMES, said

@@ -5,7 +5,7 @@ from hypothesis import given
 
 from annotations.formats import FORMATS
 from annotations.formats.base import LoadedFiles
-from annotations.formats.webanno_tsv.escapes import escape_text, escape_value, unescape_text, unescape_value
+from annotations.formats.webanno_tsv.reading import escape_text, escape_value, unescape_text, unescape_value
 from annotations.text.spans import Span
 from tests.formats.helpers import facts, read_one, refused, said, write_one
 from tests.text.strategies import texts_with_spans

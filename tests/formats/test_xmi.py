@@ -9,7 +9,7 @@ from hypothesis import given
 from annotations.formats import FORMATS, detected, writer
 from annotations.formats.base import LoadedFiles
 from annotations.formats.uima import Layer
-from annotations.formats.xml_writing import UNWRITABLE
+from annotations.formats.xml_files import UNWRITABLE
 from annotations.text.labels import LabelSetDef
 from annotations.text.spans import Span
 from tests.formats.helpers import NAMES, facts, read_one, refused, said, write_one

@@ -10,8 +10,7 @@ from django.db import connection
 from rq import Queue
 from rq.serializers import JSONSerializer
 
-from annotations.exchange.services.staged import pack, stage_import
-from annotations.exchange.services.starting import start_import
+from annotations.exchange.services.staged import pack, stage_import, start_import
 from annotations.jobs.services.doorbell import connection as redis_connection
 from annotations.jobs.services.doorbell import workers_alive
 from annotations.jobs.services.queue import cancel, pause, push, resume

@@ -11,8 +11,7 @@ from django.db.models.functions import Now
 from django.urls import reverse
 
 from annotations.core.errors import LimitReached
-from annotations.exchange.services.staged import pack, stage_import
-from annotations.exchange.services.starting import start_import
+from annotations.exchange.services.staged import pack, stage_import, start_import
 from annotations.jobs.services import allowance
 from annotations.jobs.services.queue import cancel, enqueue, retry
 from annotations.jobs.services.starting import once

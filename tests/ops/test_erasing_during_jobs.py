@@ -25,8 +25,7 @@ from annotations.core.progress import silent
 from annotations.exchange.services import exporting, importing
 from annotations.exchange.services.exporting import export_to_path, run_export
 from annotations.exchange.services.importing import run_import
-from annotations.exchange.services.staged import pack, stage_import
-from annotations.exchange.services.starting import start_export
+from annotations.exchange.services.staged import pack, stage_import, start_export
 from annotations.gold.services import making
 from annotations.gold.services.making import make_gold, make_gold_bulk
 from annotations.jobs.runner import run as work

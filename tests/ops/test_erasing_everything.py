@@ -31,8 +31,7 @@ from annotations.agreement.services.starting import start_agreement
 from annotations.core.sealing import project_key
 from annotations.core.stored_files import store_file
 from annotations.exchange.services.importing import import_files
-from annotations.exchange.services.staged import pack, stage_import
-from annotations.exchange.services.starting import start_export
+from annotations.exchange.services.staged import pack, stage_import, start_export
 from annotations.gold.services.making import freeze
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work

@@ -15,8 +15,8 @@ from annotations.release.rules.redaction.shipped import SHIPPED
 from annotations.release.services.policies import policies_of
 from annotations.release.services.previewing import preview
 from annotations.release.services.sources import source_of, specs_of, union_of
-from annotations.text.folding import words
 from annotations.text.hashes import gold_hash, text_sha256
+from annotations.text.search import words
 from tests import factories as make
 from tests.release.conftest import NOTES, add_note, marked, release_command, texts_in
 

@@ -7,8 +7,7 @@ from django.core.management import CommandError
 from django.urls import reverse
 
 from annotations.core.errors import ServiceError
-from annotations.exchange.services.export_labels import ExportLabels
-from annotations.exchange.services.label_mappings import add_mapping, change_mapping
+from annotations.exchange.services.label_mappings import ExportLabels, add_mapping, change_mapping
 from annotations.formats.files import csv_reading
 from annotations.gold.services.making import freeze
 from annotations.jobs.runner import run as work

@@ -121,7 +121,7 @@ def test_an_unknown_backend_and_an_empty_project():
     ],
 )
 def test_one_note_s_error_fails_only_this_note_which_can_be_retried(project, monkeypatch, text, reason):
-    monkeypatch.setattr("annotations.text.span_limits.MOST_SPANS", 5)
+    monkeypatch.setattr("annotations.text.spans.MOST_SPANS", 5)
     monkeypatch.setattr(running, "MOST_SPANS", 5)
     bad = make_note(project, f"{text} LUIGI", name="bad")
     run = started(project)

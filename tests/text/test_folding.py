@@ -7,8 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.text.folding import WORD, Folded, all_words, folded, plain_words, words
-from annotations.text.search import Covered, Sought, around, find, finder
+from annotations.text.search import (
+    WORD,
+    Covered,
+    Folded,
+    Sought,
+    all_words,
+    around,
+    find,
+    finder,
+    folded,
+    plain_words,
+    words,
+)
 from tests.text.strategies import texts
 
 FOLDED = [

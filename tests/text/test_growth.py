@@ -16,7 +16,7 @@ from annotations.release.rules.redaction.ages import told_in
 from annotations.release.rules.redaction.dates import read_dates
 from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.surrogates.checking import unreserved
-from annotations.text.sentences import sentences
+from annotations.text.segments import sentences
 from models_runtime.backends.rules.backend import RulesBackend
 from tests.formats.helpers import WHOLE, read_all
 

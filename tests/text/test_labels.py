@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.exchange.rules.likely_labels import likely_labels
-from annotations.exchange.rules.written_labels import rewritten, written_set
-from annotations.formats.base import OutNote
+from annotations.exchange.rules import likely_labels, rewritten, written_set
 from annotations.formats.brat_config import annotation_conf
+from annotations.formats.notes import OutNote
 from annotations.release.rules.redaction.kinds import kinds_of
 from annotations.text import attributes
 from annotations.text.attributes import AttributeDef, AttributeDefError

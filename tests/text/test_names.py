@@ -1,8 +1,17 @@
 import pytest
 
 from annotations.formats.notes import NoteError, Problem, check_name, check_text, decode_utf8
-from annotations.text.names import WordingError, bad_character, keepable, shown, unkeepable, worded
-from annotations.text.numbers import MAX_ID, is_whole, whole
+from annotations.text.names import (
+    MAX_ID,
+    WordingError,
+    bad_character,
+    is_whole,
+    keepable,
+    shown,
+    unkeepable,
+    whole,
+    worded,
+)
 
 SCRIPTS = ["", "caso-001", "Größe", "תיק 12", "ملف ١٢", "病历", "a b", "née", "e\u0301", "👩\u200d⚕️", "O'Brien (2)"]
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.text.utf16 import Utf16
+from annotations.text.characters import Utf16
 from tests.text.strategies import cases
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.text.characters import WHITE_SPACE, is_digit, is_word
-from annotations.text.sentences import CONTEXT, around, sentences
+from annotations.text.segments import CONTEXT, around, sentences
 from annotations.text.tokens import Token, estimated, split_at, tokenize
 from tests.text.strategies import cases, texts, texts_with_spans
 from tests.text.twins import snap

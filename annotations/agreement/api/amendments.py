@@ -20,7 +20,7 @@ from annotations.core.api.schemas import Body
 from annotations.core.errors import ServiceError
 from annotations.models import Amendment, Document
 from annotations.projects.api.guidelines import version_tag
-from annotations.text.numbers import MAX_ID, MAX_OFFSET
+from annotations.text.names import MAX_ID, MAX_OFFSET
 
 router = Router(tags=["Guidelines"])
 PATH = "/projects/{slug:slug}/guidelines/amendments"

@@ -32,7 +32,7 @@ from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.core.events import FILE_DOWNLOADED, record_reads
 from annotations.models import Author, AuthorKind, CauseKind, Difference, Label
-from annotations.text.numbers import MAX_ID, MAX_OFFSET
+from annotations.text.names import MAX_ID, MAX_OFFSET
 
 router = Router(tags=["Agreement"])
 PATH = "/projects/{slug:slug}/disagreements"

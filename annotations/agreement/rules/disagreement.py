@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 from annotations.text.attributes import Attributes, is_tied, voted
 from annotations.text.bio import OUTSIDE, encode_tokens, split_tag
-from annotations.text.sentences import around
+from annotations.text.segments import around
 from annotations.text.spans import Bounds, Span, check_bounds
 from annotations.text.tokens import Token, covered, split_at, tokenize, tokenize_inside
 

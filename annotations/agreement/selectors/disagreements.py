@@ -27,7 +27,7 @@ from annotations.models import (
     Project,
     Span,
 )
-from annotations.text.sentences import around
+from annotations.text.segments import around
 from annotations.text.spans import Span as DomainSpan
 
 PAGE = 20

@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 from annotations.agreement.rules.disagreement import TagRows, bio_rows
 from annotations.agreement.selectors.disagreements import Filters, annotation_sets_in, differences, following, windows
 from annotations.core.authors import annotator_names
-from annotations.formats.files.csv_lines import csv_line
+from annotations.formats.files.csv_files import csv_line
 from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, Document, Label, Project
-from annotations.text.sentences import around
+from annotations.text.segments import around
 
 PAGE = 20
 # Notes that are read at once.

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from annotations.agreement.rules import ComparedUnit, Granularity, Pattern
 from annotations.agreement.rules.units import table
 from annotations.agreement.selectors.figures import annotator_names, setup_of, shared_annotation_sets, shared_notes
-from annotations.formats.files.csv_lines import csv_line
+from annotations.formats.files.csv_files import csv_line
 from annotations.models import Document, Project
 
 

@@ -24,7 +24,7 @@ from annotations.core.labels import labels_of
 from annotations.core.requests import Request, body_of, bounds_of, is_json, whole_of
 from annotations.core.spans import Stored
 from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, CauseKind, Document
-from annotations.text.numbers import MAX_OFFSET
+from annotations.text.names import MAX_OFFSET
 
 WITH_A_SPAN = (Act.OWN, Act.DROP, Act.ATTRIBUTE)
 # A request names the locations of its act. A note can't have more locations than this, because its spans are limited.

@@ -25,7 +25,7 @@ from annotations.core.requests import Request, number, uuid_of
 from annotations.models import Author, AuthorKind, CauseKind, Document
 from annotations.notes.selectors.comments import may_comment, threads
 from annotations.notes.services.talk import ThreadSubject, add_comment, answer
-from annotations.text.numbers import MAX_OFFSET, whole
+from annotations.text.names import MAX_OFFSET, whole
 
 KINDS = {
     DisagreementKind.MISSED: (

@@ -16,7 +16,7 @@ from annotations.core.requests import Request, paged
 from annotations.core.spans import spans_of
 from annotations.models import Document
 from annotations.notes.selectors.comments import threads
-from annotations.text.sentences import around
+from annotations.text.segments import around
 from annotations.text.spans import Span
 
 # Spans on one page: two sets at their limit make 20,000.

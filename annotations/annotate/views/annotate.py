@@ -21,7 +21,7 @@ from annotations.core.events import NOTE_READ, NoteRead, Verb
 from annotations.core.labels import LabelItem
 from annotations.core.requests import number
 from annotations.core.spans import SpanItem, began_from, own_set, spans_of
-from annotations.exchange.selectors.places import places_in
+from annotations.exchange.selectors import places_in
 from annotations.models import AnnotationSetState, Document, Flag
 from annotations.notes.selectors.comments import outcome_set
 from annotations.projects.selectors.projects import own_work

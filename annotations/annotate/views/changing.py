@@ -24,7 +24,7 @@ from annotations.core.events import NOTE_READ
 from annotations.core.requests import Request, body_of, is_json
 from annotations.core.spans import began_from, own_set, spans_of
 from annotations.models import AnnotationSet, AnnotationSetState, Document
-from annotations.text.numbers import is_whole
+from annotations.text.names import is_whole
 
 
 @require_POST

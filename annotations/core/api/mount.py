@@ -20,7 +20,7 @@ from ninja.security import HttpBearer
 from annotations.core.api.describing import described
 from annotations.core.api.problems import Problem, answer, problem_of
 from annotations.core.api.requests import SHOWN_ONCE, ApiRequest
-from annotations.formats.files.strict_json import JsonError, read_object
+from annotations.formats.files.json_files import JsonError, read_object
 from annotations.models import ApiToken
 
 # The addresses of the API as a tree, so that a request tries few patterns instead of all of them.
@@ -57,7 +57,7 @@ JSON: Final = "application/json"
 
 
 class StrictJson(Parser):
-    """Reads JSON as strictly as the pages' scripts' JSON is read (annotations.formats.files.strict_json)."""
+    """Reads JSON as strictly as the pages' scripts' JSON is read (annotations.formats.files.json_files)."""
 
     def parse_body(self, request: HttpRequest) -> dict[str, Any]:
         if request.content_type != JSON:

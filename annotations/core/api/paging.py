@@ -16,7 +16,7 @@ from pydantic_core import to_json
 
 from annotations.core.api.problems import invalid
 from annotations.core.api.requests import ApiRequest
-from annotations.text.numbers import whole
+from annotations.text.names import whole
 
 NDJSON: Final = "application/x-ndjson"
 DEFAULT: Final = 100

@@ -18,12 +18,10 @@ from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.core.errors import ServiceError
 from annotations.core.tokenizers import KINDS
+from annotations.exchange import selectors
 from annotations.exchange.forms.exports import set_choices
-from annotations.exchange.selectors.deleted_files import why_withdrawn
-from annotations.exchange.selectors.exports import file_for, original_of, ready_files
-from annotations.exchange.selectors.label_mappings import mappings_of, spans_by_label
-from annotations.exchange.services.export_labels import ExportLabels, labels_in_words, written_lines
-from annotations.exchange.services.starting import start_export, unknown_set
+from annotations.exchange.services.label_mappings import ExportLabels, labels_in_words, written_lines
+from annotations.exchange.services.staged import start_export, unknown_set
 from annotations.exchange.services.writing import Writing
 from annotations.formats import FORMATS
 from annotations.gold.services.sets import LAYOUTS, wanted_set
@@ -128,7 +126,7 @@ def export_choices(request: ApiRequest, slug: str) -> ExportChoices:
     return ExportChoices(
         sets=[choice.spec for choice in set_choices(access.project, without=access.closed_kinds)],
         formats=list(FORMATS), splits=list(LAYOUTS), tokenizers=list(KINDS),
-        mappings=[one.name for one in mappings_of(access.project)],
+        mappings=[one.name for one in selectors.mappings_of(access.project)],
     )  # fmt: skip
 
 
@@ -138,7 +136,9 @@ def preview_export(request: ApiRequest, slug: str, body: NewExport) -> ExportPre
     access = enter(request, slug, Can.EXPORT)
     labels = _labels(access, body)
     with named(FIELDS):
-        lines = written_lines(access.project, spans_by_label(wanted_set(access.project, body.set, body.split)), labels)
+        lines = written_lines(
+            access.project, selectors.spans_by_label(wanted_set(access.project, body.set, body.split)), labels
+        )
     written = [WrittenLabel(code=line.code, spans=line.spans, labels=dict(line.labels)) for line in lines]
     return ExportPreview(spans=sum(line.spans for line in lines if line.code), written=written)
 
@@ -160,7 +160,7 @@ def new_export(request: ApiRequest, response: HttpResponse, slug: str, body: New
 def list_files(request: ApiRequest, slug: str) -> list[FileItem]:
     """List the exports that can be downloaded, the newest first, at most 100."""
     access = enter(request, slug, Can.EXPORT)
-    return [FileItem.of(one) for one in ready_files(access.project, without=access.closed_kinds)]
+    return [FileItem.of(one) for one in selectors.ready_files(access.project, without=access.closed_kinds)]
 
 
 @router.get(
@@ -169,9 +169,9 @@ def list_files(request: ApiRequest, slug: str) -> list[FileItem]:
 def download_file(request: ApiRequest, slug: str, file: int) -> StreamingHttpResponse:
     """Download an export, or the export of a release. The audit log records it."""
     access = enter(request, slug, Can.EXPORT)
-    stored = file_for(access, file)
+    stored = selectors.file_for(access, file)
     if stored is None:
-        reason = why_withdrawn(access.project, file)
+        reason = selectors.why_withdrawn(access.project, file)
         raise Problem(404, "deleted", reason) if reason else Http404("This file does not exist.")
     return attachment(request, access, stored)
 
@@ -183,7 +183,7 @@ def download_file(request: ApiRequest, slug: str, file: int) -> StreamingHttpRes
 def download_original(request: ApiRequest, slug: str, note: int) -> StreamingHttpResponse:
     """Download the document from which a note was extracted. The audit log records it."""
     access = enter(request, slug, Can.EXPORT)
-    return attachment(request, access, original_of(access, note), note=note)
+    return attachment(request, access, selectors.original_of(access, note), note=note)
 
 
 def _labels(access: Access, body: NewExport) -> ExportLabels:

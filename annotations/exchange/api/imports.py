@@ -2,26 +2,33 @@
 
 import csv
 import io
-from typing import Any
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Self
 
-from django.http import HttpResponse
-from ninja import Field, File, Form, Router, Schema, UploadedFile
+from django.http import Http404, HttpResponse, HttpResponseBase
+from django.utils.translation import gettext as _
+from ninja import Field, File, Form, Query, Router, Schema, UploadedFile
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
-from annotations.core.api.problems import check, invalid
+from annotations.core.api.paging import Page, Paging, paged_rows
+from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.core.errors import ServiceError
 from annotations.core.requests import takes_uploads
 from annotations.exchange.forms.imports import UploadForm
+from annotations.exchange.selectors import imports_of
+from annotations.exchange.services import staged
+from annotations.exchange.services.label_choices import UnknownLabel, choose_labels, unknown_of
 from annotations.exchange.services.sources import PATIENTS
-from annotations.exchange.services.staged import discard, pack, stage_import
-from annotations.exchange.services.starting import start_import
+from annotations.exchange.services.staged import discard, pack, stage_import, start_import
 from annotations.formats import DETECT
 from annotations.formats.notes import NoteError, check_name
 from annotations.jobs.api import JobItem, started
-from annotations.models import Import
+from annotations.models import Category, Import, ImportState, Project
+from annotations.projects.selectors.labels import accepted_labels
 
 router = Router(tags=["Import"])
 MOST_NOTES = 5000
@@ -145,3 +152,199 @@ def _start(response: HttpResponse, access: Access, staged: Import) -> Status[Job
         discard(row=staged)
         raise
     return started(response, access.project.slug, job)
+
+
+# Routes of imports in steps: upload, preview, choose, start, report. `POST …/imports` starts at once.
+
+
+PATH = "/projects/{slug:slug}/imports"
+ONE = f"{PATH}/{{int:import_id}}"
+
+
+class ImportItem(Schema):
+    """An import. `state` is staged, running, done, failed or canceled; `job` is null before it starts."""
+
+    id: int
+    format: str
+    annotations: str
+    state: str
+    take_duplicates: bool
+    repair_offsets: bool
+    all_or_nothing: bool
+    encoding: str
+    job: int | None
+    created_by: str | None
+    created_at: datetime
+    finished_at: datetime | None
+
+    @classmethod
+    def of(cls, one: Import) -> Self:
+        return cls(
+            id=one.pk, format=one.format, annotations=one.written_as, state=one.state,
+            take_duplicates=one.take_duplicates, repair_offsets=one.repair_offsets, all_or_nothing=one.all_or_nothing,
+            encoding=one.encoding, job=getattr(one, "job_number", None),
+            created_by=one.created_by.username if one.created_by else None, created_at=one.created_at,
+            finished_at=one.finished_at,
+        )  # fmt: skip
+
+
+class UnknownItem(Schema):
+    """A label of the files that the project lacks, similar labels of the project, and whether it can be added.
+
+    `chosen` is empty until somebody has chosen what to do with its spans.
+    """
+
+    name: str
+    spans: int
+    notes: int
+    likely: list[str]
+    can_add: bool
+    chosen: str
+
+    @classmethod
+    def of(cls, one: UnknownLabel) -> Self:
+        return cls(
+            name=one.name, spans=one.spans, notes=one.notes, likely=[label.code for label in one.likely],
+            can_add=one.can_add, chosen=one.value.partition(":")[0],
+        )  # fmt: skip
+
+
+class ImportDetail(ImportItem):
+    """An import with its unknown labels: what it would do (`preview`, while it is staged), or has done (`report`)."""
+
+    unknown_labels: list[UnknownItem]
+    preview: dict[str, Any] | None
+    report: dict[str, Any]
+
+
+class ImportChoices(Body):
+    """What to change of a staged import; the rest stays.
+
+    `labels` says for labels that the project lacks: `map:CODE` of a label, `add:CATEGORY`, or `skip`.
+    """
+
+    format: str | None = Field(None, max_length=20)
+    take_duplicates: bool | None = None
+    repair_offsets: bool | None = None
+    all_or_nothing: bool | None = None
+    encoding: str | None = Field(None, max_length=40)
+    no_cleanup: list[str] | None = None
+    labels: dict[str, str] = {}
+
+
+@router.get(PATH, response=Page[ImportItem])
+def list_imports(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+    """List the imports of a project, the newest first."""
+    access = enter(request, slug, Can.MANAGE)
+    return paged_rows(request, paging, imports_of(access.project), ImportItem.of, newest_first=True)
+
+
+@router.post(f"{PATH}/staged", response={201: ImportDetail})
+@takes_uploads(Can.MANAGE)
+def stage_import_files(
+    request: ApiRequest, slug: str, options: Form[FileOptions], files: File[list[UploadedFile]]
+) -> Status[ImportDetail]:
+    """Upload files and preview their import. Nothing is imported before it is started."""
+    access = enter(request, slug, Can.MANAGE)
+    row = staged.same_waiting(stage_files(request, access, options))
+    return Status(201, _detail(access, row.pk))
+
+
+@router.get(ONE, response=ImportDetail)
+def read_import(request: ApiRequest, slug: str, import_id: int) -> ImportDetail:
+    """Read an import: its preview while it is staged, its report afterwards."""
+    return _detail(enter(request, slug, Can.MANAGE), import_id)
+
+
+@router.patch(ONE, response=ImportDetail)
+def change_import(request: ApiRequest, slug: str, import_id: int, body: ImportChoices) -> ImportDetail:
+    """Change how a staged import reads its files, or choose what happens to labels that the project lacks."""
+    access = enter(request, slug, Can.MANAGE)
+    row = _import(access, import_id)
+    with named({"format": "format", "encoding": "encoding", "cleanup": "no_cleanup", "choice": "labels"}):
+        _change(access.project, row, body)
+    return _detail(access, import_id)
+
+
+@router.post(f"{ONE}/start", response={202: JobItem})
+def start_staged_import(request: ApiRequest, response: HttpResponse, slug: str, import_id: int) -> Status[JobItem]:
+    """Start a staged import. Labels that the project lacks need a choice first (409)."""
+    access = enter(request, slug, Can.MANAGE)
+    row = _import(access, import_id)
+    return started(response, slug, start_import(project=access.project, import_id=row.pk, actor=access.user))
+
+
+@router.delete(ONE, response={204: None})
+def discard_import(request: ApiRequest, slug: str, import_id: int) -> Status[None]:
+    """Discard a staged import. Nothing is imported."""
+    access = enter(request, slug, Can.MANAGE)
+    staged.discard(row=_import(access, import_id))
+    return Status(204, None)
+
+
+def _change(project: Project, row: Import, body: ImportChoices) -> None:
+    # What a client chose for labels belongs to the format, so that comes first.
+    if body.format is not None:
+        staged.change_format(row=row, format=body.format)
+    if body.take_duplicates is not None:
+        staged.take_duplicates(row=row, take=body.take_duplicates)
+    if body.repair_offsets is not None:
+        staged.repair_offsets(row=row, repair=body.repair_offsets)
+    if body.all_or_nothing is not None:
+        staged.all_or_nothing(row=row, only_all=body.all_or_nothing)
+    if body.encoding is not None or body.no_cleanup is not None:
+        staged.change_reading(
+            row=row,
+            encoding=row.encoding if body.encoding is None else body.encoding,
+            no_cleanup=row.no_cleanup if body.no_cleanup is None else body.no_cleanup,
+        )
+    if body.labels:
+        row.refresh_from_db()
+        _choose(project, row, body.labels)
+
+
+def _choose(project: Project, row: Import, labels: Mapping[str, str]) -> None:
+    """Store choices for unknown labels. Raises Problem (422) that names the label."""
+    unknown = unknown_of(row)
+    keys = {one.name: one.key for one in unknown.rows}
+    _accepted, ids = accepted_labels(project)
+    categories = dict(Category.objects.filter(label_set__project=project).values_list("name", "pk"))
+    values: dict[str, str] = {}
+    errors: list[tuple[str, str]] = []
+    for name, choice in labels.items():
+        do, _colon, what = choice.partition(":")
+        known = {"map": ids, "add": categories}.get(do, {})
+        if name not in keys:
+            errors.append((f"labels.{name}", _("The files have no such label, or the project has it.")))
+        elif choice == "skip":
+            values[keys[name]] = choice
+        elif what in known:
+            values[keys[name]] = f"{do}:{known[what]}"
+        else:
+            errors.append((f"labels.{name}", _("Choose map:CODE of a label, add:CATEGORY, or skip.")))
+    if errors:
+        raise invalid(*errors)
+    choose_labels(row=row, values=values, seen=unknown.seen)
+
+
+def _import(access: Access, pk: int) -> Import:
+    rows = Import.objects.select_related("project", "stored_file", "created_by")
+    found = rows.filter(project=access.project, pk=pk).first()
+    if found is None:
+        raise Http404("This import does not exist.")
+    return found
+
+
+def _detail(access: Access, pk: int) -> ImportDetail:
+    row = _import(access, pk)
+    listed = imports_of(access.project).get(pk=pk)
+    preview = None
+    if row.state == ImportState.STAGED:
+        try:
+            preview = staged.preview_import(row)
+        except NoteError as error:
+            raise invalid(*(("files", problem.message) for problem in error.problems)) from error
+    return ImportDetail(
+        **ImportItem.of(listed).dict(), preview=preview, report=row.report,
+        unknown_labels=[UnknownItem.of(one) for one in unknown_of(row).rows] if preview is not None else [],
+    )  # fmt: skip

@@ -15,14 +15,8 @@ from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.core.errors import ServiceError
-from annotations.exchange.forms.label_mappings import MappingForm, NewMappingForm
-from annotations.exchange.selectors.label_mappings import (
-    MappingRow,
-    mapping_rows,
-    open_counts,
-    seen_of,
-    target_of,
-)
+from annotations.exchange import selectors
+from annotations.exchange.forms.exports import MappingForm, NewMappingForm
 from annotations.exchange.services.label_mappings import add_mapping, change_mapping, delete_mapping
 from annotations.models import LabelMapping
 from annotations.projects.services.projects import shipped_label_sets
@@ -56,7 +50,7 @@ class MappedLabelItem(Schema):
     suggestion: str
 
     @classmethod
-    def of(cls, row: MappingRow) -> Self:
+    def of(cls, row: selectors.MappingRow) -> Self:
         return cls(label=row.label.code, spans=row.spans, code=row.code, suggestion=row.suggestion)
 
 
@@ -85,7 +79,7 @@ class ChangedMapping(Body):
 def list_label_mappings(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
     """List the label mappings of a project by id."""
     access = enter(request, slug, Can.EXPORT)
-    missing = open_counts(access.project)
+    missing = selectors.open_counts(access.project)
 
     def item(row: LabelMapping) -> MappingItem:
         return MappingItem(id=row.pk, name=row.name, target=row.target, open=missing.get(row.pk, 0))
@@ -118,10 +112,10 @@ def change_label_mapping(
     """Change the name of a label mapping, or how it writes labels."""
     access = enter(request, slug, Can.MANAGE)
     row = _mapping(access, mapping)
-    seen = seen_of(row) if matched(request, _etag(row)) else None
-    lines = mapping_rows(row)
+    seen = selectors.seen_of(row) if matched(request, _etag(row)) else None
+    lines = selectors.mapping_rows(row)
     data = _data(lines, body) | {"name": row.name if body.name == "" else body.name}
-    form = MappingForm(data, lines=lines, target=target_of(row.target))
+    form = MappingForm(data, lines=lines, target=selectors.target_of(row.target))
     wanted = check(form, {f"code-{line.label.pk}": f"codes.{line.label.code}" for line in lines})
     try:
         with named({"name": "name", "code": "codes", "case": "codes", "label": "codes"}):
@@ -147,14 +141,14 @@ def _mapping(access: Access, pk: int) -> LabelMapping:
 
 def _said(response: HttpResponse, mapping: LabelMapping) -> MappingWithLabels:
     response["ETag"] = _etag(mapping)
-    rows = mapping_rows(mapping)
+    rows = selectors.mapping_rows(mapping)
     return MappingWithLabels(
         id=mapping.pk, name=mapping.name, target=mapping.target, open=sum(row.code is None for row in rows),
         labels=[MappedLabelItem.of(row) for row in rows],
     )  # fmt: skip
 
 
-def _data(lines: list[MappingRow], body: ChangedMapping) -> dict[str, object]:
+def _data(lines: list[selectors.MappingRow], body: ChangedMapping) -> dict[str, object]:
     """Return the fields of the page's form. Raises Problem (422) for a label that the project lacks."""
     codes = {line.label.code: line.code for line in lines}
     if unknown := sorted(set(body.codes) - set(codes)):
@@ -168,4 +162,4 @@ def _data(lines: list[MappingRow], body: ChangedMapping) -> dict[str, object]:
 
 
 def _etag(mapping: LabelMapping) -> str:
-    return f'"{seen_of(mapping)}"'
+    return f'"{selectors.seen_of(mapping)}"'

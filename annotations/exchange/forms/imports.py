@@ -9,15 +9,15 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotations.exchange.forms.formats import INPUT_ABOUT, grouped
+from annotations.exchange.forms.exports import INPUT_ABOUT, grouped
 from annotations.exchange.services.input_formats import INPUT_FORMATS, holds_spans
 from annotations.exchange.services.label_choices import UnknownLabel, UnknownLabels
 from annotations.exchange.services.staged import pack
 from annotations.formats import DETECT
 from annotations.formats.base import is_system_file
 from annotations.formats.documents.base import DOCUMENTS
-from annotations.formats.documents.cleaning import CleaningRule
-from annotations.formats.files.strict_json import JsonError, read_json
+from annotations.formats.documents.texts import CleaningRule
+from annotations.formats.files.json_files import JsonError, read_json
 from annotations.formats.notes import NoteError, check_name
 from annotations.models import Category, Label
 from annotations.projects.forms.projects import LANGUAGE

@@ -13,36 +13,22 @@ from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext
 
+from annotations import models
 from annotations.core.errors import ServiceError
 from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
 from annotations.core.spans import definitions, pairs_of
 from annotations.core.stored_files import store_file
 from annotations.exchange.events import NOTES_EXPORTED, NotesExported
-from annotations.exchange.rules.written_labels import rewritten, written_set
-from annotations.exchange.selectors.imports import layers_of
-from annotations.exchange.selectors.label_mappings import target_of
-from annotations.exchange.selectors.losses import named_losses
-from annotations.exchange.services.archives import Content, write_to_path, write_zip
-from annotations.exchange.services.export_labels import ExportLabels
-from annotations.exchange.services.note_files import NoteFilesWriter
-from annotations.exchange.services.writing import Writers, Writing
+from annotations.exchange.rules import rewritten, written_set
+from annotations.exchange.selectors import layers_of, named_losses, target_of
+from annotations.exchange.services.label_mappings import ExportLabels
+from annotations.exchange.services.writing import Content, NoteFilesWriter, Writers, Writing, write_to_path, write_zip
 from annotations.formats import FORMATS
-from annotations.formats.base import LOSSES, NAMES, Loss, OutNote, file_names
-from annotations.formats.files.csv_lines import csv_line
+from annotations.formats.base import LOSSES, NAMES, file_names
+from annotations.formats.files.csv_files import csv_line
+from annotations.formats.notes import Loss, OutNote
 from annotations.gold.services.sets import FOLDERS, SetChoice, wanted_set
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    Author,
-    AuthorKind,
-    Category,
-    GoldVersionNote,
-    Project,
-    Span,
-    StoredFileKind,
-    User,
-)
 from annotations.text.labels import CategoryDef, LabelDef, LabelSetDef
 from annotations.text.spans import Span as DomainSpan
 
@@ -98,10 +84,10 @@ class ExportReport:
         return dict(vars(self))
 
 
-def label_definitions(project: Project, *, merged: bool = False) -> LabelSetDef:
+def label_definitions(project: models.Project, *, merged: bool = False) -> LabelSetDef:
     """Label set of the project, for format writers. With `merged`, includes merged labels that frozen gold may use."""
     categories = []
-    for category in Category.objects.filter(label_set__project=project).prefetch_related("labels"):
+    for category in models.Category.objects.filter(label_set__project=project).prefetch_related("labels"):
         labels = tuple(
             LabelDef(
                 code=label.code,
@@ -127,7 +113,7 @@ def label_definitions(project: Project, *, merged: bool = False) -> LabelSetDef:
 
 
 def export_files(
-    project: Project,
+    project: models.Project,
     wanted: SetChoice,
     format: str,
     report: ExportReport,
@@ -148,7 +134,7 @@ def export_files(
 
 
 def _note_files(
-    project: Project,
+    project: models.Project,
     wanted: SetChoice,
     format: str,
     report: ExportReport,
@@ -195,7 +181,7 @@ def _note_files(
     if labels.differ:
         definitions = written_set(definitions, codes, target_of(labels.target))
     yield from Writers(format, Writing(layer=writing.layer), tags)("").extra_files(definitions).items()
-    author = wanted.author or Author.objects.filter(project=project, kind=AuthorKind.GOLD).first()
+    author = wanted.author or models.Author.objects.filter(project=project, kind=models.AuthorKind.GOLD).first()
     imported = author is not None and author.pk in project.imported_authors
     manifest = report.as_dict() | {
         "project": project.slug,
@@ -237,13 +223,13 @@ def _loss(note: int, loss: Loss) -> dict[str, Any]:
 def _count(wanted: SetChoice) -> int:
     if wanted.version:
         return _version_rows(wanted).count()
-    return AnnotationSet.objects.filter(author=wanted.author, state=AnnotationSetState.SUBMITTED).count()
+    return models.AnnotationSet.objects.filter(author=wanted.author, state=models.AnnotationSetState.SUBMITTED).count()
 
 
-def _author_notes(author: Author | None) -> Iterator[tuple[int, OutNote, str, str]]:
+def _author_notes(author: models.Author | None) -> Iterator[tuple[int, OutNote, str, str]]:
     """Notes of an author as (note id, note, "", language)."""
     sets = list(
-        AnnotationSet.objects.filter(author=author, state=AnnotationSetState.SUBMITTED)
+        models.AnnotationSet.objects.filter(author=author, state=models.AnnotationSetState.SUBMITTED)
         .order_by("document_id")
         .values_list("pk", flat=True)
     )
@@ -251,20 +237,20 @@ def _author_notes(author: Author | None) -> Iterator[tuple[int, OutNote, str, st
         batch = sets[at : at + BATCH]
         spans: dict[int, list[DomainSpan]] = {pk: [] for pk in batch}
         rows = (
-            Span.objects.filter(annotation_set__in=batch)
+            models.Span.objects.filter(annotation_set__in=batch)
             .order_by("start", "end", "label__position")
             .values_list("annotation_set_id", "start", "end", "label__code", "attributes")
         )
         for pk, start, end, code, attributes in rows:
             spans[pk].append(DomainSpan(start, end, code, attributes=pairs_of(attributes)))
-        texts = AnnotationSet.objects.filter(pk__in=batch).order_by("document_id")
+        texts = models.AnnotationSet.objects.filter(pk__in=batch).order_by("document_id")
         columns = ("pk", "document_id", "document__name", "document__text", "document__language")
         for pk, note, name, text, language in texts.values_list(*columns):
             yield note, OutNote(name, text, spans[pk]), "", language
 
 
-def _version_rows(wanted: SetChoice) -> "QuerySet[GoldVersionNote]":
-    notes = GoldVersionNote.objects.filter(version=wanted.version).order_by("document_id")
+def _version_rows(wanted: SetChoice) -> "QuerySet[models.GoldVersionNote]":
+    notes = models.GoldVersionNote.objects.filter(version=wanted.version).order_by("document_id")
     return notes.filter(split=wanted.split) if wanted.split not in ("", FOLDERS) else notes
 
 
@@ -281,7 +267,9 @@ def _version_notes(wanted: SetChoice) -> Iterator[tuple[int, OutNote, str, str]]
         yield pk, OutNote(name, text, found), split, language
 
 
-def _report(project: Project, wanted: SetChoice, format: str, writing: Writing, labels: ExportLabels) -> ExportReport:
+def _report(
+    project: models.Project, wanted: SetChoice, format: str, writing: Writing, labels: ExportLabels
+) -> ExportReport:
     writing.check(format)
     labels.by_code(project)
     report = ExportReport(set=wanted.spec, format=format, options=writing.chosen())
@@ -294,8 +282,8 @@ def _report(project: Project, wanted: SetChoice, format: str, writing: Writing, 
                 "layout": wanted.split or "together",
             }
     else:
-        report.drafts_left_out = AnnotationSet.objects.filter(
-            author=wanted.author, state=AnnotationSetState.DRAFT
+        report.drafts_left_out = models.AnnotationSet.objects.filter(
+            author=wanted.author, state=models.AnnotationSetState.DRAFT
         ).count()
     if not _count(wanted):
         raise ServiceError(
@@ -307,7 +295,7 @@ def _report(project: Project, wanted: SetChoice, format: str, writing: Writing, 
 
 
 def _record(
-    project: Project, wanted: SetChoice, report: ExportReport, labels: ExportLabels, actor: User | None
+    project: models.Project, wanted: SetChoice, report: ExportReport, labels: ExportLabels, actor: models.User | None
 ) -> None:
     """Record the export, and the first one at the project.
 
@@ -332,19 +320,19 @@ def _record(
         left_out = sum(report.labels["left_out"].values())
         data |= {"mapping": labels.mapping, "left_out": left_out, "merged": report.labels["merged"]}
     NOTES_EXPORTED.record(actor=actor, project_id=project.pk, data=data)
-    Project.objects.filter(pk=project.pk, exported_at=None).update(exported_at=timezone.now())
+    models.Project.objects.filter(pk=project.pk, exported_at=None).update(exported_at=timezone.now())
 
 
 def export_to_path(
     *,
-    project: Project,
+    project: models.Project,
     out: Path,
     format: str,
     set_spec: str,
     split: str = "",
     writing: Writing | None = None,
     labels: ExportLabels | None = None,
-    actor: User | None = None,
+    actor: models.User | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
     """Write an export to a new or empty folder, or to a .zip, and return the report.
@@ -383,8 +371,8 @@ def run_export(
     Raises ServiceError; ErasedMeanwhile if a patient was erased while the notes were read.
     """
     begun = erasures_of(project_id)
-    project = Project.objects.get(pk=project_id)
-    actor = User.objects.filter(pk=actor_id).first() if actor_id else None
+    project = models.Project.objects.get(pk=project_id)
+    actor = models.User.objects.filter(pk=actor_id).first() if actor_id else None
     wanted = wanted_set(project, set_spec, split)
     writing, labels = writing or Writing(), labels or ExportLabels()
     report = _report(project, wanted, format, writing, labels)
@@ -396,6 +384,8 @@ def run_export(
         content.seek(0)
         with transaction.atomic():
             unerased(project.pk, begun)
-            stored = store_file(project=project, kind=StoredFileKind.EXPORT, name=name, content=content, actor=actor)
+            stored = store_file(
+                project=project, kind=models.StoredFileKind.EXPORT, name=name, content=content, actor=actor
+            )
             _record(project, wanted, report, labels, actor)
     return report.as_dict() | {"file_id": stored.pk}

@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 
 from django.utils.translation import gettext as _
 
+from annotations import models
 from annotations.core.authors import author_for_import, parse_written_as
 from annotations.core.errors import ServiceError
 from annotations.core.labels import labels_of_today
@@ -21,18 +22,6 @@ from annotations.exchange.services.sources import NamedFiles, read_names, read_p
 from annotations.formats.base import AcceptedLabels
 from annotations.formats.documents.base import DOCUMENTS
 from annotations.formats.notes import ParsedNote, Problem
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    Author,
-    Category,
-    Document,
-    Import,
-    Label,
-    Project,
-    Span,
-    User,
-)
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.projects.services.labels import add_label
 from annotations.text.attributes import AttributeDef, fitting
@@ -116,10 +105,10 @@ def _is_equal(line: dict[str, Any], problem: Problem) -> bool:
 class ImportContext:
     """Everything one import needs while it runs, and its report so far."""
 
-    project: Project
+    project: models.Project
     source: NamedFiles
     format: str
-    author: Author | None
+    author: models.Author | None
     language: str
     take_duplicates: bool
     labels: AcceptedLabels
@@ -128,8 +117,8 @@ class ImportContext:
     choices: Choices
     patients: dict[str, str]
     names: dict[str, str]
-    row: Import
-    actor: User | None
+    row: models.Import
+    actor: models.User | None
     report: ImportReport
 
 
@@ -162,9 +151,9 @@ def check_choices(format: str, written_as: str, *, detected: bool = False) -> No
 
 
 def import_context(
-    row: Import,
+    row: models.Import,
     source: NamedFiles,
-    actor: User | None,
+    actor: models.User | None,
     *,
     patients: dict[str, str] | None = None,
     preview: bool = False,
@@ -174,7 +163,7 @@ def import_context(
     author = None
     if row.written_as and preview:
         kind, name = parse_written_as(row.written_as)
-        author = Author.objects.filter(project=row.project, kind=kind, name=name).first()
+        author = models.Author.objects.filter(project=row.project, kind=kind, name=name).first()
     elif row.written_as:
         author = author_for_import(row.project, row.written_as)
     return ImportContext(
@@ -200,7 +189,7 @@ def import_context(
     )
 
 
-def _labels(row: Import, *, preview: bool) -> tuple[dict[str, str], dict[str, int], Choices]:
+def _labels(row: models.Import, *, preview: bool) -> tuple[dict[str, str], dict[str, int], Choices]:
     """Codes by the names that the files may use, label ids by code, and what happens to the labels without a code.
 
     Such a label stands for itself until its spans are written. A preview treats labels without a choice as if they
@@ -238,7 +227,7 @@ def add_chosen_labels(context: ImportContext, plan: "Plan") -> None:
         code = ascii_code(name)
         found = _label_like(context.project, code)
         if found is None:
-            category = Category.objects.select_related("label_set").get(pk=context.choices[name]["category"])
+            category = models.Category.objects.select_related("label_set").get(pk=context.choices[name]["category"])
             try:
                 found = add_label(label_set=category.label_set, category=category, name=name, actor=context.actor)
                 context.report.labels[name] = LabelLine(do="added", label=found.code, spans=0, created=True)
@@ -250,8 +239,8 @@ def add_chosen_labels(context: ImportContext, plan: "Plan") -> None:
         context.label_ids[name] = found.merged_into_id or found.pk
 
 
-def _label_like(project: Project, code: str) -> Label | None:
-    return Label.objects.filter(label_set__project=project, code__iexact=code).first()
+def _label_like(project: models.Project, code: str) -> models.Label | None:
+    return models.Label.objects.filter(label_set__project=project, code__iexact=code).first()
 
 
 def count_labels(context: ImportContext, plan: "Plan") -> None:
@@ -262,7 +251,7 @@ def count_labels(context: ImportContext, plan: "Plan") -> None:
         counted.update(note.skipped)
         counted.update(span.label for span in note.spans or () if span.label in context.choices)
     ids = {context.label_ids[name] for name in counted if name in context.label_ids}
-    codes = dict(Label.objects.filter(pk__in=ids).values_list("pk", "code"))
+    codes = dict(models.Label.objects.filter(pk__in=ids).values_list("pk", "code"))
     for name, spans in counted.items():
         code = codes.get(context.label_ids.get(name, 0), "")
         empty = LabelLine(do=words[context.choices[name]["do"]], label=code, spans=0, created=False)
@@ -298,12 +287,12 @@ def plan_notes(context: ImportContext, parsed: Iterable[ParsedNote], seen: dict[
     plan = Plan(hashes={note.name: text_sha256(note.text) for note in notes})
     there = {
         name: (pk, sha256)
-        for pk, name, sha256 in Document.objects.filter(
+        for pk, name, sha256 in models.Document.objects.filter(
             project=context.project, name__in=list(plan.hashes)
         ).values_list("pk", "name", "sha256")
     }
     twins = dict(
-        Document.objects.filter(project=context.project, sha256__in=list(plan.hashes.values()))
+        models.Document.objects.filter(project=context.project, sha256__in=list(plan.hashes.values()))
         .order_by("-id")
         .values_list("sha256", "name")
     )
@@ -387,14 +376,14 @@ def _plan_annotation_set(context: ImportContext, plan: Plan, note: ParsedNote, p
     if note.spans is None:
         context.report.already_there += 1
         return
-    present = context.author and AnnotationSet.objects.filter(document=pk, author=context.author).first()
+    present = context.author and models.AnnotationSet.objects.filter(document=pk, author=context.author).first()
     if not present:
         plan.sets.append((note, pk))
         return
-    rows = Span.objects.filter(annotation_set=present).values_list("start", "end", "label_id", "attributes")
+    rows = models.Span.objects.filter(annotation_set=present).values_list("start", "end", "label_id", "attributes")
     held = {(start, end, label, pairs_of(attributes)) for start, end, label, attributes in rows}
     given = {(span.start, span.end, context.label_ids.get(span.label), span.attributes) for span in note.spans}
-    if held == given and present.state == AnnotationSetState.SUBMITTED:
+    if held == given and present.state == models.AnnotationSetState.SUBMITTED:
         context.report.already_there += 1
         return
     context.report.refuse(

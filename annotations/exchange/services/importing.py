@@ -16,6 +16,7 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from annotations import models
 from annotations.core.bulk import SpanRow, collector_paused, insert_returning, insert_spans
 from annotations.core.errors import ServiceError
 from annotations.core.hooks import suggestions_stored
@@ -25,40 +26,14 @@ from annotations.core.spans import as_json, stored
 from annotations.core.stored_files import open_stored, store_file
 from annotations.core.suggestions import add_notes, add_strings, forget_notes, remove_strings, tally_of
 from annotations.exchange.events import NOTES_IMPORTED
-from annotations.exchange.services.import_plan import (
-    ImportContext,
-    Plan,
-    add_chosen_labels,
-    check_choices,
-    count_labels,
-    follow_merged_labels,
-    import_context,
-    plan_notes,
-)
+from annotations.exchange.services import import_plan
+from annotations.exchange.services.import_plan import ImportContext, Plan
 from annotations.exchange.services.input_formats import check_reading, input_format
 from annotations.exchange.services.label_choices import choices_by_name, complete_choices, find_labels
 from annotations.exchange.services.reading import batches, grouped, note_names, total_of
 from annotations.exchange.services.sources import MemorySource, NamedFiles, ZipSource, patients_at, source_at
 from annotations.formats import QUOTING
 from annotations.formats.notes import ParsedNote, Problem
-from annotations.models import (
-    AnnotationSet,
-    AnnotationSetState,
-    Assignment,
-    AssignmentState,
-    Author,
-    AuthorKind,
-    Document,
-    DocumentSource,
-    Import,
-    ImportState,
-    Label,
-    Project,
-    Span,
-    StoredFile,
-    StoredFileKind,
-    User,
-)
 from annotations.projects.services.assigning import assign_new_notes
 from annotations.projects.services.labels import delete_label
 from annotations.text.hashes import string_key
@@ -72,7 +47,7 @@ def store_originals(context: ImportContext, plan: Plan, ids: dict[str, int]) -> 
     if not sources:
         return
     files = {source.file for _pk, source in sources}
-    earlier = DocumentSource.objects.filter(
+    earlier = models.DocumentSource.objects.filter(
         document__imported_by=context.row, name__in=files, original__isnull=False
     ).values_list("name", "original")
     originals = dict(earlier)
@@ -80,14 +55,14 @@ def store_originals(context: ImportContext, plan: Plan, ids: dict[str, int]) -> 
         with context.source.open(file) as content:
             stored = store_file(
                 project=context.project,
-                kind=StoredFileKind.ORIGINAL,
+                kind=models.StoredFileKind.ORIGINAL,
                 name=file.rpartition("/")[2],
                 content=content,
                 actor=context.actor,
             )
         originals[file] = stored.pk
-    DocumentSource.objects.bulk_create(
-        DocumentSource(
+    models.DocumentSource.objects.bulk_create(
+        models.DocumentSource(
             document_id=pk,
             original_id=originals[source.file],
             name=source.file,
@@ -103,7 +78,7 @@ def store_originals(context: ImportContext, plan: Plan, ids: dict[str, int]) -> 
 
 def delete_unused_originals(project_id: int) -> None:
     """Delete the documents of which no note is left."""
-    StoredFile.objects.filter(project=project_id, kind=StoredFileKind.ORIGINAL, sources=None).delete()
+    models.StoredFile.objects.filter(project=project_id, kind=models.StoredFileKind.ORIGINAL, sources=None).delete()
 
 
 class LabelWords(TypedDict):
@@ -127,14 +102,16 @@ def run_import(
     `fence` is called inside every transaction, so that a worker that lost its lease can't commit. `finish` gets the
     report inside the last one. The upload is deleted afterwards, or expires if the worker is killed before that.
     """
-    row = Import.objects.select_related("project", "created_by", "stored_file").get(pk=import_id)
-    if row.state in (ImportState.DONE, ImportState.CANCELED, ImportState.FAILED):
+    row = models.Import.objects.select_related("project", "created_by", "stored_file").get(pk=import_id)
+    if row.state in (models.ImportState.DONE, models.ImportState.CANCELED, models.ImportState.FAILED):
         return dict(row.report)
-    startable = Import.objects.filter(pk=row.pk, state__in=[ImportState.STAGED, ImportState.RUNNING])
+    startable = models.Import.objects.filter(
+        pk=row.pk, state__in=[models.ImportState.STAGED, models.ImportState.RUNNING]
+    )
     with transaction.atomic():
         # An erasure either sees the running import and waits for its end, or has deleted the upload before.
         hold(row.project_id)
-        started = startable.update(state=ImportState.RUNNING)
+        started = startable.update(state=models.ImportState.RUNNING)
     if not started:
         # Somebody discarded the upload in the meantime.
         return dict(row.report)
@@ -148,7 +125,7 @@ def run_import(
 
 def import_path(
     *,
-    project: Project,
+    project: models.Project,
     path: Path,
     format: str,
     written_as: str = "",
@@ -159,7 +136,7 @@ def import_path(
     encoding: str = "",
     no_cleanup: Sequence[str] = (),
     patients: Path | None = None,
-    actor: User | None = None,
+    actor: models.User | None = None,
     progress: Progress = silent,
     labels: LabelWords | None = None,
 ) -> dict[str, Any]:
@@ -188,7 +165,7 @@ def import_path(
 
 
 def import_files(
-    *, project: Project, files: Sequence[tuple[str, bytes]], format: str, written_as: str = "", **options: Any
+    *, project: models.Project, files: Sequence[tuple[str, bytes]], format: str, written_as: str = "", **options: Any
 ) -> dict[str, Any]:
     """Import files in memory in one transaction (demo, tests). Return the report."""
     return import_source(project=project, source=MemorySource(files), format=format, written_as=written_as, **options)
@@ -196,7 +173,7 @@ def import_files(
 
 def import_source(
     *,
-    project: Project,
+    project: models.Project,
     source: NamedFiles,
     format: str,
     written_as: str = "",
@@ -207,18 +184,18 @@ def import_source(
     encoding: str = "",
     no_cleanup: Sequence[str] = (),
     patients: dict[str, str] | None = None,
-    actor: User | None = None,
+    actor: models.User | None = None,
     progress: Progress = silent,
     labels: LabelWords | None = None,
 ) -> dict[str, Any]:
     """Import in one transaction. Without `labels`, a note with an unknown label is refused."""
     asked, format = format, input_format(format, note_names(source), source)
-    check_choices(format, written_as, detected=asked != format)
+    import_plan.check_choices(format, written_as, detected=asked != format)
     check_reading(encoding, no_cleanup)
     with transaction.atomic():
         keep_labels(project.pk)
         check_open(project.pk)
-        row = Import.objects.create(
+        row = models.Import.objects.create(
             project=project,
             format=format,
             written_as=written_as,
@@ -229,7 +206,7 @@ def import_source(
             encoding=encoding,
             no_cleanup=sorted(set(no_cleanup)),
             created_by=actor,
-            state=ImportState.RUNNING,
+            state=models.ImportState.RUNNING,
         )
         if labels is not None:
             row.labels_found, row.notes_found = find_labels(format, source)
@@ -240,15 +217,15 @@ def import_source(
 
 
 def _run(
-    row: Import,
+    row: models.Import,
     source: NamedFiles,
-    actor: User | None,
+    actor: models.User | None,
     progress: Progress,
     fence: Callable[[], None] | None,
     patients: dict[str, str] | None = None,
     finish: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
-    context = import_context(row, source, actor, patients=patients)
+    context = import_plan.import_context(row, source, actor, patients=patients)
     groups, strays = grouped(row.format, source)
     if row.notes_done == 0:
         context.report.refuse_files(strays)
@@ -267,7 +244,7 @@ def _run(
     with transaction.atomic():
         if fence:
             fence()
-        row.state, row.finished_at, row.report = ImportState.DONE, timezone.now(), asdict(context.report)
+        row.state, row.finished_at, row.report = models.ImportState.DONE, timezone.now(), asdict(context.report)
         row.save(update_fields=["state", "finished_at", "report"])
         NOTES_IMPORTED.record(
             actor=actor,
@@ -300,17 +277,17 @@ def _import_batch(
         return False
     row = context.row
     with transaction.atomic():
-        follow_merged_labels(context)
+        import_plan.follow_merged_labels(context)
         if fence:
             fence()
-        _write(context, plan_notes(context, parsed, seen))
+        _write(context, import_plan.plan_notes(context, parsed, seen))
         row.notes_done += count
         row.report = asdict(context.report)
         row.save(update_fields=["notes_done", "files_done", "notes_of_files", "report"])
     return True
 
 
-def _go_on(row: Import, context: ImportContext) -> None:
+def _go_on(row: models.Import, context: ImportContext) -> None:
     """Raise ServiceError `refused` if a note was refused and nothing is to be imported in that case.
 
     The caller takes back what was imported; the report stays.
@@ -332,11 +309,11 @@ def _write(context: ImportContext, plan: Plan) -> None:
     context.report.notes += len(ids)
     if context.author is None or not plan.sets:
         return
-    add_chosen_labels(context, plan)
-    count_labels(context, plan)
+    import_plan.add_chosen_labels(context, plan)
+    import_plan.count_labels(context, plan)
     documents = [pk or ids[note.name] for note, pk in plan.sets]
     sets = _write_sets(context, context.author, documents)
-    suggested = context.author.kind in Author.MODELS
+    suggested = context.author.kind in models.Author.MODELS
     rows = [
         SpanRow(
             sets[document], span.start, span.end, context.label_ids[span.label], span.confidence, "import", None, None,
@@ -350,12 +327,12 @@ def _write(context: ImportContext, plan: Plan) -> None:
     distinct = {row[:4]: row for row in rows}
     insert_spans(distinct.values())
     if suggested:
-        add_strings(tally_of(Span.objects.filter(annotation_set__in=list(sets.values()))))
+        add_strings(tally_of(models.Span.objects.filter(annotation_set__in=list(sets.values()))))
         suggestions_stored(author=context.author, notes=list(sets))
         add_notes(context.author.pk, {pk: note for note, pk in sets.items()})
     if context.author.user_id is not None:
-        Assignment.objects.filter(user_id=context.author.user_id, document__in=documents).update(
-            state=AssignmentState.DONE
+        models.Assignment.objects.filter(user_id=context.author.user_id, document__in=documents).update(
+            state=models.AssignmentState.DONE
         )
     context.report.sets += len(sets)
     context.report.spans += len(distinct)
@@ -365,7 +342,7 @@ def _write_notes(context: ImportContext, plan: Plan) -> dict[str, int]:
     """Create the new notes. Return their ids by name, in the order of the import."""
     names = [note.name for note in plan.new]
     made = insert_returning(
-        Document,
+        models.Document,
         ("name", "sha256", "length", "patient_id", "text"),
         [(note.name, plan.hashes[note.name], len(note.text), note.patient_id, note.text) for note in plan.new],
         project_id=context.project.pk,
@@ -375,36 +352,36 @@ def _write_notes(context: ImportContext, plan: Plan) -> dict[str, int]:
     return dict(zip(names, made, strict=True))
 
 
-def _write_sets(context: ImportContext, author: Author, documents: Sequence[int]) -> dict[int, int]:
+def _write_sets(context: ImportContext, author: models.Author, documents: Sequence[int]) -> dict[int, int]:
     """Create the new annotation sets. Return their ids by note id."""
     made = insert_returning(
-        AnnotationSet,
+        models.AnnotationSet,
         ("document_id",),
         [(document,) for document in documents],
         author_id=author.pk,
-        state=AnnotationSetState.SUBMITTED,
+        state=models.AnnotationSetState.SUBMITTED,
         submitted_at=timezone.now(),
-        blind=author.kind == AuthorKind.ANNOTATOR,
+        blind=author.kind == models.AuthorKind.ANNOTATOR,
         imported_by_id=context.row.pk,
     )
     return dict(zip(documents, made, strict=True))
 
 
-def undo_import(*, import_id: int, state: str = ImportState.CANCELED) -> int:
+def undo_import(*, import_id: int, state: str = models.ImportState.CANCELED) -> int:
     """Remove everything that an unfinished import added. Return the number of notes removed.
 
     Finished imports are kept, and so are notes that somebody has started to annotate.
     """
     with transaction.atomic():
-        row = Import.objects.select_for_update().get(pk=import_id)
-        if row.state == ImportState.DONE:
+        row = models.Import.objects.select_for_update().get(pk=import_id)
+        if row.state == models.ImportState.DONE:
             return 0
-        gone = tally_of(Span.objects.filter(annotation_set__imported_by=row))
-        forget_notes(AnnotationSet.objects.filter(imported_by=row))
-        AnnotationSet.objects.filter(imported_by=row).delete()
+        gone = tally_of(models.Span.objects.filter(annotation_set__imported_by=row))
+        forget_notes(models.AnnotationSet.objects.filter(imported_by=row))
+        models.AnnotationSet.objects.filter(imported_by=row).delete()
         remove_strings(gone)
-        worked_on = AnnotationSet.objects.filter(document=OuterRef("pk"))
-        notes = Document.objects.filter(imported_by=row).filter(~Exists(worked_on))
+        worked_on = models.AnnotationSet.objects.filter(document=OuterRef("pk"))
+        notes = models.Document.objects.filter(imported_by=row).filter(~Exists(worked_on))
         removed = notes.count()
         notes.delete()
         delete_unused_originals(row.project_id)
@@ -421,16 +398,18 @@ def undo_import(*, import_id: int, state: str = ImportState.CANCELED) -> int:
     return removed
 
 
-def _remove_labels(row: Import, codes: Sequence[str]) -> None:
+def _remove_labels(row: models.Import, codes: Sequence[str]) -> None:
     """Delete the labels that a canceled or failed import added, unless somebody uses them."""
-    for label in Label.objects.filter(label_set__project=row.project_id, code__in=codes).select_related("label_set"):
+    for label in models.Label.objects.filter(label_set__project=row.project_id, code__in=codes).select_related(
+        "label_set"
+    ):
         # Used by now, or possibly by a job: the label stays.
         with suppress(ServiceError):
             delete_label(label=label, actor=row.created_by)
 
 
 @contextmanager
-def opened(row: Import) -> Iterator[ZipSource]:
+def opened(row: models.Import) -> Iterator[ZipSource]:
     """Open the uploaded files of an import. Raises ServiceError with the code `expired` if they were deleted."""
     if row.stored_file is None:
         raise ServiceError(

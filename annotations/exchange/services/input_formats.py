@@ -12,10 +12,8 @@ from annotations.exchange.services.sources import NamedFiles
 from annotations.formats import DETECT, FORMATS, READERS, claiming, heads
 from annotations.formats.base import InputFormat
 from annotations.formats.documents.base import DOCUMENTS, MIXED, Limits
-from annotations.formats.documents.cleaning import ALL_RULES, CleaningRule
-from annotations.formats.documents.encodings import python_name
-from annotations.formats.documents.extracting import Extractor
-from annotations.formats.documents.importing import DocumentsFormat, MixedFormat
+from annotations.formats.documents.extracting import DocumentsFormat, Extractor, MixedFormat
+from annotations.formats.documents.texts import ALL_RULES, CleaningRule, python_name
 from annotations.formats.gate import SET, GateFormat, set_format
 from annotations.formats.notes import NoteError
 from annotations.models import Import

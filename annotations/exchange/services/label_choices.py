@@ -17,8 +17,8 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.labels import labels_of_today
 from annotations.core.names import good_name
-from annotations.exchange.rules.likely_labels import likely_labels
-from annotations.exchange.selectors.label_mappings import labels_behind, mapping_named
+from annotations.exchange.rules import likely_labels
+from annotations.exchange.selectors import labels_behind, mapping_named
 from annotations.exchange.services.input_formats import INPUT_FORMATS
 from annotations.exchange.services.sources import PATIENTS, NamedFiles
 from annotations.formats.base import LabelFinder
@@ -26,8 +26,7 @@ from annotations.formats.notes import NoteError
 from annotations.models import Category, Import, ImportState, Label, LabelMapping, Project
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.text.labels import ascii_code
-from annotations.text.names import shown
-from annotations.text.numbers import whole
+from annotations.text.names import shown, whole
 
 MOST_LABELS: Final = 300
 LONGEST_NAME: Final = 200

@@ -15,7 +15,7 @@ from annotations.formats.documents.base import DOCUMENTS, Limits
 from annotations.formats.notes import NoteError, ParsedNote, Problem
 from annotations.formats.quotes import MOVED
 from annotations.models import Import
-from annotations.text.span_limits import DEEPEST, MOST_SPANS, Crowd, crowd_in
+from annotations.text.spans import DEEPEST, MOST_SPANS, Crowd, crowd_in
 
 BATCH = 250
 # Long notes make smaller batches, since memory holds several copies of a text, at up to four bytes per character.

@@ -19,7 +19,7 @@ from annotations.formats import DETECT
 from annotations.formats.base import DOCUMENT_EXTENSIONS, NAMES
 from annotations.formats.documents.base import DOCUMENTS
 from annotations.formats.files import csv_reading
-from annotations.formats.files.csv_lines import unquoted
+from annotations.formats.files.csv_files import unquoted
 from annotations.formats.files.zips import MOST_ENTRIES, EntryReader, TooManyEntries, open_zip
 from annotations.formats.notes import NoteError, Problem, check_name
 from annotations.text.names import bad_character, shown

@@ -1,15 +1,23 @@
 """How an export writes its notes: empty rows between sentences, spaces around spans, and the tokenizer."""
 
-from collections.abc import Mapping
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Final, Self
 
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.tokenizers import Tokenizers, check_tokenizer
 from annotations.formats import FORMATS, OPTIONS, writer
-from annotations.formats.base import Format
+from annotations.formats.base import Format, OneFileFormat, Sink
+from annotations.formats.notes import Loss, OutNote
 from annotations.formats.uima import Layer
 
 
@@ -101,3 +109,141 @@ class Writers:
                 layer=self._layer,
             )
         return self._made[key]
+
+
+# Write the files of an export to a folder or a zip, so that nothing half-written remains.
+
+
+Content = bytes | IO[bytes]
+
+
+def check_out(out: Path) -> None:
+    """Raise ServiceError `out` unless a folder or zip can be written there: it is new, or an empty folder."""
+    if out.exists() and (out.suffix == ".zip" or not out.is_dir() or any(out.iterdir())):
+        raise ServiceError(
+            _("“%(out)s” exists and is not an empty folder. Nothing was written. Choose another path.") % {"out": out},
+            code="out",
+        )
+
+
+def write_to_path(
+    out: Path, files: Iterator[tuple[str, Content]], finish: Callable[[Callable[[], object]], None]
+) -> None:
+    """Write files, by their names, to a new or empty folder or to a .zip.
+
+    The files are written beside it first. `finish` gets the function that moves them to `out`, and calls it in its
+    transaction. Raises ServiceError `out`; whatever is raised, nothing is left.
+    """
+    check_out(out)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    except OSError as error:
+        raise _cant_write(out, error) from error
+    try:
+        if out.suffix == ".zip":
+            written = beside / "part.zip"
+            with written.open("wb") as target:
+                write_zip(target, files)
+        else:
+            written = beside / "notes"
+            written.mkdir()
+            _write_folder(written, files)
+        finish(lambda: written.replace(out))
+    except OSError as error:
+        raise _cant_write(out, error) from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _cant_write(out: Path, error: OSError) -> ServiceError:
+    return ServiceError(
+        _("Can't write to “%(out)s”: %(strerror)s. Nothing was written.") % {"out": out, "strerror": error.strerror},
+        code="out",
+    )
+
+
+def _write_folder(folder: Path, files: Iterator[tuple[str, Content]]) -> None:
+    made = {folder}
+    for name, data in files:
+        path = folder / name
+        if path.parent not in made:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            made.add(path.parent)
+        if isinstance(data, bytes):
+            path.write_bytes(data)
+            continue
+        with path.open("wb") as target:
+            shutil.copyfileobj(data, target)
+
+
+def write_zip(target: IO[bytes], files: Iterator[tuple[str, Content]]) -> None:
+    """Write files to a zip. The same files give the same bytes."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files:
+            # With a fixed date, the same annotation sets export to the same bytes.
+            entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            if isinstance(data, bytes):
+                archive.writestr(entry, data)
+                continue
+            # The archive must know the size beforehand to allow more than 2 GiB.
+            entry.file_size = data.seek(0, os.SEEK_END)
+            data.seek(0)
+            with archive.open(entry, "w") as written:
+                shutil.copyfileobj(data, written)
+
+
+# Write notes in a format: each into files of its own, or all notes of a folder into one file.
+
+
+# Above this many bytes, a file of many notes moves from memory to disk.
+IN_MEMORY: Final = 1024 * 1024
+
+
+class NoteFilesWriter:
+    """A context that writes notes. `labels` is as in `Format.write`.
+
+    `writer_for` gives the format for a language. A file with many notes is written as for the language of its first
+    note.
+    """
+
+    def __init__(self, writer_for: Callable[[str], Format], labels: Mapping[str, str]) -> None:
+        self._writer_for = writer_for
+        self._labels = labels
+        self._files: dict[str, tuple[OneFileFormat, Sink, IO[bytes]]] = {}
+        self._stack = ExitStack()
+        self._sinks = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # An unfinished file is of no use, so its sink is left as it is.
+        self._stack.close()
+
+    def add(self, note: OutNote, *, folder: str = "", language: str = "") -> tuple[dict[str, bytes], list[Loss]]:
+        """Write a note. Return the files of its own, and the spans that the format can't hold completely.
+
+        `folder` is empty or ends with “/”. Raises as `Format.write` does.
+        """
+        format = self._files[folder][0] if folder in self._files else self._writer_for(language)
+        if not isinstance(format, OneFileFormat):
+            files, losses = format.write(note, self._labels)
+        else:
+            if folder not in self._files:
+                file: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - __exit__ closes it
+                self._stack.enter_context(file)
+                self._files[folder] = format, self._sinks.enter_context(format.sink(file, self._labels)), file
+            losses = self._files[folder][1](note)
+            files = format.beside(note)
+        return {folder + name: data for name, data in files.items()}, losses
+
+    def finish(self) -> Iterator[tuple[str, IO[bytes]]]:
+        """Complete the files with many notes, and yield their names and contents."""
+        self._sinks.close()
+        for folder, (format, _sink, file) in self._files.items():
+            file.seek(0)
+            yield format.path(folder), file

@@ -1,24 +1,87 @@
 """Page of exports: the form, and the files that are ready. `views.starting` starts the job."""
 
+import shutil
+import tempfile
 import uuid
+from dataclasses import dataclass
+from posixpath import splitext
 
 from django.conf import settings
-from django.http import HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_POST, require_safe
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST, require_safe
 
-from annotations.core.access import Can, enter
+from annotations.core.access import Access, Can, closed_to, enter, note_for
+from annotations.core.answers import attachment
 from annotations.core.errors import ServiceError
+from annotations.core.events import NOTE_READ
 from annotations.core.requests import Request
-from annotations.exchange.forms.exports import ExportForm, set_choices
-from annotations.exchange.forms.formats import ABOUT
-from annotations.exchange.selectors.exports import ready_files
-from annotations.exchange.selectors.imports import layers_of
-from annotations.exchange.selectors.label_mappings import mappings_of, seen_of, spans_by_label
-from annotations.exchange.services.export_labels import written_lines
-from annotations.exchange.views.asked import asked_export, refuse_export
+from annotations.core.stored_files import open_stored
+from annotations.exchange import selectors
+from annotations.exchange.forms.exports import ABOUT, ExportForm, set_choices
+from annotations.exchange.services.label_mappings import ExportLabels, labels_of_mapping, written_lines
+from annotations.exchange.services.staged import import_job, start_export, start_import, unknown_set
+from annotations.exchange.services.writing import Writing
 from annotations.formats import FORMATS
+from annotations.formats.documents.base import Limits
+from annotations.formats.documents.extracting import Extractor
+from annotations.formats.notes import NoteError
 from annotations.gold.services.sets import wanted_set
+from annotations.jobs.tokens import form_token
+from annotations.models import Import, LabelMapping, StoredFile
+
+# What the export form asks for, and the answer if the export can't be had.
+
+
+@dataclass(frozen=True)
+class AskedExport:
+    """The choices of the export form."""
+
+    set_spec: str
+    format: str
+    split: str
+    writing: Writing
+    labels: ExportLabels
+    mapping: LabelMapping | None
+
+
+def asked_export(request: Request, access: Access) -> AskedExport:
+    """Read POST `set`, `format`, `split`, `labels` (a mapping), `seen` (of it) and the fields of `Writing`.
+
+    Raises PermissionDenied for annotation sets that are closed to the person; ServiceError for a format or mapping
+    that doesn't exist, and `changed` for a mapping that was changed since the person saw it.
+    """
+    spec, chosen = request.POST.get("set", ""), request.POST.get("labels", "")
+    if closed_to(access, spec=spec):
+        raise PermissionDenied("You may not export these annotation sets.")
+    mapping = selectors.mapping_by_id(access.project, chosen) if chosen else None
+    seen = request.POST.get("seen", "")
+    if mapping and seen and seen != selectors.seen_of(mapping):
+        raise ServiceError(
+            _("Somebody changed the label mapping or the labels since the preview. Check the preview again."),
+            code="changed",
+        )
+    format = request.POST.get("format", "")
+    writing = Writing(
+        sentences="sentences" in request.POST,
+        spaced="spaced" in request.POST,
+        tokenizer=request.POST.get("tokenizer", ""),
+        layer=request.POST.get("layer", ""),
+    )
+    writing.check(format)
+    labels = labels_of_mapping(mapping) if mapping else ExportLabels()
+    return AskedExport(spec, format, request.POST.get("split", ""), writing, labels, mapping)
+
+
+def refuse_export(request: Request, slug: str, error: ServiceError) -> HttpResponse:
+    """Go to the page where the error can be corrected: that of a label mapping, or the export form."""
+    messages.error(request, str(unknown_set() if error.code == "set" else error))
+    if error.code == "unmapped":
+        return redirect("label_mapping", slug, int(request.POST["labels"]))
+    return redirect("export", slug)
 
 
 @require_safe
@@ -28,7 +91,7 @@ def export(request: Request, slug: str) -> HttpResponse:
     sets = set_choices(access.project, without=access.closed_kinds)
     specs = [choice.spec for choice in sets]
     wanted = {"set": request.GET.get("set", ""), "format": request.GET.get("format", "")}
-    mappings = mappings_of(access.project)
+    mappings = selectors.mappings_of(access.project)
     chosen = request.GET.get("labels", "")
     initial = {
         "labels": chosen if chosen in [str(one.pk) for one in mappings] else "",
@@ -38,11 +101,11 @@ def export(request: Request, slug: str) -> HttpResponse:
     }
     context = {
         "access": access,
-        "form": ExportForm(initial=initial, sets=sets, mappings=mappings, layers=layers_of(access.project)),
+        "form": ExportForm(initial=initial, sets=sets, mappings=mappings, layers=selectors.layers_of(access.project)),
         "formats": ABOUT.values(),
         "sets": sets,
         "has_split": any(choice.is_split for choice in sets),
-        "files": ready_files(access.project, without=access.closed_kinds),
+        "files": selectors.ready_files(access.project, without=access.closed_kinds),
         "hours": settings.STORED_FILE_HOURS,
     }
     return render(request, "exchange/export.html", context)
@@ -55,7 +118,7 @@ def export_preview(request: Request, slug: str) -> HttpResponse:
     try:
         asked = asked_export(request, access)
         wanted = wanted_set(access.project, asked.set_spec, asked.split)
-        lines = written_lines(access.project, spans_by_label(wanted), asked.labels)
+        lines = written_lines(access.project, selectors.spans_by_label(wanted), asked.labels)
     except ServiceError as error:
         return refuse_export(request, slug, error)
     names = {choice.spec: choice.name for choice in set_choices(access.project, without=access.closed_kinds)}
@@ -73,6 +136,114 @@ def export_preview(request: Request, slug: str) -> HttpResponse:
             for value in values
             if name not in ("csrfmiddlewaretoken", "seen")
         ],
-        "seen": seen_of(asked.mapping) if asked.mapping else "",
+        "seen": selectors.seen_of(asked.mapping) if asked.mapping else "",
     }
     return render(request, "exchange/export_preview.html", context)
+
+
+# Starting imports and exports, and the way from an import to its job.
+
+
+@require_safe
+def job_of_import(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Redirect from an import to its job; 404 if it has no job."""
+    access = enter(request.user, slug, Can.MANAGE)
+    job = import_job(project=access.project, import_id=pk)
+    if job is None:
+        raise Http404("This import has no job.")
+    return redirect("job", slug, job.number)
+
+
+@require_POST
+def job_start_import(request: Request, slug: str, pk: int) -> HttpResponse:
+    access = enter(request.user, slug, Can.MANAGE)
+    row = get_object_or_404(Import, project=access.project, pk=pk)
+    try:
+        job = start_import(
+            project=access.project, import_id=row.pk, actor=access.user, seen=request.POST.get("choices", "")
+        )
+    except ServiceError as error:
+        messages.error(request, str(error))
+        return redirect("import_preview", slug, row.pk)
+    return redirect("job", slug, job.number)
+
+
+@require_POST
+def job_start_export(request: Request, slug: str) -> HttpResponse:
+    """Start an export. POST the export form, with its `token`; `seen` if a preview of the mapping was seen."""
+    access = enter(request.user, slug, Can.EXPORT)
+    try:
+        asked = asked_export(request, access)
+        job = start_export(
+            project=access.project,
+            set_spec=asked.set_spec,
+            format=asked.format,
+            actor=access.user,
+            token=form_token(request),
+            split=asked.split,
+            writing=asked.writing,
+            labels=asked.labels,
+        )
+    except ServiceError as error:
+        return refuse_export(request, slug, error)
+    return redirect("job", slug, job.number)
+
+
+# Download of stored files, such as exports.
+
+
+@require_GET
+def file_download(request: Request, slug: str, pk: int) -> HttpResponse | StreamingHttpResponse:
+    """Send an export as an attachment and record the download. 404 once the file has expired."""
+    access = enter(request.user, slug, Can.EXPORT)
+    stored = selectors.file_for(access, pk)
+    if stored is None:
+        gone = not StoredFile.objects.filter(project=access.project, pk=pk).exists()
+        context = {
+            "access": access,
+            "erased": gone and selectors.deleted_with_patient(access.project, pk),
+            "reason": selectors.why_withdrawn(access.project, pk) if gone else "",
+        }
+        return render(request, "exchange/export_deleted.html", context, status=404)
+    return attachment(request, access, stored)
+
+
+@require_safe
+def note_original(request: Request, slug: str, pk: int) -> StreamingHttpResponse:
+    """Send the document from which a note was extracted, and record the download. 404 if there is none."""
+    access = enter(request.user, slug, Can.EXPORT)
+    return attachment(request, access, selectors.original_of(access, pk), note=pk)
+
+
+# Pictures of the pages from which a note was extracted, for people who read the note.
+
+
+# Seconds for which a page waits for its picture.
+SECONDS = 20
+
+
+@require_safe
+def source_page(request: Request, slug: str, pk: int, page: int) -> HttpResponse:
+    """Send the picture of one page of a note's document. 404 where there is none. Recorded as reading the note."""
+    access = enter(request.user, slug)
+    note = note_for(access, pk)
+    found = selectors.pages_of(note.pk)
+    if found is None:
+        raise Http404("This note has no pages to show.")
+    source, original = found
+    if source.kind == "image":
+        with open_stored(original) as file:
+            picture, kind = file.read(), selectors.IMAGES[splitext(source.name)[1].lower()]
+    else:
+        with tempfile.TemporaryFile() as copy, Extractor(Limits(seconds=SECONDS)) as extractor:
+            with open_stored(original) as file:
+                shutil.copyfileobj(file, copy)
+            copy.seek(0)
+            try:
+                picture, kind = extractor.picture(source.name, copy, page), "image/png"
+            except NoteError:
+                raise Http404("This page can't be drawn.") from None
+    NOTE_READ.record(actor=access.user, project_id=note.project_id, document_id=note.pk, data={"what": "page"})
+    response = HttpResponse(picture, content_type=kind)
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response

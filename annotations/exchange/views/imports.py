@@ -14,27 +14,14 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, paged, takes_uploads
-from annotations.exchange.forms.formats import INPUT_ABOUT
+from annotations.exchange import selectors
+from annotations.exchange.forms.exports import INPUT_ABOUT
 from annotations.exchange.forms.imports import AuthorForm, DocumentsForm, LabelsForm, PasteForm, UploadForm
-from annotations.exchange.selectors.imports import first_notes, imports_of, label_groups, label_lines, report_lines
-from annotations.exchange.selectors.label_mappings import mapping_by_id, mappings_of
+from annotations.exchange.services import staged
 from annotations.exchange.services.input_formats import holds_spans
 from annotations.exchange.services.label_choices import choose_by_mapping, choose_labels, unknown_of
-from annotations.exchange.services.staged import (
-    all_or_nothing,
-    change_author,
-    change_format,
-    change_reading,
-    discard,
-    preview_import,
-    repair_offsets,
-    same_waiting,
-    stage_import,
-    take_duplicates,
-)
-from annotations.exchange.services.starting import import_job
 from annotations.formats import QUOTING
-from annotations.formats.files.csv_lines import csv_line
+from annotations.formats.files.csv_files import csv_line
 from annotations.formats.notes import NoteError
 from annotations.models import Import, ImportState
 from annotations.projects.services.assigning import annotators_of
@@ -56,9 +43,9 @@ def import_notes(request: Request, slug: str) -> HttpResponse:
             form = paste = PasteForm(request.POST, auto_id="paste_%s")
         else:
             form = upload = UploadForm(request.POST, request.FILES)
-        staged = _stage(access, form) if form.is_valid() else None
-        if staged is not None:
-            return _go(request, reverse("import_preview", args=[slug, staged.pk]))
+        row = _stage(access, form) if form.is_valid() else None
+        if row is not None:
+            return _go(request, reverse("import_preview", args=[slug, row.pk]))
         if _by_script(request):
             return JsonResponse({"error": "refused", "messages": _all_errors(form)}, status=422)
     context = {
@@ -66,7 +53,7 @@ def import_notes(request: Request, slug: str) -> HttpResponse:
         "upload": upload,
         "paste": paste,
         "annotators": annotators_of(access.project),
-        "page": paged(request, imports_of(access.project), ROWS),
+        "page": paged(request, selectors.imports_of(access.project), ROWS),
         "limit": settings.UPLOAD_MAX_BYTES,
         "limit_text": _whole(settings.UPLOAD_MAX_BYTES),
         "note_limit_text": _whole(settings.NOTE_MAX_BYTES),
@@ -97,7 +84,7 @@ def _stage(access: Access, form: UploadForm | PasteForm) -> Import | None:
     chosen = form.cleaned_data
     name, content = form.content()
     try:
-        row = stage_import(
+        row = staged.stage_import(
             project=access.project,
             name=name,
             content=content,
@@ -114,7 +101,7 @@ def _stage(access: Access, form: UploadForm | PasteForm) -> Import | None:
     except (ServiceError, NoteError) as error:
         form.add_error("files" if "files" in form.fields else None, str(error))
         return None
-    return same_waiting(row)
+    return staged.same_waiting(row)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -134,8 +121,11 @@ def import_preview(request: Request, slug: str, pk: int) -> HttpResponse:
     if row.state == ImportState.STAGED:
         try:
             unknown = unknown_of(row)
-            context |= {"unknown": unknown, "choices": LabelsForm(unknown=unknown, groups=label_groups(access.project))}
-            context |= {"mappings": mappings_of(access.project) if unknown.rows else []}
+            context |= {
+                "unknown": unknown,
+                "choices": LabelsForm(unknown=unknown, groups=selectors.label_groups(access.project)),
+            }
+            context |= {"mappings": selectors.mappings_of(access.project) if unknown.rows else []}
             context["quoting"] = row.main_format in QUOTING
             if row.labels_found and holds_spans(row.format):
                 whose, _colon, author = row.written_as.partition(":")
@@ -143,20 +133,20 @@ def import_preview(request: Request, slug: str, pk: int) -> HttpResponse:
                 context |= {"annotators": annotators_of(access.project), "spans": _spans_in(row)}
             if row.has_documents:
                 context["reading"] = DocumentsForm(initial={"encoding": row.encoding, "no_cleanup": row.no_cleanup})
-            context |= {"preview": preview_import(row), "shown": SHOWN}
+            context |= {"preview": staged.preview_import(row), "shown": SHOWN}
         except (ServiceError, NoteError) as error:
             context["error"] = str(error)
         template = "exchange/import_preview.html"
     else:
-        context |= {"report": row.report, "label_lines": label_lines(row.report)}
-        context |= {"notes": first_notes(row), "shown": SHOWN, "title": _title(row)}
+        context |= {"report": row.report, "label_lines": selectors.label_lines(row.report)}
+        context |= {"notes": selectors.first_notes(row), "shown": SHOWN, "title": _title(row)}
         template = "exchange/import_report.html"
     return render(request, template, context, status=409 if "refused" in context else 200)
 
 
 def _title(row: Import) -> str:
     """The name of an import is that of its job. An import by a command has no job."""
-    job = import_job(project=row.project, import_id=row.pk)
+    job = staged.import_job(project=row.project, import_id=row.pk)
     return _("Import %(number)s") % {"number": job.number} if job else _("Import")
 
 
@@ -168,29 +158,29 @@ def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
     """
     match request.POST.get("do"):
         case "discard":
-            discard(row=row)
+            staged.discard(row=row)
             messages.info(request, _("Upload discarded. Nothing was imported."))
             return redirect("import", access.project.slug)
         case "take" | "leave" as choice:
-            take_duplicates(row=row, take=choice == "take")
+            staged.take_duplicates(row=row, take=choice == "take")
             return redirect("import_preview", access.project.slug, row.pk)
         case "repair" | "keep" as choice:
-            repair_offsets(row=row, repair=choice == "repair")
+            staged.repair_offsets(row=row, repair=choice == "repair")
             return redirect("import_preview", access.project.slug, row.pk)
         case "all" | "readable" as choice:
-            all_or_nothing(row=row, only_all=choice == "all")
+            staged.all_or_nothing(row=row, only_all=choice == "all")
             return redirect("import_preview", access.project.slug, row.pk)
         case "author":
             form = AuthorForm(request.POST)
             if not form.is_valid():
                 raise ServiceError(_all_errors(form)[0])
-            change_author(row=row, written_as=form.written_as)
+            staged.change_author(row=row, written_as=form.written_as)
             return redirect("import_preview", access.project.slug, row.pk)
         case "format":
-            change_format(row=row, format=request.POST.get("format", ""))
+            staged.change_format(row=row, format=request.POST.get("format", ""))
             return redirect("import_preview", access.project.slug, row.pk)
         case "documents":
-            change_reading(
+            staged.change_reading(
                 row=row,
                 encoding=request.POST.get("encoding", ""),
                 no_cleanup=request.POST.getlist("no_cleanup"),
@@ -215,7 +205,7 @@ def _label_values(request: Request) -> dict[str, str]:
 
 def _map_back(request: Request, access: Access, row: Import) -> None:
     """Preselect the labels that a label mapping of the project stands for, beside the choices on the page."""
-    mapping = mapping_by_id(access.project, request.POST.get("mapping", ""))
+    mapping = selectors.mapping_by_id(access.project, request.POST.get("mapping", ""))
     mapped, several = choose_by_mapping(
         row=row, mapping=mapping, values=_label_values(request), seen=request.POST.get("choices", "")
     )
@@ -235,9 +225,9 @@ def import_report(request: Request, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Can.MANAGE)
     row = get_object_or_404(Import, project=access.project, pk=pk)
     response = HttpResponse(content_type="text/csv; charset=utf-8")
-    job = import_job(project=access.project, import_id=row.pk)
+    job = staged.import_job(project=access.project, import_id=row.pk)
     name = f"{slugify(access.project.slug)}-import" + (f"-{job.number}" if job else "")
     response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     response.write("\ufeff")  # spreadsheet programs recognize UTF-8 only with a byte order mark
-    response.writelines(map(csv_line, report_lines(row.report)))
+    response.writelines(map(csv_line, selectors.report_lines(row.report)))
     return response

@@ -12,16 +12,9 @@ from annotations.core.access import Access, Can, enter, require
 from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error
 from annotations.core.requests import Request
+from annotations.exchange import selectors
 from annotations.exchange.events import LABEL_MAPPING_DELETED
-from annotations.exchange.forms.label_mappings import MappingForm, NewMappingForm
-from annotations.exchange.selectors.label_mappings import (
-    mapping_rows,
-    mappings_of,
-    open_counts,
-    open_labels,
-    seen_of,
-    target_of,
-)
+from annotations.exchange.forms.exports import MappingForm, NewMappingForm
 from annotations.exchange.services.label_mappings import add_mapping, change_mapping, delete_mapping
 from annotations.models import LabelMapping
 from annotations.projects.services.projects import shipped_label_sets
@@ -46,9 +39,10 @@ def label_mappings(request: Request, slug: str) -> HttpResponse:
                 return redirect("label_mapping", slug, mapping.pk)
             except ServiceError as error:
                 add_error(form, error)
-    missing = open_counts(access.project)
+    missing = selectors.open_counts(access.project)
     lines = [
-        {"mapping": one, "target": _target_name(one), "open": missing[one.pk]} for one in mappings_of(access.project)
+        {"mapping": one, "target": _target_name(one), "open": missing[one.pk]}
+        for one in selectors.mappings_of(access.project)
     ]
     context = {"access": access, "form": form, "lines": lines}
     return render(request, "exchange/label_mappings.html", context, status=422 if form.errors else 200)
@@ -59,9 +53,9 @@ def label_mapping(request: Request, slug: str, pk: int) -> HttpResponse:
     """A label mapping. A POST changes it; after another person's change nothing is saved, and the page shows both."""
     access = enter(request.user, slug, Can.EXPORT)
     mapping = _mapping(access, pk)
-    lines = mapping_rows(mapping)
-    target = target_of(mapping.target)
-    seen = seen_of(mapping)
+    lines = selectors.mapping_rows(mapping)
+    target = selectors.target_of(mapping.target)
+    seen = selectors.seen_of(mapping)
     form = MappingForm(
         request.POST if request.method == "POST" else None,
         lines=lines,
@@ -87,8 +81,8 @@ def label_mapping(request: Request, slug: str, pk: int) -> HttpResponse:
                 add_error(form, error)
                 if error.code == "stale":
                     mapping.refresh_from_db()
-                    seen = seen_of(mapping)
-                    context |= {"theirs": mapping_rows(mapping), "their_name": mapping.name}
+                    seen = selectors.seen_of(mapping)
+                    context |= {"theirs": selectors.mapping_rows(mapping), "their_name": mapping.name}
     context |= {
         "form": form,
         "lines": lines,
@@ -116,12 +110,12 @@ def _mapping(access: Access, pk: int) -> LabelMapping:
 
 
 def _target_name(mapping: LabelMapping) -> str:
-    target = target_of(mapping.target)
+    target = selectors.target_of(mapping.target)
     return target.name if target else ""
 
 
 def _saved(mapping: LabelMapping) -> str:
-    if missing := open_labels(mapping):
+    if missing := selectors.open_labels(mapping):
         return _("Saved. Labels without a choice: %(labels)s. Exports refuse this mapping until all have one.") % {
             "labels": ", ".join(f"“{label.name}”" for label in missing)
         }

@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from annotations.formats.base import LabelFinder
-from annotations.formats.counting import OffsetUnit, misfits, points_of, size
-from annotations.formats.giving import attribute_value
 from annotations.formats.notes import NoteError, ParsedNote, Problem
-from annotations.formats.taking import SpanTaker, whole
-from annotations.formats.xml_reading import restored
+from annotations.formats.quotes import OffsetUnit, misfits, points_of, size
+from annotations.formats.span_rules import SpanTaker, attribute_value, whole
+from annotations.formats.xml_files import restored
 from annotations.text.names import shown
 from annotations.text.spans import Bounds
 

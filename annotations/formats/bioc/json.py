@@ -11,23 +11,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any, Final
 
-from annotations.formats.base import (
-    HEAD,
-    Files,
-    LabelFinder,
-    Loss,
-    NoteFiles,
-    OneFileFormat,
-    OutNote,
-    Sink,
-    numbered_name,
-)
+from annotations.formats.base import HEAD, Files, LabelFinder, NoteFiles, OneFileFormat, Sink, numbered_name
 from annotations.formats.bioc.documents import OFFSETS, SOURCE, TYPE, Annotation, Document, Passage, note_of
-from annotations.formats.counting import OffsetUnit
-from annotations.formats.files.json_records import json_items, json_records
-from annotations.formats.files.strict_json import JsonError
-from annotations.formats.giving import attribute_words, given_spans
-from annotations.formats.notes import NoteError, ParsedNote, Problem, check_name
+from annotations.formats.files.json_files import JsonError, json_items, json_records
+from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name
+from annotations.formats.quotes import OffsetUnit
+from annotations.formats.span_rules import attribute_words, given_spans
 
 _ANY: Final = re.compile(r".+", re.DOTALL)
 _ARRAYS: Final = ("documents", "PubTator3")

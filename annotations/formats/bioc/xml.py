@@ -7,22 +7,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO, Final
 
-from annotations.formats.base import (
-    Files,
-    LabelFinder,
-    Loss,
-    NoteFiles,
-    OneFileFormat,
-    OutNote,
-    Sink,
-    numbered_name,
-)
+from annotations.formats.base import Files, LabelFinder, NoteFiles, OneFileFormat, Sink, numbered_name
 from annotations.formats.bioc.documents import OFFSETS, SOURCE, TYPE, Annotation, Document, Passage, note_of
-from annotations.formats.counting import OffsetUnit
-from annotations.formats.giving import attribute_words, given_spans
-from annotations.formats.notes import NoteError, ParsedNote, Problem, check_name
-from annotations.formats.xml_reading import parse
-from annotations.formats.xml_writing import REPLACED, as_attribute, as_text, replaced_characters
+from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name
+from annotations.formats.quotes import OffsetUnit
+from annotations.formats.span_rules import attribute_words, given_spans
+from annotations.formats.xml_files import REPLACED, as_attribute, as_text, parse, replaced_characters
 
 _ANY: Final = re.compile(r".+", re.DOTALL)
 _CLAIM: Final = re.compile(rb"<collection\b.*<(?:source|document)\b", re.DOTALL)

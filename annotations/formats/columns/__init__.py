@@ -20,15 +20,12 @@ from functools import partial
 from posixpath import dirname, join, splitext
 from typing import Final
 
-from annotations.formats.aligning import PLACED, REBUILT, align, blank, placed, rebuilt
 from annotations.formats.base import (
     BAD_CODE,
     HEAD,
     Files,
     LabelFinder,
-    Loss,
     NoteFiles,
-    OutNote,
     lost_attributes,
     numbered_name,
     split_names,
@@ -36,8 +33,22 @@ from annotations.formats.base import (
 )
 from annotations.formats.columns.rows import MARK, Document, documents
 from annotations.formats.conll import HEADER
-from annotations.formats.notes import NoteError, ParsedNote, Problem, check_name, decode_utf8
-from annotations.formats.tags import TagReader, blocks, count_labels, is_tag, lost, words_of, written_tags
+from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
+from annotations.formats.token_tags import (
+    PLACED,
+    REBUILT,
+    TagReader,
+    align,
+    blank,
+    blocks,
+    count_labels,
+    is_tag,
+    lost,
+    placed,
+    rebuilt,
+    words_of,
+    written_tags,
+)
 from annotations.text.bio import OUTSIDE, Scheme, as_bio, decode, encode, in_scheme, split_any_tag
 from annotations.text.characters import WHITE_SPACE
 from annotations.text.labels import LabelSetDef

@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import IO, Final
 
-from annotations.formats.aligning import shown
 from annotations.formats.notes import Problem
-from annotations.formats.tags import is_tag
+from annotations.formats.token_tags import is_tag, shown
 from annotations.text.characters import WHITE_SPACE
 
 MARK: Final = "-DOCSTART-"

@@ -11,8 +11,7 @@ from itertools import chain
 from typing import Any, Final, NamedTuple, TextIO
 
 from annotations.formats.documents.base import DocumentSource, Draft, PartKind, Result, refused, stem
-from annotations.formats.documents.encodings import DetectedEncoding, open_text
-from annotations.formats.documents.text import note_encoding
+from annotations.formats.documents.texts import DetectedEncoding, note_encoding, open_text
 from annotations.formats.files import csv_reading
 
 _IDS: Final = ("note_id", "row_id", "document_id", "doc_id", "id", "note", "name", "file_name", "filename")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, BinaryIO, Final, cast
 
-from annotations.formats.documents import ocr
+from annotations.formats.documents import programs
 from annotations.formats.documents.base import DocumentSource, Draft, PartKind, count, refused
 
 # Above this share of characters that the fonts give no letters for, the text layer is useless.
@@ -17,7 +17,7 @@ _NO_TEXT_LAYER: Final = "The PDF has no text layer: its pages are pictures."
 _UNREADABLE: Final = "The PDF has no readable text layer: its fonts don't say which letters they show."
 
 
-def read(source: DocumentSource) -> Iterator[Draft]:
+def read_pdf(source: DocumentSource) -> Iterator[Draft]:
     """The one note of a PDF. Raises NoteError if it has no text layer, is encrypted or damaged."""
     from pdfminer.pdfdocument import PDFDocument, PDFEncryptionError, PDFPasswordIncorrect
     from pdfminer.pdfexceptions import PDFException
@@ -62,9 +62,9 @@ def _read_pages(source: DocumentSource, pages: Iterator[Any]) -> Draft:
     if number == 0:
         raise refused(source.name, "damaged", "The PDF has no pages. Print it to a new PDF.")
     if not any(part.kind is PartKind.PAGE for part in draft.parts):
-        return ocr.read_pdf(source, number, _NO_TEXT_LAYER)
+        return programs.read_pdf(source, number, _NO_TEXT_LAYER)
     if unknown > _MOST_UNKNOWN * len(draft.text):
-        return ocr.read_pdf(source, number, _UNREADABLE)
+        return programs.read_pdf(source, number, _UNREADABLE)
     if unknown:
         characters = count(unknown, "character has", "characters have")
         draft.warn(f"{characters} no letter in the PDF's fonts. U+FFFD stands in the place.")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from annotations.formats.documents.base import DocumentSource, Draft, PartKind, refused
-from annotations.formats.documents.encodings import python_name
+from annotations.formats.documents.texts import python_name
 
 _TOKEN: Final = re.compile(
     rb"\\([a-zA-Z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-fA-F]{2})|\\([^a-zA-Z])|([{}])|[\r\n\x00]+|([^\\{}\r\n\x00]+)",
@@ -78,7 +78,7 @@ _CHARSETS: Final = {
 }
 
 
-def read(source: DocumentSource) -> Iterator[Draft]:
+def read_rtf(source: DocumentSource) -> Iterator[Draft]:
     """The one note of an RTF document."""
     data = source.load()
     if not data.lstrip().startswith(b"{\\rtf"):

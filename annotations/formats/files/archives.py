@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import IO, Any, Final, NamedTuple, TypeGuard
 
-from annotations.formats.files.strict_json import JsonError, read_json
+from annotations.formats.files.json_files import JsonError, read_json
 from annotations.formats.files.zips import TooManyEntries, open_zip
 
 PRODUCT: Final = "deidreview"

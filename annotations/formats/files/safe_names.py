@@ -6,7 +6,7 @@ from collections.abc import Collection
 from hashlib import sha256
 from typing import Final
 
-from annotations.formats.files.csv_lines import csv_line
+from annotations.formats.files.csv_files import csv_line
 from annotations.text.names import bad_character
 
 _UNSAFE: Final = re.compile(r'[<>:"|?*\\]|[. ]+$')

@@ -14,8 +14,7 @@ from typing import IO, Final
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from annotations.formats.notes import NoteError
-from annotations.formats.xml_reading import parse
-from annotations.formats.xml_writing import UNWRITABLE, as_attribute, as_text
+from annotations.formats.xml_files import UNWRITABLE, as_attribute, as_text, parse
 
 MOST_ROWS: Final = 1_048_576
 """The most rows of a sheet."""

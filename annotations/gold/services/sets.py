@@ -16,7 +16,7 @@ from annotations.models import (
     GoldVersion,
     Project,
 )
-from annotations.text.numbers import MAX_OFFSET, whole
+from annotations.text.names import MAX_OFFSET, whole
 
 FOLDERS = "folders"
 

@@ -21,7 +21,7 @@ from annotations.notes.selectors.annotation_sets import SetSummary, annotation_s
 from annotations.notes.selectors.notes import NoteRow, Show, choices, note_page
 from annotations.notes.selectors.searching import Hit, Options, Results
 from annotations.notes.services.searching import LONGEST, search_at_once
-from annotations.text.numbers import MAX_ID
+from annotations.text.names import MAX_ID
 
 router = Router(tags=["Notes"])
 

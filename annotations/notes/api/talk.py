@@ -29,7 +29,7 @@ from annotations.notes.services.talk import (
     record_outcome_seen,
     resolve,
 )
-from annotations.text.numbers import MAX_ID, MAX_OFFSET
+from annotations.text.names import MAX_ID, MAX_OFFSET
 
 router = Router(tags=["Comments and flags"])
 PATH: Final = "/projects/{slug:slug}/notes/{int:note}"

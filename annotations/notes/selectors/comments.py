@@ -14,7 +14,7 @@ from annotations.core.access import Access, Can
 from annotations.core.answers import csv_answer
 from annotations.core.authors import user_namer
 from annotations.core.events import FILE_DOWNLOADED, NOTE_READ
-from annotations.formats.files.csv_lines import csv_line
+from annotations.formats.files.csv_files import csv_line
 from annotations.models import (
     AnnotationSet,
     AnnotationSetState,

@@ -13,7 +13,7 @@ from annotations.core.access import Access, Can, notes_for
 from annotations.core.authors import user_namer
 from annotations.core.navigation import MOST
 from annotations.models import Document, Flag
-from annotations.text.numbers import MAX_ID
+from annotations.text.names import MAX_ID
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from annotations.models import Document
 from annotations.notes.selectors.comments import CommentThread, comments_csv, may_comment, page_of, thread_of
 from annotations.notes.selectors.flags import flags_of
 from annotations.notes.services import talk as services
-from annotations.text.numbers import MAX_ID, MAX_OFFSET, whole
+from annotations.text.names import MAX_ID, MAX_OFFSET, whole
 
 Data = Mapping[str, Any]
 Act = Callable[[Access, Document, Data], int | None]

@@ -30,7 +30,7 @@ from annotations.projects.services.labels import (
     update_label,
 )
 from annotations.text.attributes import as_lines
-from annotations.text.numbers import whole
+from annotations.text.names import whole
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -12,7 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotations.core.api.problems import Problem
-from annotations.formats.files.strict_json import JsonError, read_object
+from annotations.formats.files.json_files import JsonError, read_object
 from annotations.projects.rules import ProvisioningProvider
 from annotations.projects.services.providers.scim.errors import MEDIA_TYPE
 

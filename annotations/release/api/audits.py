@@ -27,7 +27,7 @@ from annotations.release.services.audits import reading
 from annotations.release.services.audits.deciding import DECISIONS
 from annotations.release.services.audits.planning import check, discard_plan, plan_audit
 from annotations.release.services.audits.showing import progress_of, show_leaks, show_note
-from annotations.text.numbers import MAX_OFFSET
+from annotations.text.names import MAX_OFFSET
 
 router = Router(tags=["Audits"])
 PATH = "/projects/{slug:slug}/releases/{int:release}/audit"

@@ -21,7 +21,7 @@ from annotations.release.selectors.findings import FindingInSentence, findings_o
 from annotations.release.selectors.releases import open_counts, release_for, released_notes
 from annotations.release.services.deciding import answer_chosen
 from annotations.release.services.viewing import viewed
-from annotations.text.numbers import MAX_ID
+from annotations.text.names import MAX_ID
 from annotations.text.spans import Span
 
 router = Router(tags=["Releases"])

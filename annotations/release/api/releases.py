@@ -34,7 +34,7 @@ from annotations.release.services.starting import start_chosen
 from annotations.release.services.steps import steps_of
 from annotations.release.services.surrogates.makers import maker_choices
 from annotations.release.services.withdrawing import withdraw
-from annotations.text.numbers import MAX_ID
+from annotations.text.names import MAX_ID
 
 router = Router(tags=["Releases"])
 PATH = "/projects/{slug:slug}/releases"

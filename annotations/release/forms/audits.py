@@ -10,7 +10,7 @@ from annotations.release.rules.certificates.signatures import MOST_BYTES
 from annotations.release.selectors.audits import Choices
 from annotations.release.services.certificates.drafting import Terms
 from annotations.release.services.certificates.signing import LONGEST_PURPOSE, LONGEST_RECIPIENT, MOST_OWN_RISKS
-from annotations.text.numbers import MAX_OFFSET
+from annotations.text.names import MAX_OFFSET
 
 
 class PlanForm(forms.Form):

@@ -10,8 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotations.core.forms import Agreed, offer
-from annotations.exchange.forms.exports import SetChoice
-from annotations.exchange.forms.formats import ABOUT, FormatDescription, grouped
+from annotations.exchange.forms.exports import ABOUT, FormatDescription, SetChoice, grouped
 from annotations.models import Label, LabelMapping
 from annotations.release.forms.policies import kind_names
 from annotations.release.rules.redaction.kinds import IdentifierType

@@ -33,7 +33,7 @@ from annotations.release.rules.audits.sampling import SamplingUnit, is_simple
 from annotations.release.rules.audits.shown import AuditedText, Bounds
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.rules.redaction.released import ReplacedPiece
-from annotations.text.sentences import around
+from annotations.text.segments import around
 
 # What an audit of a release could be like: its strata, its design, and the notes of its sample.
 

@@ -16,8 +16,7 @@ from annotations.release.rules.redaction.offsets import span_to_released
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.rules.redaction.released import ReplacedPiece
 from annotations.text.attributes import as_text
-from annotations.text.segments import BREAK
-from annotations.text.sentences import around
+from annotations.text.segments import BREAK, around
 
 # An original and its released text beside each other, line by line, with the stretches that correspond.
 #

@@ -12,11 +12,11 @@ from annotations.core.errors import ServiceError
 from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import store_file
-from annotations.exchange.rules.written_labels import written_set
-from annotations.exchange.selectors.label_mappings import target_of
-from annotations.exchange.services.archives import write_to_path, write_zip
-from annotations.exchange.services.export_labels import ExportLabels
+from annotations.exchange.rules import written_set
+from annotations.exchange.selectors import target_of
 from annotations.exchange.services.exporting import Told, label_definitions
+from annotations.exchange.services.label_mappings import ExportLabels
+from annotations.exchange.services.writing import write_to_path, write_zip
 from annotations.formats.base import Loss, OutNote
 from annotations.jobs.services.starting import once
 from annotations.models import (

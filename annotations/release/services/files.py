@@ -10,11 +10,10 @@ from itertools import chain
 from typing import IO, Any, Final
 
 from annotations.core.spans import pairs_of
-from annotations.exchange.services.archives import Content
-from annotations.exchange.services.note_files import NoteFilesWriter
+from annotations.exchange.services.writing import Content, NoteFilesWriter
 from annotations.formats import FORMATS
 from annotations.formats.base import LOSSES, NAMES, Loss, OutNote, file_names
-from annotations.formats.files.csv_lines import csv_line
+from annotations.formats.files.csv_files import csv_line
 from annotations.formats.files.safe_names import FileNames
 from annotations.release.rules.certificates.released_files import MANIFEST, SIGNATURE
 from annotations.release.services.certificates.keys import sign_files

@@ -23,7 +23,7 @@ from annotations.release.rules.surrogates.checking import unreserved
 from annotations.release.rules.surrogates.writing import staying
 from annotations.release.services.replacing import Original
 from annotations.release.services.searching import Sighting
-from annotations.text.folding import words
+from annotations.text.search import words
 from annotations.text.spans import Bounds
 
 Origin = LeakFinding.Origin

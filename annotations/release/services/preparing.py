@@ -55,8 +55,8 @@ from annotations.release.services.surrogates.makers import Params
 from annotations.release.services.surrogates.making import NoteMentions, surrogates_for
 from annotations.release.services.surrogates.originals import Originals
 from annotations.text.attributes import Attributes, as_text, definitions_of, fitting
-from annotations.text.folding import words
 from annotations.text.hashes import text_sha256
+from annotations.text.search import words
 from annotations.text.spans import Bounds, Span
 
 Origin, Where = LeakFinding.Origin, LeakFinding.Where

@@ -13,7 +13,7 @@ from annotations.release.rules.redaction.policy import Action, LabelRule, Policy
 from annotations.release.rules.redaction.released import Mention, Released, ReplacedPiece
 from annotations.release.services.surrogates.date_offsets import date_offset
 from annotations.text.attributes import Attributes
-from annotations.text.folding import folded
+from annotations.text.search import folded
 from annotations.text.spans import Bounds, Span
 
 HASH_DIGITS = 16

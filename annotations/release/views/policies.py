@@ -20,7 +20,7 @@ from annotations.release.rules.redaction.policy import LabelRule
 from annotations.release.services.examples import PolicyExample, example_of
 from annotations.release.services.policies import policies_of, read_policy, save_policy
 from annotations.release.services.versions import with_merged
-from annotations.text.numbers import whole
+from annotations.text.names import whole
 
 
 @require_safe

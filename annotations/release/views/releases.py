@@ -17,8 +17,8 @@ from annotations.core.events import NOTE_READ
 from annotations.core.forms import add_error
 from annotations.core.requests import Request, number, paged
 from annotations.exchange.forms.exports import SetChoice, set_choices
-from annotations.exchange.selectors.label_mappings import mappings_of
-from annotations.exchange.services.export_labels import labels_of_mapping
+from annotations.exchange.selectors import mappings_of
+from annotations.exchange.services.label_mappings import labels_of_mapping
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_token
 from annotations.models import Document, Job, JobState, Label, Release, ReleaseState

@@ -24,7 +24,7 @@ from annotations.release.selectors.surrogates import (
     shown,
 )
 from annotations.release.services.surrogates import editing
-from annotations.text.numbers import MAX_ID, whole
+from annotations.text.names import MAX_ID, whole
 
 ROWS, LINES = 50, 25
 

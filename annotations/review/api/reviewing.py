@@ -25,7 +25,7 @@ from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from annotations.review.services.offering import next_offered
 from annotations.review.services.queue import next_in_queue
-from annotations.text.numbers import MAX_ID, MAX_OFFSET
+from annotations.text.names import MAX_ID, MAX_OFFSET
 
 router = Router(tags=["Review"])
 PATH = "/projects/{slug:slug}/reviews/{int:run_author}"

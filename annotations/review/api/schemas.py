@@ -8,7 +8,7 @@ from ninja import Field, Schema
 from annotations.review.selectors.refined import RefinedShown
 from annotations.review.selectors.removals import RemovalShown
 from annotations.review.selectors.state import BetweenShown, GoldShown, ReviewState, SuggestionView
-from annotations.text.numbers import MAX_OFFSET
+from annotations.text.names import MAX_OFFSET
 
 Codes = Mapping[int, str]
 

@@ -20,7 +20,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypedDict
 
-from annotations.formats.files.csv_lines import csv_line
+from annotations.formats.files.csv_files import csv_line
 from annotations.models import Author, Document, Event, Label, Project, Span, User
 from annotations.review.events import (
     REVIEW_COMPARED,

@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 from django.http import QueryDict
 
-from annotations.text.numbers import whole
+from annotations.text.names import whole
 
 # How the open note was chosen, in the address of its page.
 CHOSEN = "chosen"

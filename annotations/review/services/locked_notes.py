@@ -26,7 +26,7 @@ from annotations.review.selectors.suggestions import Suggestion, conflicting_sug
 from annotations.review.services.locked_rows import LockedRows, bounds_of
 from annotations.review.services.log import Act, Effect, accepted_bounds, pass_of
 from annotations.text.provenance import Provenance
-from annotations.text.span_limits import crowd_in, has_room
+from annotations.text.spans import crowd_in, has_room
 
 
 class LockedNotes(LockedRows):

@@ -22,7 +22,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
 from annotations.core.labels import placeholders_of
 from annotations.core.requests import Request, body_of, bounds_of, is_json, number, paged, whole_of
-from annotations.exchange.selectors.places import places_in
+from annotations.exchange.selectors import places_in
 from annotations.models import Author, Document
 from annotations.review.selectors.finished_gold import origin_of
 from annotations.review.selectors.listing import review_list

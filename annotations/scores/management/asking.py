@@ -12,7 +12,7 @@ from annotations.gold.rules import Split
 from annotations.models import User
 from annotations.scores.rules.scorer import THRESHOLD
 from annotations.scores.services.scoring import ScoreRequest, score_request
-from annotations.text.numbers import MAX_OFFSET, whole
+from annotations.text.names import MAX_OFFSET, whole
 
 
 class ScoreCommand(JourneyCommand):

@@ -14,8 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from annotations.agreement.rules import Pattern, agreement, cohen
 from annotations.scores.rules.rates import Rates
-from annotations.text.masking import stretches
-from annotations.text.spans import Span
+from annotations.text.spans import Span, stretches
 
 THRESHOLD: Final = 0.5
 DISCARDED: Final = "discarded"

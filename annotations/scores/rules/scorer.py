@@ -14,7 +14,7 @@ from annotations.scores.rules.table import TableData, table_of
 from annotations.scores.rules.tally import Criterion, NoteFlags, ScoreCounts
 from annotations.text.bio import Precedence
 from annotations.text.matching import match
-from annotations.text.sentences import sentences
+from annotations.text.segments import sentences
 from annotations.text.spans import Bounds, Span, check_bounds
 from annotations.text.tokens import Parts, Token, Tokenizer, covered, split_at, tokenize
 

@@ -18,7 +18,7 @@ from annotations.scores.events import ERROR_CAUSE_ADDED, ERROR_CAUSE_REMOVED, Er
 from annotations.scores.rules.causes import ErrorId
 from annotations.scores.rules.errors import LabeledBounds
 from annotations.scores.services.scoring import Score, ScoreRequest, score_errors
-from annotations.text.numbers import whole
+from annotations.text.names import whole
 
 COLUMNS = (
     *("pk", "kind", "document_id", "gold_start", "gold_end", "gold_label"),

@@ -7,7 +7,7 @@ from typing import Any
 from django.utils import timezone
 
 from annotations.core.events import FILE_DOWNLOADED
-from annotations.formats.files.csv_lines import csv_line
+from annotations.formats.files.csv_files import csv_line
 from annotations.models import Project, User
 from annotations.notes.selectors.in_context import LabeledText, label_looks, with_entries
 from annotations.scores.rules.causes import Causes, ErrorId

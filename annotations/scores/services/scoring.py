@@ -36,9 +36,8 @@ from annotations.scores.selectors import (
 )
 from annotations.scores.services.choices import chosen_types, labels_of, threshold_of
 from annotations.text.labels import LabelMapping, MappingError
-from annotations.text.masking import masked
 from annotations.text.provenance import pass_of
-from annotations.text.spans import Span, renamed
+from annotations.text.spans import Span, masked, renamed
 
 # Increase this number when a figure is computed in another way or its key changes, so that stored figures are no
 # longer used.

@@ -12,7 +12,7 @@ import torch
 
 from annotations.text.bio import OUTSIDE, as_bio, decode, marks_and_labels, without_special
 from annotations.text.characters import trim
-from annotations.text.sentences import sentences
+from annotations.text.segments import sentences
 from annotations.text.spans import Span
 from annotations.text.tokens import Token, covered, tokenize
 from models_runtime.backends.base import BackendError

@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left
 from typing import Final
 
-from annotations.text.sentences import sentences
+from annotations.text.segments import sentences
 
 # A longer run without white space counts as several words.
 _WORD: Final = re.compile(r"\S{1,100}")

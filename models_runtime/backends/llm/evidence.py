@@ -10,7 +10,7 @@ from enum import IntEnum
 from functools import cache
 from typing import Final
 
-from annotations.text.sentences import sentences
+from annotations.text.segments import sentences
 from annotations.text.tokens import Token
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.prompts import LabelWord

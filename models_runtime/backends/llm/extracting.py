@@ -13,9 +13,8 @@ from functools import partial
 from typing import Any
 
 from annotations.text.characters import trim
-from annotations.text.masking import stretches
 from annotations.text.provenance import Doubtful, in_pass, shifted
-from annotations.text.spans import Bounds, Span
+from annotations.text.spans import Bounds, Span, stretches
 from models_runtime.backends.llm.answers import Mention, lines_of, listed, schema_of
 from models_runtime.backends.llm.asking import Answer, Asking, Meter
 from models_runtime.backends.llm.cache import AnswerCache, Found, FoundSpan, cached_or_asked

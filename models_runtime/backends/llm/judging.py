@@ -17,8 +17,7 @@ from typing import Any, Final, NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from annotations.scores.rules.judging import STANDARD, Entity, Judgement, Rules
-from annotations.text.masking import masked
-from annotations.text.spans import Span
+from annotations.text.spans import Span, masked
 from models_runtime.backends.llm.answers import listed, schema_of
 from models_runtime.backends.llm.asking import Answer, Completion, Meter, Question
 from models_runtime.backends.llm.backend import completion_of

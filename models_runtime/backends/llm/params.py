@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from annotations.text.numbers import whole
+from annotations.text.names import whole
 from models_runtime.backends.llm.prompts import LANGUAGES, PRESETS, presets_of, printed
 from models_runtime.backends.llm.servers import Server
 

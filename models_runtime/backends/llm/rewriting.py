@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final
 
 from annotations.text.provenance import Doubtful, shifted
-from annotations.text.sentences import sentences
+from annotations.text.segments import sentences
 from annotations.text.spans import Bounds, Span
 from annotations.text.tokens import tokenize
 from models_runtime.backends.base import BackendError, Rewritten

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from annotations.text.sentences import sentences
+from annotations.text.segments import sentences
 from annotations.text.tokens import Token, covered
 
 # Limit of the tokens in one sequence, however few its sentences.

@@ -17,7 +17,7 @@ import numpy
 import pycrfsuite
 
 from annotations.release.rules.redaction.kinds import IdentifierType, kind_of
-from annotations.text.folding import folded
+from annotations.text.search import folded
 from annotations.text.spans import Span
 from annotations.text.tokens import covered
 from models_runtime.backends.notes.note import Note

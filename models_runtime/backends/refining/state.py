@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from annotations.text.folding import folded
+from annotations.text.search import folded
 from annotations.text.spans import Span
 from models_runtime.backends.refining.todo import Item, Refused, Todo
 

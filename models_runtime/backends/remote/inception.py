@@ -15,16 +15,24 @@ from defusedxml.ElementTree import fromstring
 from annotations.formats.cas import INITIAL_VIEW, Cas
 from annotations.formats.json_notes import confidence_in
 from annotations.formats.notes import NoteError
-from annotations.formats.type_system import ANNOTATION, BOOLEAN, STRING, TypeSystem, type_system_xml
-from annotations.formats.uima import LABEL, NAMED_ENTITY, SENTENCE, TOKEN
+from annotations.formats.uima import (
+    ANNOTATION,
+    BOOLEAN,
+    LABEL,
+    NAMED_ENTITY,
+    SENTENCE,
+    STRING,
+    TOKEN,
+    TypeSystem,
+    type_system_xml,
+)
 from annotations.formats.xmi import read_cas, xmi_document
-from annotations.formats.xml_writing import REPLACEMENT, UNWRITABLE
-from annotations.text.characters import trim
+from annotations.formats.xml_files import REPLACEMENT, UNWRITABLE
+from annotations.text.characters import Utf16, trim
 from annotations.text.hashes import text_sha256
-from annotations.text.sentences import sentences
+from annotations.text.segments import sentences
 from annotations.text.spans import Span
 from annotations.text.tokens import tokenize
-from annotations.text.utf16 import Utf16
 from models_runtime.backends.remote.protocol import Malformed
 
 PREDICTED: Final = "inception_internal_predicted"

@@ -20,7 +20,7 @@ from annotations.jobs.tokens import new_key
 from annotations.models import Author
 from annotations.notes.selectors.in_context import Entry, shown_in_context
 from annotations.projects.selectors.labels import accepted_labels
-from annotations.text.numbers import MAX_ID
+from annotations.text.names import MAX_ID
 from models_runtime.models import InjectedRun
 from models_runtime.refining.rules.vocabulary import LONGEST_TERM, MOST_TERMS, Term, TermError, checked_term
 from models_runtime.refining.services.injecting.benching import BenchedError, errors_behind, refiners_of

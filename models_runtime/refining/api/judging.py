@@ -20,7 +20,7 @@ from annotations.jobs.services.allowance import LIVE
 from annotations.jobs.tokens import new_key
 from annotations.notes.selectors.in_context import Entry, shown_in_context
 from annotations.scores.rules.judging import STANDARD, THRESHOLD
-from annotations.text.numbers import MAX_ID
+from annotations.text.names import MAX_ID
 from models_runtime.models import Judging
 from models_runtime.refining.forms.judging import REFUSED_AT, JudgeForm
 from models_runtime.refining.services.judging.asking import judge_again, start_judging

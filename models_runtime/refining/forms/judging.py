@@ -12,7 +12,7 @@ from annotations.gold.rules import Split
 from annotations.models import Author, AuthorKind, GoldVersion, Project
 from annotations.scores.rules.judging import STANDARD, THRESHOLD
 from annotations.scores.selectors import Reference, authors_with_notes
-from annotations.text.numbers import MAX_OFFSET
+from annotations.text.names import MAX_OFFSET
 from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
 from models_runtime.backends.llm.servers import Server
 from models_runtime.refining.services.judging.asking import MOST_JUDGES

@@ -28,8 +28,8 @@ from annotations.scores.rules.rewritten import counts_of
 from annotations.scores.selectors import Compared, NotePair, Reference, compared, label_words, note_pairs
 from annotations.scores.services.scoring import LabelMapper, ScoreRequest
 from annotations.text.hashes import text_sha256
-from annotations.text.masking import masked
 from annotations.text.spans import Span as DomainSpan
+from annotations.text.spans import masked
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.driver import FixedCapacity, ServerQueue, converse
 from models_runtime.backends.llm.servers import Server

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from annotations.formats.files.csv_rows import RowError, csv_rows
+from annotations.formats.files.csv_files import RowError, csv_rows
 from annotations.text.names import WordingError, worded
 from annotations.text.tokens import tokenize
 from models_runtime.refining.rules.injection import Place, Strategy

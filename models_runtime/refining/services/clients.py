@@ -25,7 +25,7 @@ from annotations.core.events import NOTE_READ
 from annotations.core.locks import ProjectArchived, hold, keep_labels
 from annotations.jobs.registry import load
 from annotations.models import AnnotationSet, AnnotationSetState, ApiToken, Document
-from annotations.text.numbers import MAX_ID
+from annotations.text.names import MAX_ID
 from models_runtime.backends.refining import tools
 from models_runtime.backends.refining.arguments import Argument, checked, schema
 from models_runtime.backends.refining.state import RefinementState

@@ -20,7 +20,7 @@ from annotations.notes.selectors.in_context import Entry, shown_in_context
 from annotations.scores.rules.side_by_side import MISSED, ONLY, UNTOUCHED
 from annotations.scores.selectors import LEVELS, note_languages
 from annotations.scores.services.side_by_side import ComparisonRequest, TellingSpan, common_notes, telling_spans
-from annotations.text.numbers import MAX_ID
+from annotations.text.names import MAX_ID
 from models_runtime.runs.forms.comparing import REFUSED_AT
 from models_runtime.runs.jobs.comparing import start_comparison
 from models_runtime.runs.services.comparing import MOST_CHARACTERS, as_dict, asked, compared_strategies, takes_long

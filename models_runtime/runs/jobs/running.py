@@ -26,9 +26,8 @@ from annotations.projects.selectors.labels import accepted_labels
 from annotations.text.combining import Merged
 from annotations.text.hashes import string_key, text_sha256
 from annotations.text.provenance import Doubtful
-from annotations.text.span_limits import DEEPEST, MOST_SPANS, Crowd, crowd_in
+from annotations.text.spans import DEEPEST, MOST_SPANS, Crowd, SpanError, checked, crowd_in
 from annotations.text.spans import Span as DomainSpan
-from annotations.text.spans import SpanError, checked
 from annotations.text.tokens import estimated
 from models_runtime.backends.base import Backend, BackendError, Budget, OnDevice, PredictsEach, Rewritten, budget_of
 from models_runtime.backends.marginals import GivesMarginals, ThresholdBackend, is_added

@@ -13,11 +13,11 @@ from annotations.core.bulk import SpanRow, insert_spans
 from annotations.core.errors import ServiceError
 from annotations.core.locks import hold, keep_labels
 from annotations.core.suggestions import add_strings, renew_notes, tally_of
-from annotations.exchange.rules.likely_labels import likely_labels
+from annotations.exchange.rules import likely_labels
 from annotations.models import AnnotationSet, Document, JobState, Project, RewrittenNote, Span, User
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.text.hashes import string_key
-from annotations.text.span_limits import crowd_in
+from annotations.text.spans import crowd_in
 from models_runtime.core.registry import LLM
 from models_runtime.models import Run
 from models_runtime.runs.events import PLACEHOLDERS_MAPPED

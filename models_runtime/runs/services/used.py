@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 
 from annotations.core.hooks import UsedModel
 from annotations.models import Author
-from annotations.text.numbers import whole
+from annotations.text.names import whole
 from models_runtime.core.combining import models_behind
 from models_runtime.core.stages import learned_from
 from models_runtime.models import Run, RunItem, RunItemState, TrainedModel

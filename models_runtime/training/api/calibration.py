@@ -14,7 +14,7 @@ from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.jobs.api import JobItem, started
-from annotations.text.numbers import MAX_ID
+from annotations.text.names import MAX_ID
 from models_runtime.models import Calibration
 from models_runtime.training.forms.calibration import CalibrationForm
 from models_runtime.training.services.calibration import start_calibration, summary, withdraw

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Final
 
-from annotations.formats.files.strict_json import JsonError, read_json
+from annotations.formats.files.json_files import JsonError, read_json
 from annotations.text.names import bad_character
 from models_runtime.training.rules.fitting import METHOD, Curves
 from models_runtime.training.rules.reliability import GROUPS, ConfidenceBin, Reliability

@@ -12,7 +12,7 @@ from annotations.core.errors import ServiceError
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
 from annotations.models import Document, GoldVersion, JobState, Membership, Project, Role, User
-from annotations.text.numbers import whole
+from annotations.text.names import whole
 from models_runtime.backends.augmenting import replaceable
 from models_runtime.core import weights
 from models_runtime.core.gold_notes import languages_of

@@ -31,7 +31,7 @@ from annotations.models import (
     Span,
 )
 from annotations.ops.services.erasing import erase_patient
-from annotations.text.span_limits import Crowd
+from annotations.text.spans import Crowd
 from tests import factories as make
 from tests.held import made_once
 from tests.worlds.checks import check_page

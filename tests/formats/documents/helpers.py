@@ -5,8 +5,8 @@ import zipfile
 from collections.abc import Collection, Iterable, Mapping
 
 from annotations.formats.documents.base import Extracted, Limits, Result
-from annotations.formats.documents.cleaning import ALL_RULES, CleaningRule
 from annotations.formats.documents.reading import read_document
+from annotations.formats.documents.texts import ALL_RULES, CleaningRule
 from annotations.formats.notes import NoteError, Problem
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"

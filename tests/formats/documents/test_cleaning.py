@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.formats.documents.base import NotePart, PartKind
-from annotations.formats.documents.cleaning import ALL_RULES, CleaningRule, cleaned
+from annotations.formats.documents.texts import ALL_RULES, CleaningRule, cleaned
 
 
 def clean(text, rules=ALL_RULES):

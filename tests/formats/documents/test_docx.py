@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from annotations.formats.documents import packages
+from annotations.formats.documents import word as packages
 from fixtures.quality.written_documents import docx as written_docx
 from tests.formats.documents.helpers import RELATIONS, docx, mapped, p, read, refusal, word, zipped
 

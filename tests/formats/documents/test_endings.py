@@ -2,8 +2,8 @@
 
 import pytest
 
-from annotations.formats.documents.importing import DocumentsFormat
-from annotations.formats.documents.kinds import ENDINGS, DocumentKind
+from annotations.formats.documents.extracting import DocumentsFormat
+from annotations.formats.documents.reading import ENDINGS, DocumentKind
 from tests.formats.documents.helpers import docx, p, read
 from tests.formats.documents.test_odt import odt
 

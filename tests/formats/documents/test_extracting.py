@@ -76,10 +76,10 @@ def test_the_child_has_neither_secrets_nor_network_nor_unlimited_memory(monkeypa
 
 TRY = """
 import socket, subprocess, sys, urllib.request
-from annotations.formats.documents import isolation
-cut = isolation.cut_network() if "cut" in sys.argv else False
+from annotations.formats.documents import child
+cut = child.cut_network() if "cut" in sys.argv else False
 if "guard" in sys.argv:
-    isolation.guard(())
+    child.guard(())
 found = []
 for act in (
     lambda: socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5),

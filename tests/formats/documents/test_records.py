@@ -11,7 +11,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from annotations.formats.documents.importing import DocumentsFormat
+from annotations.formats.documents.extracting import DocumentsFormat
 from fixtures.quality.written_documents import pdf
 from tests.formats.documents.helpers import found_in, mapped, read, refusal, results
 

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from annotations.formats.files.csv_lines import csv_line
+from annotations.formats.files.csv_files import csv_line
 
 SIGNS = "=+-@＝＋－＠"
 

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.formats.files.json_records import json_items, json_records
-from annotations.formats.files.strict_json import DEEPEST, JsonError, read_json, read_object
+from annotations.formats.files.json_files import DEEPEST, JsonError, json_items, json_records, read_json, read_object
 from tests.text.strategies import texts
 
 LONG = "x" * 300_000 + "é"

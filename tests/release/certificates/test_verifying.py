@@ -13,7 +13,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from annotations.core.errors import ServiceError
-from annotations.exchange.services.export_labels import labels_in_words
+from annotations.exchange.services.label_mappings import labels_in_words
 from annotations.models import Certificate, Release, ReleaseState, SigningKey
 from annotations.release.rules.certificates.signatures import fingerprint_of, signed_json
 from annotations.release.services.certificates.verifying import files_at, verify_certificate, zip_files

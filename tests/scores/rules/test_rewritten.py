@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 
 from annotations.scores.rules.rewritten import Counting, RewrittenScore, counts_of, substring_counts
-from annotations.text.masking import masked
-from annotations.text.spans import Span
+from annotations.text.spans import Span, masked
 from tests.text.strategies import LABELS, texts_with_spans
 
 TAGS = {"NOME": "[NOME]", "ETA": "[ETÀ]", "LUOGO": "[LUOGO/INDIRIZZO]", "VIA": "[VIA]"}

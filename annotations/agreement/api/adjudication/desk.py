@@ -20,7 +20,7 @@ from annotations.core.api.schemas import Body
 from annotations.core.events import NOTE_READ
 from annotations.models import Document, Label
 from annotations.notes.api import codes_of
-from annotations.text.numbers import MAX_OFFSET
+from annotations.text.names import MAX_OFFSET
 from annotations.text.spans import Span
 
 router = Router(tags=["Adjudication"])

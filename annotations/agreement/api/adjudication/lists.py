@@ -20,7 +20,7 @@ from annotations.agreement.services.adjudication.deciding import finish_unanimou
 from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged
 from annotations.core.api.requests import ApiRequest, enter
-from annotations.text.numbers import MAX_ID
+from annotations.text.names import MAX_ID
 
 router = Router(tags=["Adjudication"])
 PATH: Final = "/projects/{slug:slug}/adjudications"

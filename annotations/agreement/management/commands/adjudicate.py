@@ -9,8 +9,7 @@ from annotations.agreement.services.adjudication.plan import Act, Request, Seen
 from annotations.core.access import Access
 from annotations.core.commands import find_label
 from annotations.core.decision_files import DecisionFileCommand
-from annotations.formats.files.csv_rows import RowError
-from annotations.formats.files.decision_rows import DECISION, DecisionRow
+from annotations.formats.files.csv_files import DECISION, DecisionRow, RowError
 from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, Document, Label
 
 WHOLE = {"majority": Act.MAJORITY, "nothing": Act.NOTHING}

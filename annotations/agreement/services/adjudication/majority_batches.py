@@ -37,8 +37,8 @@ from annotations.models import (
     Span,
     User,
 )
-from annotations.text.span_limits import crowd_in
 from annotations.text.spans import Span as DomainSpan
+from annotations.text.spans import crowd_in
 
 Choice = Resolution.Choice
 ACT = "majority-of-notes"

@@ -8,7 +8,7 @@ from django.db import transaction
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, Needs, find_project, read_rows, write_rows
 from annotations.core.errors import ServiceError
-from annotations.exchange.selectors.label_mappings import (
+from annotations.exchange.selectors import (
     MappingRow,
     codes_of,
     mapping_named,
@@ -17,7 +17,7 @@ from annotations.exchange.selectors.label_mappings import (
     open_counts,
 )
 from annotations.exchange.services.label_mappings import add_mapping, change_mapping, delete_mapping
-from annotations.formats.files.csv_rows import CsvRow
+from annotations.formats.files.csv_files import CsvRow
 from annotations.models import LabelMapping, Project, User
 
 COLUMNS: Final = ("label", "code", "leave_out", "suggestion")

@@ -9,9 +9,9 @@ from annotations.core.commands import JourneyCommand, Needs, check_shown, find_p
 from annotations.core.errors import ServiceError
 from annotations.core.progress import progress_bar
 from annotations.core.tokenizers import KINDS
-from annotations.exchange.selectors.losses import named_losses
-from annotations.exchange.services.export_labels import labels_in_words
+from annotations.exchange.selectors import named_losses
 from annotations.exchange.services.exporting import export_to_path
+from annotations.exchange.services.label_mappings import labels_in_words
 from annotations.exchange.services.writing import Writing
 from annotations.formats import FORMATS
 from annotations.formats.base import LOSSES

@@ -11,7 +11,7 @@ from annotations.core.progress import Progress, progress_bar
 from annotations.exchange.services.importing import import_path
 from annotations.exchange.services.input_formats import INPUT_FORMATS
 from annotations.formats import DETECT
-from annotations.formats.documents.cleaning import CleaningRule
+from annotations.formats.documents.texts import CleaningRule
 from annotations.models import User
 from annotations.ops.services.archives.by_path import WHOLE, check_alone, import_from, is_whole, say_imported
 

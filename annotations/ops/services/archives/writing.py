@@ -19,7 +19,7 @@ from annotations.core.events import ARCHIVE_WRITTEN
 from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import store_file
-from annotations.exchange.services.archives import check_out
+from annotations.exchange.services.writing import check_out
 from annotations.formats.files.archives import ArchiveWriter
 from annotations.models import (
     AnnotationSet,

@@ -10,7 +10,7 @@ from annotations.core.commands import JourneyCommand, Needs, find_label, find_pr
 from annotations.core.errors import ServiceError
 from annotations.core.forms import valid
 from annotations.core.spans import definitions
-from annotations.formats.files.csv_rows import CsvRow
+from annotations.formats.files.csv_files import CsvRow
 from annotations.models import Category, Label, LabelSet, Project, Span, User
 from annotations.projects.forms.labels import AddLabelForm, EditLabelForm
 from annotations.projects.services.label_order import move_label

@@ -8,8 +8,8 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
-from annotations.exchange.services.archives import check_out
-from annotations.exchange.services.export_labels import labels_in_words
+from annotations.exchange.services.label_mappings import labels_in_words
+from annotations.exchange.services.writing import check_out
 from annotations.jobs.runner import run as work
 from annotations.jobs.waiting import wait_for, watched
 from annotations.models import Job, JobState, LeakFinding, Release, ReleaseState, User

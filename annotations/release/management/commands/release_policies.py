@@ -9,7 +9,7 @@ from annotations.core.commands import JourneyCommand, find_project, read_rows, w
 from annotations.core.errors import ServiceError
 from annotations.core.forms import valid
 from annotations.core.labels import label_rows
-from annotations.formats.files.csv_rows import CsvRow
+from annotations.formats.files.csv_files import CsvRow
 from annotations.models import Project, ReleasePolicy, User
 from annotations.release.forms.policies import PolicyForm
 from annotations.release.rules.redaction.kinds import IdentifierType

@@ -9,7 +9,7 @@ from typing import Any, Final
 from annotations.formats import FORMATS, detected
 from annotations.formats.base import LOSSES, NAMES, LoadedFiles, NoteFiles, only_note
 from annotations.formats.files import csv_reading
-from annotations.formats.files.csv_lines import unquoted
+from annotations.formats.files.csv_files import unquoted
 from annotations.formats.notes import NoteError
 from annotations.release.rules.certificates.signatures import CertificateError, open_certificate
 from annotations.text.hashes import gold_hash, text_sha256

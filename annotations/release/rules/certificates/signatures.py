@@ -16,7 +16,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from annotations.formats.files.strict_json import JsonError, read_object
+from annotations.formats.files.json_files import JsonError, read_object
 from annotations.release.rules.certificates.canonical import canonical
 
 ALGORITHM: Final = "Ed25519"

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from annotations.text import folding
+from annotations.text import search as folding
 
 _WORDS: Final = re.compile(r"[^\W_]+")
 fold = lru_cache(maxsize=1 << 16)(folding.folded)

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Final
 
 from annotations.release.rules.known.folding import fold
-from annotations.text.folding import DROPPED
+from annotations.text.search import DROPPED
 
 _TOKEN: Final = re.compile(rf"[^\W\d_]+(?:[{DROPPED}]+[^\W\d_]*)*|\d+")
 

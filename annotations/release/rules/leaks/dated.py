@@ -11,7 +11,7 @@ from typing import Final
 from annotations.release.rules.known.days import MONTHS, Dated, Day, days_in, in_figures, in_words
 from annotations.release.rules.known.reading import FoldedText
 from annotations.release.rules.leaks.needles import Needle, Sought
-from annotations.text.folding import folded
+from annotations.text.search import folded
 from annotations.text.spans import Bounds
 
 # Most released texts have nothing like a date in figures, which takes a sixth of the time to see.

@@ -12,7 +12,7 @@ from typing import Final
 from annotations.release.rules.leaks.needles import Needle, Sought
 from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.telephones import telephone_forms
-from annotations.text.folding import WORD, folded
+from annotations.text.search import WORD, folded
 
 LEAST_DIGITS: Final = 7
 """The fewest digits of a number that is found in any grouping. A shorter one may be a value or a date."""

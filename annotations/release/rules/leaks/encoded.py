@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Final
 
-from annotations.text.folding import Folded
+from annotations.text.search import Folded
 from annotations.text.spans import Bounds
 
 # The characters as which the bytes 0x80 to 0xbf are read in Windows-1252.

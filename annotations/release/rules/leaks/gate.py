@@ -46,7 +46,7 @@ from annotations.release.rules.redaction.numbering import TITLES
 from annotations.release.rules.redaction.offsets import piece_around
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.rules.redaction.released import ReplacedPiece
-from annotations.text.folding import WORD, Folded, all_words, plain_words, words
+from annotations.text.search import WORD, Folded, all_words, plain_words, words
 from annotations.text.spans import Bounds
 
 # Generic words, which may stay in a released text although a labeled string contains them: hospital, calle, marzo.

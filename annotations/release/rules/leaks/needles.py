@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from annotations.release.rules.known.words import CUES, PARTICLES
 from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.redaction.policy import Action, Policy
-from annotations.text.folding import WORD, Folded, folded, words
+from annotations.text.search import WORD, Folded, folded, words
 from annotations.text.spans import Span
 
 PART_LETTERS: Final = 4

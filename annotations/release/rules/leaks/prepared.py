@@ -10,7 +10,7 @@ from annotations.release.rules.leaks.misspelled import Misspelled
 from annotations.release.rules.leaks.needles import Needle, Sought, is_whole_only, names_person, names_place
 from annotations.release.rules.leaks.spacing import Spacing
 from annotations.release.rules.redaction.kinds import IdentifierType
-from annotations.text.folding import words
+from annotations.text.search import words
 
 Worded = tuple[tuple[str, ...], Needle]
 """A needle with its words."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.redaction.released import Mention
-from annotations.text.folding import folded, words
+from annotations.text.search import folded, words
 from annotations.text.spans import Bounds
 
 _PEOPLE: Final = frozenset({IdentifierType.NAME, IdentifierType.STAFF})

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from annotations.text.folding import words
+from annotations.text.search import words
 
 _COUNTRY_OF: Final = {"en": "us", "es": "es", "it": "it"}
 

@@ -6,8 +6,7 @@ from typing import Final, NamedTuple
 from annotations.release.rules.redaction.policy import Action, Policy
 from annotations.release.rules.redaction.released import Mention
 from annotations.text.characters import trim
-from annotations.text.masking import stretches
-from annotations.text.spans import Span
+from annotations.text.spans import Span, stretches
 
 # These actions may write a part of the original.
 _PARTIAL: Final = frozenset({Action.GENERALIZE, Action.SHIFT})

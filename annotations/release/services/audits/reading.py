@@ -45,7 +45,7 @@ from annotations.release.rules.audits.looks import AuditState
 from annotations.release.rules.redaction.offsets import span_to_released
 from annotations.release.selectors.audits import counted_until, pieces_of, shown_of, verdict_of
 from annotations.text.characters import trim
-from annotations.text.folding import folded
+from annotations.text.search import folded
 
 LEASE = timedelta(minutes=30)
 LOOKED_AT = 20

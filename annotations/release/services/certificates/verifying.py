@@ -15,8 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.formats.files.zip_layout import holds_more
-from annotations.formats.files.zips import TooManyEntries, open_zip
+from annotations.formats.files.zips import TooManyEntries, holds_more, open_zip
 from annotations.formats.notes import NoteError, Problem
 from annotations.models import Certificate, ReleaseState
 from annotations.release.rules.certificates.released_files import MANIFEST, Load

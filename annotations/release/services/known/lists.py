@@ -13,7 +13,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.locks import check_open
 from annotations.core.sealing import project_key
 from annotations.formats.files import csv_reading
-from annotations.formats.files.csv_lines import csv_line
+from annotations.formats.files.csv_files import csv_line
 from annotations.models import ListedTerm, ListedTermKind, Project, User
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.release.events import TERMS_ADDED, TERMS_EXPORTED, TERMS_REMOVED

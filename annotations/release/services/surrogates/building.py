@@ -29,8 +29,7 @@ from annotations.release.services.surrogates.makers import Params
 from annotations.release.services.surrogates.making import NoteMentions, Place, surrogates_for
 from annotations.release.services.surrogates.originals import Originals
 from annotations.release.services.surrogates.patients import mentioned
-from annotations.text.masking import stretches
-from annotations.text.spans import Span
+from annotations.text.spans import Span, stretches
 
 POLICY: Final = "surrogate"
 BATCH: Final = 100

@@ -8,8 +8,7 @@ from annotations.core.access import Access
 from annotations.core.commands import find_label
 from annotations.core.decision_files import DecisionFileCommand
 from annotations.core.errors import ServiceError
-from annotations.formats.files.csv_rows import RowError
-from annotations.formats.files.decision_rows import DECISION, DecisionRow
+from annotations.formats.files.csv_files import DECISION, DecisionRow, RowError
 from annotations.gold.services.sets import wanted_set
 from annotations.models import AnnotationSet, AnnotationSetState, Author, Document, Label, Review
 from annotations.review.selectors.suggestions import Suggestion, of_run, suggestions

@@ -22,7 +22,7 @@ from annotations.review.selectors.reviewing import chosen_runs, run_authors
 from annotations.review.selectors.suggested_strings import as_waiting, strings
 from annotations.review.services.bulk import plan_bulk, plan_string
 from annotations.review.services.starting import start_bulk, start_undo
-from annotations.text.numbers import MAX_ID
+from annotations.text.names import MAX_ID
 
 RECENT = 20
 COUNTS = (

@@ -8,7 +8,7 @@ from annotations.core.commands import JourneyCommand, Needs, authors_shown, find
 from annotations.core.errors import ServiceError
 from annotations.jobs.services.allowance import LIVE
 from annotations.models import User
-from annotations.text.numbers import MAX_ID
+from annotations.text.names import MAX_ID
 from models_runtime.models import Judging
 from models_runtime.refining.management.commands.judge import said, waited
 from models_runtime.refining.services.judging.asking import judge_again

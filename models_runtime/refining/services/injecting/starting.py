@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.names import good_name
-from annotations.formats.files.csv_rows import RowError
+from annotations.formats.files.csv_files import RowError
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
 from annotations.models import Author, AuthorKind, GoldVersion, Project, User

@@ -15,7 +15,7 @@ from annotations.models import Job, Project, User
 from annotations.scores.rules.judging import THRESHOLD
 from annotations.scores.selectors import compared
 from annotations.scores.services.scoring import ScoreRequest, score_request
-from annotations.text.numbers import MAX_OFFSET
+from annotations.text.names import MAX_OFFSET
 from models_runtime.backends.llm.prompts import LANGUAGES
 from models_runtime.backends.llm.servers import Server
 from models_runtime.models import Judge, Judging

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from annotations.formats.files.csv_rows import RowError
+from annotations.formats.files.csv_files import RowError
 from annotations.text.spans import Span
 from models_runtime.refining.rules.injection import Injection, Strategy
 from models_runtime.refining.rules.rules import Labels, candidates

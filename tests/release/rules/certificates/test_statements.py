@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.formats.files.csv_lines import csv_line, unquoted
+from annotations.formats.files.csv_files import csv_line, unquoted
 from annotations.release.rules.certificates.canonical import at_least, at_most, canonical, written
 from annotations.release.rules.certificates.hipaa import IDENTIFIERS, OF_KIND, identifier_of
 from annotations.release.rules.certificates.layout import PdfTable, sections

@@ -33,7 +33,7 @@ from scim2_models import (
     User,
 )
 
-from annotations.formats.files.strict_json import texts_in
+from annotations.formats.files.json_files import texts_in
 from annotations.models import ProvisionedGroup, ProvisionedUser
 from annotations.projects.rules import ProvisioningProvider
 

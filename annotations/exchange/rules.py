@@ -1,0 +1,155 @@
+"""The labels that an unknown label of a file probably means: by usual names of an identifier, then by spelling."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from rapidfuzz import fuzz, process
+
+from annotations.formats.notes import Loss, OutNote
+from annotations.text.labels import CategoryDef, LabelDef, LabelSetDef
+from annotations.text.spans import Span
+
+SHOWN: Final = 3
+# Below this likeness (0 to 100) two names differ by more than a slip of the pen.
+ALIKE: Final = 80
+# From this likeness on, only what is written so is meant.
+THE_SAME: Final = 90
+
+# Words that label sets use for one kind of identifier, in English, Spanish and Italian, a kind on each line. A word may
+# belong to several kinds: a doctor is a person, too.
+_USUAL: Final = """
+person per pers patient paziente paciente nombre nome name names doctor physician medico personal staff relative
+doctor physician medico sanitario personal staff clinician hcp professional provider
+user username login
+date dates data fecha fechas datum time day
+age ages eta edad
+location loc gpe lugar luogo place geo geographic territorio city town state country street zip
+city town ciudad citta comune municipality
+street address addr calle via indirizzo direccion
+zip cap postcode postal zipcode
+state region provincia province county
+country pais paese nation
+hospital clinic ospedale clinica centro ward
+organization organisation org organizzazione institucion institution company employer hospital
+phone telephone tel telefono mobile cell movil fax
+fax telefax
+email mail correo
+url web website link
+ip ipaddress
+id idnum identifier number num numero code
+record mrn medicalrecord record historia cartella
+ssn social nif dni
+insurance healthplan plan aseguramiento
+account iban conto cuenta
+license licence titulacion patente
+vehicle plate targa matricula
+device serial
+profession job occupation professione profesion
+sex gender sexo sesso
+family familiares relative parente
+"""
+_KINDS_OF: Final[dict[str, set[int]]] = {}
+for _number, _line in enumerate(_USUAL.strip().splitlines()):
+    for _word in _line.split():
+        _KINDS_OF.setdefault(_word, set()).add(_number)
+
+
+def likely_labels(name: str, labels: Mapping[str, str]) -> list[str]:
+    """The codes that `name` probably means, the best first. `labels` maps codes and names of labels to codes.
+
+    Only whole words count: PER is a person, and no part of another word.
+    """
+    wanted = _plain(name)
+    kinds = _kinds(wanted)
+    ranked: list[tuple[int, int, str]] = []
+    for known, code in labels.items():
+        if shared := kinds & (found := _kinds(_plain(known))):
+            ranked.append((-len(shared), len(found | kinds), code))
+    spelled = process.extract(
+        wanted, {known: _plain(known) for known in labels}, scorer=fuzz.ratio, score_cutoff=ALIKE, limit=None
+    )
+    if same := [labels[known] for _text, score, known in spelled if score >= THE_SAME]:
+        return list(dict.fromkeys(same))[:SHOWN]
+    codes = [code for _shared, _all, code in sorted(ranked, key=lambda one: one[:2])]
+    return list(dict.fromkeys([*codes, *(labels[known] for _text, _score, known in spelled)]))[:SHOWN]
+
+
+def _kinds(plain: str) -> set[int]:
+    """The kinds of identifiers that the words of a name stand for."""
+    forms = (form for word in plain.split() for form in (word, word.removesuffix("s")))
+    return {kind for form in forms for kind in _KINDS_OF.get(form, ())}
+
+
+def _plain(name: str) -> str:
+    """The words of a name in lower case, without accents."""
+    bare = "".join(one for one in unicodedata.normalize("NFKD", name) if not unicodedata.combining(one))
+    return re.sub(r"[\W_]+", " ", bare).casefold().strip()
+
+
+# Labels as an export writes them, where they differ from the project's: other codes, equal spans, spans left out.
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """A note without the spans that are not written, which are counted by label.
+
+    `merged` counts spans that another span with the same offsets and the same written label stands for.
+    """
+
+    note: OutNote
+    written: Counter[str]
+    left_out: Counter[str]
+    merged: int
+    losses: list[Loss]
+
+
+def rewritten(note: OutNote, codes: Mapping[str, str]) -> Rewritten:
+    """Leave out spans, and one of two that become equal. The spans that stay keep their labels.
+
+    `codes` has the code to write for every label, in label order; empty: the spans are left out. Of equal spans, the
+    one whose label comes first stays. The loss of another one is listed if its attributes differ.
+    """
+    order = {code: number for number, code in enumerate(codes)}
+    kept: dict[tuple[int, int, str], Span] = {}
+    left_out: Counter[str] = Counter()
+    merged, losses = 0, []
+    for span in sorted(note.spans, key=lambda one: (one.start, one.end, order.get(one.label, len(order)))):
+        code = codes.get(span.label, span.label)
+        if not code:
+            left_out[span.label] += 1
+            continue
+        first = kept.setdefault((span.start, span.end, code), span)
+        if first is span:
+            continue
+        merged += 1
+        if first.attributes != span.attributes:
+            reason = f"Written as one span with “{first.label}” as “{code}”: its attributes are not exported."
+            losses.append(Loss(note.name, span, reason))
+    written = Counter(code for _start, _end, code in kept)
+    return Rewritten(replace(note, spans=list(kept.values())), written, left_out, merged, losses)
+
+
+def written_set(labels: LabelSetDef, codes: Mapping[str, str], target: LabelSetDef | None) -> LabelSetDef:
+    """The label set of the written codes, for the configuration files of formats.
+
+    A code of `target` has its name and category there. Any other code stays in the category of its first label.
+    """
+    known = {
+        label.code: (group, label.name) for group in (target.categories if target else ()) for label in group.labels
+    }
+    found: dict[str, tuple[CategoryDef, list[LabelDef]]] = {}
+    seen: set[str] = set()
+    for category in labels.categories:
+        for label in category.labels:
+            code = codes.get(label.code, label.code)
+            if not code or code in seen:
+                continue
+            seen.add(code)
+            group, name = known.get(code, (category, label.name if code == label.code else code))
+            found.setdefault(group.code, (group, []))[1].append(replace(label, code=code, name=name))
+    categories = tuple(replace(group, labels=tuple(rows)) for group, rows in found.values())
+    return replace(target or labels, categories=categories)

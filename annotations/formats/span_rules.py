@@ -1,0 +1,343 @@
+"""The one rule by which readers of files take a span: label, offsets, quote, white space, duplicates."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from typing import Final
+
+from annotations.formats.base import BAD_CODE, LabelFinder, written_code
+from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name
+from annotations.formats.quotes import Misplaced, place, same_quote
+from annotations.text.characters import WHITE_SPACE, Utf16, trim
+from annotations.text.names import bad_character
+from annotations.text.segments import BREAK
+from annotations.text.spans import Bounds, Span, check_bounds
+
+# Discontinuous spans: the pieces of a span that a line break cut, and all others.
+
+
+def first_gap(text: str, pieces: Sequence[Bounds]) -> Bounds | None:
+    """The first gap between pieces that makes a span discontinuous; None if the pieces are one span.
+
+    Between the pieces of one span there is only white space with a line break. Bounds are code points.
+    """
+    for (_, end), (start, _) in pairwise(pieces):
+        gap = text[end:start]
+        if not BREAK.search(gap) or any(character not in WHITE_SPACE for character in gap):
+            return end, start
+    return None
+
+
+def joined(text: str, pieces: Sequence[Bounds]) -> list[Bounds]:
+    """The spans that pieces make, in order: more than one if they are discontinuous. Touching pieces are one span."""
+    spans = [pieces[0]]
+    for piece in pieces[1:]:
+        if spans[-1][1] == piece[0] or not first_gap(text, [spans[-1], piece]):
+            spans[-1] = (spans[-1][0], piece[1])
+        else:
+            spans.append(piece)
+    return spans
+
+
+def split_message(count: int) -> str:
+    """The warning for a discontinuous span of which each part is imported."""
+    return f"The span has {count} parts with other text between them. Each part was imported as a span of its own."
+
+
+_DIGITS: Final = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+_MOST: Final = 2**63 - 1
+_More = tuple[int | None, str | None, float | None, str, Mapping[str, str | bool] | None]
+"""The line, the code, the confidence, the source and the attributes of a span."""
+
+
+class SpanTaker:
+    """Takes the spans of one note as a file gives them, and collects all problems and warnings.
+
+    Offsets are end-exclusive; they count code points, or UTF-16 code units with `utf16`. `file` and the line of a span
+    are where problems are reported. `same` compares the text found with a quote, if other than by `same_quote`.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        file: str,
+        find_label: LabelFinder,
+        *,
+        utf16: bool = False,
+        same: Callable[[str, str], bool] | None = None,
+    ) -> None:
+        self.text = text
+        self.file = file
+        self.problems: list[Problem] = []
+        self.warnings: list[Problem] = []
+        self._find_label = find_label
+        self._same = same or same_quote
+        self._counts_units = utf16
+        # Texts without a character of two units need no conversion.
+        self._units = Utf16(text) if utf16 and not text.isascii() else None
+        self._length = self._units.length if self._units else len(text)
+        self._spans: dict[tuple[int, int, str], Span] = {}
+        self._said: set[str] = set()
+        self._skipped: Counter[str] = Counter()
+        self._misplaced: list[Misplaced] = []
+
+    def skips(self, label: object) -> bool:
+        """Whether the spans of a label are left out; this one is then counted."""
+        code = self._find_label(label) if isinstance(label, str) and self._find_label.skipped else None
+        if code is None or code not in self._find_label.skipped:
+            return False
+        self._skipped[code] += 1
+        return True
+
+    def take(
+        self,
+        label: object,
+        start: object,
+        end: object,
+        *,
+        line: int | None = None,
+        quote: str | None = None,
+        attributes: Mapping[str, str | bool] | None = None,
+        confidence: float | None = None,
+        source: str = "",
+    ) -> None:
+        """Take a span, or report all its problems.
+
+        Offsets may be whole numbers or their digits. The quote, if given, must be the text of the span; line breaks
+        count as equal to each other and to a space. White space at the ends is removed with the warning “trimmed”, and
+        of equal spans with the same label the first is taken with the warning “twice”.
+        """
+        if self._find_label.skipped and self.skips(label):
+            return
+        more = (line, self._code(label, line), confidence, source, attributes)
+        if quote and self._find_label.repair and self._is_misplaced(start, end, quote, more):
+            return
+        bounds = self._bounds(start, end, line)
+        if bounds is None:
+            return
+        if quote is not None and not self._same(self.text[bounds[0] : bounds[1]], quote):
+            self._differs(start, end, line)
+            return
+        self._keep(*bounds, more)
+
+    def take_pieces(
+        self,
+        label: object,
+        pieces: Sequence[tuple[object, object]],
+        *,
+        line: int | None = None,
+        quote: str | None = None,
+        attributes: Mapping[str, str | bool] | None = None,
+    ) -> None:
+        """Take a span that a file gives in pieces. Each part of a discontinuous one becomes a span, with a warning."""
+        if len(pieces) == 1:
+            self.take(label, *pieces[0], line=line, quote=quote, attributes=attributes)
+            return
+        if self.skips(label):
+            return
+        code = self._code(label, line)
+        bounds = [found for piece in pieces if (found := self._bounds(*piece, line))]
+        if len(bounds) < len(pieces):
+            return
+        parts = joined(self.text, sorted(bounds))
+        if quote is not None and not self._quoted(parts, quote):
+            self._differs(pieces[0][0], pieces[-1][1], line)
+            return
+        if len(parts) > 1:
+            self.warn("discontinuous", split_message(len(parts)), line)
+        for start, end in parts:
+            self._keep(start, end, (line, code, None, "", attributes))
+
+    def _differs(self, start: object, end: object, line: int | None) -> None:
+        message = (
+            f"The text at {start}-{end} differs from the text that the file gives for this span. "
+            f"Check that the text is unchanged and that offsets count {self._counted()}."
+        )
+        self.refuse("quote", message, line)
+
+    def _quoted(self, parts: Sequence[Bounds], quote: str) -> bool:
+        """Whether a quote is that of a span. Programs join the parts of a discontinuous one by spaces or dots."""
+        if len(parts) == 1:
+            return self._same(self.text[slice(*parts[0])], quote)
+        return _letters("".join(self.text[start:end] for start, end in parts)) == _letters(quote)
+
+    def _is_misplaced(self, given: object, last: object, quote: str, more: _More) -> bool:
+        """Whether a span is to be moved, since its quote doesn't stand at its offsets. It is then held for that."""
+        first, past = whole(given), whole(last)
+        if first is None or past is None or not 0 <= first < past:
+            return False
+        start, end = (self._units.points(at) if self._units else at for at in (first, past))
+        if start is not None and end is not None and end <= len(self.text) and self._same(self.text[start:end], quote):
+            return False
+        place = (first if start is None else start, past if end is None else end)
+        self._misplaced.append(Misplaced(*place, quote, more[0], partial(self._keep, more=more)))
+        return True
+
+    def _keep(self, first: int, past: int, more: _More) -> None:
+        text, start, end = self.text, first, past
+        line, code, confidence, source, attributes = more
+        if text[first] in WHITE_SPACE or text[past - 1] in WHITE_SPACE:
+            first, past = trim(text, first, past)
+            if first == past:
+                self.refuse("white", f"The span {start}-{end} contains only white space. Remove it.", line)
+                return
+            message = f"White space at the ends of the span {start}-{end} was removed; it is now {first}-{past}."
+            self.warn("trimmed", message, line)
+        if code is None:
+            return
+        if (first, past, code) in self._spans:
+            self.warn("twice", f"The span {start}-{end} {code} occurs twice and is imported once.", line)
+            return
+        held = tuple(sorted(attributes.items())) if attributes else ()
+        self._spans[first, past, code] = Span(first, past, code, confidence, source, attributes=held)
+
+    def refuse(self, code: str, message: str, line: int | None = None) -> None:
+        """Report a problem: the note can't be read."""
+        self.problems.append(Problem(self.file, line, code, message))
+
+    def warn(self, code: str, message: str, line: int | None = None) -> None:
+        """Report a warning: the note can be read."""
+        self.warnings.append(Problem(self.file, line, code, message))
+
+    def not_kept(self, message: str, line: int | None = None) -> None:
+        """Warn of a part of the file that is not imported, once per note and message."""
+        if message not in self._said:
+            self._said.add(message)
+            self.warn("not kept", message, line)
+
+    def name_of(self, identity: object, numbered: str, line: int) -> str:
+        """The id of a document as the name of its note, or another name, with a warning if the id can't be one."""
+        if not identity or not isinstance(identity, str):
+            return numbered
+        try:
+            return check_name(identity)
+        except NoteError as error:
+            found = error.problems[0].message
+            message = f"The note is named “{numbered}”, because the id of the document is not a valid name. {found}"
+            self.warn("name", message, line)
+            return numbered
+
+    def note(self, name: str, *, patient_id: str = "") -> ParsedNote:
+        """The note with its spans in text order. Raises NoteError with all problems, if there are any."""
+        if self._misplaced:
+            place(self.text, self._misplaced, [key[0] for key in self._spans], warn=self.warn, refuse=self.refuse)
+        if self.problems:
+            raise NoteError(self.problems)
+        spans = [self._spans[key] for key in sorted(self._spans)]
+        return ParsedNote(name, self.text, spans, self.warnings, patient_id, dict(self._skipped))
+
+    def _code(self, label: object, line: int | None) -> str | None:
+        if not isinstance(label, str):
+            self.refuse("label", "A span has a label that is not text. Expected: the name of a label.", line)
+            return None
+        code = self._find_label(label)
+        if code is None:
+            self.refuse("label", self._find_label.unknown(label), line)
+        return code
+
+    def _bounds(self, start: object, end: object, line: int | None) -> Bounds | None:
+        """The bounds in code points, not empty and inside the text; None after a problem was reported."""
+        first, past = whole(start), whole(end)
+        if first is None or past is None:
+            message = (
+                f"A span has offsets that are not valid. Expected: two whole numbers that count {self._counted()}."
+            )
+            self.refuse("offsets", message, line)
+            return None
+        if first >= past:
+            message = f"The span {first}-{past} is empty: the start must be before the end, which is exclusive."
+            self.refuse("empty", message, line)
+            return None
+        if first < 0 or past > self._length:
+            message = (
+                f"The span {first}-{past} is not inside the text, which has {self._length} {self._counted()}. "
+                "Check that the text belongs to the annotations and is unchanged."
+            )
+            self.refuse("outside", message, line)
+            return None
+        if self._units is None:
+            return first, past
+        begins, ends = self._units.points(first), self._units.points(past)
+        if begins is None or ends is None:
+            message = f"The span {first}-{past} cuts a character in two. Check that offsets count UTF-16 code units."
+            self.refuse("offsets", message, line)
+            return None
+        return begins, ends
+
+    def _counted(self) -> str:
+        return "UTF-16 code units" if self._counts_units else "characters (code points)"
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
+
+
+def whole(value: object) -> int | None:
+    """A whole number that a file gives as a number or as digits; None for anything else."""
+    if type(value) is int:
+        return value if abs(value) <= _MOST else None
+    if isinstance(value, str):
+        return int(value) if _DIGITS.fullmatch(value) else None
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < _MOST else None
+    return None
+
+
+# The one rule by which writers of files give spans and their attributes, and say what a file can't hold.
+
+
+_YES: Final = "true"
+
+
+def given_spans(note: OutNote, labels: Mapping[str, str]) -> tuple[list[tuple[Span, str]], list[Loss]]:
+    """The spans to write in text order, each with the code to write, and the losses that all formats share.
+
+    Spans have no white space at their ends, and none has the bounds and the code of another.
+    """
+    given: dict[tuple[int, int, str], Span] = {}
+    losses: list[Loss] = []
+    for span in sorted(note.spans):
+        check_bounds(span, len(note.text))
+        code = written_code(span, labels)
+        start, end = trim(note.text, span.start, span.end)
+        if code is None:
+            losses.append(Loss(note.name, span, BAD_CODE))
+        elif start == end:
+            losses.append(Loss(note.name, span, "The span contains only white space."))
+        elif (start, end, code) in given:
+            losses.append(Loss(note.name, span, "The span occurs twice and is exported once."))
+        else:
+            given[start, end, code] = span
+            if (start, end) != (span.start, span.end):
+                losses.append(Loss(note.name, span, "White space at the ends of the span is not exported."))
+                given[start, end, code] = replace(span, start=start, end=end)
+    return [(span, code) for (_, _, code), span in given.items()], losses
+
+
+def attribute_words(
+    note: OutNote, span: Span, names: re.Pattern[str], taken: Iterable[str] = ()
+) -> tuple[dict[str, str], list[Loss]]:
+    """The attributes of a span as words by name: its choice, or “true” if it has no choice; and the loss of others.
+
+    Names must match `names` and not be one of `taken`, in lower case. An empty choice and the choice “true” would be
+    read as another value.
+    """
+    words: dict[str, str] = {}
+    lost: list[str] = []
+    for name, value in span.attributes:
+        word = _YES if value is True else str(value)
+        same = word and attribute_value(word) == value and not bad_character(word)
+        if same and names.fullmatch(name) and name.lower() not in taken:
+            words[name] = word
+        else:
+            lost.append(name)
+    losses = [Loss(note.name, span, f"Attributes are not exported: {', '.join(lost)}.")] if lost else []
+    return words, losses
+
+
+def attribute_value(word: str) -> str | bool:
+    """The value of an attribute for its word."""
+    return True if word.lower() == _YES else word
