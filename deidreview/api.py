@@ -28,7 +28,7 @@ from annotations.text.names import MAX_ID, whole
 from deidreview import REQUEST_BYTES
 from deidreview.boundary import Malformed, check_form, check_head
 from deidreview.limits import HALF, threads_of_process, token_windows, windows
-from deidreview.uploads import FORM_BYTES
+from deidreview.middleware import FORM_BYTES
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 BELOW: Final = "/api/"

@@ -273,7 +273,7 @@ MIDDLEWARE = [
     "deidreview.middleware.time_zone",
     "django.contrib.sessions.middleware.SessionMiddleware",
     # Before any middleware that reads a body, after the session that says who sends it.
-    "deidreview.uploads.upload_limit",
+    "deidreview.middleware.upload_limit",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

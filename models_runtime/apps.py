@@ -8,8 +8,8 @@ class ModelsRuntimeConfig(AppConfig):
 
     def ready(self) -> None:
         from annotations.core import navigation
-        from annotations.jobs import hooks
+        from annotations.jobs import registry
         from models_runtime.core.abilities import report
 
-        hooks.REPORTS.append(report)
+        registry.REPORTS.append(report)
         navigation.add_group(navigation.NavigationGroup("models", _("Models"), 70))

@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from annotations.core import hiding
+from annotations.core import suggestions
 from annotations.core.locks import ProjectArchived
 from annotations.models import (
     AnnotationSet,
@@ -115,7 +115,7 @@ class Access:
 
         While some suggestions are hidden, reviewers see suggestions only on the review pages. Managers see everything.
         """
-        return hiding.withheld(self.project) if self.has(Can.MAKE_GOLD) and not self.has(Can.MANAGE) else ""
+        return suggestions.withheld(self.project) if self.has(Can.MAKE_GOLD) and not self.has(Can.MANAGE) else ""
 
     @cached_property
     def closed_kinds(self) -> frozenset[str]:

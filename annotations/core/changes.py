@@ -11,18 +11,22 @@ A change is JSON: `change_id` (a UUID that the page makes), `kind`, `version` (o
 `seen` is the span as the page shows it, `[start, end, label id]`. Offsets are code points, end-exclusive.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.spans import SpanItem
+from annotations.models import Event, Span
+from annotations.models.prepared import PreparedRead
 from annotations.text.attributes import Value
 from annotations.text.names import MAX_ID, MAX_OFFSET, is_whole
+from annotations.text.spans import DEEPEST, MOST_SPANS, Bounds, Crowd, crowd_over
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrOrPromise
@@ -193,3 +197,94 @@ def _quote(data: Mapping[str, Any]) -> str:
     if not isinstance(value, str):
         raise malformed(_("The field “quote” must be the text of the span."))
     return value
+
+
+# Unlimited undo and redo from the event log, so that they survive a reload of the page.
+#
+# Among one person's events on one annotation set, each is an act, an undo (of an act or a redo) or a redo (of an undo).
+# This module finds the next event to undo or redo; each feature knows how to reverse its own events.
+
+
+CHUNK = 100
+UNDO, REDO = "undo", "redo"
+
+
+def backwards(events: "QuerySet[Event]") -> Iterator[Event]:
+    """Yield events, newest first, in chunks: the event to undo is usually among the newest."""
+    rows = events.order_by("-id")
+    last = None
+    while True:
+        chunk = list(rows.filter(pk__lt=last)[:CHUNK] if last else rows[:CHUNK])
+        yield from chunk
+        if len(chunk) < CHUNK:
+            return
+        last = chunk[-1].pk
+
+
+def to_revert(events: Iterable[Event], *, key: str, redo: bool, skipped: str = "") -> Event | None:
+    """Return the last act or redo that was not undone; with `redo`, the last undo that was not redone.
+
+    After a new act there is nothing to redo. `events` come newest first; `key` is the entry of their data that says
+    “undo”, “redo” or which act it was. An event with the verb `skipped` is an undo or redo that changed nothing.
+    """
+    reverted: set[int | None] = set()
+    for event in events:
+        step = event.data.get(key)
+        if step == (REDO if redo else UNDO):
+            reverted.add(event.reverts)
+        elif redo and step != UNDO:
+            return None
+        # A skipped undo or redo counts as made, but there is nothing to reverse.
+        elif event.verb != skipped and event.pk not in reverted:
+            return event
+    return None
+
+
+# The limits on the spans of one annotation set (annotations.text.spans), checked wherever people write spans.
+
+
+# Counts the spans of the set, and those that share a character with the new ones, in one index scan.
+_AROUND = PreparedRead(
+    lambda held, start, end: (
+        Span.objects.filter(annotation_set_id=held)
+        .order_by()
+        .values("annotation_set_id")
+        .annotate(number=Count("start"), near=Count("start", filter=Q(start__lt=end, end__gt=start)))
+        .values_list("number", "near")
+    ),
+    int,
+    int,
+    int,
+)
+
+
+def check_room(annotation_set_id: int, written: Sequence[Bounds], *, more: bool = True) -> None:
+    """Raise Refused (`room`, 422) where the set holds too many spans after spans were written at these bounds.
+
+    Call it in the transaction that wrote, which the error rolls back. `more`: spans were added, not only moved. Sets
+    that were too large before the limit existed can still be corrected.
+    """
+    if not written:
+        return
+    least, most = min(start for start, _ in written), max(end for _, end in written)
+    number, near = _AROUND.first(annotation_set_id, least, most) or (0, 0)
+    if more and number > MOST_SPANS:
+        raise _refused(Crowd(number))
+    if near <= DEEPEST:
+        return
+    held = Span.objects.filter(annotation_set_id=annotation_set_id, start__lt=most, end__gt=least).order_by()
+    crowd = crowd_over(held.values_list("start", "end"), written)
+    if crowd is not None:
+        raise _refused(crowd)
+
+
+def _refused(crowd: Crowd) -> Refused:
+    if crowd.at is None:
+        message = _(
+            "Not saved: an annotation set holds at most %(most)s spans on one note. Delete some, then try again."
+        ) % {"most": f"{MOST_SPANS:,}"}
+    else:
+        message = _(
+            "Not saved: at most %(most)s spans may cover one character. Delete a span here, then try again."
+        ) % {"most": DEEPEST}
+    return Refused("room", message, status=422)

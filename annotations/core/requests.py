@@ -101,7 +101,7 @@ def takes_uploads(right: Can | None) -> Callable[[View], View]:
 
     None stands for every signed-in person, at a URL of no project.
 
-    All other views accept only small bodies. deidreview.uploads checks this before the body is read.
+    All other views accept only small bodies. deidreview.middleware checks this before the body is read.
     """
 
     def mark(view: View) -> View:

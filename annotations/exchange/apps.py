@@ -9,7 +9,7 @@ class ExchangeConfig(AppConfig):
     def ready(self) -> None:
         from annotations.core.access import Can
         from annotations.core.stored_files import delete_expired
-        from annotations.jobs import hooks
+        from annotations.jobs import registry
         from annotations.jobs.registry import JobKind, register
 
         register(
@@ -32,7 +32,7 @@ class ExchangeConfig(AppConfig):
                 ),
             }
         )
-        hooks.TIDIERS.append(delete_expired)
+        registry.TIDIERS.append(delete_expired)
 
         from annotations.core import navigation, offers
 

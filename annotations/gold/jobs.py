@@ -6,9 +6,9 @@ from annotations.core.errors import ServiceError
 from annotations.gold.services.making import make_gold_bulk
 from annotations.gold.services.statistics import statistics_of
 from annotations.jobs.runner import Claim
-from annotations.jobs.services.starting import once
+from annotations.jobs.services.queue import once
 from annotations.models import Author, GoldVersion, Job, Project, User
-from annotations.models.author import NOT_IN_BULK
+from annotations.models.notes import NOT_IN_BULK
 
 
 def run(claim: Claim) -> dict[str, Any]:

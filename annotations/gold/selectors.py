@@ -20,7 +20,7 @@ from annotations.models import (
     Project,
     Span,
 )
-from annotations.models.author import NOT_IN_BULK
+from annotations.models.notes import NOT_IN_BULK
 from annotations.text.attributes import Value
 from annotations.text.hashes import gold_hash
 

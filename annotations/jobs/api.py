@@ -14,8 +14,8 @@ from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.requests import ApiRequest, enter, require_any_project
 from annotations.jobs.registry import JOBS
 from annotations.jobs.services import queue
-from annotations.jobs.services.finding import job_for, job_to_control
-from annotations.jobs.services.queues import queue_rows
+from annotations.jobs.services.doorbell import queue_rows
+from annotations.jobs.services.queue import job_for, job_to_control
 from annotations.models import Job
 
 router = Router(tags=["Jobs"])

@@ -10,8 +10,8 @@ class JobsConfig(AppConfig):
         from annotations.core import navigation
         from annotations.core.access import Can
         from annotations.core.api.kept_answers import forget_answers
-        from annotations.jobs import hooks
+        from annotations.jobs import registry
 
         navigation.add_group(navigation.NavigationGroup("jobs", _("Jobs"), 10, navigation.Area.OWN))
         navigation.register(navigation.Entry("jobs", 10, _("Jobs"), "jobs", Can.READ_NOTES, frozenset({"job"})))
-        hooks.TIDIERS.append(forget_answers)
+        registry.TIDIERS.append(forget_answers)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_noop as _
@@ -58,3 +58,28 @@ def load(path: str) -> Callable[..., Any]:
     """Import the function at a dotted path of this registry."""
     found: Callable[..., Any] = import_string(path)
     return found
+
+
+# Hooks of the queue for higher features, which register in their AppConfig.ready().
+
+
+class MachineReport(Protocol):
+    """Writes a worker's report about its machine. `redis` is a connection or a pipeline."""
+
+    def __call__(self, redis: Any, worker_key: str, *, seconds: int) -> None: ...
+
+
+# The relay calls these every ten minutes to delete what has expired.
+TIDIERS: list[Callable[[], object]] = []
+# The relay calls these in each round, about once a second. A call that has something to do works for about a second.
+STEPS: list[Callable[[], object]] = []
+# A worker calls these with every heartbeat.
+REPORTS: list[MachineReport] = []
+# These are called with the id and the state of a job that is done or failed, in the transaction that writes the state.
+ENDED: list[Callable[[int, str], object]] = []
+
+
+def ended(job_id: int, state: str) -> None:
+    """Call ENDED."""
+    for hear in ENDED:
+        hear(job_id, state)

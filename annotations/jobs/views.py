@@ -12,7 +12,7 @@ from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, paged
 from annotations.jobs.services import queue
-from annotations.jobs.services.finding import job_for, job_to_control
+from annotations.jobs.services.queue import job_for, job_to_control
 from annotations.jobs.services.status import status_of
 from annotations.models import Job
 

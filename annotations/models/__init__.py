@@ -1,42 +1,87 @@
 """The database models of `annotations`, one subject per module."""
 
-from annotations.models.adjudication import (
+from annotations.models.audits import (
+    AuditMark,
+    AuditNote,
+    AuditNoteState,
+    AuditPlan,
+    AuditPlanState,
+    Certificate,
+    ReleaseErasure,
+)
+from annotations.models.gold import (
     Adjudication,
     Amendment,
+    Cause,
+    CauseKind,
+    Comparison,
+    Difference,
+    ErrorCause,
     Figures,
+    GoldVersion,
+    GoldVersionNote,
     MajorityAct,
     MajorityActState,
     MajorityNote,
     Resolution,
+    Stale,
 )
-from annotations.models.api import ApiAnswer, ApiToken
-from annotations.models.assignment import Assignment, AssignmentState
-from annotations.models.audits import AuditMark, AuditNote, AuditNoteState, AuditPlan, AuditPlanState
-from annotations.models.author import Author, AuthorKind
-from annotations.models.causes import Cause, CauseKind, ErrorCause
-from annotations.models.certificate import Certificate, ReleaseErasure
-from annotations.models.comparison import Comparison, Difference, Stale
-from annotations.models.deletion import Deletion
-from annotations.models.document import Document, DocumentSource, NoteMetadata
-from annotations.models.event import Event
-from annotations.models.gold import GoldVersion, GoldVersionNote
-from annotations.models.handover import Handover, HandoverState
-from annotations.models.imports import Import, ImportState
-from annotations.models.job import Job, JobState
-from annotations.models.keys import ProjectKey, SigningKey
-from annotations.models.known import KnownPerson, KnownUpload, KnownUploadState, ListedTerm, ListedTermKind
-from annotations.models.label import Category, Label, LabelSet
-from annotations.models.mapping import LabelMapping, MappedLabel
-from annotations.models.personal import PersonalKey, Search, SearchKind
-from annotations.models.planted import PlantedLeak
-from annotations.models.project import Membership, Project, Role
-from annotations.models.provider import (
+from annotations.models.job import Delivery, DeliveryState, Event, Job, JobState, Share, Webhook, WebhookState
+from annotations.models.known import (
+    KnownPerson,
+    KnownUpload,
+    KnownUploadState,
+    ListedTerm,
+    ListedTermKind,
+    SurrogateEntity,
+    SurrogateKey,
+    SurrogateMention,
+)
+from annotations.models.notes import (
+    AnnotationSet,
+    AnnotationSetState,
+    Assignment,
+    AssignmentState,
+    Author,
+    AuthorKind,
+    Comment,
+    Document,
+    DocumentSource,
+    Flag,
+    Import,
+    ImportState,
+    NoteMetadata,
+    Span,
+    StoredChunk,
+    StoredFile,
+    StoredFileKind,
+)
+from annotations.models.people import (
+    ApiAnswer,
+    ApiToken,
     GroupRole,
+    PersonalKey,
     ProviderAccount,
     ProviderSession,
     ProvisionedGroup,
     ProvisionedUser,
+    Search,
+    SearchKind,
     UsedToken,
+    User,
+)
+from annotations.models.project import (
+    Category,
+    Deletion,
+    Label,
+    LabelMapping,
+    LabelSet,
+    MappedLabel,
+    Membership,
+    Project,
+    ProjectKey,
+    Role,
+    SigningKey,
 )
 from annotations.models.release import (
     LeakFinding,
@@ -50,20 +95,16 @@ from annotations.models.review import (
     BulkAct,
     BulkActState,
     Decision,
+    Handover,
+    HandoverState,
+    PlantedLeak,
     RemovalDecision,
     Review,
+    RewrittenNote,
     SuggestedLabel,
     SuggestedNote,
     SuggestedString,
 )
-from annotations.models.rewritten import RewrittenNote
-from annotations.models.sets import AnnotationSet, AnnotationSetState, Span
-from annotations.models.share import Share
-from annotations.models.stored_file import StoredChunk, StoredFile, StoredFileKind
-from annotations.models.surrogates import SurrogateEntity, SurrogateKey, SurrogateMention
-from annotations.models.talk import Comment, Flag
-from annotations.models.user import User
-from annotations.models.webhook import Delivery, DeliveryState, Webhook, WebhookState
 
 __all__ = [
     "Adjudication",

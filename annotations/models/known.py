@@ -1,7 +1,9 @@
 from django.conf import settings
 from django.db import models
+from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from annotations.models.notes import Document
 from annotations.models.project import Project
 
 
@@ -79,3 +81,79 @@ class ListedTerm(models.Model):
 
     def __str__(self) -> str:
         return f"listed term {self.pk}"
+
+
+class SurrogateEntity(models.Model):
+    """An entity of a project's index of surrogates: what the notes call it, and what replaces it.
+
+    `sealed` holds the original forms and the parts of the surrogate, encrypted with the project's key. `scope` is empty
+    for kinds that all patients share, else a keyed digest of the patient, or of the note where it has no patient.
+    `surrogate_digest` is a keyed digest of the surrogate; null for kinds whose surrogates may repeat, such as ages.
+    """
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="surrogate_entities", db_index=False)
+    kind = models.CharField(max_length=20, help_text="annotations.release.rules.redaction.kinds")
+    scope = models.CharField(max_length=32, blank=True)
+    sealed = models.BinaryField()
+    surrogate_digest = models.CharField(max_length=32, null=True)  # noqa: DJ001, several entities may have none
+    locked = models.BooleanField(default=False, help_text="Only a person may change the surrogate or add forms.")
+    made_by = models.CharField(max_length=60, help_text="rules, person, or a model with a digest of its prompts.")
+    version = models.PositiveIntegerField(default=1, help_text="Counts changes, so that no editor undoes another's.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    edited_at = models.DateTimeField(null=True, help_text="When a person last changed the entity.")
+    edited_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        ordering = ["kind", "id"]
+        constraints = [
+            # The digest is second, because the index also answers which kinds have a surrogate.
+            models.UniqueConstraint(fields=["project", "surrogate_digest", "kind"], name="surrogate_once"),
+        ]
+        indexes = [
+            models.Index(fields=["project", "kind", "id"], name="surrogate_by_kind"),
+            models.Index(fields=["project", "scope"], name="surrogate_by_scope"),
+            models.Index(fields=["project", "edited_at"], name="surrogate_by_edit"),
+        ]
+
+    def __str__(self) -> str:
+        return f"entity {self.pk}"
+
+
+class SurrogateKey(models.Model):
+    """A keyed digest by which an entity is found again: of a name, or of a part of it. Two entities share none."""
+
+    entity = models.ForeignKey(SurrogateEntity, models.CASCADE, related_name="keys")
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
+    kind = models.CharField(max_length=20)
+    scope = models.CharField(max_length=32, blank=True)
+    digest = models.CharField(max_length=32)
+
+    class Meta:
+        constraints = [
+            # The digest is second, because the index also answers whether a text is any entity's name.
+            models.UniqueConstraint(fields=["project", "digest", "kind", "scope"], name="surrogate_key_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"key {self.pk} of entity {self.entity_id}"
+
+
+class SurrogateMention(models.Model):
+    """Where a note mentions an entity. `start` and `end` are code points; `form` is a keyed hash of the text there."""
+
+    entity = models.ForeignKey(SurrogateEntity, models.CASCADE, related_name="mentions", db_index=False)
+    document = models.ForeignKey(Document, models.CASCADE, related_name="+", db_index=False)
+    start = models.PositiveIntegerField()
+    end = models.PositiveIntegerField()
+    form = models.BigIntegerField()
+
+    class Meta:
+        ordering = ["document", "start"]
+        constraints = [
+            models.UniqueConstraint(fields=["document", "start", "end"], name="surrogate_mention_once"),
+            models.CheckConstraint(condition=Q(end__gt=F("start")), name="surrogate_mention_not_empty"),
+        ]
+        indexes = [models.Index(fields=["entity", "form"], name="surrogate_mention_by_form")]
+
+    def __str__(self) -> str:
+        return f"mention {self.pk} of entity {self.entity_id}"

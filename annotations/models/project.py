@@ -1,5 +1,6 @@
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
@@ -137,3 +138,147 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"membership {self.pk}: {self.role}"
+
+
+class LabelSet(models.Model):
+    """The labels of one project, copied from a shipped label set and edited afterwards."""
+
+    project = models.OneToOneField(Project, models.CASCADE, related_name="label_set")
+    key = models.CharField(max_length=40, help_text="The shipped label set that it was copied from.")
+    name = models.CharField(max_length=80)
+    source = models.CharField(max_length=300, blank=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Category(models.Model):
+    """A group of labels, which share its hue and underline style."""
+
+    label_set = models.ForeignKey(LabelSet, models.CASCADE, related_name="categories")
+    code = models.CharField(max_length=60)
+    name = models.CharField(max_length=80)
+    hue = models.PositiveSmallIntegerField(help_text="0 to 11, a step on the OKLCH color wheel.")
+    position = models.PositiveSmallIntegerField()
+
+    class Meta:
+        ordering = ["position", "id"]
+        constraints = [models.UniqueConstraint(fields=["label_set", "code"], name="category_code_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Label(models.Model):
+    """A type of personal data. `code` is ASCII (brat's grammar for types); people see `name`."""
+
+    label_set = models.ForeignKey(LabelSet, models.CASCADE, related_name="labels")
+    category = models.ForeignKey(Category, models.PROTECT, related_name="labels")
+    code = models.CharField(max_length=60)
+    name = models.CharField(max_length=80)
+    hotkey = models.CharField(max_length=1, blank=True)
+    description = models.TextField(blank=True)
+    placeholder = models.CharField(max_length=60, help_text="Replaces the span in redacted text.")
+    position = models.PositiveSmallIntegerField()
+    attributes = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="What its spans may have: a list of {name, values}; without values, boolean.",
+    )
+    merged_into = models.ForeignKey("self", models.CASCADE, null=True, related_name="merged_from")
+
+    class Meta:
+        ordering = ["position", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["label_set", "code"], name="label_code_once"),
+            models.UniqueConstraint(
+                fields=["label_set", "name"], condition=Q(merged_into__isnull=True), name="label_name_once"
+            ),
+            models.UniqueConstraint(
+                fields=["label_set", "hotkey"],
+                condition=Q(merged_into__isnull=True) & ~Q(hotkey=""),
+                name="label_hotkey_once",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ProjectKey(models.Model):
+    """The secret key of a project, sealed with the key of the instance (annotations.core.sealing).
+
+    What a release must keep secret is sealed with it or derived from it: the index of surrogates, the patient master,
+    hashes, and the offsets of dates. It is deleted with its project, and all that it seals becomes unreadable.
+    """
+
+    project = models.OneToOneField(Project, models.CASCADE, primary_key=True, related_name="+")
+    sealed = models.BinaryField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"key of project {self.project_id}"
+
+
+class SigningKey(models.Model):
+    """An Ed25519 key of the instance, with which it signs certificates. `sealed` holds the private key.
+
+    The newest key signs. Older ones are kept, so that older certificates can be verified.
+    """
+
+    public = models.BinaryField(max_length=32)
+    sealed = models.BinaryField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"signing key {self.pk}"
+
+
+class Deletion(models.Model):
+    """A project that is being deleted: nobody sees it any more, and its rows are deleted one batch after another.
+
+    A trigger lets the events of such a project be deleted (migration 0031): no foreign key. The last batch deletes this
+    row too.
+    """
+
+    project_id = models.BigIntegerField(primary_key=True)
+
+    class Meta:
+        ordering = ["project_id"]
+
+    def __str__(self) -> str:
+        return f"deletion of project {self.project_id}"
+
+
+class LabelMapping(models.Model):
+    """How exports write the labels of a project. `target` is the key of a shipped label set; empty: any codes."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="label_mappings", db_index=False)
+    name = models.CharField(max_length=80)
+    target = models.CharField(max_length=40, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name", "id"]
+        constraints = [models.UniqueConstraint(fields=["project", "name"], name="label_mapping_name_once")]
+
+    def __str__(self) -> str:
+        return f"label mapping {self.pk}"
+
+
+class MappedLabel(models.Model):
+    """The code that a mapping writes for a label; empty: the spans of the label are left out."""
+
+    mapping = models.ForeignKey(LabelMapping, models.CASCADE, related_name="rows", db_index=False)
+    label = models.ForeignKey(Label, models.CASCADE, related_name="+")
+    code = models.CharField(max_length=60, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["mapping", "label"], name="mapped_label_once")]
+
+    def __str__(self) -> str:
+        return f"label {self.label_id} in label mapping {self.mapping_id}"

@@ -4,10 +4,9 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from annotations.models.author import Author
-from annotations.models.document import Document
 from annotations.models.gold import GoldVersion
 from annotations.models.job import Job
+from annotations.models.notes import Author, Document
 from annotations.models.project import Project
 
 

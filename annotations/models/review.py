@@ -2,12 +2,11 @@ import uuid
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from annotations.models.author import Author
-from annotations.models.document import Document
+from annotations.models.notes import Author, Document, Span
 from annotations.models.project import Project
-from annotations.models.sets import Span
 
 
 class Review(models.Model):
@@ -222,3 +221,113 @@ class RemovalDecision(models.Model):
 
     def __str__(self) -> str:
         return f"decision on proposed removal {self.pk}: {self.verdict}"
+
+
+class PlantedLeak(models.Model):
+    """A known or likely identifier that is hidden from a run's suggestions until the first reviewer finishes the note.
+
+    While `result` is empty, no review page, list or bulk act shows, counts or decides it. Afterwards it is an ordinary
+    suggestion: if the reviewer did not mark it, it is open until a person has decided on it.
+    """
+
+    class Known(models.TextChoices):
+        """Why it is believed to be an identifier before a person has checked it."""
+
+        PEOPLE = "people", _("Reviewers always accepted the same words with this label in other notes")
+        RUNS = "runs", _("Most runs over the note suggest exactly this span")
+        # Only likely. As on every planted leak that was not marked, a person decides after it was shown.
+        STRING = "string", _("The run suggests the same words with this label in other notes")
+
+    class Result(models.TextChoices):
+        FOUND = "found", _("Marked by the reviewer")
+        PARTLY = "partly", _("Marked in part")
+        MISSED = "missed", _("Not marked")
+        ELSEWHERE = "elsewhere", _("Already in gold; not counted")
+
+    review = models.ForeignKey(Review, models.CASCADE, related_name="planted")
+    # No database constraint, as for decisions: deleting spans would have to check this table.
+    suggestion = models.OneToOneField(Span, models.DO_NOTHING, db_constraint=False, related_name="planted")
+    known = models.CharField(max_length=6, choices=Known)
+    result = models.CharField(max_length=9, choices=Result, blank=True)
+    reviewer = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+",
+        help_text="Who marked it, or finished the note without marking it.",
+    )  # fmt: skip
+    drawn_at = models.DateTimeField(auto_now_add=True)
+    revealed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [models.Index(fields=["result", "suggestion"], name="planted_by_result")]
+
+    def __str__(self) -> str:
+        return f"planted leak {self.pk}: {self.result or 'hidden'}"
+
+
+class HandoverState(models.TextChoices):
+    WAITING = "waiting", _("Waiting for the second reviewer")
+    RESOLVING = "resolving", _("The second reviewer resolves differences")
+    DONE = "done", _("Finished by both reviewers")
+    UNDONE = "undone", _("Continued by the first reviewer")
+
+
+class Handover(models.Model):
+    """A review passed from the first reviewer, who has finished it, to a second one (the two-person rule).
+
+    `outcome` holds the first reviewer's decisions: `{suggestions: {id: [start, end, label], null if rejected}, others:
+    [bounds]}`. `kept` holds what a blind second reviewer must not see; it is restored if the first reviewer continues.
+    """
+
+    ACTIVE = (HandoverState.WAITING, HandoverState.RESOLVING)
+
+    review = models.ForeignKey(Review, models.CASCADE, related_name="handovers", db_index=False)
+    state = models.CharField(max_length=9, choices=HandoverState, default=HandoverState.WAITING)
+    blind = models.BooleanField(
+        help_text="The second reviewer doesn't see the first one's decisions until both have finished."
+    )
+    first = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+", db_index=False)
+    first_at = models.DateTimeField(auto_now_add=True)
+    people = models.ManyToManyField(
+        settings.AUTH_USER_MODEL, related_name="+", help_text="Everybody who took part in the first review."
+    )
+    outcome = models.JSONField()
+    kept = models.JSONField(null=True)
+    second = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+", db_index=False)
+    second_at = models.DateTimeField(null=True)
+    # Counts from the second review before differences were resolved: items compared, and items decided equally.
+    compared = models.PositiveIntegerField(default=0)
+    equal = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["review"], condition=Q(state__in=["waiting", "resolving"]), name="handed_over_once"
+            )
+        ]
+        indexes = [models.Index(fields=["review", "state"], name="handover_by_review")]
+
+    def __str__(self) -> str:
+        return f"handover {self.pk}: {self.state}"
+
+
+class RewrittenNote(models.Model):
+    """A note as a language model rewrote it with placeholders. The text is derived from the note and deleted with it.
+
+    A note that the model changed in other ways has a row too, but its author has no annotation set there.
+    """
+
+    author = models.ForeignKey(Author, models.CASCADE, related_name="rewritten_notes", db_index=False)
+    document = models.ForeignKey(Document, models.CASCADE, related_name="+")
+    text = models.TextField()
+    sha256 = models.CharField(max_length=64)
+    unmapped = models.JSONField(
+        default=list,
+        help_text="[start, end, placeholder, source, doubt or null] of spans without a label.",
+    )
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["author", "document"], name="rewritten_note_once")]
+
+    def __str__(self) -> str:
+        return f"rewritten note {self.pk}"

@@ -8,10 +8,10 @@ class NotesConfig(AppConfig):
 
     def ready(self) -> None:
         from annotations.core.hooks import patient_erased
-        from annotations.jobs import hooks
+        from annotations.jobs import registry
         from annotations.notes.services.searching import forget_searches, purge_searches
 
-        hooks.TIDIERS.append(purge_searches)
+        registry.TIDIERS.append(purge_searches)
         patient_erased.add(forget_searches)
 
         from annotations.core import addresses, navigation

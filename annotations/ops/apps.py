@@ -11,22 +11,22 @@ class OpsConfig(AppConfig):
         from annotations.core import navigation, offers
         from annotations.core.access import Can
         from annotations.gold.events import GOLD_FROZEN
-        from annotations.jobs import hooks
+        from annotations.jobs import registry
         from annotations.jobs.registry import JobKind, register
         from annotations.ops.services.deleting import finish_deletions
-        from annotations.ops.services.webhooks.recording import gold_frozen, job_ended, note_submitted
         from annotations.ops.services.webhooks.sending import forget_old, send_waiting
+        from annotations.ops.services.webhooks.webhooks import gold_frozen, job_ended, note_submitted
 
-        hooks.STEPS.append(finish_deletions)
+        registry.STEPS.append(finish_deletions)
         navigation.register(navigation.Entry("project", 40, _("Patients"), "patients", Can.MANAGE))
         navigation.extend("project_settings", "project_delete")
         navigation.extend("notes", "note_delete")
         offers.offer("note.foot", "ops/offers/note.html")
         offers.offer("settings.sections", "ops/offers/settings.html")
         offers.offer("settings_archived.actions", "ops/offers/archived.html")
-        hooks.ENDED.append(job_ended)
-        hooks.STEPS.append(send_waiting)
-        hooks.TIDIERS.append(forget_old)
+        registry.ENDED.append(job_ended)
+        registry.STEPS.append(send_waiting)
+        registry.TIDIERS.append(forget_old)
         SET_SUBMITTED.watch(note_submitted)
         GOLD_FROZEN.watch(gold_frozen)
         navigation.register(

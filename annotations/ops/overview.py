@@ -9,7 +9,7 @@ from django.utils.translation import ngettext
 from annotations.core import overview
 from annotations.core.access import Access, Can
 from annotations.models import Webhook, WebhookState
-from annotations.ops.services.archives.claiming import imported_self
+from annotations.ops.services.archives.staging import imported_self
 
 POSITION = 90
 

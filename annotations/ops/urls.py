@@ -1,9 +1,9 @@
 from django.urls import URLPattern, path
 
-from annotations.ops.views import archives, deleting, patients, webhooks
+from annotations.ops.views import archives, deleting, webhooks
 
 urlpatterns: list[URLPattern] = [
-    path("projects/<slug:slug>/patients/", patients.patients, name="patients"),
+    path("projects/<slug:slug>/patients/", deleting.patients, name="patients"),
     path("projects/<slug:slug>/delete/", deleting.project_delete, name="project_delete"),
     path("projects/<slug:slug>/notes/<int:pk>/delete/", deleting.note_delete, name="note_delete"),
     path("projects/<slug:slug>/webhooks/", webhooks.webhooks, name="webhooks"),

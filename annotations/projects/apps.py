@@ -10,12 +10,12 @@ class ProjectsConfig(AppConfig):
     def ready(self) -> None:
         from annotations.core import navigation
         from annotations.core.access import Can
-        from annotations.jobs import hooks
+        from annotations.jobs import registry
         from annotations.projects.services.accounts import forget_failures
-        from annotations.projects.services.idle import release_idle_notes
-        from annotations.projects.services.providers import checking, once, sessions
+        from annotations.projects.services.assigning import release_idle_notes
+        from annotations.projects.services.providers import checking, signing_in
 
-        hooks.TIDIERS.append(release_idle_notes)
+        registry.TIDIERS.append(release_idle_notes)
         navigation.add_group(
             navigation.NavigationGroup("overview", _("Overview"), 10),
             navigation.NavigationGroup("guidelines", _("Guidelines"), 30),
@@ -56,8 +56,8 @@ class ProjectsConfig(AppConfig):
             ),
         )
         navigation.add_group(navigation.NavigationGroup("account", _("Account"), 10, navigation.Area.ACCOUNT))
-        hooks.TIDIERS.append(forget_failures)
+        registry.TIDIERS.append(forget_failures)
         navigation.extend("people", "groups", "group_remove")
-        hooks.TIDIERS.extend([once.forget_used, sessions.forget_old])
+        registry.TIDIERS.extend([signing_in.forget_used, signing_in.forget_old])
         if settings.SIGN_IN:
-            hooks.STEPS.append(checking.step)
+            registry.STEPS.append(checking.step)

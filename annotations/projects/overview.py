@@ -7,7 +7,7 @@ from django.utils.translation import ngettext
 from annotations.core import overview
 from annotations.core.access import Access, Can
 from annotations.models import Membership, Role
-from annotations.projects.selectors.activity import IDLE_DAYS, activity
+from annotations.projects.selectors.members import IDLE_DAYS, activity
 
 
 def _has_guidelines(access: Access) -> bool:

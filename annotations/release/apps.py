@@ -10,7 +10,7 @@ class ReleaseConfig(AppConfig):
         from annotations.core import addresses, navigation, offers
         from annotations.core.access import Can
         from annotations.core.hooks import patient_erased, project_deleted
-        from annotations.jobs import hooks
+        from annotations.jobs import registry
         from annotations.jobs.registry import JobKind, register
         from annotations.release.services.erasing import (
             count_erased,
@@ -68,7 +68,7 @@ class ReleaseConfig(AppConfig):
                 ),
             }
         )
-        hooks.TIDIERS.append(delete_expired_uploads)
+        registry.TIDIERS.append(delete_expired_uploads)
         patient_erased.add(erase_known)
         navigation.register(
             navigation.Entry(

@@ -10,7 +10,7 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can, authors_for
 from annotations.core.answers import streamed
-from annotations.core.api.describing import sends
+from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, Paging, paged
 from annotations.core.api.problems import Problem, invalid, named
 from annotations.core.api.requests import ApiRequest, enter

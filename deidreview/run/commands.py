@@ -105,7 +105,7 @@ def _database_line(error: Exception) -> str | None:
     """Say what to do if the database is new, old or unreachable. Return None if the error has another cause."""
     from django.db import Error
 
-    from annotations.ops.services.schema import schema_state
+    from annotations.ops.services.backup import schema_state
 
     try:
         state = schema_state()

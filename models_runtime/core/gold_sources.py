@@ -14,8 +14,7 @@ from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
 from annotations.gold.rules import Split
 from annotations.models import Deletion, Document, GoldVersion, GoldVersionNote, Project, User
-from annotations.projects.selectors.label_maps import mappings
-from annotations.projects.selectors.labels import accepted_labels
+from annotations.projects.selectors.labels import accepted_labels, mappings
 from annotations.scores.selectors import label_words
 from annotations.text.spans import Span
 from models_runtime.core.gold_notes import Note, TrainingNotes, gold_notes, training_notes

@@ -2,8 +2,7 @@
 
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
-from annotations.core.names import good_name
+from annotations.core.errors import ServiceError, good_name
 from annotations.models import Project
 from models_runtime.core.registry import BACKENDS, ENSEMBLE, SET_UP
 from models_runtime.models import TrainedModel

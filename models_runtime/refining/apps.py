@@ -11,8 +11,7 @@ class RefiningConfig(AppConfig):
         from annotations.core.access import Can
         from annotations.core.hooks import notes_learned_from, patient_erased, proposed_removals
         from annotations.jobs.registry import JobKind, register
-        from annotations.ops.selectors.free_texts import more_texts
-        from annotations.ops.selectors.kept_weights import more_weights
+        from annotations.ops.selectors.free_texts import more_texts, more_weights
         from annotations.release.services.surrogates.makers import MAKERS
         from models_runtime.refining.selectors.refining import notes_learned, removed
         from models_runtime.refining.services.erasing import forget_reasons

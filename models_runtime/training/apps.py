@@ -10,7 +10,7 @@ class TrainingConfig(AppConfig):
         from annotations.core import navigation
         from annotations.core.access import Can
         from annotations.core.hooks import audit_names, patient_erased, project_deleted
-        from annotations.jobs import hooks
+        from annotations.jobs import registry
         from annotations.jobs.registry import JobKind, register
         from models_runtime.training.jobs.checkpoints import forget_after_erasure, forget_stale, forget_with_project
         from models_runtime.training.services.trained import names_of_models
@@ -28,7 +28,7 @@ class TrainingConfig(AppConfig):
                 ),
             }
         )
-        hooks.TIDIERS.append(forget_stale)
+        registry.TIDIERS.append(forget_stale)
         patient_erased.add(forget_after_erasure)
         audit_names.add(names_of_models)
         project_deleted.add(forget_with_project)

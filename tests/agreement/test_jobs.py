@@ -12,8 +12,8 @@ from annotations.agreement.services import figures as service
 from annotations.agreement.services.figures import kept_figures
 from annotations.agreement.services.starting import start_agreement
 from annotations.core.tokenizers import KINDS
-from annotations.jobs.performing import perform
 from annotations.jobs.runner import claims
+from annotations.jobs.services.worker import perform
 from annotations.models import Figures, Job, JobState
 from annotations.text.tokens import Token
 from tests import factories as make

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.core import undo as undoing
+from annotations.core import changes as undoing
 from annotations.core.changes import Refused
 from annotations.models import Document, Event, Span
 from tests import factories as make

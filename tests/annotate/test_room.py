@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A set of four spans, two over one character, is full."""
-    for module in ("annotations.text.spans", "annotations.core.span_limits"):
+    for module in ("annotations.text.spans", "annotations.core.changes"):
         monkeypatch.setattr(f"{module}.MOST_SPANS", 4)
         monkeypatch.setattr(f"{module}.DEEPEST", 2)
 

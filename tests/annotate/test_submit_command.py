@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotations.models import AnnotationSet, Assignment, AssignmentState, Event, Project
-from annotations.projects.services.archiving import archive_project
+from annotations.projects.services.projects import archive_project
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from annotations.jobs.performing import perform
+from annotations.jobs.services.worker import perform
 from annotations.models import Document, GoldVersion, Job, JobState, Label, Project, Span, User
 from tests import factories as make
 from tests.waiting import in_browser

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.models import Assignment, GoldVersion, Job, JobState, LabelSet, Role, Span
-from annotations.projects.services.archiving import archive_project
+from annotations.projects.services.projects import archive_project
 from models_runtime.models import Run, TrainedModel, TrainedModelState
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, open_note, press

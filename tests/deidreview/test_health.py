@@ -8,8 +8,8 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 
 from annotations.jobs.services import doorbell
-from annotations.ops.services.schema import BEFORE_RELEASES, SchemaState
-from deidreview import health
+from annotations.ops.services.backup import BEFORE_RELEASES, SchemaState
+from deidreview import views
 
 
 def ready(client):
@@ -67,7 +67,7 @@ def test_an_outage_of_the_database(client, redis, monkeypatch):
     ],
 )
 def test_a_database_of_another_version(client, redis, monkeypatch, state, word):
-    monkeypatch.setattr(health, "_schema", lambda applied: state)
+    monkeypatch.setattr(views, "_schema", lambda applied: state)
     status, checks = ready(client)
     assert (status, checks["migrations"]) == (503, word)
 

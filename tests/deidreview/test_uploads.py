@@ -11,7 +11,7 @@ from django.urls import get_resolver, reverse
 
 from annotations.core.requests import UPLOADS as MARK
 from deidreview import REQUEST_BYTES
-from deidreview.uploads import upload_limit
+from deidreview.middleware import upload_limit
 from tests.factories import make_member, make_project, make_user
 
 pytestmark = pytest.mark.django_db

@@ -3,7 +3,7 @@
 import pytest
 
 from annotations import models
-from annotations.core import hiding
+from annotations.core import suggestions
 from annotations.core.progress import Canceled, silent
 from annotations.exchange.services import import_plan, importing, reading, staged
 from annotations.projects.services.labels import merge_labels
@@ -53,14 +53,14 @@ def test_leaks_are_planted_in_imported_suggestions_and_removed_with_them(monkeyp
         importing.run_import(import_id=row.pk, progress=stop)
     run = models.Author.objects.get(kind="run")
     assert set(models.Review.objects.values_list("author", "planted_share", "ahead")) == {(run.pk, 10, True)}
-    assert hiding.withheld(project)
+    assert suggestions.withheld(project)
     importing.undo_import(import_id=row.pk)
     assert (
         not models.Review.objects.exists()
         and not models.PlantedLeak.objects.exists()
         and not models.SuggestedString.objects.exists()
     )
-    assert not hiding.withheld(project)
+    assert not suggestions.withheld(project)
     report = importing.import_files(project=project, files=files, format="brat", written_as="run:rules")
     assert (report["sets"], models.PlantedLeak.objects.count()) == (4, 4)
 

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from annotations.core.progress import Canceled
-from annotations.jobs.runner import HandBack, LostLease, claims, stopping, take
+from annotations.jobs.runner import HandBack, LostLease, claims, take
 from annotations.jobs.runner.execute import Heartbeat
 from annotations.models import Job, JobState
 from tests.waiting import crowding, wait_for
@@ -130,7 +130,7 @@ def test_progress_raises_after_a_request_to_end_or_pause_except_at_the_end(job, 
         claim.progress(1, 3)
     assert order.value.paused
     change(job, pause_requested=False)
-    monkeypatch.setattr(stopping._stop, "requested", True)
+    monkeypatch.setattr(claims._stop, "requested", True)
     claim.progress(3, 3)
     with pytest.raises(HandBack):
         claim.progress(2, 3)

@@ -6,9 +6,9 @@ from datetime import timedelta
 import pytest
 from django.db.models.functions import Now
 
-from annotations.jobs.performing import perform
 from annotations.jobs.registry import JOBS, kind_of, load
-from annotations.jobs.runner import MAX_ATTEMPTS, stopping, take
+from annotations.jobs.runner import MAX_ATTEMPTS, claims, take
+from annotations.jobs.services.worker import perform
 from annotations.models import Job, JobState
 from tests.jobs.probes.handlers import results
 
@@ -105,7 +105,7 @@ def test_after_the_last_attempt_the_job_is_only_undone(make):
 
 
 def test_a_worker_that_must_end_puts_the_job_back(make, monkeypatch):
-    monkeypatch.setattr(stopping._stop, "requested", True)
+    monkeypatch.setattr(claims._stop, "requested", True)
     job = after(make("count", total=3))
     assert (job.state, job.attempt, job.pushed_at) == (JobState.QUEUED, 0, None)
 

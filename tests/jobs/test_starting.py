@@ -12,9 +12,8 @@ from django.urls import reverse
 
 from annotations.core.errors import LimitReached
 from annotations.exchange.services.staged import pack, stage_import, start_import
-from annotations.jobs.services import allowance
-from annotations.jobs.services.queue import cancel, enqueue, retry
-from annotations.jobs.services.starting import once
+from annotations.jobs.services import queue
+from annotations.jobs.services.queue import cancel, enqueue, once, retry
 from annotations.models import Import, ImportState, Job, JobState
 from models_runtime.models import Run
 from tests import factories as make
@@ -92,7 +91,7 @@ def test_a_repeated_or_failed_start_takes_no_number(project, mia, monkeypatch):
         1 / 0  # noqa: B018
     with pytest.raises(IntegrityError):
         start(make.make_project("other"), "a")
-    monkeypatch.setattr(allowance, "MOST_LIVE", 1)
+    monkeypatch.setattr(queue, "MOST_LIVE", 1)
     with pytest.raises(LimitReached):
         start(project, "c", mia)
     assert start(project, "d").number == 2
@@ -135,7 +134,7 @@ def test_one_persons_simultaneous_starts_of_several_types_all_succeed(project, m
 @pytest.fixture
 def note(project, monkeypatch):
     """A note of the project, in which a person may have two jobs."""
-    monkeypatch.setattr(allowance, "MOST_LIVE", 2)
+    monkeypatch.setattr(queue, "MOST_LIVE", 2)
     return make.make_note(project, "Mario Rossi")
 
 
@@ -199,7 +198,7 @@ def test_paused_and_restarted_jobs_count(project, mia, full):
 
 
 def test_the_number_of_jobs_per_hour_is_limited(project, mia, monkeypatch):
-    monkeypatch.setattr(allowance, "MOST_AN_HOUR", 3)
+    monkeypatch.setattr(queue, "MOST_AN_HOUR", 3)
     for number in range(3):
         start(project, f"job-{number}", mia)
         Job.objects.update(state=JobState.DONE)

@@ -36,7 +36,10 @@ GROUPS = {
             "models_runtime/backends/**/*.py",
         ],
     ),
-    "access": (6, ["annotations/core/access.py", "annotations/core/api/requests.py", "annotations/core/hiding.py"]),
+    "access": (
+        6,
+        ["annotations/core/access.py", "annotations/core/api/requests.py", "annotations/core/suggestions.py"],
+    ),
     "sign-in": (4, ["annotations/projects/**/*.py", "deidreview/*.py"]),
     "browser": (20, ["static/js/**/*.js"]),
 }

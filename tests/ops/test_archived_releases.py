@@ -9,7 +9,7 @@ from annotations.core.locks import ProjectArchived
 from annotations.jobs.runner import run as work
 from annotations.models import AuditPlan, Certificate, LeakFinding, Release, ReleaseState, SurrogateEntity
 from annotations.ops.services.erasing import erase_patient
-from annotations.projects.services.archiving import archive_project
+from annotations.projects.services.projects import archive_project
 from annotations.release.selectors.audits import Choices
 from annotations.release.services.audits.planning import plan_audit
 from annotations.release.services.certificates.signing import sign

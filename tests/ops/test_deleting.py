@@ -17,7 +17,7 @@ from annotations.jobs.services.relay import Relay
 from annotations.ops.events import PROJECT_DELETED
 from annotations.ops.services import deleting
 from annotations.ops.services.deleting import delete_project, finish_deletion
-from annotations.projects.services.archiving import archive_project
+from annotations.projects.services.projects import archive_project
 from models_runtime.models import (
     InjectedError,
     InjectedRun,

@@ -34,9 +34,8 @@ from annotations.jobs.services.batch_acts import begin_undo
 from annotations.models import AnnotationSet, Document, Job, JobState, Project, Span, StoredFile
 from annotations.models.project import SecondReview
 from annotations.ops.services import erasing
-from annotations.ops.services.backup import write_backup
+from annotations.ops.services.backup import backups_before_erasing, write_backup
 from annotations.ops.services.backup_engines import current
-from annotations.ops.services.backup_list import backups_before_erasing
 from annotations.projects.services import labels as label_services
 from annotations.projects.services.labels import merge_labels
 from annotations.review.services import bulk as bulk_review

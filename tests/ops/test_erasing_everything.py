@@ -35,8 +35,7 @@ from annotations.exchange.services.staged import pack, stage_import, start_expor
 from annotations.gold.services.making import freeze
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
-from annotations.ops.services.backup import write_backup
-from annotations.ops.services.backup_list import backups_before_erasing
+from annotations.ops.services.backup import backups_before_erasing, write_backup
 from annotations.ops.services.erasing import erase_patient
 from annotations.release.rules.certificates.verifying import CheckState
 from annotations.release.selectors.surrogates import form_number, identity_digest, private_scope

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from deidreview.run.page import FirstPage
+from deidreview.run.supervisor import FirstPage
 
 pytestmark = pytest.mark.product
 

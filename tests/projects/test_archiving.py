@@ -31,9 +31,9 @@ from annotations.models import (
     Span,
 )
 from annotations.projects.events import PROJECT_ARCHIVED, PROJECT_RESTORED
-from annotations.projects.services import archiving
-from annotations.projects.services.archiving import archive_project, restore_project
-from annotations.projects.services.idle import release_idle_notes
+from annotations.projects.services import projects
+from annotations.projects.services.assigning import release_idle_notes
+from annotations.projects.services.projects import archive_project, restore_project
 from tests import factories as make
 from tests.waiting import HANGS, MOMENT
 from tests.worlds.checks import check_page
@@ -153,7 +153,7 @@ def test_what_was_hidden_from_a_person_stays_hidden(world, monkeypatch):
     """Fewer rights must not make anybody count as somebody from whom nothing is hidden."""
     world.project.anonymous_adjudication = True
     world.project.save()
-    monkeypatch.setattr("annotations.core.hiding.withheld", lambda project: "Hidden.")
+    monkeypatch.setattr("annotations.core.suggestions.withheld", lambda project: "Hidden.")
     before = {user: enter(user, "covid") for user in (world.rev, world.mia, world.vic)}
     archive(world)
     for user, was in before.items():
@@ -300,7 +300,7 @@ def test_what_comes_during_archiving_waits_and_is_refused(world, monkeypatch, wh
         "job": lambda: enqueue(kind="gold", project=world.project, params={}, key="k", actor=world.mia),
     }
     beside = Beside(calls[what])
-    monkeypatch.setattr(archiving, "check_no_jobs", lambda project: beside.begin())
+    monkeypatch.setattr(projects, "check_no_jobs", lambda project: beside.begin())
     archive(world)
     beside.join()
     assert beside.waited and isinstance(beside.error, ProjectArchived)

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import pytest
 from django.utils import timezone
 
-from annotations.jobs import hooks
+from annotations.jobs import registry
 from annotations.models import AnnotationSet, Assignment, Event, Project
 from annotations.projects.events import NOTES_ASSIGNED, NOTES_RELEASED
-from annotations.projects.services import idle
-from annotations.projects.services.idle import release_idle_notes
+from annotations.projects.services import assigning
+from annotations.projects.services.assigning import release_idle_notes
 from tests import factories as make
 from tests.worlds.checks import check_page
 
@@ -39,7 +39,7 @@ def release_after(monkeypatch):
 
     def release(days=0.0):
         now = timezone.now() + timedelta(days=days)
-        monkeypatch.setattr(idle, "timezone", SimpleNamespace(now=lambda: now))
+        monkeypatch.setattr(assigning, "timezone", SimpleNamespace(now=lambda: now))
         release_idle_notes()
 
     return release
@@ -54,7 +54,7 @@ def works(client, note):
 
 
 def test_notes_of_an_idle_annotator_go_to_another_one(ward, sign_in, release_after):
-    assert release_idle_notes in hooks.TIDIERS
+    assert release_idle_notes in registry.TIDIERS
     works(sign_in(ward.ben), make.make_note(ward.project, annotators=[ward.ben]))
     release_after(6.9)
     assert states(ward.ann) == ["open", "open"]

@@ -131,7 +131,7 @@ def test_idle_people_with_open_notes_are_named(world, mia, monkeypatch):
     [(text, address)] = rows(show(mia), NEEDS).items()
     assert address == url("people") and text.startswith("1 person") and text.endswith(": ann.")
     # Nobody is called idle whose older events were not searched.
-    monkeypatch.setattr("annotations.projects.selectors.activity.NEWEST_EVENTS", 2)
+    monkeypatch.setattr("annotations.projects.selectors.members.NEWEST_EVENTS", 2)
     for person in [world.ann, world.ben] * 2:
         NOTE_READ.record(actor=person, project_id=world.other.pk)
     html = show(mia)

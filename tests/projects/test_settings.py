@@ -7,8 +7,7 @@ import pytest
 from annotations.core.errors import ServiceError
 from annotations.models import Assignment, Event, Membership, Project
 from annotations.projects.events import NOTES_ASSIGNED, PROJECT_CHANGED
-from annotations.projects.services.assigning import assign_list, assign_new_member, assign_new_notes
-from annotations.projects.services.filling import fill_up
+from annotations.projects.services.assigning import assign_list, assign_new_member, assign_new_notes, fill_up
 from annotations.projects.services.projects import update_project
 from tests import factories as make
 from tests.worlds.checks import check_page

@@ -22,7 +22,7 @@ from annotations.models import (
 )
 from annotations.ops.services.deleting import delete_project
 from annotations.ops.services.erasing import delete_note, erase_patient
-from annotations.projects.services.archiving import archive_project
+from annotations.projects.services.projects import archive_project
 from annotations.release import jobs
 from annotations.release.services import batches
 from annotations.release.services.batches import next_batch

@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models import F
 from django.db.models.functions import Now
 
-from annotations.jobs.runner import HandBack, LostLease, execute, helping, take, take_share, writing_share
+from annotations.jobs.runner import HandBack, LostLease, claims, execute, take, take_share, writing_share
 from annotations.jobs.runner import run as work
 from annotations.jobs.services import queue
 from annotations.jobs.services.doorbell import waiting
@@ -38,7 +38,7 @@ def at_work(run):
     lead = take(run.job_id)
     Run.objects.update(revision="1")
     pick(lead, run)
-    return run, lead, helping.join(run.job_id)
+    return run, lead, claims.join(run.job_id)
 
 
 def ids(run):
@@ -166,16 +166,16 @@ def test_a_worker_that_is_writing_is_not_waited_for(at_work):
 # ── Joining and leaving ──────────────────────────────────────────────────────────────────────────────────────────────
 def test_when_somebody_joins(run, settings):
     """Not before the worker that has the run began, and not for a rest that is done sooner than joined."""
-    assert helping.join(run.job_id) is None
+    assert claims.join(run.job_id) is None
     lead = take(run.job_id)
-    assert helping.join(run.job_id) is None
+    assert claims.join(run.job_id) is None
     pick(lead, run)
-    assert helping.join(run.job_id) is not None
+    assert claims.join(run.job_id) is not None
     settings.JOB_JOIN_SECONDS = 1000
     Job.objects.update(claimed_at=Now() - timedelta(seconds=600), done=6, claimed_done=0)
-    assert helping.join(run.job_id) is None, "at one note in 100 seconds, the rest takes only 600 seconds"
+    assert claims.join(run.job_id) is None, "at one note in 100 seconds, the rest takes only 600 seconds"
     Job.objects.update(done=2)
-    assert helping.join(run.job_id) is not None
+    assert claims.join(run.job_id) is not None
 
 
 @pytest.mark.parametrize("flag", ["cancel_requested", "pause_requested"])
@@ -183,15 +183,15 @@ def test_who_helps_leaves_what_is_to_stop(at_work, flag):
     run, _, helper = at_work
     helper.check()
     Job.objects.update(**{flag: True})
-    assert helping.join(run.job_id) is None
+    assert claims.join(run.job_id) is None
     with pytest.raises(HandBack):
         helper.check()
 
 
 def test_who_helps_gives_way_to_a_job_that_finds_no_worker(at_work, make_job, monkeypatch):
     run, _, helper = at_work
-    monkeypatch.setattr(helping, "UNTAKEN", timedelta(minutes=10))
-    monkeypatch.setattr(helping._served, "queues", ("cpu",))
+    monkeypatch.setattr(claims, "UNTAKEN", timedelta(minutes=10))
+    monkeypatch.setattr(claims._served, "queues", ("cpu",))
     other, long_ago = Job.objects.filter(pk=make_job("count").pk), Now() - timedelta(minutes=11)
     for state in ({"pushed_at": Now()}, {"pushed_at": long_ago, "queue": "gpu"}):
         other.update(**state)
@@ -199,13 +199,13 @@ def test_who_helps_gives_way_to_a_job_that_finds_no_worker(at_work, make_job, mo
     other.update(queue="cpu")
     with pytest.raises(HandBack):
         helper.check()
-    assert helping.join(run.job_id) is None
+    assert claims.join(run.job_id) is None
 
 
 def test_a_kind_that_is_not_shared_has_one_worker(make_job, no_redis):
     job = make_job("count")
     take(job.pk)
-    assert helping.join(job.pk) is None
+    assert claims.join(job.pk) is None
 
 
 def test_a_helper_s_own_trouble_is_not_the_run_s(at_work, monkeypatch):
@@ -218,9 +218,9 @@ def test_a_helper_s_own_trouble_is_not_the_run_s(at_work, monkeypatch):
     work(run.job_id)
     job = job_of(run)
     assert (job.state, job.error, job.lease_token) == (JobState.RUNNING, "", lead.token)
-    assert helping.join(run.job_id) is None, "no helper joins again at once"
+    assert claims.join(run.job_id) is None, "no helper joins again at once"
     Job.objects.update(no_help_until=Now() - timedelta(seconds=1))
-    assert helping.join(run.job_id) is not None
+    assert claims.join(run.job_id) is not None
 
 
 def test_a_helper_of_another_version_is_sent_away(at_work):

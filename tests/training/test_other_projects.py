@@ -15,7 +15,7 @@ from annotations.jobs.runner import run as work
 from annotations.models import Document, Event, GoldVersion, GoldVersionNote, Job, Label, LabelSet, Membership, Project
 from annotations.ops.services.deleting import delete_project
 from annotations.ops.services.erasing import erase_patient
-from annotations.projects.services.archiving import archive_project, restore_project
+from annotations.projects.services.projects import archive_project, restore_project
 from models_runtime.core.gold_notes import training_notes
 from models_runtime.core.gold_sources import gold_sources, models_elsewhere
 from models_runtime.core.stages import learned_from, strategy_of

@@ -25,7 +25,7 @@ from annotations.agreement.selectors.sentences import Sentence, sentence_lines, 
 from annotations.agreement.services.causes import change_cause
 from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import csv_answer
-from annotations.core.api.describing import sends
+from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, Paging, paged
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter

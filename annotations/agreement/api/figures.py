@@ -17,7 +17,7 @@ from annotations.agreement.services.figures import KeptFigures, figures_of, kept
 from annotations.agreement.services.starting import start_agreement
 from annotations.core.access import Access, Can
 from annotations.core.answers import csv_answer
-from annotations.core.api.describing import sends
+from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, Paging, paged
 from annotations.core.api.problems import Problem, invalid, named
 from annotations.core.api.requests import ApiRequest, enter

@@ -17,11 +17,10 @@ from annotations.annotate.events import (
     SPANS_DELETED,
     SpanChange,
 )
-from annotations.core.changes import LabeledBounds
+from annotations.core.changes import LabeledBounds, backwards, to_revert
 from annotations.core.events import Bounds, Verb
 from annotations.core.labels import labels_of_today
 from annotations.core.spans import spans_of
-from annotations.core.undo import backwards, to_revert
 from annotations.models import Event, Label, Span, User
 
 SEVERAL = [SPANS_CREATED, SPANS_DELETED]

@@ -11,10 +11,9 @@ from annotations.annotate.selectors.seeding import seed_of
 from annotations.core.access import Access
 from annotations.core.authors import author_of
 from annotations.core.bulk import SpanRow, insert_spans
-from annotations.core.changes import Refused
+from annotations.core.changes import Refused, check_room
 from annotations.core.events import SET_SEEDED
 from annotations.core.locks import hold, keep_labels
-from annotations.core.span_limits import check_room
 from annotations.core.spans import as_json, own_set
 from annotations.models import AnnotationSet, Document, Span
 

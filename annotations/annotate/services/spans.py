@@ -24,12 +24,11 @@ from annotations.annotate.events import (
 from annotations.annotate.services import history
 from annotations.annotate.services.locking import Locked, count_change, hold, target
 from annotations.core.bulk import insert_returning
-from annotations.core.changes import ChangeKind, LabeledBounds, Refused, SpanEdit, WantedSpan
+from annotations.core.changes import ChangeKind, LabeledBounds, Refused, SpanEdit, WantedSpan, check_room
 from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
 from annotations.core.labels import labels_of_today
 from annotations.core.locks import keep_labels
-from annotations.core.span_limits import check_room
 from annotations.core.spans import SpanItem, fitting_label, own_set, spans_of, with_attribute
 from annotations.models import AnnotationSetState, Document, Event, Span, User
 from annotations.text import spans as domain

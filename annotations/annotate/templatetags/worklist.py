@@ -9,9 +9,8 @@ from django.utils.translation import gettext as _
 
 from annotations.annotate.selectors.worklist import NoteItem
 from annotations.core.templatetags.labels import DOT, HERE
-from annotations.core.templatetags.names import middle
 from annotations.core.templatetags.nav import icon
-from annotations.core.templatetags.rows import EMPTY, fill
+from annotations.core.templatetags.rows import EMPTY, fill, middle
 
 register = template.Library()
 

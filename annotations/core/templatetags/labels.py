@@ -7,8 +7,7 @@ from django import template
 from django.utils.safestring import SafeString
 
 from annotations.core.labels import LabelItem
-from annotations.core.templatetags.names import middle
-from annotations.core.templatetags.rows import EMPTY, fill
+from annotations.core.templatetags.rows import EMPTY, fill, middle
 
 register = template.Library()
 

@@ -12,7 +12,7 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can, closed_to
 from annotations.core.answers import attachment
-from annotations.core.api.describing import sends
+from annotations.core.api.mount import sends
 from annotations.core.api.problems import Problem, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body

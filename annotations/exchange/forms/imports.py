@@ -20,7 +20,7 @@ from annotations.formats.documents.texts import CleaningRule
 from annotations.formats.files.json_files import JsonError, read_json
 from annotations.formats.notes import NoteError, check_name
 from annotations.models import Category, Label
-from annotations.projects.forms.projects import LANGUAGE
+from annotations.projects.forms.settings import LANGUAGE
 from annotations.text.names import shown
 
 ANNOTATIONS = [

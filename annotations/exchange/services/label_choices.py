@@ -14,9 +14,8 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.errors import ServiceError, good_name
 from annotations.core.labels import labels_of_today
-from annotations.core.names import good_name
 from annotations.exchange.rules import likely_labels
 from annotations.exchange.selectors import labels_behind, mapping_named
 from annotations.exchange.services.input_formats import INPUT_FORMATS

@@ -29,8 +29,7 @@ from annotations.formats.documents.base import DOCUMENTS, TIME, Limits
 from annotations.formats.files.archives import MANIFEST, is_archive
 from annotations.formats.notes import ParsedNote, Problem
 from annotations.gold.services.sets import wanted_set
-from annotations.jobs.services.queue import enqueue
-from annotations.jobs.services.starting import once
+from annotations.jobs.services.queue import enqueue, once
 from annotations.models import Import, ImportState, Job, Project, StoredFileKind, User
 
 PREVIEWED = 200

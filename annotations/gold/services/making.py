@@ -12,10 +12,10 @@ from django.utils.translation import gettext, ngettext
 
 from annotations.core.authors import gold_author
 from annotations.core.bulk import SpanRow, insert_spans
+from annotations.core.changes import check_room
 from annotations.core.errors import ServiceError
 from annotations.core.locks import hold, keep_labels
 from annotations.core.progress import Progress
-from annotations.core.span_limits import check_room
 from annotations.core.spans import as_json
 from annotations.gold.events import GOLD_FROZEN, GOLD_MADE, GOLD_WITHDRAWN
 from annotations.gold.selectors import content_hash_of, gold_notes
@@ -31,7 +31,7 @@ from annotations.models import (
     Span,
     User,
 )
-from annotations.models.author import NOT_IN_BULK
+from annotations.models.notes import NOT_IN_BULK
 from annotations.models.project import SecondReview
 from annotations.text.provenance import Provenance
 

@@ -9,8 +9,7 @@ from django.db import transaction
 from django.db.models import Count
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
-from annotations.core.names import good_name
+from annotations.core.errors import ServiceError, good_name
 from annotations.core.stored_figures import FigureKind, keep, kept, key_of
 from annotations.gold.events import GOLD_SPLIT
 from annotations.gold.rules import (

@@ -3,9 +3,16 @@
 The database row is the truth. Only the worker that holds `lease_token` may write; a conditional update refuses others.
 """
 
-from annotations.jobs.runner.claims import MAX_ATTEMPTS, Claim, HandBack, LostLease, take
+from annotations.jobs.runner.claims import (
+    MAX_ATTEMPTS,
+    Claim,
+    HandBack,
+    LostLease,
+    stop_soon,
+    take,
+    take_share,
+    writing_share,
+)
 from annotations.jobs.runner.execute import run
-from annotations.jobs.runner.shares import take_share, writing_share
-from annotations.jobs.runner.stopping import stop_soon
 
 __all__ = ["MAX_ATTEMPTS", "Claim", "HandBack", "LostLease", "run", "stop_soon", "take", "take_share", "writing_share"]

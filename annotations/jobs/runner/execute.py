@@ -15,9 +15,17 @@ from annotations.core.errors import ServiceError
 from annotations.core.progress import Canceled
 from annotations.formats.notes import NoteError
 from annotations.jobs.registry import JobKind, kind_of, load
-from annotations.jobs.runner.claims import MAX_ATTEMPTS, Claim, HandBack, LostLease, take
-from annotations.jobs.runner.helping import Helper, join, send_away
-from annotations.jobs.runner.shares import drop_share
+from annotations.jobs.runner.claims import (
+    MAX_ATTEMPTS,
+    Claim,
+    HandBack,
+    Helper,
+    LostLease,
+    drop_share,
+    join,
+    send_away,
+    take,
+)
 from annotations.models import JobState
 
 # Extending a lease while the handler works, from a thread with its own database connection.

@@ -12,8 +12,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.locks import hold, keep_labels
 from annotations.core.progress import Progress
 from annotations.jobs.runner import Claim
-from annotations.jobs.services.allowance import LIVE
-from annotations.jobs.services.queue import enqueue
+from annotations.jobs.services.queue import LIVE, enqueue
 from annotations.models import BulkAct, Job, MajorityAct, User
 
 BatchAct = BulkAct | MajorityAct

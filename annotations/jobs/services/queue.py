@@ -3,24 +3,68 @@
 The job's row is the truth. Redis is notified after the commit; the relay repeats notifications that Redis lost.
 """
 
+import hashlib
+import json
 import logging
+import uuid
 from collections import defaultdict
 from collections.abc import Iterable
+from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Final, TypeVar
 
-from django.db import transaction
+from django.db import models, transaction
 from django.db.models.functions import Now
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.access import WHEN_ARCHIVED
-from annotations.core.errors import ServiceError
+from annotations.core.access import WHEN_ARCHIVED, Access, closed_to, require
+from annotations.core.errors import LimitReached, ServiceError
 from annotations.core.locks import keep_open
-from annotations.jobs.registry import kind_of, load
+from annotations.jobs.registry import JOBS, kind_of, load
 from annotations.jobs.runner.claims import release
-from annotations.jobs.services.allowance import check_allowance, one_at_a_time
 from annotations.jobs.services.doorbell import RedisError, ring
 from annotations.models import Job, JobState, Project, Share, User
+
+# Limits on one person's jobs in a project: unfinished jobs, and jobs started within an hour.
+
+
+LIVE: Final = (JobState.QUEUED, JobState.RUNNING, JobState.PAUSED)
+MOST_LIVE: Final = 20
+MOST_AN_HOUR: Final = 120
+HOUR: Final = timedelta(hours=1)
+# Seconds after which a client should try again.
+LATER: Final = 60
+
+
+def one_at_a_time(actor: User) -> None:
+    """Lock the person's row until the transaction ends, so that two simultaneous requests don't both pass the limit."""
+    list(User.objects.select_for_update(no_key=True).filter(pk=actor.pk).values_list("pk"))
+
+
+def check_allowance(project: Project, actor: User) -> None:
+    """Raise LimitReached where this person has too many jobs. Call it after one_at_a_time."""
+    jobs = Job.objects.filter(project=project, created_by=actor)
+    if jobs.filter(state__in=LIVE).order_by().count() >= MOST_LIVE:
+        raise LimitReached(
+            _(
+                "You have %(count)s waiting, running or paused jobs in this project. Wait until one "
+                "finishes, or cancel one."
+            )
+            % {"count": MOST_LIVE},
+            code="jobs",
+            retry_after=LATER,
+        )
+    if jobs.filter(created_at__gt=timezone.now() - HOUR).order_by().count() >= MOST_AN_HOUR:
+        raise LimitReached(
+            _("You have started %(count)s jobs in this project within an hour. Wait a few minutes, then try again.")
+            % {"count": MOST_AN_HOUR},
+            code="jobs",
+            retry_after=LATER,
+        )
+
 
 logger = logging.getLogger("deidreview.jobs")
 ENDED = (JobState.FAILED, JobState.CANCELED)
@@ -174,3 +218,57 @@ def retry(job: Job) -> Job:
             push_on_commit(job.pk)
     job.refresh_from_db()
     return job
+
+
+# Starting a job once, also where a person asks for it twice.
+#
+# `enqueue` is the rule: one job for a key in a project. `once` makes the key of a job that has no row of its own;
+# `started_with` finds the row (a run, a model, a judging) that was made together with its job.
+
+
+Row = TypeVar("Row", bound=models.Model)
+
+
+def once(kind: str, project: Project, params: dict[str, Any], actor: User, token: str) -> Job:
+    """Start a job, or return the same person's unfinished job with the same parameters."""
+    with transaction.atomic():
+        Project.objects.select_for_update().get(pk=project.pk)
+        live = Job.objects.filter(project=project, kind=kind, params=params, created_by=actor, state__in=LIVE).first()
+        if live is not None:
+            return live
+        asked = json.dumps([kind, project.pk, actor.pk, token or uuid.uuid4().hex, params], sort_keys=True)
+        key = f"{kind}-{hashlib.sha256(asked.encode()).hexdigest()}"
+        return enqueue(kind=kind, project=project, params=params, key=key, actor=actor)
+
+
+def key_of(kind: str, key: str) -> str:
+    """The key of a job whose row is found by `started_with`. `key` is that of the form or command."""
+    return f"{kind}-{key}"
+
+
+def started_with(made: type[Row], project: Project, kind: str, key: str) -> Row | None:
+    """Return the row that was made with this job in this project, or None if nothing was started with the key yet."""
+    return made._default_manager.filter(project=project, job__key=key_of(kind, key)).first()
+
+
+# Find a job that a person may see or control. Pages and the API use these functions.
+
+
+def job_for(access: Access, number: int) -> Job:
+    """Return a job of the project. Raises Http404 where this person may not see it."""
+    row = get_object_or_404(Job.objects.select_related("created_by"), project=access.project, number=number)
+    # The page of an export, a score or a comparison shows what annotation sets contain.
+    authors = [pk for pk in (row.params.get("author_id"), *row.params.get("authors", [])) if pk]
+    if closed_to(access, spec=str(row.params.get("set", "")), authors=authors):
+        raise Http404("This job does not exist.")
+    return row
+
+
+def job_to_control(access: Access, number: int) -> Job:
+    """Return a job that this person may cancel, pause and retry: people who may start such a job. Raises as above."""
+    row = job_for(access, number)
+    kind = JOBS.get(row.kind)
+    if kind is None:
+        raise Http404("This kind of job does not exist.")
+    require(access, kind.right)
+    return row

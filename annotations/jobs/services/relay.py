@@ -15,12 +15,10 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from annotations.jobs import hooks
-from annotations.jobs.hooks import ended
-from annotations.jobs.registry import JOBS
-from annotations.jobs.runner.claims import MAX_ATTEMPTS, release
+from annotations.jobs import registry
+from annotations.jobs.registry import JOBS, ended
+from annotations.jobs.runner.claims import MAX_ATTEMPTS, release, wants_help
 from annotations.jobs.runner.execute import gave_up
-from annotations.jobs.runner.helping import wants_help
 from annotations.jobs.services.doorbell import RedisError, idle_workers, ring, waiting
 from annotations.models import Job, JobState, Share
 
@@ -175,7 +173,7 @@ class Relay:
         """
         try:
             swept = sweep()
-            for step in hooks.STEPS:
+            for step in registry.STEPS:
                 step()
             self._tidy()
         except (DatabaseError, InterfaceError) as error:
@@ -200,7 +198,7 @@ class Relay:
         if time.monotonic() - self._tidied < TIDY_SECONDS:
             return
         self._tidied = time.monotonic()
-        for tidy in hooks.TIDIERS:
+        for tidy in registry.TIDIERS:
             tidy()
         Session.objects.filter(expire_date__lt=timezone.now()).delete()
 

@@ -26,14 +26,23 @@ from rq.timeouts import HorseMonitorTimeoutException
 from rq.utils import now
 from rq.worker import DequeueStrategy, WorkerStatus
 
-from annotations.jobs import hooks
-from annotations.jobs.performing import perform
+from annotations.jobs import registry
 from annotations.jobs.registry import JOBS, load
 from annotations.jobs.runner import stop_soon
-from annotations.jobs.runner.helping import serve
+from annotations.jobs.runner.claims import serve
 from annotations.jobs.services.doorbell import Bell
 from annotations.models import Job
 from annotations.threads import limit_threads, threads_for
+
+# The function that workers run. Redis gets only a job's id: neither its parameters nor note text.
+
+
+def perform(job_id: int) -> None:
+    """Run the job in a worker. Errors of the job are caught and stored in its row."""
+    from annotations.jobs.runner import run
+
+    run(job_id)
+
 
 logger = logging.getLogger("deidreview.worker")
 # The parent sends a heartbeat this often (seconds), and counts as lost after three missed ones.
@@ -67,7 +76,7 @@ class DurableWorker(Worker):
         registering: Any = pipeline if pipeline is not None else self.connection
         worker_registration.register(self, registering)
         registering.hset(self.key, mapping={"hostname": self.hostname or "", "queues": ",".join(self.queue_names())})
-        for report in hooks.REPORTS:
+        for report in registry.REPORTS:
             report(registering, self.key, seconds=BEAT * 3)
         self.set_state(self.get_state(), registering)
 

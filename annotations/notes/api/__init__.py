@@ -13,8 +13,8 @@ from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Answer, Body
 from annotations.core.events import NOTE_READ
-from annotations.core.hiding import hidden_in
 from annotations.core.spans import SpanItem, own_sets, spans_of
+from annotations.core.suggestions import hidden_in
 from annotations.models import Document, Label, NoteMetadata, Project
 from annotations.models.prepared import PreparedRead
 from annotations.notes.selectors.annotation_sets import SetSummary, annotation_sets_of

@@ -9,7 +9,7 @@ from ninja import Field, Query, Router
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can, note_for
-from annotations.core.api.describing import sends
+from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, Paging, as_is, paged
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter

@@ -7,9 +7,9 @@ from datetime import datetime
 from django.db.models import Count, QuerySet
 
 from annotations.core.authors import IMPORTED
-from annotations.core.hiding import shown
 from annotations.core.labels import LabelItem
 from annotations.core.spans import SpanItem
+from annotations.core.suggestions import shown
 from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, Span
 
 # Differences that the page lists.

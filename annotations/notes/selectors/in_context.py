@@ -10,7 +10,7 @@ from annotations.core.labels import UNDERLINES
 from annotations.core.spans import attribute_words
 from annotations.models import Document, Label, Project
 from annotations.notes.selectors.annotation_sets import line_at
-from annotations.projects.selectors.label_maps import shipped_set
+from annotations.projects.selectors.labels import shipped_set
 from annotations.text.segments import around
 
 HUES = 12

@@ -16,10 +16,10 @@ from annotations.core.access import Access, Can, enter, note_for, notes_for, set
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
 from annotations.core.forms import add_error
-from annotations.core.hiding import hidden_in
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request, number
 from annotations.core.spans import spans_of
+from annotations.core.suggestions import hidden_in
 from annotations.models import AnnotationSet, AuthorKind, Document
 from annotations.notes.forms import SearchForm, initial_of
 from annotations.notes.selectors.annotation_sets import SetSummary, annotation_sets_of, choose, compare, label_counts
@@ -28,7 +28,7 @@ from annotations.notes.selectors.flags import flags_of
 from annotations.notes.selectors.notes import ANNOTATORS_WORDS, Show, choices, neighbors, note_page
 from annotations.notes.selectors.searching import Options, recent_searches, results, search_of, searched_name
 from annotations.notes.services.searching import begin_name_search, begin_search, record_search
-from annotations.projects.services.idle import released_notes, take_back
+from annotations.projects.services.assigning import released_notes, take_back
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -8,10 +8,9 @@ from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body, Done
 from annotations.exchange.services.sources import NoteRow
-from annotations.ops.forms.erasing import DeleteProjectForm
+from annotations.ops.forms import DeleteProjectForm
 from annotations.ops.services.deleting import delete_project
-from annotations.ops.services.erasing import delete_note
-from annotations.ops.services.patients import set_metadata, set_patient_ids
+from annotations.ops.services.erasing import delete_note, set_metadata, set_patient_ids
 
 router = Router(tags=["Deleting and metadata"])
 

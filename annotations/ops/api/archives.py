@@ -10,16 +10,17 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can, may_create_projects
 from annotations.core.answers import attachment
-from annotations.core.api.describing import sends
+from annotations.core.api.mount import sends
 from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, Scope, enter, require_any_project, require_scope
 from annotations.core.requests import takes_uploads
 from annotations.exchange.api.exports import FileItem
 from annotations.jobs.api import JobItem, started
 from annotations.models import StoredFile, StoredFileKind
-from annotations.ops.forms.archives import ArchiveForm
-from annotations.ops.services.archives.claiming import claim, imported_self
+from annotations.ops.forms import ArchiveForm
 from annotations.ops.services.archives.staging import (
+    claim,
+    imported_self,
     ready_archives,
     stage_archive,
     staged,

@@ -14,12 +14,10 @@ from annotations.core.events import Erasure
 from annotations.core.requests import takes_uploads
 from annotations.exchange.services.sources import NoteRow
 from annotations.models import Document
-from annotations.ops.forms.erasing import EraseForm, PatientForm
-from annotations.ops.selectors.free_texts import free_texts
-from annotations.ops.selectors.kept_weights import seen_weights
-from annotations.ops.services.backup_list import backups_before_erasing
-from annotations.ops.services.erasing import erase_patient, erasure_preview
-from annotations.ops.services.patients import set_rows
+from annotations.ops.forms import EraseForm, PatientForm
+from annotations.ops.selectors.free_texts import free_texts, seen_weights
+from annotations.ops.services.backup import backups_before_erasing
+from annotations.ops.services.erasing import erase_patient, erasure_preview, set_rows
 
 router = Router(tags=["Patients"])
 PATH = "/projects/{slug:slug}/patients"

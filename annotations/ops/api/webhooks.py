@@ -14,8 +14,8 @@ from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, enter, shows_once
 from annotations.core.api.schemas import Body
 from annotations.models import Delivery, Webhook
-from annotations.ops.forms.webhooks import WebhookForm
-from annotations.ops.selectors.webhooks.webhooks import deliveries_of, delivery_of, delivery_rows, webhook_of
+from annotations.ops.forms import WebhookForm
+from annotations.ops.selectors.webhooks import deliveries_of, delivery_of, delivery_rows, webhook_of
 from annotations.ops.services.webhooks.webhooks import (
     LONGEST,
     add_webhook,

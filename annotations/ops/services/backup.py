@@ -14,19 +14,86 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, connections
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
+from annotations.core.events import NOTE_DELETED, PATIENT_ERASED
 from annotations.models import AnnotationSet, Comment, Document, Event, GoldVersion, Project, Span, User
 from annotations.ops.services import backup_engines
 from annotations.ops.services.backup_engines import Engine
-from annotations.ops.services.schema import applied_migrations, compare, too_old
+
+# Whether the schema of a database fits this code, judged by the applied migrations.
+
+
+Migration = tuple[str, str]
+# Every database from before the first release has this migration. Its tables were written anew for that release.
+BEFORE_RELEASES: Final = ("annotations", "0001_initial")
+
+
+class SchemaState(NamedTuple):
+    """Applied migrations; those of them that this code does not have (`unknown`); those not yet applied (`pending`)."""
+
+    applied: frozenset[Migration]
+    unknown: list[Migration]
+    pending: list[Migration]
+
+    @property
+    def empty(self) -> bool:
+        return not self.applied
+
+    @property
+    def before_releases(self) -> bool:
+        """Whether a version from before the first release wrote the data, which this version can't read."""
+        return BEFORE_RELEASES in self.unknown
+
+    @property
+    def newer(self) -> bool:
+        return bool(self.unknown) and not self.before_releases
+
+    @property
+    def older(self) -> bool:
+        return not self.unknown and not self.empty and bool(self.pending)
+
+
+def schema_state(using: str = "default") -> SchemaState:
+    """Compare the database's migrations with this code's."""
+    return compare(applied_migrations(using), using)
+
+
+def applied_migrations(using: str = "default") -> frozenset[Migration]:
+    return frozenset(MigrationRecorder(connections[using]).applied_migrations())
+
+
+def compare(applied: frozenset[Migration], using: str = "default") -> SchemaState:
+    """Compare a list of applied migrations, such as that of a backup's manifest, with this code's.
+
+    Migrations of applications that are no longer installed are ignored: nothing uses their tables any more.
+    """
+    loader = MigrationLoader(connections[using])
+    unknown = sorted(key for key in applied if key[0] in loader.migrated_apps and key not in loader.disk_migrations)
+    return SchemaState(applied, unknown, sorted(set(loader.disk_migrations) - applied))
+
+
+def too_old(data: object) -> ServiceError:
+    """Return the error for data from before the first release; `data` says where they are."""
+    return ServiceError(
+        _(
+            "%(data)s is from a version before the first release, which this version can't read. Start that version, "
+            "export the notes and annotations of each project, and import them here (docs/formats.md)."
+        )
+        % {"data": data},
+        code="too-old",
+    )
+
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -273,3 +340,46 @@ def _safety_backup() -> Path:
     safety = folder / f"{timezone.now():%Y%m%d-%H%M%S-%f}-before-restore.deidreview"
     write_backup(file=safety)
     return safety
+
+
+# Backups in the data folder that were made before notes were erased, and so still contain the notes.
+
+
+FOLDER = "backups"
+
+
+def backups_before_erasing(project: Project) -> list[dict[str, Any]]:
+    """Return name and time of each file in DATA_DIR/backups from before the project's last erasure, oldest first.
+
+    Backups in other folders are not listed.
+    """
+    erasures = Event.objects.filter(project_id=project.pk, verb__in=[PATIENT_ERASED, NOTE_DELETED])
+    erased = erasures.order_by("-pk").first()
+    return [] if erased is None else _between(None, erased.at)
+
+
+def backups_of(project: Project) -> list[dict[str, Any]]:
+    """Return name and time of each file in DATA_DIR/backups that may contain the project, oldest first."""
+    return _between(project.created_at, None)
+
+
+def _between(first: datetime | None, last: datetime | None) -> list[dict[str, Any]]:
+    folder = Path(settings.DATA_DIR) / FOLDER
+    if not folder.is_dir():
+        return []
+    made = sorted((_made_at(file), file.name) for file in folder.iterdir() if file.is_file())
+    return [
+        {"file": name, "created": at.isoformat(timespec="seconds")}
+        for at, name in made
+        if (first is None or at >= first) and (last is None or at <= last)
+    ]
+
+
+def _made_at(file: Path) -> datetime:
+    """Return the time in the manifest, or the modification time of a file that is not a readable backup."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            at = datetime.fromisoformat(read_manifest(archive, file).created)
+    except (ServiceError, OSError, KeyError, ValueError, *DAMAGE):
+        at = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    return at if at.tzinfo else at.replace(tzinfo=UTC)

@@ -32,7 +32,7 @@ from annotations.models import (
 )
 from annotations.ops.events import PROJECT_DELETED, ProjectDeleted
 from annotations.ops.services.erasing import empty_write_ahead_log
-from annotations.projects.services.archiving import check_no_jobs
+from annotations.projects.services.projects import check_no_jobs
 
 # How much one transaction deletes. Chunks have up to 1 MiB.
 NOTES, EVENTS, CHUNKS = 100, 5000, 50

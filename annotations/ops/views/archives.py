@@ -18,9 +18,10 @@ from annotations.core.forms import add_error
 from annotations.core.requests import Request, takes_uploads
 from annotations.jobs.tokens import form_token
 from annotations.models import StoredFile, StoredFileKind
-from annotations.ops.forms.archives import ArchiveForm
-from annotations.ops.services.archives.claiming import claim, imported_self
+from annotations.ops.forms import ArchiveForm
 from annotations.ops.services.archives.staging import (
+    claim,
+    imported_self,
     ready_archives,
     stage_archive,
     staged,

@@ -11,8 +11,8 @@ from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error
 from annotations.core.requests import Request, paged, wants_fragment
 from annotations.models import DeliveryState, Webhook
-from annotations.ops.forms.webhooks import WebhookForm
-from annotations.ops.selectors.webhooks.webhooks import (
+from annotations.ops.forms import WebhookForm
+from annotations.ops.selectors.webhooks import (
     deliveries_of,
     delivery_of,
     delivery_rows,

@@ -14,11 +14,16 @@ from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, Scope, enter, require_any_project, require_scope
 from annotations.core.api.schemas import Body, Done
 from annotations.models import Membership, Project
-from annotations.projects.forms.projects import ProjectForm
-from annotations.projects.forms.settings import SettingsForm
-from annotations.projects.selectors.seeds import runs_with_notes
-from annotations.projects.services.archiving import archive_project, restore_project
-from annotations.projects.services.projects import SETTINGS, create_project, shipped_label_sets, update_project
+from annotations.projects.forms.settings import ProjectForm, SettingsForm
+from annotations.projects.selectors.projects import runs_with_notes
+from annotations.projects.services.projects import (
+    SETTINGS,
+    archive_project,
+    create_project,
+    restore_project,
+    shipped_label_sets,
+    update_project,
+)
 
 router = Router(tags=["Projects"])
 

@@ -13,9 +13,7 @@ from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.models import Assignment
 from annotations.projects.forms.settings import AssignForm
-from annotations.projects.services.assigning import annotators_of, assign_list
-from annotations.projects.services.filling import fill_up
-from annotations.projects.services.idle import take_back
+from annotations.projects.services.assigning import annotators_of, assign_list, fill_up, take_back
 
 router = Router(tags=["Assignments"])
 PATH = "/projects/{slug:slug}/assignments"

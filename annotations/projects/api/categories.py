@@ -15,8 +15,8 @@ from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.core.errors import ServiceError
 from annotations.models import Category, LabelSet
-from annotations.projects.forms.categories import CategoryForm, MoveForm, rarest_hue
-from annotations.projects.selectors.label_use import seen_of
+from annotations.projects.forms.labels import CategoryForm, MoveForm, rarest_hue
+from annotations.projects.selectors.labels import seen_of
 from annotations.projects.services.categories import (
     add_category,
     delete_category,

@@ -13,8 +13,8 @@ from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.core.errors import ServiceError
 from annotations.models import Project
-from annotations.projects.forms.guidelines import GuidelinesForm
-from annotations.projects.selectors.guidelines import guide_of
+from annotations.projects.forms.settings import GuidelinesForm
+from annotations.projects.selectors.projects import guide_of
 from annotations.projects.services.projects import set_guidelines
 
 router = Router(tags=["Guidelines"])

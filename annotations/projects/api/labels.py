@@ -21,10 +21,9 @@ from annotations.core.spans import definitions
 from annotations.models import Category, Label, LabelSet, Span
 from annotations.projects.events import LabelMerged
 from annotations.projects.forms.labels import AddLabelForm, EditLabelForm, MergeForm, MoveLabelForm
-from annotations.projects.selectors.label_use import frozen_versions, seen_of
-from annotations.projects.selectors.label_uses import label_uses
+from annotations.projects.selectors.labels import frozen_versions, label_uses, seen_of
 from annotations.projects.selectors.projects import Amount, CappedCount
-from annotations.projects.services.label_order import move_label
+from annotations.projects.services.categories import move_label
 from annotations.projects.services.labels import (
     EDITABLE,
     add_label,

@@ -1,15 +1,19 @@
 """Forms to edit, add and merge labels."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.text import format_lazy
+from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.errors import ServiceError
-from annotations.core.forms import WholeField, offer_rows
+from annotations.core.forms import WholeField, offer, offer_rows
+from annotations.core.labels import COLORS
 from annotations.models import Category, Label, LabelSet
+from annotations.projects.services.categories import LONGEST_NAME, MOST_CATEGORIES
 from annotations.projects.services.labels import check_attributes, check_hotkey
 from annotations.text.labels import RESERVED_HOTKEYS, ascii_code
 
@@ -145,3 +149,42 @@ class MoveLabelForm(forms.Form):
     """The place of a label in its category, counted from 0."""
 
     position = WholeField(label=_("Position"), most=MOST_POSITION, widget=forms.HiddenInput())
+
+
+# Forms to add, edit and move categories of labels.
+
+
+class CategoryForm(forms.Form):
+    """Name and color of a category. `others` are the project's other categories, whose colors the form names."""
+
+    name = forms.CharField(
+        label=_("Name"), max_length=LONGEST_NAME, widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
+    hue = forms.TypedChoiceField(
+        label=_("Color"),
+        coerce=int,
+        widget=forms.RadioSelect,
+        help_text=_("All labels of the category have this color. The underline style follows from its position."),
+    )
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, others: Sequence[Category], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        offer(self, "hue", [(hue, _color(hue, others)) for hue in range(len(COLORS))])
+
+
+def _color(hue: int, others: Sequence[Category]) -> str:
+    names = [other.name for other in others if other.hue == hue]
+    if not names:
+        return str(COLORS[hue])
+    return _now("%(color)s, used by %(names)s") % {"color": COLORS[hue], "names": ", ".join(names)}
+
+
+def rarest_hue(others: Sequence[Category]) -> int:
+    """The first of the colors that the fewest categories have."""
+    used = [other.hue for other in others]
+    return min(range(len(COLORS)), key=used.count)
+
+
+class MoveForm(forms.Form):
+    position = WholeField(label=_("Position"), most=MOST_CATEGORIES, widget=forms.HiddenInput())

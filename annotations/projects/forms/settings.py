@@ -5,13 +5,39 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.forms import WholeField, offer_rows
+from annotations.core.forms import WholeField, offer, offer_rows
 from annotations.models import Author, Project, User
 from annotations.models.project import PlantedShare, SecondReview
-from annotations.projects.forms.projects import LANGUAGE
+from annotations.text.labels import LabelSetDef
+
+LANGUAGE = RegexValidator(
+    r"\A[A-Za-z]{2,3}(-[A-Za-z0-9]{2,4})?\Z",
+    _("Enter a language code of two or three letters, such as it, es or en, or leave the field empty."),
+)
+
+
+class ProjectForm(forms.Form):
+    """Form for a new project."""
+
+    name = forms.CharField(label=_("Name"), max_length=120, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+    label_set = forms.ChoiceField(label=_("Label set"), widget=forms.RadioSelect)
+    language = forms.CharField(
+        label=_("Language of the notes"),
+        max_length=8,
+        required=False,
+        validators=[LANGUAGE],
+        help_text=_("A code such as it, es or en. Leave the field empty if notes have different languages."),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "list": "languages", "class": "short"}),
+    )
+
+    def __init__(self, *args: Any, label_sets: dict[str, LabelSetDef], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        offer(self, "label_set", [(key, found.name) for key, found in label_sets.items()])
+
 
 MOST_ANNOTATORS = 20
 MOST_DAYS = 365
@@ -148,3 +174,23 @@ class AssignForm(forms.Form):
         if not names:
             raise ValidationError(_("Enter the name of at least one note."))
         return names
+
+
+LENGTH = 200_000
+
+
+class GuidelinesForm(forms.Form):
+    """Guidelines in Markdown. `seen_version` is the version that the user started editing from."""
+
+    text = forms.CharField(
+        label=_("Guidelines"),
+        max_length=LENGTH,
+        required=False,
+        strip=False,
+        help_text=_("Markdown: # heading, - list, **bold**, | table |, [link](https://…). No HTML."),
+        widget=forms.Textarea(attrs={"rows": 22, "class": "mono", "dir": "auto"}),
+    )
+    seen_version = WholeField(label=_("Version of the guidelines"), widget=forms.HiddenInput())
+
+    def clean_text(self) -> str:
+        return str(self.cleaned_data["text"]).replace("\r\n", "\n")

@@ -1,6 +1,37 @@
 """Labels for files and pages."""
 
-from annotations.models import Label, Project
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db.models import OuterRef
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotations.core.labels import UNDERLINES
+from annotations.core.spans import definitions
+from annotations.models import (
+    BulkAct,
+    Category,
+    Decision,
+    Event,
+    GoldVersion,
+    GoldVersionNote,
+    Label,
+    Project,
+    Resolution,
+    Span,
+    SuggestedLabel,
+    SuggestedString,
+)
+from annotations.projects.selectors.projects import Amount, CappedCount
+from annotations.text.attributes import as_lines
+from annotations.text.labels import LabelMapping, LabelSetDef, parse_label_set
 
 
 def labels_of(project: Project) -> list[Label]:
@@ -21,3 +52,154 @@ def accepted_labels(project: Project) -> tuple[dict[str, str], dict[str, int]]:
         accepted.setdefault(code, target or code)
         accepted.setdefault(name, target or code)
     return accepted, {code: pk for pk, code, _name, target in rows if target is None}
+
+
+# Mappings between the shipped label sets, for scoring a project in the labels of another set.
+
+
+@cache
+def mappings() -> dict[tuple[str, str], LabelMapping]:
+    """Every shipped mapping by (from, to)."""
+    file = Path(settings.FIXTURES_DIR, "label_sets", "mappings.json")
+    return {
+        (row["from"], row["to"]): LabelMapping(row["from"], row["to"], row["labels"], row["level"] == "category")
+        for row in json.loads(file.read_text(encoding="utf-8"))
+    }
+
+
+@cache
+def shipped_set(key: str) -> LabelSetDef:
+    """A shipped label set. Raises FileNotFoundError if no set has this key."""
+    file = Path(settings.FIXTURES_DIR, "label_sets", f"{key}.json")
+    return parse_label_set(json.loads(file.read_text(encoding="utf-8")))
+
+
+def mapped_sets(key: str) -> list[LabelSetDef]:
+    """The label sets that the shipped set `key` can be mapped into."""
+    return [shipped_set(target) for source, target in mappings() if source == key]
+
+
+# Labels with their number of spans, for the labels page.
+
+
+@dataclass(frozen=True)
+class LabelLine:
+    label: Label
+    spans: Amount
+
+    @property
+    def attributes(self) -> str:
+        """The attributes as lines of text."""
+        return as_lines(definitions(self.label))
+
+
+@dataclass(frozen=True)
+class CategoryLines:
+    """A category with its labels. Its underline style distinguishes it without color."""
+
+    category: Category
+    underline: int
+    lines: list[LabelLine]
+
+
+def used_labels(project: Project) -> list[CategoryLines]:
+    """Categories in order, each with its labels and their number of spans, counted up to CAP."""
+    lines: dict[int, list[LabelLine]] = {}
+    labels = Label.objects.filter(label_set__project=project, merged_into__isnull=True)
+    for label in labels.annotate(spans_counted=CappedCount(Span.objects.filter(label=OuterRef("pk")))):
+        line = LabelLine(label, Amount.of(label.spans_counted))
+        lines.setdefault(label.category_id, []).append(line)
+    return [
+        CategoryLines(category, category.position % UNDERLINES, lines.get(category.pk, []))
+        for category in Category.objects.filter(label_set__project=project)
+    ]
+
+
+def merged_labels(project: Project) -> list[Label]:
+    """Labels that were merged into others, with their targets."""
+    return list(
+        Label.objects.filter(label_set__project=project, merged_into__isnull=False)
+        .select_related("merged_into", "category")
+        .order_by("name", "id")
+    )
+
+
+def frozen_versions(project: Project) -> int:
+    """Number of frozen gold versions, which a merge of labels doesn't change."""
+    return GoldVersion.objects.filter(project=project).count()
+
+
+def seen_of(row: Category | Label) -> str:
+    """A short digest of what a form for the row shows, to notice that somebody else changed the row meanwhile."""
+    shown = (
+        [row.name, row.hue]
+        if isinstance(row, Category)
+        else [row.name, row.hotkey, row.placeholder, row.description, row.category_id, row.attributes]
+    )
+    return sha256(json.dumps(shown).encode()).hexdigest()[:16]
+
+
+# Where a project uses a label, which decides whether the label can be deleted.
+
+
+def label_uses(label: Label) -> list[str]:
+    """Say in sentences where the label is used; empty if it can be deleted."""
+    return [text for source in (_in_spans, _in_decisions, _in_labels, _in_gold, _in_history) for text in source(label)]
+
+
+def _in_spans(label: Label) -> Iterator[str]:
+    spans = Span.objects.filter(label=label)
+    if count := spans.count():
+        notes = spans.values("annotation_set__document").distinct().count()
+        yield _("Spans: %(spans)s, in notes: %(notes)s") % {"spans": f"{count:,}", "notes": f"{notes:,}"}
+
+
+def _in_decisions(label: Label) -> Iterator[str]:
+    project = label.label_set.project_id
+    acts = BulkAct.objects.filter(project=project).values_list("rule", flat=True)
+    rows = Resolution.objects.filter(document__project=project).values_list("spans", "heard")
+    if (
+        Decision.objects.filter(label_id=label.pk).exists()
+        or SuggestedString.objects.filter(label_id=label.pk).exists()
+        or SuggestedLabel.objects.filter(label_id=label.pk).exists()
+        or any(label.pk in (rule.get("label"), rule.get("to")) for rule in acts.iterator())
+    ):
+        yield _("Suggestions and review decisions")
+    if any(_names(each, label.pk) for row in rows.iterator() for each in row):
+        yield _("Adjudicated locations")
+
+
+def _in_labels(label: Label) -> Iterator[str]:
+    if count := Label.objects.filter(merged_into=label).count():
+        yield ngettext(
+            "%(count)s label that was merged into it", "%(count)s labels that were merged into it", count
+        ) % {"count": count}
+
+
+def _in_gold(label: Label) -> Iterator[str]:
+    rows = GoldVersionNote.objects.filter(version__project=label.label_set.project_id).order_by("version")
+    found = {
+        number
+        for number, spans in rows.values_list("version__number", "spans").iterator()
+        if any(span[2] == label.code for span in spans)
+    }
+    if found:
+        yield _("Gold versions: %(numbers)s") % {"numbers": ", ".join(map(str, sorted(found)))}
+
+
+def _in_history(label: Label) -> Iterator[str]:
+    events = Event.objects.filter(project_id=label.label_set.project_id, annotation_set_id__isnull=False)
+    if any(_names(data, label.pk) for data in events.order_by().values_list("data", flat=True).iterator()):
+        yield _("Changes of annotations that people can still undo")
+
+
+def _names(value: Any, label: int) -> bool:
+    """Whether JSON holds a labeled span with this label: [start, end, label, …] or [span, start, end, label]."""
+    if isinstance(value, dict):
+        return any(_names(each, label) for each in value.values())
+    if not isinstance(value, list):
+        return False
+    at = 3 if len(value) == 4 and all(isinstance(each, int) for each in value) else 2
+    if len(value) > at and value[at] == label and isinstance(value[at], int):
+        return True
+    return any(_names(each, label) for each in value if isinstance(each, list | dict))

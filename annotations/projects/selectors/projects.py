@@ -2,14 +2,18 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import Any
 
-from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery, Value
+from django.db.models import Count, Exists, IntegerField, OuterRef, Q, QuerySet, Subquery, Value
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Access, lacks_second_factor
+from annotations.jobs.registry import JOBS
+from annotations.jobs.services.queue import LIVE
 from annotations.models import (
+    Amendment,
     AnnotationSet,
     AnnotationSetState,
     Assignment,
@@ -17,12 +21,16 @@ from annotations.models import (
     Author,
     AuthorKind,
     Document,
+    Event,
+    Handover,
+    Job,
     Membership,
     Project,
     Role,
     User,
 )
 from annotations.models.prepared import PreparedRead
+from annotations.projects.events import GUIDELINES_CHANGED
 
 # Counts on pages stop here; above it, the pages say "more than".
 CAP = 10_000
@@ -262,3 +270,81 @@ def own_work(access: Access) -> OwnWork:
     """Open and done notes of the user, counted up to CAP in one query."""
     todo, done = _OWN_COUNTS.first(access.project.pk, access.user.pk, access.membership.pk) or (0, 0)
     return OwnWork(Amount.of(todo), Amount.of(done))
+
+
+# Unfinished jobs of a project, which keep it from being archived or deleted.
+
+
+@dataclass(frozen=True)
+class LiveJob:
+    pk: int
+    title: str
+    state: str
+
+
+def live_jobs(project: Project) -> list[LiveJob]:
+    """The jobs that are waiting, running or paused, the oldest first."""
+    jobs = Job.objects.filter(project=project, state__in=LIVE).order_by("pk").only("kind", "state")
+    return [LiveJob(job.pk, _title(job), job.get_state_display()) for job in jobs]
+
+
+def _title(job: Job) -> str:
+    kind = JOBS.get(job.kind)
+    return _(kind.title) if kind else job.kind
+
+
+# Notes that wait for a second reviewer.
+
+
+ACTIVE = [str(state) for state in Handover.ACTIVE]
+
+
+def waiting_in(project: Project) -> int:
+    """Number of notes in the project that wait for a second reviewer."""
+    return Handover.objects.filter(review__document__project=project, state__in=ACTIVE).count()
+
+
+# Model runs that annotation can start from.
+
+
+def runs_with_notes(project: Project) -> QuerySet[Author]:
+    """The runs with at least one finished note, and the run that is currently chosen."""
+    finished = AnnotationSet.objects.filter(author=OuterRef("pk"), state=AnnotationSetState.SUBMITTED)
+    runs = Author.objects.filter(project=project, kind__in=Author.MODELS)
+    return runs.filter(Q(pk=project.seed_from_id) | Exists(finished)).order_by("name", "pk")
+
+
+# The current guidelines: text, version, time of the last change, and added rules.
+
+
+# The time of a change is looked up in this many of the latest events. Of an older change, no time is shown.
+WINDOW = 20_000
+
+
+@dataclass(frozen=True)
+class Guide:
+    """Guidelines of a project. `changed` is the time of the last change to text or rules; None if not found."""
+
+    text: str
+    version: int
+    changed: datetime | None
+    amendments: list[Amendment]
+
+    def __bool__(self) -> bool:
+        return bool(self.text or self.amendments)
+
+
+def guide_of(project: Project) -> Guide:
+    amendments = list(Amendment.objects.filter(project=project).order_by("number"))
+    days = [day for day in (_changed(project), *(each.at for each in amendments[-1:])) if day is not None]
+    return Guide(project.guidelines, project.guidelines_version, max(days, default=None), amendments)
+
+
+def _changed(project: Project) -> datetime | None:
+    """Time of the last change of the text, if found. Version 0 was never changed."""
+    if not project.guidelines_version:
+        return None
+    events = Event.objects.filter(project_id=project.pk).order_by("-id")
+    oldest = next(iter(events.values_list("pk", flat=True)[WINDOW - 1 : WINDOW]), 0)
+    mine = events.filter(pk__gte=oldest, verb=GUIDELINES_CHANGED)
+    return mine.values_list("at", flat=True).first()

@@ -1,13 +1,15 @@
 """Assignment of notes to annotators, when notes are imported and when people join."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from itertools import islice
 
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
@@ -17,12 +19,13 @@ from annotations.models import (
     Assignment,
     AssignmentState,
     Document,
+    Event,
     Membership,
     Project,
     Role,
     User,
 )
-from annotations.projects.events import NOTES_ASSIGNED
+from annotations.projects.events import NOTES_ASSIGNED, NOTES_RELEASED
 
 BATCH = 2000
 
@@ -157,3 +160,129 @@ def assign_list(*, project: Project, user: User, names: Sequence[str], actor: Us
             data={"user": user.username, "notes": made, "reopened": reopened},
         )
     return made
+
+
+# Assignment of existing notes by the project's rule.
+
+
+def fill_up(*, project: Project, actor: User | None, without: Collection[int] = ()) -> int:
+    """Add the assignments that are missing by the project's rule. Return their number. No assignment is removed.
+
+    An annotator who was released from a note doesn't get it again, and the users `without` get none. Repeating the call
+    does no harm.
+    """
+    if project.distribution == Project.Distribution.LIST:
+        raise ServiceError(
+            gettext("In this project, notes are assigned by name only. Nothing was assigned."), code="list"
+        )
+    annotators = annotators_of(project)
+    if not annotators:
+        raise ServiceError(
+            gettext("This project has no annotators yet. Add annotators first. Nothing was assigned."), code="nobody"
+        )
+    wanted = len(annotators)
+    if project.distribution == Project.Distribution.SOME:
+        wanted = min(wanted, project.annotators_per_note)
+    free = [annotator for annotator in annotators if annotator.pk not in without]
+    with transaction.atomic():
+        # The lock keeps two calls at once from filling the same gaps.
+        Project.objects.select_for_update().get(pk=project.pk)
+        made = _fill(project, free, wanted)
+        if made:
+            NOTES_ASSIGNED.record(actor=actor, project_id=project.pk, data={"rule": True, "notes": made})
+    return made
+
+
+def _fill(project: Project, annotators: list[User], wanted: int) -> int:
+    loads = loads_of(project, annotators)
+    live = Count("assignments", filter=~Q(assignments__state=AssignmentState.RELEASED))
+    lacking = Document.objects.filter(project=project).annotate(live=live).filter(live__lt=wanted).order_by("id")
+    made, last = 0, 0
+    while batch := list(lacking.filter(pk__gt=last).values_list("pk", "live")[:BATCH]):
+        last = batch[-1][0]
+        assigned = _ever_assigned([pk for pk, _ in batch])
+        rows = []
+        for pk, count in batch:
+            free = [annotator for annotator in annotators if annotator.pk not in assigned.get(pk, ())]
+            for annotator in choose(free, wanted - count, loads):
+                rows.append(Assignment(project=project, document_id=pk, user=annotator))
+        Assignment.objects.bulk_create(rows)
+        made += len(rows)
+    return made
+
+
+def _ever_assigned(notes: list[int]) -> dict[int, set[int]]:
+    """Ids of all users that each note was ever assigned to, by note id."""
+    found: dict[int, set[int]] = {}
+    for note, user in Assignment.objects.filter(document__in=notes).values_list("document", "user"):
+        found.setdefault(note, set()).add(user)
+    return found
+
+
+# Release of the notes of annotators who are idle. Their annotations are kept.
+
+
+def release_idle_notes() -> None:
+    """Release the notes of idle annotators in all open projects with a number of idle days. Repeating it does no harm.
+
+    The released notes go to other annotators by the project's rule. The relay calls this function.
+    """
+    for project in Project.objects.filter(idle_days__isnull=False, archived_at__isnull=True):
+        _release(project)
+
+
+def _release(project: Project) -> None:
+    with transaction.atomic():
+        # The lock keeps two relays from releasing at once, and an assignment by the rule from reading half a release.
+        fresh = Project.objects.select_for_update().get(pk=project.pk)
+        if fresh.idle_days is None or fresh.archived_at is not None:
+            return
+        before = timezone.now() - timedelta(days=fresh.idle_days)
+        annotators = annotators_of(fresh)
+        idle = [annotator for annotator in annotators if not _acted_since(fresh, annotator, before)]
+        released = sum(_release_open(fresh, annotator, before) for annotator in idle)
+        if released and fresh.distribution != Project.Distribution.LIST and len(idle) < len(annotators):
+            fill_up(project=fresh, actor=None, without=[annotator.pk for annotator in idle])
+
+
+def _acted_since(project: Project, user: User, before: datetime) -> bool:
+    """Whether the audit log has an act of this person in this project since then; opening a note counts."""
+    acts = Event.objects.filter(actor=user, project_id=project.pk).order_by("-id")
+    last = acts.values_list("at", flat=True).first()
+    return last is not None and last >= before
+
+
+def _release_open(project: Project, user: User, before: datetime) -> int:
+    """Release the notes that were open the whole time. Return their number."""
+    assignments = Assignment.objects.filter(project=project, user=user, created_at__lt=before)
+    released = assignments.filter(state=AssignmentState.OPEN).update(state=AssignmentState.RELEASED)
+    if released:
+        NOTES_RELEASED.record(
+            actor=None,
+            project_id=project.pk,
+            data={"user": user.username, "notes": released, "days": project.idle_days or 0},
+        )
+    return released
+
+
+def released_notes(project: Project, user: User) -> int:
+    """Return how many notes of this annotator were released."""
+    return Assignment.objects.filter(project=project, user=user, state=AssignmentState.RELEASED).count()
+
+
+def take_back(*, project: Project, user: User) -> int:
+    """Assign the released notes to the annotator again, except those that went to others. Return their number."""
+    live = ~Q(document__assignments__state=AssignmentState.RELEASED)
+    with transaction.atomic():
+        fresh = Project.objects.select_for_update().get(pk=project.pk)
+        wanted = {
+            Project.Distribution.EVERYONE: len(annotators_of(fresh)),
+            Project.Distribution.SOME: fresh.annotators_per_note,
+            Project.Distribution.LIST: 1,
+        }[Project.Distribution(fresh.distribution)]
+        mine = Assignment.objects.filter(project=fresh, user=user, state=AssignmentState.RELEASED)
+        free = mine.annotate(live=Count("document__assignments", filter=live)).filter(live__lt=wanted)
+        taken = reopen(Assignment.objects.filter(pk__in=list(free.values_list("pk", flat=True))))
+        if taken:
+            NOTES_ASSIGNED.record(actor=user, project_id=fresh.pk, data={"user": user.username, "reopened": taken})
+    return taken

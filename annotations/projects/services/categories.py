@@ -6,20 +6,20 @@ from django.db import transaction
 from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.errors import ServiceError, good_name
 from annotations.core.labels import UNDERLINES
 from annotations.core.locks import change_labels
-from annotations.core.names import good_name
-from annotations.jobs.services.allowance import LIVE
+from annotations.jobs.services.queue import LIVE
 from annotations.models import Category, Job, Label, LabelSet, Project, User
 from annotations.projects.events import (
     CATEGORY_ADDED,
     CATEGORY_CHANGED,
     CATEGORY_DELETED,
     CATEGORY_MOVED,
+    LABEL_MOVED,
     CategoryChanged,
 )
-from annotations.projects.selectors.label_use import seen_of
+from annotations.projects.selectors.labels import seen_of
 from annotations.projects.services.projects import HUES
 from annotations.text.labels import ascii_code
 
@@ -207,3 +207,40 @@ def _renumber(rows: Sequence[Category]) -> None:
         if row.position != position:
             row.position = position
             row.save(update_fields=["position"])
+
+
+# Change the order of the labels within their category.
+
+
+def move_label(*, label: Label, position: int, actor: User | None) -> None:
+    """Move a label to `position` in its category, counted from 0. A position after the last is the last.
+
+    The order of the other labels, also across categories, stays. Raises ServiceError `label` for a label that was
+    merged or deleted.
+    """
+    with transaction.atomic():
+        lock_categories(label.label_set_id)
+        rows = list(Label.objects.filter(label_set=label.label_set_id, merged_into__isnull=True))
+        moved = next((row for row in rows if row.pk == label.pk), None)
+        if moved is None:
+            raise ServiceError(_("This label no longer exists. Reload the page."), code="label")
+        own = [row for row in rows if row.category_id == moved.category_id]
+        places = [place for place, row in enumerate(rows) if row.category_id == moved.category_id]
+        at = own.index(moved)
+        own.remove(moved)
+        own.insert(position, moved)
+        to = own.index(moved)
+        if to == at:
+            return
+        for place, row in zip(places, own, strict=True):
+            rows[place] = row
+        # Positions may have gaps, or be equal, after labels were merged or deleted.
+        for place, row in enumerate(rows):
+            if row.position != place:
+                row.position = place
+                row.save(update_fields=["position"])
+        LABEL_MOVED.record(
+            actor=actor,
+            project_id=label.label_set.project_id,
+            data={"label": moved.code, "before": at + 1, "after": to + 1},
+        )

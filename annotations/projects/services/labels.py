@@ -6,12 +6,11 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.errors import ServiceError, good_name
 from annotations.core.locks import change_labels
-from annotations.core.names import good_name
 from annotations.core.spans import definitions
 from annotations.core.suggestions import relabel_notes, relabel_strings, remove_strings, tally_of
-from annotations.jobs.services.allowance import LIVE
+from annotations.jobs.services.queue import LIVE
 from annotations.models import (
     Adjudication,
     AnnotationSet,
@@ -36,8 +35,7 @@ from annotations.projects.events import (
     LabelChanged,
     LabelMerged,
 )
-from annotations.projects.selectors.label_use import seen_of
-from annotations.projects.selectors.label_uses import label_uses
+from annotations.projects.selectors.labels import label_uses, seen_of
 from annotations.projects.services.categories import changed_meanwhile, lock_categories, no_category
 from annotations.text.attributes import (
     AttributeDef,

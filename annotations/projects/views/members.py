@@ -2,21 +2,29 @@
 
 from typing import Any
 
+from allauth.account import views as account
+from allauth.core.ratelimit import consume
 from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotations.core.access import Access, Can, enter
+from annotations.core.access import Access, Can, SecondFactorMissing, enter, has_app
+from annotations.core.api.tokens import create_token, revoke_token
 from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error
 from annotations.core.requests import Request, paged
 from annotations.models import Membership, Role, User
-from annotations.projects.forms.members import AddMemberForm, RemoveForm, RoleForm
-from annotations.projects.selectors.members import members, memberships
+from annotations.projects.forms.members import AddMemberForm, GroupForm, RemoveForm, RoleForm, TokenForm
+from annotations.projects.selectors.members import line_of, members, memberships, projects_of, tokens_of
+from annotations.projects.selectors.providers import configured, pushes_groups, roles_of_groups
+from annotations.projects.services.accounts import shown
 from annotations.projects.services.members import (
     add_member,
     add_person,
@@ -25,6 +33,7 @@ from annotations.projects.services.members import (
     remove_member,
     reset_link_path,
 )
+from annotations.projects.services.providers.checking import map_group, unmap_group
 
 # Rows per page, of members and of former members.
 ROWS = 50
@@ -155,3 +164,115 @@ def member_link(request: Request, slug: str, pk: int) -> HttpResponse:
     except ServiceError as error:
         messages.error(request, str(error))
         return redirect("people", slug)
+
+
+# The page of the groups whose members get a role in a project.
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def groups(request: Request, slug: str) -> HttpResponse:
+    """The groups and their roles. A POST gives a group a role."""
+    access = enter(request.user, slug, Can.MANAGE)
+    providers = configured()
+    form = GroupForm(request.POST if request.method == "POST" else None, providers=providers)
+    if request.method == "POST" and form.is_valid():
+        try:
+            map_group(project=access.project, actor=access.user, **form.cleaned_data)
+            messages.success(
+                request,
+                _("The group has its role. Its members have the role now.")
+                if pushes_groups(form.cleaned_data["provider"])
+                else _("The group has its role. Its members get it at their next sign-in."),
+            )
+            return redirect("groups", slug)
+        except ServiceError as error:
+            add_error(form, error, {"group": "group", "provider": "provider", "role": "role"})
+    names = {one.id: one.name for one in providers}
+    context = {
+        "access": access,
+        "form": form,
+        "providers": providers,
+        "rows": [(row, names.get(row.provider, row.provider)) for row in roles_of_groups(access.project)],
+    }
+    return render(request, "projects/providers/groups.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+def group_remove(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Take the role from a group."""
+    access = enter(request.user, slug, Can.MANAGE)
+    row = get_object_or_404(roles_of_groups(access.project), pk=pk)
+    unmap_group(row=row, actor=access.user)
+    messages.success(
+        request,
+        _("The group has no role any more. Its members have lost it.")
+        if pushes_groups(row.provider)
+        else _("The group has no role any more. Its members lose it at their next check or sign-in."),
+    )
+    return redirect("groups", slug)
+
+
+# The page of a person's API tokens: list, create (shown once), revoke.
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def tokens(request: Request) -> HttpResponse:
+    """The person's tokens. A POST creates one; only its answer, which is not cached, shows the token itself."""
+    posted = request.method == "POST"
+    if posted and has_app(request.user) and not request.user.shown_second_factor:
+        raise SecondFactorMissing  # A session from before the app was set up.
+    if posted and not consume(request, action="reauthenticate", user=request.user):
+        return HttpResponse(_("Too many attempts. Try again in a few minutes."), status=429)
+    form = TokenForm(request.POST if posted else None, user=request.user, projects=projects_of(request.user))
+    if posted and form.is_valid():
+        wanted = {name: value for name, value in form.cleaned_data.items() if name != "password"}
+        try:
+            row, secret = create_token(user=request.user, actor=request.user, **wanted)
+            return render(request, "projects/api/token_created.html", {"token": row, "secret": secret})
+        except ServiceError as error:
+            add_error(form, error)
+    page = paged(request, tokens_of(request.user), ROWS)
+    context = {"page": page, "lines": [line_of(row) for row in page], "form": form}
+    return render(request, "projects/api/tokens.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+def revoke(request: Request, pk: int) -> HttpResponse:
+    token = get_object_or_404(tokens_of(request.user), pk=pk)
+    revoke_token(token=token, actor=request.user)
+    messages.success(request, _("The token “%(name)s” is revoked. It gives no access any more.") % {"name": token.name})
+    return redirect("api_tokens")
+
+
+# Account pages that only explain something or lead on; all others are allauth's.
+
+
+@login_not_required
+@require_safe
+def signup_closed(request: HttpRequest) -> HttpResponse:
+    return render(request, "account/signup_closed.html", status=403)
+
+
+@login_not_required
+@require_safe
+def password_forgotten(request: HttpRequest) -> HttpResponse:
+    """Explain that a manager can create a one-time link, since there is no mail server."""
+    return render(request, "account/password_reset.html", {"title": _("Forgotten password")})
+
+
+def password_change(request: Request) -> HttpResponse:
+    """allauth's page, for accounts that have a password here."""
+    if not request.user.has_usable_password():
+        return render(request, "account/password_elsewhere.html")
+    response: HttpResponse = account.password_change(request)
+    return response
+
+
+@require_safe
+def second_factor(request: Request) -> HttpResponse:
+    """Lead to the page that is missing: set up an authenticator app, or enter a code of it."""
+    if not has_app(request.user):
+        return redirect("mfa_activate_totp")
+    if shown(request, request.user):
+        return redirect("projects")
+    return redirect(f"{reverse('mfa_reauthenticate')}?{urlencode({'next': reverse('projects')})}")

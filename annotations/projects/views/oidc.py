@@ -11,9 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotations.models import ProviderSession
 from annotations.projects.rules import OidcProvider
 from annotations.projects.selectors.providers import provider_at
-from annotations.projects.services.providers.identity import SignInRefused
-from annotations.projects.services.providers.sessions import end_sessions
-from annotations.projects.services.providers.signing_in import sign_in
+from annotations.projects.services.providers.signing_in import SignInRefused, end_sessions, sign_in
 from annotations.projects.views.refusing import refused, unreachable
 
 if TYPE_CHECKING:

@@ -1,25 +1,47 @@
 """List of the user's projects, new project, and overview of a project."""
 
 from datetime import timedelta
+from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotations.core import overview
 from annotations.core.access import Access, Can, enter, may_create_projects, require
 from annotations.core.errors import ServiceError
+from annotations.core.events import sentences
 from annotations.core.forms import add_error
-from annotations.core.requests import Request
-from annotations.models import Project
-from annotations.projects.forms.projects import ProjectForm
-from annotations.projects.selectors.activity import Activity, activity
-from annotations.projects.selectors.projects import AuthorProgress, is_large, my_projects, tally
-from annotations.projects.services.projects import create_project, shipped_label_sets
+from annotations.core.requests import Request, number
+from annotations.models import Document, Project
+from annotations.projects.forms.settings import AssignForm, GuidelinesForm, ProjectForm, SettingsForm
+from annotations.projects.selectors.audit import Filter, audit_page, people
+from annotations.projects.selectors.members import Activity, activity
+from annotations.projects.selectors.projects import (
+    AuthorProgress,
+    guide_of,
+    is_large,
+    live_jobs,
+    my_projects,
+    runs_with_notes,
+    tally,
+    waiting_in,
+)
+from annotations.projects.services.assigning import annotators_of, assign_list, fill_up
+from annotations.projects.services.projects import (
+    archive_project,
+    create_project,
+    restore_project,
+    set_guidelines,
+    shipped_label_sets,
+    update_project,
+)
 
 DEFAULT_LABEL_SET = "i2b2-2014"
 # A second click on "Create" within this time counts as a double click.
@@ -132,3 +154,202 @@ def _people(access: Access, authors: list[AuthorProgress]) -> list[tuple[Activit
     """The members, the most recently active first, each with the progress of their annotation sets if they have any."""
     progress = {author.user: author for author in authors if author.user}
     return [(member, progress.get(member.user)) for member in activity(access.project)]
+
+
+# Buttons that archive and restore a project.
+
+
+@require_POST
+def archive(request: Request, slug: str) -> HttpResponse:
+    access = enter(request.user, slug, Can.ARCHIVE)
+    try:
+        archive_project(project=access.project, actor=access.user)
+        messages.success(request, _("The project is archived. Nobody can change it until a manager restores it."))
+    except ServiceError as error:
+        messages.error(request, _("The project was not archived. %(reason)s") % {"reason": error})
+    return redirect(reverse("project_settings", args=[slug]) + "#archive")
+
+
+@require_POST
+def restore(request: Request, slug: str) -> HttpResponse:
+    access = enter(request.user, slug, Can.ARCHIVE)
+    restore_project(project=access.project, actor=access.user)
+    messages.success(request, _("The project is restored. People can work in it again."))
+    return redirect("project_settings", slug)
+
+
+# Page of a project's settings and assignments.
+
+
+FIELDS = (
+    "name",
+    "language",
+    "distribution",
+    "annotators_per_note",
+    "notes_per_annotator",
+    "idle_days",
+    "seed_from",
+    "unanimous_passes",
+    "anonymous_adjudication",
+    "show_outcome",
+    "second_review",
+    "planted_share",
+    "second_factor",
+    "mcp_clients",
+)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def project_settings(request: Request, slug: str) -> HttpResponse:
+    access = enter(request.user, slug, Can.ARCHIVE)
+    if request.method == "POST":
+        require(access, Can.MANAGE)
+    elif access.archived:
+        return render(request, "projects/settings_archived.html", {"access": access, "jobs": live_jobs(access.project)})
+    data = request.POST if request.method == "POST" else None
+    form = SettingsForm(data, initial=_now(access.project), runs=runs_with_notes(access.project))
+    if request.method == "POST" and form.is_valid():
+        try:
+            update_project(project=access.project, actor=access.user, **form.cleaned_data)
+            messages.success(request, _("The settings were saved."))
+            return redirect("project_settings", slug)
+        except ServiceError as error:
+            add_error(form, error)
+    return _page(request, access, form)
+
+
+def _now(project: Project) -> dict[str, object]:
+    return {field: getattr(project, field) for field in FIELDS}
+
+
+def _page(
+    request: Request, access: Access, form: SettingsForm | None = None, assigning: AssignForm | None = None
+) -> HttpResponse:
+    project = Project.objects.get(pk=access.project.pk)
+    annotators = annotators_of(project)
+    context = {
+        "access": access,
+        "form": form or SettingsForm(initial=_now(project), runs=runs_with_notes(project)),
+        "assigning": assigning or AssignForm(annotators=annotators),
+        "by_list": project.distribution == Project.Distribution.LIST,
+        "annotators": annotators,
+        "too_few": project.distribution == Project.Distribution.SOME and len(annotators) < project.annotators_per_note,
+        "waiting": waiting_in(project),
+        "notes": Document.objects.filter(project=project).count(),
+        "jobs": live_jobs(project),
+    }
+    failed = (form and form.errors) or (assigning and assigning.errors)
+    return render(request, "projects/settings.html", context, status=422 if failed else 200)
+
+
+@require_POST
+def assign_notes(request: Request, slug: str) -> HttpResponse:
+    """Assign notes to one annotator by name. Assigns nothing if a name is unknown."""
+    access = enter(request.user, slug, Can.MANAGE)
+    form = AssignForm(request.POST, annotators=annotators_of(access.project))
+    if form.is_valid():
+        annotator, names = form.cleaned_data["annotator"], form.cleaned_data["names"]
+        try:
+            assign_list(project=access.project, user=annotator, names=names, actor=access.user)
+            message = ngettext(
+                "%(count)d note from the list is assigned to %(name)s.",
+                "%(count)d notes from the list are assigned to %(name)s.",
+                len(names),
+            )
+            messages.success(request, message % {"name": annotator.username, "count": len(names)})
+            return redirect("project_settings", slug)
+        except ServiceError as error:
+            add_error(form, error, {"note": "names", "member": "annotator"})
+    return _page(request, access, assigning=form)
+
+
+@require_POST
+def fill_notes(request: Request, slug: str) -> HttpResponse:
+    """Add missing assignments of existing notes by the project's rule."""
+    access = enter(request.user, slug, Can.MANAGE)
+    try:
+        made = fill_up(project=access.project, actor=access.user)
+    except ServiceError as error:
+        messages.error(request, str(error))
+        return redirect("project_settings", slug)
+    message = ngettext("%(count)d assignment was made.", "%(count)d assignments were made.", made)
+    messages.success(request, message % {"count": made} if made else _("All notes already have enough annotators."))
+    return redirect("project_settings", slug)
+
+
+# Pages of the annotation guidelines, which every member reads and managers edit.
+
+
+@require_safe
+def guidelines(request: Request, slug: str) -> HttpResponse:
+    access = enter(request.user, slug)
+    return render(request, "projects/guidelines.html", {"access": access, "guide": guide_of(access.project)})
+
+
+@require_safe
+def guidelines_beside(request: Request, slug: str) -> HttpResponse:
+    """Fragment with the guidelines, for the panel beside a note."""
+    access = enter(request.user, slug)
+    context = {"access": access, "guide": guide_of(access.project)}
+    return render(request, "projects/guidelines_beside.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def guidelines_edit(request: Request, slug: str) -> HttpResponse:
+    """Edit, preview or save the guidelines (`do`: preview or save).
+
+    If somebody else saved in the meantime, nothing is saved and the page shows both versions.
+    """
+    access = enter(request.user, slug, Can.MANAGE)
+    project = access.project
+    now = {"text": project.guidelines, "seen_version": project.guidelines_version}
+    form = GuidelinesForm(request.POST if request.method == "POST" else None, initial=now)
+    context: dict[str, Any] = {"access": access, "form": form}
+    if request.method == "POST" and form.is_valid():
+        text = form.cleaned_data["text"]
+        if request.POST.get("do") == "preview":
+            context["preview"] = text
+        else:
+            try:
+                seen = form.cleaned_data["seen_version"]
+                fresh = set_guidelines(project=project, text=text, actor=request.user, seen_version=seen)
+                messages.success(request, _("Saved as version %(n)d.") % {"n": fresh.guidelines_version})
+                return redirect("guidelines", slug)
+            except ServiceError as error:
+                project.refresh_from_db()
+                if project.guidelines == text:
+                    # The same text is already saved, as after a double click.
+                    return redirect("guidelines", slug)
+                add_error(form, error)
+                context |= {"stale": error.code == "stale", "theirs": project.guidelines}
+    # The version that saving replaces. After a conflict, that is the version shown next to the text.
+    fresh_view = not form.is_bound or context.get("stale")
+    context["seen"] = project.guidelines_version if fresh_view else form["seen_version"].value()
+    # htmx shows only answers with status 200, and the preview shows its own errors.
+    return render(
+        request, "projects/guidelines_edit.html", context, status=422 if form.errors and not request.htmx else 200
+    )
+
+
+# Page of the audit trail.
+
+
+@require_safe
+def audit(request: Request, slug: str) -> HttpResponse:
+    """Events, newest first. The URL holds the filters and the page's position as ids and verbs only."""
+    access = enter(request.user, slug, Can.SEE_AUDIT)
+    verbs = sentences()
+    verb = request.GET.get("verb", "")
+    wanted = Filter(verb=verb if verb in verbs else "", person=number(request.GET, "person"))
+    page = audit_page(
+        access.project, wanted, older_than=number(request.GET, "before"), newer_than=number(request.GET, "after")
+    )
+    context = {
+        "access": access,
+        "page": page,
+        "wanted": wanted,
+        "verbs": verbs.items(),
+        "people": people(access.project),
+        "moved": "before" in request.GET or "after" in request.GET,
+    }
+    return render(request, "projects/audit_list.html" if request.htmx else "projects/audit.html", context)

@@ -9,7 +9,7 @@ from ninja.responses import Status
 
 from annotations.core.access import Can
 from annotations.core.answers import file_answer
-from annotations.core.api.describing import sends
+from annotations.core.api.mount import sends
 from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, Scope, enter, require_scope
 from annotations.core.api.schemas import Body

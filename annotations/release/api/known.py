@@ -11,7 +11,7 @@ from ninja import Field, File, Form, Query, Router, Schema, UploadedFile
 from ninja.responses import Status
 
 from annotations.core.access import Can
-from annotations.core.api.describing import sends
+from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
 from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.locks import erasures_of, unerased
-from annotations.jobs.services.starting import key_of
+from annotations.jobs.services.queue import key_of
 from annotations.models import LeakFinding, Project, Release, ReleasedNote, ReleasedNoteState, ReleaseState, User
 from annotations.release.events import RELEASE_DECIDED
 from annotations.release.rules.redaction.policy import Action

@@ -18,7 +18,7 @@ from annotations.exchange.services.exporting import Told, label_definitions
 from annotations.exchange.services.label_mappings import ExportLabels
 from annotations.exchange.services.writing import write_to_path, write_zip
 from annotations.formats.base import Loss, OutNote
-from annotations.jobs.services.starting import once
+from annotations.jobs.services.queue import once
 from annotations.models import (
     Job,
     Release,

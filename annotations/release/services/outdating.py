@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.jobs.services.starting import key_of
+from annotations.jobs.services.queue import key_of
 from annotations.models import Project, Release, ReleasedNote, ReleasedNoteState, ReleaseState, User
 from annotations.release.events import RELEASE_PREPARED_AGAIN
 from annotations.release.rules.redaction.policy import Action

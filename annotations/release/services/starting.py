@@ -8,11 +8,9 @@ from django.db import connection, transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
+from annotations.core.errors import ServiceError, good_name
 from annotations.core.locks import keep_labels
-from annotations.core.names import good_name
-from annotations.jobs.services.queue import enqueue
-from annotations.jobs.services.starting import key_of, started_with
+from annotations.jobs.services.queue import enqueue, key_of, started_with
 from annotations.models import (
     Author,
     Document,

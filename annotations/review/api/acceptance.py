@@ -7,7 +7,7 @@ from ninja import Query, Router, Schema
 
 from annotations.core.access import Access, Can
 from annotations.core.answers import streamed
-from annotations.core.api.describing import sends
+from annotations.core.api.mount import sends
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.notes.api import codes_of
 from annotations.review.api.bulk_schemas import Chosen

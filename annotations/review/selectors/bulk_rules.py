@@ -17,7 +17,7 @@ from typing import Any, Literal
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from annotations.core import hiding
+from annotations.core import suggestions
 from annotations.models import (
     AnnotationSetState,
     Author,
@@ -94,7 +94,12 @@ def _equal_runs(runs: Sequence[int]) -> Coalesce:
         end=OuterRef("end"),
         label=OuterRef("label"),
     )
-    same = hiding.shown(spans).order_by().values("start").annotate(runs=Count("annotation_set__author", distinct=True))
+    same = (
+        suggestions.shown(spans)
+        .order_by()
+        .values("start")
+        .annotate(runs=Count("annotation_set__author", distinct=True))
+    )
     return Coalesce(Subquery(same.values("runs")), 0)
 
 

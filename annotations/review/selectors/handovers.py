@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 
 from annotations.models import Author, Handover, HandoverState, Project, User
-from annotations.projects.selectors.second_reviews import ACTIVE
+from annotations.projects.selectors.projects import ACTIVE
 from annotations.review.rules.precision import Rate
 
 

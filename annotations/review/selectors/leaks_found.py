@@ -8,7 +8,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from annotations.core.access import Access, Can
 from annotations.core.authors import gold_sets
-from annotations.core.hiding import HIDDEN
+from annotations.core.suggestions import HIDDEN
 from annotations.models import Decision, PlantedLeak, Project, Review, Span
 from annotations.review.rules.planting import Left, Missed, left_over
 

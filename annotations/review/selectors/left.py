@@ -5,7 +5,7 @@ from django.db.models import Exists, OuterRef
 from annotations.core.access import Access, Can
 from annotations.core.navigation import MOST
 from annotations.models import AnnotationSet, AnnotationSetState, Author, Document, Handover, Review
-from annotations.projects.selectors.second_reviews import ACTIVE
+from annotations.projects.selectors.projects import ACTIVE
 
 # The parameter of addresses that names the chosen runs, which stay chosen from page to page.
 CHOSEN_RUNS = ("run",)

@@ -8,7 +8,7 @@ from typing import Final
 from django.db.models import Exists, F, OuterRef, QuerySet
 
 from annotations.models import AnnotationSet, AnnotationSetState, Author, Handover, Review, User
-from annotations.projects.selectors.second_reviews import ACTIVE
+from annotations.projects.selectors.projects import ACTIVE
 
 # Notes shown before and after the open note. More would slow down every page and be scrolled past.
 MOST_NEIGHBORS: Final = 60

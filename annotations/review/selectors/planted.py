@@ -8,9 +8,9 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.core.hiding import HIDDEN
+from annotations.core.suggestions import HIDDEN
 from annotations.models import Author, Document, Handover, PlantedLeak, Project, Review, Span
-from annotations.projects.selectors.second_reviews import ACTIVE
+from annotations.projects.selectors.projects import ACTIVE
 from annotations.review.rules.aliases import Aliases
 
 

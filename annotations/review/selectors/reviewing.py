@@ -19,7 +19,7 @@ from annotations.models import (
     Review,
     User,
 )
-from annotations.projects.selectors.second_reviews import ACTIVE
+from annotations.projects.selectors.projects import ACTIVE
 from annotations.review.selectors.handovers import Waiting, handed_over_by, waiting_of
 
 

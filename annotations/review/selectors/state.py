@@ -6,7 +6,7 @@ from typing import NamedTuple, NotRequired, TypedDict
 
 from django.db.models import Exists, OuterRef
 
-from annotations.core.hiding import HIDDEN
+from annotations.core.suggestions import HIDDEN
 from annotations.models import (
     AnnotationSet,
     AnnotationSetState,
@@ -19,7 +19,7 @@ from annotations.models import (
     Span,
     User,
 )
-from annotations.projects.selectors.second_reviews import ACTIVE
+from annotations.projects.selectors.projects import ACTIVE
 from annotations.review.rules.conflicts import LabeledBounds
 from annotations.review.selectors.doubtful import is_doubtful
 from annotations.review.selectors.finished_gold import is_finished

@@ -8,7 +8,7 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Substr
 from django.shortcuts import get_object_or_404
 
-from annotations.core import hiding
+from annotations.core import suggestions
 from annotations.models import Project, Span, SuggestedString, User
 from annotations.review.selectors.bulk_rules import waiting_by_string
 
@@ -170,4 +170,4 @@ def spans_of(string: SuggestedString, runs: Sequence[int]) -> "QuerySet[Span]":
         string_key=string.string_key, label_id=string.label_id, annotation_set__author__in=runs,
         annotation_set__state="submitted",
     )  # fmt: skip
-    return hiding.shown(rows).order_by("annotation_set__document_id", "start", "annotation_set__author_id")
+    return suggestions.shown(rows).order_by("annotation_set__document_id", "start", "annotation_set__author_id")

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from annotations.core.hiding import HIDDEN
+from annotations.core.suggestions import HIDDEN
 from annotations.models import AnnotationSetState, Author, Document, Span
 from annotations.review.rules.conflicts import LabeledBounds
 from annotations.review.selectors.merged_lists import backing_of, conflicting_among

@@ -16,8 +16,8 @@ from django.db.models import Case, IntegerField, QuerySet, Value, When
 from django.utils import timezone
 
 from annotations.core.bulk import SpanRow, insert_objects, insert_spans
+from annotations.core.changes import check_room
 from annotations.core.locks import check_open
-from annotations.core.span_limits import check_room
 from annotations.core.spans import as_json
 from annotations.core.suggestions import Key, count_open
 from annotations.models import (

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.utils.translation import gettext
 
+from annotations.core.changes import backwards, to_revert
 from annotations.core.errors import ServiceError
-from annotations.core.undo import backwards, to_revert
 from annotations.models import AnnotationSet, Author, Decision, Event, Span, User
 from annotations.review.events import (
     REVIEW_DECIDED,

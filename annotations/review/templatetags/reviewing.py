@@ -12,9 +12,8 @@ from django.utils.translation import ngettext
 
 from annotations.agreement.templatetags.coefficients import percent
 from annotations.core.templatetags.labels import DOT, HERE
-from annotations.core.templatetags.names import middle
 from annotations.core.templatetags.nav import icon
-from annotations.core.templatetags.rows import EMPTY, fill
+from annotations.core.templatetags.rows import EMPTY, fill, middle
 from annotations.models import Author
 from annotations.review.rules.precision import FEW, Estimate, Rate
 from annotations.review.selectors.listing import ReviewList, Stage

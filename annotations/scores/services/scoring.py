@@ -16,7 +16,7 @@ from annotations.core.stored_figures import FigureKind, forget, keep, kept, key_
 from annotations.core.tokenizers import Tokenizers, check_tokenizer
 from annotations.gold.rules import Split
 from annotations.models import Author, AuthorKind, GoldVersion, Project
-from annotations.projects.selectors.label_maps import mappings, shipped_set
+from annotations.projects.selectors.labels import mappings, shipped_set
 from annotations.scores.rules import Scorer
 from annotations.scores.rules.attributes import AttributeAgreement, AttributeTally
 from annotations.scores.rules.rewritten import Counting, RewrittenData, RewrittenScore

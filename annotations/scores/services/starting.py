@@ -1,6 +1,6 @@
 """Start scores as jobs."""
 
-from annotations.jobs.services.starting import once
+from annotations.jobs.services.queue import once
 from annotations.models import Job, User
 from annotations.scores.services.scoring import ScoreRequest
 

@@ -21,7 +21,7 @@ from annotations.gold.selectors import versions
 from annotations.jobs.tokens import form_token
 from annotations.models import CauseKind, GoldVersion
 from annotations.notes.selectors.in_context import LabelLook, label_looks
-from annotations.projects.selectors.label_maps import mapped_sets
+from annotations.projects.selectors.labels import mapped_sets
 from annotations.projects.selectors.projects import is_large
 from annotations.scores.rules.causes import UnitShares
 from annotations.scores.rules.errors import ErrorType

@@ -2,7 +2,7 @@ from typing import Any
 
 from annotations.core.commands import JourneyCommand, Standing
 from annotations.models import User
-from deidreview.health import Health
+from deidreview.views import Health
 
 
 class Command(JourneyCommand):

@@ -16,7 +16,7 @@ from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.gold.selectors import versions
 from annotations.jobs.api import job_address
-from annotations.jobs.services.allowance import LIVE
+from annotations.jobs.services.queue import LIVE
 from annotations.jobs.tokens import new_key
 from annotations.notes.selectors.in_context import Entry, shown_in_context
 from annotations.scores.rules.judging import STANDARD, THRESHOLD

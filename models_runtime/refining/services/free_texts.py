@@ -6,8 +6,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotations.models import Author, Project
-from annotations.ops.selectors.free_texts import FreeText
-from annotations.ops.selectors.kept_weights import KeptWeights
+from annotations.ops.selectors.free_texts import FreeText, KeptWeights
 from models_runtime.core.gold_sources import models_elsewhere
 from models_runtime.models import Judging, RefinedItem, ReviewSkill, Run, TrainedModel
 
@@ -36,7 +35,7 @@ def free_texts(project: Project) -> Iterator[FreeText]:
         yield FreeText(what, 1, reverse("judging", args=[slug, judging.pk]))
 
 
-# Models of other projects that learned from a project's gold (annotations.ops.selectors.kept_weights).
+# Models of other projects that learned from a project's gold (annotations.ops.selectors.free_texts).
 
 
 def kept_weights(project: Project) -> Iterator[KeptWeights]:

@@ -6,11 +6,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
-from annotations.core.names import good_name
+from annotations.core.errors import ServiceError, good_name
 from annotations.gold.selectors import versions
-from annotations.jobs.services.queue import enqueue
-from annotations.jobs.services.starting import key_of, started_with
+from annotations.jobs.services.queue import enqueue, key_of, started_with
 from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, GoldVersion, Project, User
 from models_runtime.core.registry import LLM, SET_UP
 from models_runtime.models import InjectedRun, Refinement

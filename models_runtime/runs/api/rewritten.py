@@ -5,7 +5,7 @@ from ninja import Field, Router, Schema
 
 from annotations.core.access import Access, Can
 from annotations.core.answers import streamed
-from annotations.core.api.describing import sends
+from annotations.core.api.mount import sends
 from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body

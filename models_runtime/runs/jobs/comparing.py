@@ -3,7 +3,7 @@
 from typing import Any
 
 from annotations.jobs.runner import Claim
-from annotations.jobs.services.starting import once
+from annotations.jobs.services.queue import once
 from annotations.models import Job, User
 from annotations.scores.services.side_by_side import ComparisonRequest, run_side_by_side
 

@@ -20,7 +20,7 @@ from annotations.core.locks import hold, keep_labels
 from annotations.core.progress import Canceled
 from annotations.core.spans import as_json, stored
 from annotations.jobs.runner import Claim, take_share, writing_share
-from annotations.jobs.runner.shares import Held
+from annotations.jobs.runner.claims import Held
 from annotations.models import Document, RewrittenNote
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.text.combining import Merged

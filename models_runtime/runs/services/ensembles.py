@@ -8,7 +8,7 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
-from annotations.jobs.services.starting import started_with
+from annotations.jobs.services.queue import started_with
 from annotations.models import AnnotationSet, AnnotationSetState, Author, Document, JobState, Project, User
 from annotations.release.selectors.known import anything_known
 from annotations.text.combining import LEAST, Method

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
-from annotations.jobs.services.starting import started_with
+from annotations.jobs.services.queue import started_with
 from annotations.models import Project, User
 from annotations.projects.selectors.labels import accepted_labels, labels_of
 from annotations.text.names import keepable, unkeepable

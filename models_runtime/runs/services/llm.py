@@ -10,7 +10,7 @@ from django.db.models import QuerySet, Sum
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.jobs.services.starting import started_with
+from annotations.jobs.services.queue import started_with
 from annotations.models import Project, Release, User
 from annotations.projects.selectors.labels import labels_of
 from models_runtime.backends.llm.params import Params, read_params

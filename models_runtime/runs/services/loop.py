@@ -6,7 +6,7 @@ from typing import Literal
 from annotations.core.authors import gold_sets
 from annotations.gold.selectors import has_changed
 from annotations.gold.services.splitting import held_out
-from annotations.jobs.services.allowance import LIVE
+from annotations.jobs.services.queue import LIVE
 from annotations.models import Author, Document, GoldVersion, Project
 from annotations.review.selectors.reviewing import ReviewProgress, review_progress, run_authors
 from models_runtime.core.registry import language_models

@@ -3,9 +3,8 @@
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
-from annotations.core.names import good_name
-from annotations.jobs.services.allowance import LIVE
+from annotations.core.errors import ServiceError, good_name
+from annotations.jobs.services.queue import LIVE
 from annotations.models import Author, Job, Project, Release, User
 from annotations.release.services.sources import specs_of
 from models_runtime.models import Run

@@ -8,10 +8,8 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Count
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
-from annotations.core.names import good_name
-from annotations.jobs.services.queue import enqueue
-from annotations.jobs.services.starting import key_of, started_with
+from annotations.core.errors import ServiceError, good_name
+from annotations.jobs.services.queue import enqueue, key_of, started_with
 from annotations.models import (
     AnnotationSet,
     AnnotationSetState,

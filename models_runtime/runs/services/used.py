@@ -11,7 +11,7 @@ from annotations.text.names import whole
 from models_runtime.core.combining import models_behind
 from models_runtime.core.stages import learned_from
 from models_runtime.models import Run, RunItem, RunItemState, TrainedModel
-from models_runtime.models.trained import OF_MODEL
+from models_runtime.models.runs import OF_MODEL
 
 
 def used_models(author: Author) -> list[UsedModel]:

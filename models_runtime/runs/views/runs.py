@@ -18,7 +18,7 @@ from annotations.core.requests import Request, paged
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key
 from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, Review
-from annotations.projects.selectors.seeds import runs_with_notes
+from annotations.projects.selectors.projects import runs_with_notes
 from annotations.review.selectors.handovers import Waiting, waiting_of
 from models_runtime.backends.llm.params import STRATEGIES
 from models_runtime.core.external import external_models

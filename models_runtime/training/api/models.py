@@ -10,7 +10,7 @@ from ninja.responses import Status
 
 from annotations.core.access import Access, Can
 from annotations.core.answers import attachment
-from annotations.core.api.describing import sends
+from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, enter

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
-from annotations.jobs.services.starting import once
+from annotations.jobs.services.queue import once
 from annotations.models import AuthorKind, GoldVersion, Job, Project, User
 from annotations.scores.services.scoring import score_request
 from models_runtime.backends.marginals import revision_without

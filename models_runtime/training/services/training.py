@@ -9,8 +9,7 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.jobs.services.queue import enqueue
-from annotations.jobs.services.starting import key_of, started_with
+from annotations.jobs.services.queue import enqueue, key_of, started_with
 from annotations.models import Document, GoldVersion, JobState, Membership, Project, Role, User
 from annotations.text.names import whole
 from models_runtime.backends.augmenting import replaceable

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.annotate.services.annotation_set import reopen, submit
-from annotations.jobs.performing import perform
+from annotations.jobs.services.worker import perform
 from annotations.models import Adjudication, AnnotationSet, Cause, GoldVersion, Job, Label, Project, Role, Span
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, drag, label_button, press

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from annotations.jobs.performing import perform
+from annotations.jobs.services.worker import perform
 from annotations.models import Job
 from tests import factories as make
 

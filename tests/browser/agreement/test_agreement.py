@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from annotations.agreement.services import figures as service
-from annotations.jobs.performing import perform
+from annotations.jobs.services.worker import perform
 from annotations.models import Job
 from tests import factories as make
 

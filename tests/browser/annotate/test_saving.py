@@ -8,7 +8,7 @@ from django.db.models import F
 from playwright.sync_api import Page, expect
 
 from annotations.models import AnnotationSet, Assignment, Event, Span
-from annotations.projects.services.archiving import archive_project, restore_project
+from annotations.projects.services.projects import archive_project, restore_project
 from tests import factories as make
 from tests.browser.annotate.steps import TEXT, lose_one_answer, open_note, painted, press, quotes, saved
 from tests.browser.conftest import session_cookie
@@ -146,7 +146,7 @@ def test_limits(walk_over: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     expect(page.locator("#notice")).to_contain_text("All changes are saved.")
     # A full note refuses a span in a sentence and undo goes on.
     walk.go_on()
-    monkeypatch.setattr("annotations.core.span_limits.MOST_SPANS", 2)
+    monkeypatch.setattr("annotations.core.changes.MOST_SPANS", 2)
     press(page, "ArrowRight", "ArrowRight", "1", "ArrowRight", "2")
     saved(page)
     before = painted(page)

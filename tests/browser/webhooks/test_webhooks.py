@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import expect
 
 from annotations.models import Delivery, Webhook, WebhookState
-from annotations.ops.services.webhooks.recording import put_in_line
 from annotations.ops.services.webhooks.sending import send_now
+from annotations.ops.services.webhooks.webhooks import put_in_line
 from tests import factories as make
 from tests.browser.widths import PHONE, fits
 from tests.ops.webhooks.conftest import receiver

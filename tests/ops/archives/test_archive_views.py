@@ -20,8 +20,8 @@ from annotations.models import (
     User,
 )
 from annotations.ops.services.erasing import erase_patient
-from annotations.projects.services.archiving import archive_project, restore_project
 from annotations.projects.services.members import add_member
+from annotations.projects.services.projects import archive_project, restore_project
 from tests import factories as make
 from tests.ops.archives.archived_world import archive_of, changed, files_of, full_project
 from tests.worlds.checks import check_page

@@ -17,8 +17,8 @@ from annotations.ops.services.archives import tables
 from annotations.ops.services.archives.reading import import_archive
 from annotations.ops.services.archives.writing import write_archive
 from annotations.ops.services.erasing import erase_patient
-from annotations.projects.services.archiving import archive_project
 from annotations.projects.services.members import add_member
+from annotations.projects.services.projects import archive_project
 from annotations.review.services.finishing import finish_review
 from annotations.scores.services.scoring import score, score_request
 from annotations.text.attributes import AttributeDef

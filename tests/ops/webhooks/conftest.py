@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from annotations.ops.rules import read_hosts
-from annotations.ops.selectors.webhooks.kinds import KINDS
+from annotations.ops.selectors.webhooks import KINDS
 from annotations.ops.services.webhooks import sending
 from annotations.ops.services.webhooks.webhooks import add_webhook
 from tests.worlds.pages import made_world, sign_in, world

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from annotations.models import Delivery, DeliveryState
-from annotations.ops.services.webhooks.recording import put_in_line
+from annotations.ops.services.webhooks.webhooks import put_in_line
 from tests.waiting import HANGS, MOMENT, wait_for
 from tests.worlds.queue import processes, redis_server
 

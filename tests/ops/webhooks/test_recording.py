@@ -11,7 +11,7 @@ from annotations.jobs.runner.claims import take
 from annotations.jobs.runner.execute import run
 from annotations.models import Delivery, Job, Webhook
 from annotations.ops.selectors.free_texts import free_texts
-from annotations.ops.selectors.webhooks.kinds import KINDS, link_to
+from annotations.ops.selectors.webhooks import KINDS, link_to
 from annotations.ops.services.erasing import delete_note
 from annotations.ops.services.webhooks.webhooks import add_webhook, switch
 from tests.factories import make_author, make_set

@@ -13,12 +13,11 @@ import pytest
 from django.utils import timezone
 
 from annotations.core.errors import ServiceError
-from annotations.jobs import hooks
+from annotations.jobs import registry
 from annotations.models import Delivery, Event, Webhook, WebhookState
 from annotations.ops.services.webhooks import sending
-from annotations.ops.services.webhooks.recording import put_in_line
 from annotations.ops.services.webhooks.sending import GIVE_UP, TRIES, forget_old, pause_after, send_now, send_waiting
-from annotations.ops.services.webhooks.webhooks import send_again, send_test, switch
+from annotations.ops.services.webhooks.webhooks import put_in_line, send_again, send_test, switch
 from tests.waiting import HANGS, wait_for
 
 pytestmark = pytest.mark.django_db
@@ -182,7 +181,7 @@ def test_old_deliveries_are_forgotten(delivery):
     assert Delivery.objects.exists()
     Delivery.objects.update(created_at=timezone.now() - timedelta(days=31))
     forget_old()
-    assert not Delivery.objects.exists() and forget_old in hooks.TIDIERS and sending.send_waiting in hooks.STEPS
+    assert not Delivery.objects.exists() and forget_old in registry.TIDIERS and sending.send_waiting in registry.STEPS
 
 
 @pytest.mark.django_db(transaction=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from annotations.projects.rules import LdapDirectory
-from annotations.projects.services.providers import checking, oidc, sessions
+from annotations.projects.services.providers import checking, oidc, signing_in
 from tests.slapd import ADMIN, GROUPS, PASSWORD, PEOPLE, Slapd, private_slapd
 from tests.worlds.oidc_provider import Scripted, Server
 from tests.worlds.signing_in import clock, fresh_cache
@@ -24,8 +24,8 @@ def oidc_server() -> Iterator[Server]:
 @pytest.fixture(autouse=True)
 def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget what processes keep in memory of providers, and ask the database at every request."""
-    monkeypatch.setattr(sessions, "ALIVE_SECONDS", 0.0)
-    for kept in (oidc._described, oidc._keys, sessions._alive, checking._away):
+    monkeypatch.setattr(signing_in, "ALIVE_SECONDS", 0.0)
+    for kept in (oidc._described, oidc._keys, signing_in._alive, checking._away):
         kept.clear()
 
 

@@ -9,12 +9,11 @@ from django.test import Client
 from django.utils import timezone
 
 from annotations.models import Event, GroupRole, Membership, ProviderAccount, ProviderSession, Role, User
-from annotations.projects.services.archiving import archive_project
 from annotations.projects.services.members import add_member, remove_member
-from annotations.projects.services.providers import checking, sessions
-from annotations.projects.services.providers.groups import map_group
-from annotations.projects.services.providers.memberships import follow_groups
-from annotations.projects.services.providers.signing_in import link_account
+from annotations.projects.services.projects import archive_project
+from annotations.projects.services.providers import checking, signing_in
+from annotations.projects.services.providers.checking import map_group
+from annotations.projects.services.providers.signing_in import follow_groups, link_account
 from tests.factories import make_member, make_project, make_user
 from tests.projects.providers.test_oidc import sign_in
 from tests.waiting import wait_for
@@ -135,7 +134,7 @@ def test_a_deactivation_here_stays_and_sessions_of_a_provider_that_is_no_longer_
 def test_a_request_asks_the_database_only_sometimes(client, idp, monkeypatch, django_assert_num_queries):
     sign_in(client, idp)
     client.get("/help/")
-    monkeypatch.setattr(sessions, "ALIVE_SECONDS", 60.0)
+    monkeypatch.setattr(signing_in, "ALIVE_SECONDS", 60.0)
     client.get("/help/")
     with django_assert_num_queries(2):  # the session and the account
         client.get("/help/")

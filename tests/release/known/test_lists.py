@@ -6,7 +6,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from annotations.core.errors import ServiceError
 from annotations.models import Event, Label, ListedTerm
 from annotations.ops.selectors.free_texts import free_texts
-from annotations.projects.selectors.label_maps import shipped_set
+from annotations.projects.selectors.labels import shipped_set
 from annotations.projects.services.labels import merge_labels
 from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.selectors.known import USED, DeniedTerm, allowed_terms, denied_terms, labels_by_kind

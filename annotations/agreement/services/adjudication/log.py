@@ -19,9 +19,8 @@ from annotations.agreement.events import (
     Adjudicated,
     AdjudicationDecided,
 )
+from annotations.core.changes import backwards, check_room, to_revert
 from annotations.core.errors import ServiceError
-from annotations.core.span_limits import check_room
-from annotations.core.undo import backwards, to_revert
 from annotations.models import AnnotationSet, Event, Label, Resolution, Span, User
 
 Row = Adjudicated

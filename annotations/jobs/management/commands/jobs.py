@@ -9,7 +9,7 @@ from annotations.core.access import Access, Can
 from annotations.core.commands import JourneyCommand, entered, find_project
 from annotations.core.errors import ServiceError
 from annotations.jobs.services import queue
-from annotations.jobs.services.finding import job_for, job_to_control
+from annotations.jobs.services.queue import job_for, job_to_control
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, JobState, Project, User
 

@@ -6,8 +6,8 @@ from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import User
-from annotations.ops.selectors.kept_weights import weights_elsewhere
-from annotations.ops.services.backup_list import backups_of
+from annotations.ops.selectors.free_texts import weights_elsewhere
+from annotations.ops.services.backup import backups_of
 from annotations.ops.services.deleting import delete_project, deletion_preview
 
 

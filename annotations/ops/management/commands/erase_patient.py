@@ -6,9 +6,8 @@ from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import Project, User
-from annotations.ops.selectors.free_texts import free_texts
-from annotations.ops.selectors.kept_weights import weights_elsewhere
-from annotations.ops.services.backup_list import backups_before_erasing
+from annotations.ops.selectors.free_texts import free_texts, weights_elsewhere
+from annotations.ops.services.backup import backups_before_erasing
 from annotations.ops.services.erasing import erase_patient, erasure_preview
 
 

@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.models import User
-from annotations.ops.services.archives.by_path import export_to, say_exported
+from annotations.ops.services.archives.reading import export_to, say_exported
 
 
 class Command(JourneyCommand):

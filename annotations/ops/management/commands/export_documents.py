@@ -17,7 +17,7 @@ from annotations.formats import FORMATS
 from annotations.formats.base import LOSSES
 from annotations.gold.services.sets import LAYOUTS
 from annotations.models import User
-from annotations.ops.services.archives.by_path import WHOLE, check_alone, export_to, say_exported
+from annotations.ops.services.archives.reading import WHOLE, check_alone, export_to, say_exported
 
 
 class Command(JourneyCommand):

@@ -5,7 +5,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, Standing
 from annotations.models import User
-from annotations.ops.services.archives.by_path import import_from, say_imported
+from annotations.ops.services.archives.reading import import_from, say_imported
 
 
 class Command(JourneyCommand):

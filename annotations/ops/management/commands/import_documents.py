@@ -13,7 +13,7 @@ from annotations.exchange.services.input_formats import INPUT_FORMATS
 from annotations.formats import DETECT
 from annotations.formats.documents.texts import CleaningRule
 from annotations.models import User
-from annotations.ops.services.archives.by_path import WHOLE, check_alone, import_from, is_whole, say_imported
+from annotations.ops.services.archives.reading import WHOLE, check_alone, import_from, is_whole, say_imported
 
 _OF_NOTES: Final = (
     *("map_label", "add_label", "skip_label", "mapping", "written_as", "language", "patients"),

@@ -7,7 +7,7 @@ from django.core.management.commands import migrate
 from django.db import connections
 from django.db.migrations.recorder import MigrationRecorder
 
-from annotations.ops.services.schema import schema_state, too_old
+from annotations.ops.services.backup import schema_state, too_old
 
 
 class Command(migrate.Command):

@@ -6,19 +6,89 @@ Errors of archives become errors for the user.
 from collections.abc import Callable
 from typing import IO, Any, Final, NamedTuple
 
-from django.db import transaction
+from allauth.account.adapter import get_adapter
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Lower
 from django.utils.translation import gettext as _
 
+from annotations.core.authors import IMPORTED
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import open_stored, store_file
 from annotations.formats.files.archives import MANIFEST, ArchiveError, ArchiveReader
-from annotations.jobs.services.queue import enqueue
-from annotations.jobs.services.starting import once
-from annotations.models import Author, Document, Job, Project, StoredFile, StoredFileKind, User
+from annotations.jobs.services.queue import enqueue, once
+from annotations.models import (
+    AnnotationSet,
+    Assignment,
+    Author,
+    AuthorKind,
+    Document,
+    Handover,
+    Job,
+    Project,
+    StoredFile,
+    StoredFileKind,
+    User,
+)
+from annotations.ops.events import WORK_CLAIMED
 from annotations.ops.services.archives import tables
 from annotations.ops.services.archives.numbers import Bad
-from annotations.ops.services.archives.people import Person, accounts_here, name_of
 from annotations.projects.services.projects import create_project
+
+# The people of an archive. Their work belongs to inactive accounts that are marked as imported.
+#
+# Nobody's own account gets work or a role by an import: otherwise whoever writes an archive could sign for colleagues.
+
+
+# User names asked for in one query.
+BATCH = 500
+LONGEST = 150 - len(IMPORTED)
+
+
+class Person(NamedTuple):
+    """A person of the archive. `role` is empty for a person who is no member.
+
+    `account`: the user name of an account here of the same name, if any. It gets nothing by the import.
+    """
+
+    name: str
+    role: str
+    active: bool
+    account: str
+
+
+def name_of(row: dict[str, Any]) -> str:
+    """The user name of a row of people.jsonl. Raises Bad."""
+    name = row.get("name")
+    if not isinstance(name, str) or not 0 < len(name) <= LONGEST or set(row) != {"name", "member"}:
+        raise Bad(_("must have a user name of at most %(most)s characters as “name”, and “member”") % {"most": LONGEST})
+    return name
+
+
+def accounts_here(names: list[str]) -> dict[str, User]:
+    """The accounts of this instance by the lower-case user name, for the names that have one."""
+    found: dict[str, User] = {}
+    for at in range(0, len(names), BATCH):
+        wanted = [name.lower() for name in names[at : at + BATCH]]
+        rows = User.objects.annotate(lower=Lower("username")).filter(lower__in=wanted)
+        found |= {user.username.lower(): user for user in rows}
+    return found
+
+
+def make_account(name: str) -> User:
+    """Make the account that stands for a person of an archive: inactive, and without a password. Raises Bad."""
+    typed = name
+    while typed.endswith(IMPORTED):  # It was imported before.
+        typed = typed.removesuffix(IMPORTED)
+    try:
+        get_adapter().clean_username(typed, shallow=True)
+    except ValidationError:
+        raise Bad(_("has a user name that is not allowed here")) from None
+    user = User(username=name + IMPORTED, is_active=False)
+    user.set_unusable_password()
+    user.save()
+    return user
+
 
 MOST_PEOPLE: Final = 10_000
 
@@ -146,3 +216,61 @@ def ready_archives(project: Project) -> "list[StoredFile]":
     """The archives of the project that can be downloaded."""
     rows = StoredFile.objects.filter(project=project, kind=StoredFileKind.ARCHIVE)
     return list(rows.select_related("created_by").order_by("-pk"))
+
+
+# A person takes over what an archive brought under their user name. Only they can say that it is theirs.
+
+
+def imported_self(project: Project, user: User) -> Author | None:
+    """The imported annotator with the person's user name, if the project has one."""
+    return Author.objects.filter(
+        project=project, kind=AuthorKind.ANNOTATOR, user__username__iexact=user.username + IMPORTED
+    ).first()
+
+
+def claim(*, project: Project, user: User) -> int:
+    """Give a person the imported work under their user name. Return the number of annotation sets.
+
+    Raises ServiceError: `none` without such work, `begun` if the person has begun to work in the project.
+    """
+    try:
+        with transaction.atomic():
+            Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+            author = imported_self(project, user)
+            if author is None or author.user is None:
+                raise ServiceError(_("No archive brought work under your user name into this project."), code="none")
+            moved = _move(project, author, author.user, user)
+            WORK_CLAIMED.record(actor=user, project_id=project.pk, data={"sets": moved})
+    except IntegrityError:
+        raise _begun() from None
+    return moved
+
+
+def _begun() -> ServiceError:
+    return ServiceError(
+        _("You have already begun to work in this project, so the imported work stays apart from yours."), code="begun"
+    )
+
+
+def _move(project: Project, author: Author, marked: User, user: User) -> int:
+    own = Author.objects.filter(project=project, kind=AuthorKind.ANNOTATOR, user=user).first()
+    if own is not None:
+        if own.annotation_sets.exists():
+            raise _begun()
+        own.delete()
+    # The rule assigns notes to whoever becomes a member. The imported assignments count.
+    notes = Assignment.objects.filter(project=project, user=marked).values("document")
+    Assignment.objects.filter(
+        project=project, user=user, document__in=list(notes.values_list("document", flat=True))
+    ).delete()
+    Author.objects.filter(pk=author.pk).update(name=user.username)
+    AnnotationSet.objects.filter(author=author).update(imported_by=None)
+    for model in tables.TABLES:
+        rows = tables.rows_of(model, project)
+        for field in model._meta.concrete_fields:
+            if field.related_model is User:
+                change: dict[str, Any] = {field.name: user}
+                rows.filter(**{field.name: marked}).order_by().update(**change)
+    taken = Handover.people.through.objects.filter(handover__review__document__project=project, user=marked)
+    taken.update(user=user)
+    return AnnotationSet.objects.filter(author=author).count()

@@ -33,7 +33,7 @@ from annotations.core.sealing import OtherSecretKey, project_key
 from annotations.models import Delivery, DeliveryState, Webhook, WebhookState
 from annotations.ops.events import WEBHOOK_STOPPED
 from annotations.ops.rules import HostError, HostList, Target, read_target
-from annotations.ops.selectors.webhooks.kinds import TEST
+from annotations.ops.selectors.webhooks import TEST
 
 # One request of a webhook over the network.
 #
@@ -53,7 +53,7 @@ Resolve = Callable[..., list[tuple[Any, Any, Any, Any, tuple[Any, ...]]]]
 
 
 class NotSent(Exception):
-    """The message did not arrive. `code` is a key of REASONS (annotations.ops.selectors.webhooks.reasons)."""
+    """The message did not arrive. `code` is a key of REASONS (annotations.ops.selectors.webhooks)."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)

@@ -5,7 +5,7 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.models import User
-from annotations.projects.services.archiving import archive_project, restore_project
+from annotations.projects.services.projects import archive_project, restore_project
 
 
 class Command(JourneyCommand):

@@ -13,7 +13,7 @@ from annotations.core.spans import definitions
 from annotations.formats.files.csv_files import CsvRow
 from annotations.models import Category, Label, LabelSet, Project, Span, User
 from annotations.projects.forms.labels import AddLabelForm, EditLabelForm
-from annotations.projects.services.label_order import move_label
+from annotations.projects.services.categories import move_label
 from annotations.projects.services.labels import EDITABLE, add_label, delete_label, update_label
 from annotations.text.attributes import as_data, as_lines
 

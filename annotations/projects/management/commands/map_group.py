@@ -5,7 +5,7 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.models import GroupRole, Role, User
-from annotations.projects.services.providers.groups import map_group, unmap_group
+from annotations.projects.services.providers.checking import map_group, unmap_group
 
 
 class Command(JourneyCommand):

@@ -6,7 +6,7 @@ from annotations.core.api.tokens import revoke_token
 from annotations.core.commands import JourneyCommand, check_own
 from annotations.core.errors import ServiceError
 from annotations.models import ApiToken, User
-from annotations.projects.selectors.tokens import line_of
+from annotations.projects.selectors.members import line_of
 
 
 class Command(JourneyCommand):

@@ -4,7 +4,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, check_own, find_user
 from annotations.models import User
-from annotations.projects.selectors.tokens import line_of, tokens_of
+from annotations.projects.selectors.members import line_of, tokens_of
 
 
 class Command(JourneyCommand):

@@ -10,16 +10,24 @@ from concurrent.futures import ThreadPoolExecutor
 
 from django.db import connection, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from annotations.core.errors import ServiceError
 from annotations.core.sealing import OtherSecretKey
-from annotations.models import ProviderAccount, User
+from annotations.models import GroupRole, Project, ProviderAccount, Role, User
+from annotations.projects.events import GROUP_MAPPED, GROUP_UNMAPPED
 from annotations.projects.rules import LdapDirectory, OidcProvider, Provider
 from annotations.projects.selectors.providers import configured
-from annotations.projects.services.providers.identity import SignInRefused
-from annotations.projects.services.providers.leaving import leave
-from annotations.projects.services.providers.memberships import follow_groups
-from annotations.projects.services.providers.provisioned import groups_of, is_pushed
-from annotations.projects.services.providers.signing_in import EVERY, UNASKABLE
+from annotations.projects.services.providers.signing_in import (
+    EVERY,
+    UNASKABLE,
+    SignInRefused,
+    follow_groups,
+    follow_members,
+    groups_of,
+    is_pushed,
+    leave,
+)
 
 log = logging.getLogger("deidreview.sign_in")
 AT_ONCE = 8
@@ -130,3 +138,58 @@ def _say(provider: Provider, error: _NoAnswer | None) -> None:
     elif error is None and provider.id in _away:
         _away.discard(provider.id)
         log.warning("The provider %s answers again", provider.id)
+
+
+# Give a provider's group a role in a project, and take it.
+
+
+LONGEST = 255
+
+
+def map_group(*, project: Project, provider: str, group: str, role: str, actor: User | None) -> GroupRole:
+    """Give a group a role, or another role. People get it when they sign in next, or are checked next.
+
+    Members of a group that the provider pushes by SCIM get it at once.
+    """
+    known = {one.id: one for one in configured()}
+    if provider not in known:
+        raise ServiceError(
+            _("There is no provider “%(provider)s”. Providers: %(known)s.")
+            % {"provider": provider, "known": ", ".join(known) or _("none")},
+            code="provider",
+        )
+    if role not in Role.values:
+        raise ServiceError(
+            _("“%(role)s” is not a role. Choose one of: %(choices)s.")
+            % {"role": role, "choices": ", ".join(Role.values)},
+            code="role",
+        )
+    group = group.strip()
+    if isinstance(known[provider], LdapDirectory):
+        group = group.lower()  # as names are compared in LDAP
+    if not 1 <= len(group) <= LONGEST:
+        raise ServiceError(
+            _("The name of a group has 1 to %(longest)s characters.") % {"longest": LONGEST}, code="group"
+        )
+    with transaction.atomic():
+        row, created = GroupRole.objects.select_for_update().get_or_create(
+            project=project, provider=provider, group=group, defaults={"role": role}
+        )
+        if created or row.role != role:
+            row.role = role
+            row.save(update_fields=["role"])
+            GROUP_MAPPED.record(
+                actor=actor, project_id=project.pk, data={"group": row.pk, "provider": provider, "role": role}
+            )
+            follow_members(provider, group)
+    return row
+
+
+def unmap_group(*, row: GroupRole, actor: User | None) -> None:
+    """Take the role from a group. People lose it when they sign in next, or are checked next; by SCIM, at once."""
+    with transaction.atomic():
+        GROUP_UNMAPPED.record(
+            actor=actor, project_id=row.project_id, data={"group": row.pk, "provider": row.provider, "role": row.role}
+        )
+        row.delete()
+        follow_members(row.provider, row.group)

@@ -20,9 +20,7 @@ from ldap.filter import escape_filter_chars
 from annotations.models import User
 from annotations.projects.rules import DIRECTORY_AWAY, LdapDirectory
 from annotations.projects.selectors.providers import directory
-from annotations.projects.services.providers.identity import Identity, SignInRefused
-from annotations.projects.services.providers.sessions import begin
-from annotations.projects.services.providers.signing_in import account_of
+from annotations.projects.services.providers.signing_in import Identity, SignInRefused, account_of, begin
 
 log = logging.getLogger("deidreview.sign_in")
 # Seconds that the directory may take to answer.

@@ -23,8 +23,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from annotations.core.sealing import instance_fernet, opened_by_instance
 from annotations.projects.rules import OidcProvider, safe_address
 from annotations.projects.selectors.providers import provider_of
-from annotations.projects.services.providers.identity import Identity, SignInRefused
-from annotations.projects.services.providers.once import use_up
+from annotations.projects.services.providers.signing_in import Identity, SignInRefused, use_up
 
 # ── Verifying tokens (OpenID Connect Core 1.0, section 3.1.3.7; Back-Channel Logout 1.0, section 2.6) ────────────────
 # Only signatures that need the provider's private key: with “none” or HS256, anybody could write a token.

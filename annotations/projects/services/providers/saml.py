@@ -22,8 +22,7 @@ from onelogin.saml2.settings import OneLogin_Saml2_Settings
 from onelogin.saml2.xml_utils import OneLogin_Saml2_XML
 
 from annotations.projects.rules import SamlProvider
-from annotations.projects.services.providers.identity import Identity, SignInRefused
-from annotations.projects.services.providers.once import use_up
+from annotations.projects.services.providers.signing_in import Identity, SignInRefused, use_up
 
 # Characters of a response in base64. Usual ones have about ten thousand.
 LONGEST: Final = 300_000

@@ -5,26 +5,269 @@ takes over an account that already exists. Only the command `link_account` conne
 pushes accounts by SCIM makes them before, and only people whom it pushed can sign in.
 """
 
+import hashlib
 import re
-from datetime import timedelta
-from typing import Final
+import time
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
 from allauth.account.internal.flows.login import record_authentication
 from allauth.account.utils import perform_login
+from django.conf import settings
 from django.contrib.auth import logout
-from django.db import transaction
+from django.contrib.auth.signals import user_logged_in, user_logged_out
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from annotations.core.errors import ServiceError
-from annotations.models import ProviderAccount, User
-from annotations.projects.events import ACCOUNT_BACK, ACCOUNT_LINKED
-from annotations.projects.selectors.providers import provisioning
-from annotations.projects.services.providers.identity import Identity, SignInRefused
-from annotations.projects.services.providers.leaving import reactivate
-from annotations.projects.services.providers.memberships import follow_groups
-from annotations.projects.services.providers.provisioned import groups_of, may_be_here
-from annotations.projects.services.providers.sessions import begin
+from annotations.core.events import Verb
+from annotations.core.locks import ProjectArchived
+from annotations.models import (
+    GroupRole,
+    Membership,
+    Project,
+    ProviderAccount,
+    ProviderSession,
+    ProvisionedGroup,
+    ProvisionedUser,
+    Role,
+    UsedToken,
+    User,
+)
+from annotations.projects.events import ACCOUNT_BACK, ACCOUNT_LEFT, ACCOUNT_LINKED, AtProvider
+from annotations.projects.rules import SamlProvider
+from annotations.projects.selectors.providers import configured, provisioning, pushes_groups
+from annotations.projects.services.accounts import show
+from annotations.projects.services.members import add_member, remove_member
+
+# What a provider says of a person who signs in, after everything was verified.
+
+
+class SignInRefused(Exception):
+    """A token, a response or an answer is not what it must be. The reason goes to the log only."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identity:
+    """A person at a provider. `sealed` is what the relay needs to ask again; `until` is when the session must end."""
+
+    provider: str
+    subject: str
+    username: str
+    first_name: str = ""
+    last_name: str = ""
+    groups: frozenset[str] = frozenset()
+    second_factor: bool = False
+    sid: str = ""
+    name_id: str = ""
+    until: datetime | None = None
+    sealed: bytes = field(default=b"", repr=False)
+
+
+# The end of an account whose person has left the provider (sessions, tokens, passwords), and the way back.
+
+
+def leave(account: ProviderAccount) -> None:
+    """Deactivate the account until the person signs in at the provider again, and end its sessions there.
+
+    Accounts that DEIDREVIEW_PASSWORD_ACCOUNTS names stay active, so that an administrator can always sign in.
+    """
+    with transaction.atomic():
+        user = User.objects.select_for_update().get(pk=account.user_id)
+        account.sessions.all().delete()
+        ProviderAccount.objects.filter(pk=account.pk).update(sealed=b"", next_check_at=None)
+        if not user.is_active or user.username in (settings.PASSWORD_ACCOUNTS or ()):
+            return
+        user.is_active, user.left_provider_at = False, timezone.now()
+        user.save(update_fields=["is_active", "left_provider_at"])
+        for project in Membership.objects.filter(user=user, active=True).values_list("project_id", flat=True):
+            ACCOUNT_LEFT.record(project_id=project, data={"user": user.username, "provider": account.provider})
+
+
+def reactivate(user: User, provider: str, verb: Verb[AtProvider], *, actor: User | None) -> None:
+    """Reactivate an account that `leave` deactivated, with an event in each of its projects."""
+    user.is_active, user.left_provider_at = True, None
+    user.save(update_fields=["is_active", "left_provider_at"])
+    for project in Membership.objects.filter(user=user, active=True).values_list("project_id", flat=True):
+        verb.record(actor=actor, project_id=project, data={"user": user.username, "provider": provider})
+
+
+# Roles in projects by a provider's groups.
+#
+# A role that a person gave by hand stays as it is, and so does a removal by hand. All other roles follow the groups at
+# each sign-in and at each check of the relay.
+
+
+# Of several groups, the one with the most rights counts. An annotator who is also a viewer stays blind to others.
+ORDER = [Role.MANAGER, Role.REVIEWER, Role.ANNOTATOR, Role.VIEWER]
+
+
+def follow_groups(*, user: User, provider: str, groups: Collection[str]) -> None:
+    """Give the person the roles of these groups, and take those that came from other groups of the provider."""
+    wanted = _wanted(provider, groups)
+    held = {one.project_id: one for one in Membership.objects.filter(user=user).select_related("project")}
+    for pk in sorted(wanted.keys() | held.keys()):
+        member, role = held.get(pk), wanted.get(pk)
+        if role is not None and (member is None or _differs(member, provider, role)):
+            _give(Project.objects.get(pk=pk), user, role, provider, member)
+        elif role is None and member is not None and member.active and member.provided_by == provider:
+            remove_member(project=member.project, user=user, actor=None, provided_by=provider)
+
+
+def _wanted(provider: str, groups: Collection[str]) -> dict[int, str]:
+    found: dict[int, str] = {}
+    rows = GroupRole.objects.filter(provider=provider, group__in=list(groups)).values_list("project_id", "role")
+    for project, role in sorted(rows, key=lambda row: ORDER.index(Role(row[1]))):
+        found.setdefault(project, role)
+    return found
+
+
+def _differs(member: Membership, provider: str, role: str) -> bool:
+    return member.provided_by == provider and (member.role != role or not member.active)
+
+
+def _give(project: Project, user: User, role: str, provider: str, member: Membership | None) -> None:
+    """Give the role. In an archived project, nobody gets a role, and one that has changed ends until it is restored."""
+    try:
+        with transaction.atomic():
+            add_member(project=project, user=user, role=role, provided_by=provider)
+    except ProjectArchived:
+        if member is not None and member.active:
+            remove_member(project=project, user=user, actor=None, provided_by=provider)
+
+
+# What sign-in, the relay and the roles of groups ask about people whom a provider pushes by SCIM.
+
+
+def may_be_here(account: ProviderAccount | None, provider: str) -> bool:
+    """Whether the provider pushed this person and did not deactivate them. True where it pushes nobody."""
+    if provisioning(provider) is None:
+        return True
+    return account is not None and ProvisionedUser.objects.filter(account=account, active=True).exists()
+
+
+def is_pushed(account: ProviderAccount) -> bool:
+    """Whether the provider would say by SCIM that the person has left."""
+    return provisioning(account.provider) is not None and may_be_here(account, account.provider)
+
+
+def groups_of(account: ProviderAccount, told: Collection[str]) -> Collection[str]:
+    """Return the person's groups: those of SCIM where roles follow them, or else those that the provider told."""
+    if not pushes_groups(account.provider):
+        return told
+    return list(ProvisionedGroup.objects.filter(members__account=account).values_list("name", flat=True))
+
+
+def follow_pushed(accounts: Iterable[ProviderAccount]) -> None:
+    """Give these people the roles of their groups of SCIM, at once. Who is deactivated gets them at their return.
+
+    Where roles follow the groups of the sign-in, nothing changes.
+    """
+    for account in accounts:
+        user = User.objects.select_for_update().get(pk=account.user_id)
+        if user.is_active and pushes_groups(account.provider):
+            follow_groups(user=user, provider=account.provider, groups=groups_of(account, ()))
+
+
+def follow_members(provider: str, group: str) -> None:
+    """Give the members of a group of SCIM their roles, after the group got or lost one in a project."""
+    if pushes_groups(provider):
+        members = ProvisionedUser.objects.filter(groups__provider=provider, groups__name=group)
+        follow_pushed(one.account for one in members.select_related("account").order_by("account_id"))
+
+
+# Sessions that began at a provider. Each has a row, and ends with it: within ALIVE_SECONDS, in every web process.
+
+
+# A web process asks the database at most this often whether a session goes on (seconds).
+ALIVE_SECONDS = 5.0
+# While a provider can't be asked whether a person is still there, or while no relay asks it, sessions go on this long.
+UNASKED = timedelta(minutes=5)
+KEPT = timedelta(days=7)
+_ROW, _BEGUN = "provider_session", "provider_begun"
+_alive: dict[int, float] = {}
+_MOST = 4096
+
+
+def begin(request: HttpRequest, account: ProviderAccount, identity: Identity) -> None:
+    """Remember who is about to sign in. The session begins with the sign-in, which may take a second step."""
+    request.session[_BEGUN] = {
+        "user": account.user_id,
+        "account": account.pk,
+        "sid": identity.sid[:255],
+        "name_id": identity.name_id[:255],
+        "until": identity.until.timestamp() if identity.until else None,
+        "second_factor": identity.second_factor,
+    }
+
+
+@receiver(user_logged_in)
+def _began(request: HttpRequest, user: User, **_: Any) -> None:
+    begun = request.session.pop(_BEGUN, None)
+    request.session.pop(_ROW, None)
+    if begun is None or begun["user"] != user.pk:
+        return
+    until = datetime.fromtimestamp(begun["until"], UTC) if begun["until"] else None
+    with transaction.atomic():
+        # Who was deactivated a moment ago gets a session that has ended already, also if they return later.
+        active = User.objects.select_for_update().values_list("is_active", flat=True).get(pk=user.pk)
+        row = ProviderSession(account_id=begun["account"], sid=begun["sid"], name_id=begun["name_id"], until=until)
+        if active:
+            row.save()
+    request.session[_ROW] = row.pk or 0
+    if begun["second_factor"]:
+        show(request, user)
+
+
+@receiver(user_logged_out)
+def _ended(request: HttpRequest | None, **_: Any) -> None:
+    row = request.session.get(_ROW) if request is not None else None
+    if row is not None:
+        ProviderSession.objects.filter(pk=row).delete()
+
+
+def has_ended(request: HttpRequest) -> bool:
+    """Whether the session began at a provider and must end now."""
+    row = request.session.get(_ROW)
+    if row is None:
+        return False
+    now = time.monotonic()
+    if _alive.get(row, 0.0) > now:
+        return False
+    if not _goes_on(row, request.user.pk):
+        return True
+    if len(_alive) >= _MOST:
+        _alive.clear()
+    _alive[row] = now + ALIVE_SECONDS
+    return False
+
+
+def _goes_on(row: int, user: int | None) -> bool:
+    found = ProviderSession.objects.filter(pk=row, account__user=user).values_list(
+        "until", "account__provider", "account__checked_at"
+    )
+    for until, key, checked in found:
+        provider = next((one for one in configured() if one.id == key), None)
+        now = timezone.now()
+        fresh = isinstance(provider, SamlProvider) or (checked is not None and checked > now - UNASKED)
+        return provider is not None and fresh and (until is None or until > now)
+    return False
+
+
+def end_sessions(rows: QuerySet[ProviderSession]) -> int:
+    """End these sessions. Return how many."""
+    return rows.delete()[0]
+
+
+def forget_old() -> int:
+    """Delete rows of sessions that nobody ended, such as those of closed browsers. Return how many."""
+    return end_sessions(ProviderSession.objects.filter(began_at__lt=timezone.now() - KEPT))
+
 
 # The relay asks a provider this often whether a person is still there.
 EVERY: Final = timedelta(seconds=25)
@@ -110,3 +353,26 @@ def link_account(*, user: User, provider: str, subject: str, actor: User | None)
         if created:
             ACCOUNT_LINKED.record(actor=actor, data={"user": user.username, "provider": provider})
     return account
+
+
+# What may be used only once, by all web processes together: assertions and tokens of providers.
+
+
+# Clocks may differ by this much; python3-saml allows the same.
+DRIFT = timedelta(minutes=5)
+
+
+def use_up(kind: str, name: str, until: datetime) -> bool:
+    """Use up what has this name until it expires. Return False if it was used before."""
+    digest = hashlib.sha256(f"{kind}\0{name}".encode()).hexdigest()
+    try:
+        with transaction.atomic():
+            UsedToken.objects.create(digest=digest, until=until + DRIFT)
+    except IntegrityError:
+        return False
+    return True
+
+
+def forget_used() -> int:
+    """Forget what has expired anyway. Return how many."""
+    return UsedToken.objects.filter(until__lt=timezone.now()).delete()[0]

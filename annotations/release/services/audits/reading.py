@@ -15,7 +15,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import Whose
 from annotations.core.locks import hold
 from annotations.core.sealing import project_key
-from annotations.jobs.services.allowance import one_at_a_time
+from annotations.jobs.services.queue import one_at_a_time
 from annotations.models import (
     AnnotationSet,
     AuditMark,

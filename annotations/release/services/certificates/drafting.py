@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 
 from annotations.models import Author, Label, Project, Release
-from annotations.projects.selectors.label_maps import mappings
+from annotations.projects.selectors.labels import mappings
 from annotations.release.rules.certificates.canonical import canonical, written
 from annotations.release.rules.certificates.content import (
     Content,

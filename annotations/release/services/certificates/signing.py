@@ -11,9 +11,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotations.core.errors import ServiceError
+from annotations.core.errors import ServiceError, good_name
 from annotations.core.locks import hold
-from annotations.core.names import good_name
 from annotations.models import Certificate, Project, Release, ReleaseState, User
 from annotations.release.events import RELEASE_SIGNED
 from annotations.release.rules.certificates.content import Content, Risk

@@ -15,7 +15,7 @@ from annotations.core.bulk import insert_objects
 from annotations.core.errors import ServiceError
 from annotations.core.locks import check_open, hold
 from annotations.core.sealing import project_key
-from annotations.jobs.services.starting import once
+from annotations.jobs.services.queue import once
 from annotations.models import Document, Job, KnownPerson, KnownUpload, KnownUploadState, Project, User
 from annotations.release.events import (
     MASTER_CLEARED,

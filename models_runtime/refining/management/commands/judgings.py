@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, Needs, authors_shown, find_project
 from annotations.core.errors import ServiceError
-from annotations.jobs.services.allowance import LIVE
+from annotations.jobs.services.queue import LIVE
 from annotations.models import User
 from annotations.text.names import MAX_ID
 from models_runtime.models import Judging

@@ -7,11 +7,9 @@ from typing import Final
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
-from annotations.core.names import good_name
+from annotations.core.errors import ServiceError, good_name
 from annotations.formats.files.csv_files import RowError
-from annotations.jobs.services.queue import enqueue
-from annotations.jobs.services.starting import key_of, started_with
+from annotations.jobs.services.queue import enqueue, key_of, started_with
 from annotations.models import Author, AuthorKind, GoldVersion, Project, User
 from annotations.projects.selectors.labels import accepted_labels
 from models_runtime.models import InjectedRun, SystemicError

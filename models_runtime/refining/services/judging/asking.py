@@ -8,9 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
-from annotations.jobs.services.allowance import LIVE
-from annotations.jobs.services.queue import enqueue
-from annotations.jobs.services.starting import key_of, started_with
+from annotations.jobs.services.queue import LIVE, enqueue, key_of, started_with
 from annotations.models import Job, Project, User
 from annotations.scores.rules.judging import THRESHOLD
 from annotations.scores.selectors import compared

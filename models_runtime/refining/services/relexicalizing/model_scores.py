@@ -8,8 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.jobs.services.queue import enqueue
-from annotations.jobs.services.starting import key_of
+from annotations.jobs.services.queue import enqueue, key_of
 from annotations.models import Job, Project, Release, User
 from models_runtime.core.registry import BACKENDS, KNOWN
 from models_runtime.models import OF_MODEL, Run

@@ -9,7 +9,7 @@ from django.core.management import call_command
 
 from annotations.core.access import SecondFactorMissing, enter
 from annotations.models import ProviderAccount, Role, User
-from annotations.projects.selectors.tokens import projects_of
+from annotations.projects.selectors.members import projects_of
 from annotations.projects.services.projects import update_project
 from tests.factories import PASSWORD, make_member, make_project, make_user
 from tests.projects.accounts.signing_in.test_second_factor import secret_of

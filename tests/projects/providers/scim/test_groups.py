@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth import get_user
 
 from annotations.models import GroupRole, Membership, ProvisionedGroup, ProvisionedUser, Role, User
-from annotations.projects.services.providers.groups import map_group, unmap_group
+from annotations.projects.services.providers.checking import map_group, unmap_group
 from tests.factories import make_member, make_project
 from tests.projects.providers.test_saml import sign_in
 from tests.worlds.scim_provider import GROUP

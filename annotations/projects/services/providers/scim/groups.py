@@ -11,7 +11,6 @@ from scim2_models import Context, InvalidValueException, NotFoundException, Uniq
 
 from annotations.models import GroupRole, ProviderAccount, ProvisionedGroup, ProvisionedUser
 from annotations.projects.rules import ProvisioningProvider
-from annotations.projects.services.providers.provisioned import follow_pushed
 from annotations.projects.services.providers.scim.queries import id_of
 from annotations.projects.services.providers.scim.resources import (
     LONGEST,
@@ -22,6 +21,7 @@ from annotations.projects.services.providers.scim.resources import (
     group_resource,
     operations_of,
 )
+from annotations.projects.services.providers.signing_in import follow_pushed
 
 
 def groups_of_provider(provider: ProvisioningProvider) -> "QuerySet[ProvisionedGroup]":

@@ -20,9 +20,6 @@ from scim2_models import (
 from annotations.models import ProviderAccount, ProvisionedUser, User
 from annotations.projects.events import ACCOUNT_RESTORED
 from annotations.projects.rules import ProvisioningProvider
-from annotations.projects.services.providers.identity import Identity, SignInRefused
-from annotations.projects.services.providers.leaving import leave, reactivate
-from annotations.projects.services.providers.provisioned import follow_pushed
 from annotations.projects.services.providers.scim.resources import (
     LONGEST,
     POLICY,
@@ -34,7 +31,15 @@ from annotations.projects.services.providers.scim.resources import (
     said_by,
     user_resource,
 )
-from annotations.projects.services.providers.signing_in import found_account, made_account
+from annotations.projects.services.providers.signing_in import (
+    Identity,
+    SignInRefused,
+    follow_pushed,
+    found_account,
+    leave,
+    made_account,
+    reactivate,
+)
 
 _NAME: Final = Path[ScimUser]("userName").resolve()
 

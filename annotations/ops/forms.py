@@ -1,5 +1,3 @@
-"""Forms for erasing a patient's notes, for setting patient ids, and for deleting a project."""
-
 from typing import Any
 
 from django import forms
@@ -9,6 +7,27 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.core.errors import ServiceError
 from annotations.exchange.services.sources import NoteRow, parse_note_rows
+from annotations.ops.selectors.webhooks import KINDS
+from annotations.ops.services.webhooks.webhooks import LONGEST
+
+
+class ArchiveForm(forms.Form):
+    """A project archive, and the short name of the project that it becomes."""
+
+    archive = forms.FileField(
+        label=_("Project archive"), help_text=_("The .zip that another project's settings or export_archive wrote.")
+    )
+    slug = forms.SlugField(
+        label=_("Short name"),
+        required=False,
+        max_length=60,
+        help_text=_("Part of the project's addresses. Empty: the short name that is written in the archive."),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+
+# Forms for erasing a patient's notes, for setting patient ids, and for deleting a project.
+
 
 CSV_BYTES = 20 * 1024 * 1024
 
@@ -69,4 +88,28 @@ class DeleteProjectForm(forms.Form):
         strip=False,
         help_text=_("Exactly as above, with the same capital letters."),
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
+    )
+
+
+# The form of a webhook: its address, and the events that it wants.
+
+
+class WebhookForm(forms.Form):
+    """`url` is checked against the list of hosts by the service."""
+
+    url = forms.CharField(
+        label=_("Address"),
+        max_length=LONGEST,
+        widget=forms.URLInput(attrs={"autocomplete": "off", "spellcheck": "false", "placeholder": "https://"}),
+        help_text=_("The URL that receives the messages. Its host must be on the list of this instance."),
+        error_messages={"required": _("Enter the address.")},
+    )
+    kinds = forms.MultipleChoiceField(
+        label=_("Events"),
+        choices=list(KINDS.items()),
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={
+            "required": _("Choose at least one event."),
+            "invalid_choice": _("There is no event %(value)s. Choose from the list."),
+        },
     )

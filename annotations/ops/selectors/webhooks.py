@@ -1,0 +1,174 @@
+"""The kinds of messages, and the data of each: ids, counts and links, never a name or text."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypedDict
+
+from django.conf import settings
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import Http404
+from django.utils.translation import gettext_lazy as _
+
+from annotations.models import Delivery, DeliveryState, Project, Webhook
+
+JOB_DONE: Final = "job.done"
+JOB_FAILED: Final = "job.failed"
+NOTE_SUBMITTED: Final = "note.submitted"
+GOLD_FROZEN: Final = "gold.frozen"
+TEST: Final = "test"
+
+KINDS: Final = {
+    JOB_DONE: _("A job is done"),
+    JOB_FAILED: _("A job has failed"),
+    NOTE_SUBMITTED: _("An annotator has submitted a note"),
+    GOLD_FROZEN: _("A gold version is frozen"),
+}
+"""What a webhook can want, by key. A test is sent on request only."""
+
+
+class JobEnded(TypedDict):
+    """`job` is the number of the job in its project, `kind` the key of its kind; `done` and `total` count its units."""
+
+    project: str
+    job: int
+    kind: str
+    done: int
+    total: int
+    link: str
+
+
+class NoteSubmitted(TypedDict):
+    """The ids of the note and of the annotation set, and how many spans it has."""
+
+    project: str
+    note: int
+    annotation_set: int
+    spans: int
+    link: str
+
+
+class GoldFrozen(TypedDict):
+    """The number of the gold version, its hash, and how many notes it has."""
+
+    project: str
+    version: int
+    hash: str
+    notes: int
+    link: str
+
+
+class Tested(TypedDict):
+    project: str
+    link: str
+
+
+Data = JobEnded | NoteSubmitted | GoldFrozen | Tested
+Page = Literal["jobs", "notes", "gold", "webhooks"]
+
+
+def link_to(slug: str, page: Page, number: int) -> str:
+    """The address of a page of a project; only its path where the settings name no origin.
+
+    It is written without Django's `reverse`: workers and the relay, which never load the pages, make links, too.
+    """
+    origin = next((each for each in settings.CSRF_TRUSTED_ORIGINS if "*" not in each), "")
+    return f"{origin}/projects/{slug}/{page}/{number}/"
+
+
+# Why an attempt failed, as a sentence for people.
+
+
+REASONS: Final = {
+    "host": _("The host is not on the list of this instance any more. Ask the administrator."),
+    "name": _("The name of the host can't be resolved. Check the address."),
+    "address": _("The host has an address that is not public and not listed. Ask the administrator."),
+    "connection": _("The server doesn't accept the connection, or ended it. Check that it runs."),
+    "tls": _("The encryption failed. Check the server's certificate."),
+    "time": _("The server took too long. It must answer within 10 seconds."),
+    "answer": _("The server's answer is not HTTP."),
+    "redirect": _("The server redirects, which is never followed. Enter its exact address."),
+    "status": _("The server refused the message."),
+    "interrupted": _("The attempt was interrupted before its result was stored. The message may have arrived."),
+    "secret": _("The secret can't be read with the key of this instance. Make a new secret."),
+}
+
+
+# What webhooks there are and what became of their deliveries, for pages and commands.
+
+
+@dataclass(frozen=True)
+class WebhookRow:
+    """A webhook in a list, with its last delivery, if there is one."""
+
+    webhook: Webhook
+    last: Delivery | None
+
+    @property
+    def events(self) -> list[str]:
+        return [str(KINDS[kind]) for kind in self.webhook.kinds if kind in KINDS]
+
+
+@dataclass(frozen=True)
+class DeliveryRow:
+    """A delivery in the log. `status`, `reason` and `ms` are those of the last attempt."""
+
+    delivery: Delivery
+    status: int
+    reason: str
+    ms: int | None
+
+    @property
+    def event(self) -> str:
+        return str(KINDS.get(self.delivery.kind, _("A test")))
+
+    @property
+    def can_resend(self) -> bool:
+        return self.delivery.state != DeliveryState.WAITING
+
+
+def webhook_rows(project: Project) -> list[WebhookRow]:
+    """List the project's webhooks, with two queries."""
+    newest = Delivery.objects.filter(webhook=OuterRef("pk")).order_by("-pk").values("pk")[:1]
+    webhooks = list(Webhook.objects.filter(project=project).defer("sealed").annotate(newest=Subquery(newest)))
+    last = {row.webhook_id: row for row in Delivery.objects.filter(pk__in=[each.newest for each in webhooks])}
+    return [WebhookRow(webhook, last.get(webhook.pk)) for webhook in webhooks]
+
+
+def webhook_of(project: Project, pk: int) -> Webhook | None:
+    return Webhook.objects.filter(project=project, pk=pk).select_related("project").first()
+
+
+def deliveries_of(webhook: Webhook) -> QuerySet[Delivery]:
+    """The deliveries of a webhook, the newest first."""
+    return Delivery.objects.filter(webhook=webhook).order_by("-pk")
+
+
+def delivery_of(webhook: Webhook, pk: int) -> Delivery:
+    """Return a delivery of the webhook. Raises Http404."""
+    found = Delivery.objects.filter(webhook=webhook, pk=pk).select_related("webhook").first()
+    if found is None:
+        raise Http404("This delivery does not exist.")
+    return found
+
+
+def delivery_rows(deliveries: Iterable[Delivery]) -> list[DeliveryRow]:
+    return [_row(delivery) for delivery in deliveries]
+
+
+def _row(delivery: Delivery) -> DeliveryRow:
+    if not delivery.tries:
+        return DeliveryRow(delivery, 0, "", None)
+    last = delivery.tries[-1]
+    reason = REASONS.get(last["reason"], "")
+    return DeliveryRow(delivery, last["status"], str(reason), last["ms"])
+
+
+def as_dict(webhook: Webhook) -> dict[str, Any]:
+    """Return a webhook as commands print it."""
+    return {
+        "webhook": webhook.pk,
+        "url": webhook.url,
+        "events": webhook.kinds,
+        "state": webhook.state,
+        "failed_in_a_row": webhook.given_up,
+    }

@@ -1,0 +1,102 @@
+"""Tags of the pages of projects: links to the guide, rows of the audit log, and the sign-in page."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import template
+from django.conf import settings
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from annotations.core import navigation
+from annotations.core.templatetags.moments import moment
+from annotations.core.templatetags.rows import EMPTY, cell, fill
+from annotations.models import Role
+from annotations.projects.selectors.audit import AuditLine
+from annotations.projects.selectors.help import sections_of
+from annotations.projects.selectors.providers import Button, buttons, configured
+
+register = template.Library()
+# The pages for each role, the most special one first.
+PAGES = {
+    Role.VIEWER: ["viewer"],
+    Role.ANNOTATOR: ["annotator"],
+    Role.REVIEWER: ["reviewer", "annotator"],
+    Role.MANAGER: ["manager", "reviewer", "annotator"],
+}
+
+
+@register.simple_tag(takes_context=True)
+def help_url(context: dict[str, Any]) -> str:
+    """Return the address of the section for the person's role: about this page, otherwise about its group."""
+    access, match = context.get("access"), getattr(context.get("request"), "resolver_match", None)
+    if not access or not match:
+        return reverse("help")
+    here = match.url_name or ""
+    entry = navigation.current(here, context["request"].GET, lambda one: access.can(one.right))
+    pages = PAGES[Role(access.membership.role)]
+    for section in (here, entry.group if entry else ""):
+        for page in pages:
+            if section in sections_of(page):
+                return f"{reverse('help_page', args=[page])}#{section}"
+    return reverse("help_page", args=[pages[0]])
+
+
+# Table rows of the audit log.
+
+
+@register.simple_tag
+def audit_rows(lines: Iterable[AuditLine], notes_url: str) -> SafeString:
+    """Table rows of the audit log. Existing notes are links below `notes_url`."""
+    labels = [_("Person"), _("Action"), _("Note"), _("Details")]
+    when = _("When")
+    row = '<tr><td data-label="{}" class="nowrap">{}</td>{}{}{}{}</tr>'
+    return SafeString(
+        "\n".join(
+            fill(
+                row,
+                when,
+                moment(line.at),
+                *(cell(*pair) for pair in zip(labels, _audit_cells(line, notes_url), strict=True)),
+            )
+            for line in lines
+        )
+    )
+
+
+def _audit_cells(line: AuditLine, notes_url: str) -> tuple[str, str, str, str]:
+    note: str = EMPTY
+    if line.note is not None:
+        note = fill('<a href="{}{}/">{}</a>', notes_url, str(line.note), line.note_name)
+    elif line.note_name:
+        note = fill('<span class="mute">{}</span>', line.note_name)
+    return line.who, line.what, note, line.details
+
+
+# Tags of the sign-in page.
+
+
+@register.simple_tag
+def password_form(request: HttpRequest) -> bool:
+    """Whether to show the form for user name and password.
+
+    Where only named accounts have a password, a link leads to it. A directory's passwords go into the same form.
+    """
+    named_only = settings.PASSWORD_ACCOUNTS is not None and len(settings.AUTHENTICATION_BACKENDS) < 3
+    return not named_only or request.method == "POST" or "password" in request.GET
+
+
+# Tags of the sign-in page and of the People page.
+
+
+@register.simple_tag
+def sign_in_buttons() -> list[Button]:
+    """The providers to which the sign-in page leads."""
+    return buttons()
+
+
+@register.simple_tag
+def has_providers() -> bool:
+    return bool(configured())
