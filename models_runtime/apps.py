@@ -9,7 +9,7 @@ class ModelsRuntimeConfig(AppConfig):
     def ready(self) -> None:
         from annotations.core import navigation
         from annotations.jobs import registry
-        from models_runtime.core.abilities import report
+        from models_runtime.core.health import report
 
         registry.REPORTS.append(report)
         navigation.add_group(navigation.NavigationGroup("models", _("Models"), 70))

@@ -30,7 +30,7 @@ class TokenizerKind:
 KINDS: Final = {
     "spacy": TokenizerKind(
         title=gettext_noop("spaCy's tokens for the language of each note"),
-        factory="models_runtime.backends.spacy_tokens.tokenizer_of",
+        factory="models_runtime.backends.spacy_pipeline.tokenizer_of",
         library="spaCy",
     )
 }

@@ -21,7 +21,7 @@ from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError, not_installed
 from models_runtime.backends.files import MOST, REFIT, card_of, format_of, mark_refit
 from models_runtime.backends.learner import Learner, Step, TrainingTask
-from models_runtime.backends.self_labels import SelfLabeled
+from models_runtime.backends.marginals import SelfLabeled
 
 _PR_SET_PDEATHSIG: Final = 1
 # Limits for opening an uploaded file: address space in bytes, processor time in seconds.

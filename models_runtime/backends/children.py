@@ -23,7 +23,7 @@ from annotations.text.spans import Span
 from annotations.threads import limit_threads
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.learner import Outline, TrainingResult
-from models_runtime.backends.self_labels import SelfLabeled
+from models_runtime.backends.marginals import SelfLabeled
 
 # Interval of the callbacks while the child sends nothing (seconds).
 EVERY: Final = 0.5

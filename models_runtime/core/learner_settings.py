@@ -107,7 +107,7 @@ STACKED = (
 )
 
 
-# The keys are those of models_runtime.backends.characters.training.Hyperparameters.
+# The keys are those of models_runtime.backends.characters.Hyperparameters.
 LANGUAGE = (
     Setting("width", _("Width of each LSTM"), "whole", least=8, most=2048),
     Setting("rate", _("Learning rate"), "number", least=0.000001, most=1),

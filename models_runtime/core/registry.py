@@ -81,7 +81,7 @@ SET_UP = {
     ),
     PIPELINE: BackendKind(
         title=_("spaCy pipelines"),
-        factory="models_runtime.backends.spacy_pipeline.backend.PipelineBackend",
+        factory="models_runtime.backends.spacy_pipeline.PipelineBackend",
         description=_("Pipelines trained elsewhere: installed packages, and folders in DEIDREVIEW_DATA/pipelines."),
         needs="spacy",
     ),
@@ -95,7 +95,7 @@ SET_UP = {
     ),
     FLAIR: BackendKind(
         title=_("Flair taggers"),
-        factory="models_runtime.backends.flair.backend.FlairBackend",
+        factory="models_runtime.backends.flair.FlairBackend",
         description=_("Taggers of Flair, converted to folders in DEIDREVIEW_DATA/weights, safetensors only."),
         queue="gpu",
         needs="torch",
@@ -103,7 +103,7 @@ SET_UP = {
     ),
     GLINER: BackendKind(
         title=_("Zero-shot models"),
-        factory="models_runtime.backends.gliner.backend.GlinerBackend",
+        factory="models_runtime.backends.gliner.GlinerBackend",
         description=_(
             "GLiNER models that find what you describe: folders in DEIDREVIEW_DATA/weights, safetensors only."
         ),
@@ -254,7 +254,7 @@ TRAINABLE: dict[str, TrainableKind] = {
     CHARACTERS: TrainableKind(
         title=_("Character language model"),
         factory="",
-        learner="models_runtime.backends.characters.training.LEARNER",
+        learner="models_runtime.backends.characters.LEARNER",
         format="deidreview-characters-1",
         algorithms={
             "narrow": _("Two LSTMs of width 128: takes minutes on a CPU"),

@@ -27,8 +27,7 @@ from annotations.models import Span as SpanRow
 from annotations.review.selectors.doubtful import is_doubtful
 from annotations.scores.selectors import codes_of, label_words
 from annotations.text.spans import Span
-from models_runtime.backends.marginals import is_added
-from models_runtime.backends.self_labels import SURE, SelfLabeled, is_sure, self_labeled
+from models_runtime.backends.marginals import SURE, SelfLabeled, is_added, is_sure, self_labeled
 from models_runtime.core.combining import models_behind
 from models_runtime.core.gold_sources import unseen_by
 from models_runtime.core.registry import ENSEMBLE, MERGED

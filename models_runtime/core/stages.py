@@ -11,8 +11,7 @@ from annotations.core.errors import ServiceError
 from annotations.gold.rules import Split
 from annotations.models import GoldVersion, GoldVersionNote, Project
 from annotations.scores.selectors import codes_of
-from models_runtime.core.gold_notes import languages_of, training_notes
-from models_runtime.core.gold_sources import same_texts, unseen_by, versions_of
+from models_runtime.core.gold_sources import languages_of, same_texts, training_notes, unseen_by, versions_of
 from models_runtime.core.learner_settings import LANGUAGE_MODEL
 from models_runtime.core.registry import language_models
 from models_runtime.models import TrainedModel

@@ -10,8 +10,8 @@ import pytest
 def small_networks() -> Iterator[None]:
     """Trainings of BiLSTM-CRFs and their language models in this process make narrow networks, which are faster."""
     pytest.importorskip("torch")
+    from models_runtime.backends import characters as characters
     from models_runtime.backends.bilstm_crf import training
-    from models_runtime.backends.characters import training as characters
 
     narrow = {name: replace(hyper, hidden=64, rate=0.008) for name, hyper in training.ALGORITHMS.items()}
     with pytest.MonkeyPatch.context() as patch:

@@ -13,14 +13,13 @@ from safetensors.torch import load, save
 
 from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend
-from models_runtime.backends.bilstm_crf.encoding import NoteEncoder
+from models_runtime.backends.bilstm_crf.inputs import NoteEncoder
 from models_runtime.backends.bilstm_crf.model import load_model
 from models_runtime.backends.bilstm_crf.training import ALGORITHMS, learn
 from models_runtime.backends.files import WEIGHTS
 from models_runtime.backends.learner import Step, TrainingTask
-from models_runtime.backends.notes.grouping import groups
-from models_runtime.backends.notes.note import read
-from models_runtime.backends.notes.rule_tags import rules_for
+from models_runtime.backends.notes import groups, read
+from models_runtime.backends.rule_tags import rules_for
 from tests.backends.contract import BackendContract
 from tests.backends.made import Killed, damaged, dies_at, joined, made_notes, moved_notes
 

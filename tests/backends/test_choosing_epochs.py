@@ -7,12 +7,11 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("spacy")
 
-from models_runtime.backends.best import chosen
 from models_runtime.backends.bilstm_crf import training as bilstm
 from models_runtime.backends.files import card_of
-from models_runtime.backends.learner import Step, TrainingTask
+from models_runtime.backends.learner import Step, TrainingTask, chosen
 from models_runtime.backends.spacy_ner import training as spacy
-from models_runtime.backends.token_classification import held_out
+from models_runtime.backends.token_classification import training
 from models_runtime.backends.token_classification import training as transformer
 from tests.backends.made import Killed, made_notes
 from tests.backends.made_vectors import as_word2vec_text, made_vectors
@@ -57,7 +56,7 @@ def figures(monkeypatch):
         scored.append(FIGURES[number])
         return FIGURES[number]
 
-    owners = (bilstm._Training, spacy._Training, held_out.HeldOut)
+    owners = (bilstm._Training, spacy._Training, training.HeldOut)
     for owner, name in zip(owners, ("figures", "_figures", "figures"), strict=True):
         monkeypatch.setattr(owner, name, lambda self: {"f1": after(len(scored))})
     return scored

@@ -16,14 +16,12 @@ from models_runtime.backends.crf import CrfBackend, training
 from models_runtime.backends.crf import emissions as summed
 from models_runtime.backends.crf.emissions import Emissions
 from models_runtime.backends.crf.features import AROUND, Features, families
-from models_runtime.backends.crf.model import load_model
+from models_runtime.backends.crf.model import LARGEST, MAGIC, load_model, read_weights, scaled
 from models_runtime.backends.crf.paths import best_paths
 from models_runtime.backends.crf.training import Rows, Table, learn
-from models_runtime.backends.crf.weights import LARGEST, MAGIC, read_weights, scaled
 from models_runtime.backends.learner import Step, TrainingTask
-from models_runtime.backends.notes.note import read
-from models_runtime.backends.notes.pieces import MOST, pieces
-from models_runtime.backends.notes.rule_tags import rule_tags, rules_for
+from models_runtime.backends.notes import MOST, pieces, read
+from models_runtime.backends.rule_tags import rule_tags, rules_for
 from tests.backends.contract import HOSTILE, PLAIN, BackendContract, key
 from tests.backends.made import damaged, made_notes
 

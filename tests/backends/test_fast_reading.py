@@ -19,14 +19,13 @@ from models_runtime.backends.crf import paths as probabilities
 from models_runtime.backends.crf.backend import CrfBackend
 from models_runtime.backends.crf.emissions import Emissions
 from models_runtime.backends.crf.features import Features, earlier_tags, families
-from models_runtime.backends.crf.model import load_model
+from models_runtime.backends.crf.model import Floats, load_model
 from models_runtime.backends.crf.paths import best_paths
 from models_runtime.backends.crf.training import Rows
 from models_runtime.backends.crf.training import learn as learn_crf
-from models_runtime.backends.crf.weights import Floats
 from models_runtime.backends.learner import TrainingTask
-from models_runtime.backends.notes.note import Note, read
-from models_runtime.backends.notes.rule_tags import rule_tags, rules_for
+from models_runtime.backends.notes import Note, read
+from models_runtime.backends.rule_tags import rule_tags, rules_for
 from tests.backends.contract import HOSTILE
 from tests.backends.made import made_notes
 
@@ -112,16 +111,21 @@ def test_tables_of_sums_are_limited_in_bytes(monkeypatch: pytest.MonkeyPatch) ->
 
 torch = pytest.importorskip("torch")
 
-from models_runtime.backends.bilstm_crf import fast_scores  # noqa: E402
-from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend  # noqa: E402
-from models_runtime.backends.bilstm_crf.encoding import Item, NoteEncoder, confident_spans  # noqa: E402
-from models_runtime.backends.bilstm_crf.fast_scores import FastScores  # noqa: E402
-from models_runtime.backends.bilstm_crf.model import Loaded, save_model  # noqa: E402
+from models_runtime.backends.bilstm_crf import backend as fast_scores  # noqa: E402
+from models_runtime.backends.bilstm_crf.backend import (  # noqa: E402
+    BiLstmCrfBackend,
+    FastScores,
+)
+from models_runtime.backends.bilstm_crf.inputs import Item, NoteEncoder, confident_spans  # noqa: E402
+from models_runtime.backends.bilstm_crf.model import (  # noqa: E402
+    Loaded,
+    batch,
+    save_model,
+)
 from models_runtime.backends.bilstm_crf.model import load_model as load_network  # noqa: E402
-from models_runtime.backends.bilstm_crf.network import batch  # noqa: E402
 from models_runtime.backends.bilstm_crf.training import learn  # noqa: E402
+from models_runtime.backends.neural.crf import best_path  # noqa: E402
 from models_runtime.backends.neural.device import Placement, cpu_device  # noqa: E402
-from models_runtime.backends.neural.tags import best_path  # noqa: E402
 
 
 @pytest.fixture(scope="module", params=[0, 1], ids=["no language", "language"])

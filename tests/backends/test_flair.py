@@ -20,7 +20,7 @@ from safetensors.torch import load_file, save_file  # noqa: E402 - as torch
 from annotations.text.bio import as_bio, decode  # noqa: E402
 from annotations.text.tokens import Token, tokenize  # noqa: E402
 from models_runtime.backends import Backend, BackendError  # noqa: E402
-from models_runtime.backends.flair.backend import MOST_CHARACTERS, FlairBackend, _words  # noqa: E402
+from models_runtime.backends.flair import MOST_CHARACTERS, FlairBackend, _words  # noqa: E402
 from models_runtime.backends.neural.device import CPU_BUDGET  # noqa: E402
 from models_runtime.core import weights  # noqa: E402
 from models_runtime.core.external import flair_taggers  # noqa: E402

@@ -11,8 +11,7 @@ from spacy.tokens import Doc, Span, SpanGroup
 from annotations.text.characters import WHITE_SPACE
 from annotations.text.tokens import TokenizerError
 from models_runtime.backends import Backend, BackendError
-from models_runtime.backends.spacy_pipeline.backend import MOST, PipelineBackend, _entities, _parts
-from models_runtime.backends.spacy_tokens import tokenizer_of
+from models_runtime.backends.spacy_pipeline import MOST, PipelineBackend, _entities, _parts, tokenizer_of
 from tests.backends.contract import HOSTILE, BackendContract
 from tests.backends.made import made_pipeline
 from tests.timing import takes_at_most

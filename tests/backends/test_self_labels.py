@@ -14,9 +14,8 @@ from models_runtime.backends.crf.backend import CrfBackend
 from models_runtime.backends.crf.training import LEARNER as CRF
 from models_runtime.backends.crf.training import learn
 from models_runtime.backends.learner import Learner, TrainingTask, task_key
-from models_runtime.backends.notes.note import read
-from models_runtime.backends.notes.pieces import sure_pieces
-from models_runtime.backends.self_labels import SelfLabeled, labeled_by, self_labeled
+from models_runtime.backends.marginals import SelfLabeled, labeled_by, self_labeled
+from models_runtime.backends.notes import read, sure_pieces
 from tests.backends.made import made_notes
 from tests.timing import takes_at_most
 

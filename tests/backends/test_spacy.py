@@ -14,14 +14,11 @@ from annotations.text.bio import encode_tokens
 from annotations.text.spans import Span
 from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.learner import Step, TrainingTask
-from models_runtime.backends.notes.note import read
-from models_runtime.backends.notes.rule_tags import rules_for
-from models_runtime.backends.spacy_ner.backend import SpacyBackend
-from models_runtime.backends.spacy_ner.decoding import entities
-from models_runtime.backends.spacy_ner.encoding import NoteEncoder
-from models_runtime.backends.spacy_ner.network import Sizes, blank, recognizer
+from models_runtime.backends.notes import read
+from models_runtime.backends.rule_tags import rules_for
+from models_runtime.backends.spacy_ner.backend import NoteEncoder, SpacyBackend
+from models_runtime.backends.spacy_ner.network import Sizes, blank, entities, numbers, recognizer, to_bytes
 from models_runtime.backends.spacy_ner.training import Hyperparameters, learn
-from models_runtime.backends.spacy_ner.weights import numbers, to_bytes
 from tests.backends.contract import PLAIN, BackendContract, key
 from tests.backends.made import Killed, damaged, dies_at, made_notes
 

@@ -24,8 +24,8 @@ from models_runtime.backends.bilstm_crf.model import load_model
 from models_runtime.backends.bilstm_crf.training import STACKED, Hyperparameters, rate_after
 from models_runtime.backends.bilstm_crf.training import learn_stacked as learn
 from models_runtime.backends.bilstm_crf.word_files import _fnv, open_words
-from models_runtime.backends.characters.training import check as check_characters
-from models_runtime.backends.characters.training import learn as learn_characters
+from models_runtime.backends.characters import check as check_characters
+from models_runtime.backends.characters import learn as learn_characters
 from models_runtime.backends.files import WEIGHTS
 from models_runtime.backends.learner import Step, TrainingTask
 from tests.backends.contract import BackendContract

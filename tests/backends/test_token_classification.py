@@ -12,15 +12,13 @@ import transformers
 from annotations.text.spans import Span
 from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.learner import Step, TrainingTask
+from models_runtime.backends.neural.crf import Tags
 from models_runtime.backends.neural.learning import IGNORED
-from models_runtime.backends.neural.tags import Tags
 from models_runtime.backends.token_classification import TokenClassificationBackend
 from models_runtime.backends.token_classification.adapting import Masking
 from models_runtime.backends.token_classification.backend import TransformerBackend
 from models_runtime.backends.token_classification.encoding import Pieces
-from models_runtime.backends.token_classification.model import load_model
-from models_runtime.backends.token_classification.network import read_network
-from models_runtime.backends.token_classification.starting_point import StartingPoint
+from models_runtime.backends.token_classification.model import StartingPoint, load_model, read_network
 from models_runtime.backends.token_classification.training import learn
 from tests.backends.contract import BackendContract
 from tests.backends.made import Killed, dies_at, joined, made_notes, moved_notes

@@ -14,7 +14,8 @@ from annotations.jobs.services.doorbell import connection
 from annotations.jobs.services.worker import DurableWorker
 from annotations.models import StoredFile
 from models_runtime.backends.llm.servers import read_servers
-from models_runtime.core import abilities, registry
+from models_runtime.core import health as abilities
+from models_runtime.core import registry
 from models_runtime.core.registry import BackendKind
 from models_runtime.models import Run, TrainedModel
 from tests import factories as make

@@ -16,8 +16,7 @@ from annotations.models import Document, Event, GoldVersion, GoldVersionNote, Jo
 from annotations.ops.services.deleting import delete_project
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.projects import archive_project, restore_project
-from models_runtime.core.gold_notes import training_notes
-from models_runtime.core.gold_sources import gold_sources, models_elsewhere
+from models_runtime.core.gold_sources import gold_sources, models_elsewhere, training_notes
 from models_runtime.core.stages import learned_from, strategy_of
 from models_runtime.models import TrainedModel
 from models_runtime.training.jobs import training

@@ -13,7 +13,7 @@ from annotations.jobs.runner import run as work
 from annotations.models import Document, GoldVersionNote, Job, JobState
 from annotations.ops.services.erasing import erase_patient
 from annotations.scores.selectors import learned_notes
-from models_runtime.core.gold_notes import training_notes
+from models_runtime.core.gold_sources import training_notes
 from models_runtime.core.stages import learned_from
 from models_runtime.models import Calibration, Run, TrainedModel
 from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble

@@ -146,7 +146,7 @@ def here(monkeypatch):
 @pytest.fixture
 def network(here, home, monkeypatch):
     """The options of a training of a transformer, whose epochs have the F1 of FIGURES."""
-    from models_runtime.backends.token_classification.held_out import HeldOut
+    from models_runtime.backends.token_classification.training import HeldOut
 
     figures = cycle(FIGURES)
     monkeypatch.setattr(HeldOut, "figures", lambda self: {"f1": next(figures) if list(self._notes) else None})

@@ -16,7 +16,7 @@ from annotations.models import AnnotationSet, Document, GoldVersion, Job, JobSta
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.labels import merge_labels
 from models_runtime.backends import children
-from models_runtime.core.gold_notes import gold_notes, other_notes, training_notes
+from models_runtime.core.gold_sources import gold_notes, other_notes, training_notes
 from models_runtime.models import Run, TrainedModel, TrainedModelState
 from models_runtime.runs.services.runs import start_run
 from models_runtime.training.jobs.checkpoints import checkpoint_of, forget_stale

@@ -31,7 +31,7 @@ from tests.worlds.programs import Program
 
 pytest.importorskip("torch")
 bilstm = pytest.importorskip("models_runtime.backends.bilstm_crf.model")
-characters = pytest.importorskip("models_runtime.backends.characters.model")
+characters = pytest.importorskip("models_runtime.backends.characters")
 
 pytestmark = pytest.mark.queue
 

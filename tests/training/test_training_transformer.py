@@ -14,9 +14,9 @@ from annotations.jobs.runner import run as work
 from annotations.models import Document, Job, JobState, Span, StoredFile, StoredFileKind
 from annotations.ops.selectors.free_texts import free_texts
 from models_runtime.backends import BackendError, children
-from models_runtime.core import gold_notes
+from models_runtime.core import gold_sources
 from models_runtime.core import weights as found_here
-from models_runtime.core.gold_notes import all_other_notes
+from models_runtime.core.gold_sources import all_other_notes
 from models_runtime.core.registry import TRAINABLE
 from models_runtime.core.stages import strategy_of
 from models_runtime.core.weights import weights
@@ -264,7 +264,7 @@ def test_a_masked_language_model_is_trained_evaluated_and_started_from(world, ma
 
 
 def test_the_stage_in_a_training_is_evaluated_and_its_weights_are_kept(world, manager, home, trained, monkeypatch):
-    monkeypatch.setattr(gold_notes, "OTHERS", 1)  # The limit of other trainings.
+    monkeypatch.setattr(gold_sources, "OTHERS", 1)  # The limit of other trainings.
     Document.objects.filter(project=world.project).update(language="it")
     model, job = trained("a", **TRANSFORMER, adapt=2, iterations=1, settings={"keep_language": "yes"})
     assert (job.error, model.state, model.card["unlabeled"]) == ("", State.READY, 2)
@@ -281,13 +281,13 @@ def test_the_stage_in_a_training_is_evaluated_and_its_weights_are_kept(world, ma
 
 def test_learning_the_language_reads_any_number_of_notes(world, monkeypatch):
     for name in ("OTHERS", "OTHERS_CHARACTERS", "LANGUAGE_CHARACTERS", "BATCH"):
-        monkeypatch.setattr(gold_notes, name, 3)
+        monkeypatch.setattr(gold_sources, name, 3)
     for number in range(10):
         make.make_note(world.project, f"Altra nota {number}.\n", f"molto-{number}")
     found = list(all_other_notes(world.version, 10**9, streamed=True))
     assert len(found) == 12 and found[-1] == "Altra nota 9.\n"
     assert list(all_other_notes(world.version, 10**9)) == []  # A trainer that holds the texts in memory has a limit.
-    assert list(gold_notes.other_notes(world.version, 10**9)) == []
+    assert list(gold_sources.other_notes(world.version, 10**9)) == []
 
 
 def test_a_wrong_sentence_of_the_probe_is_refused_at_once(manager, home):

@@ -16,9 +16,9 @@ import numpy as np
 
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.bilstm_crf.word_files import WordFile, open_words
-from models_runtime.backends.characters.network import Characters
+from models_runtime.backends.characters import Characters
 from models_runtime.backends.neural.device import Placement
-from models_runtime.backends.notes.note import Note
+from models_runtime.backends.notes import Note
 
 _DIGIT: Final = re.compile(r"\d")
 # Words whose vectors are remembered, so that a word of many notes is looked up once.

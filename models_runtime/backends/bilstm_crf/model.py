@@ -6,7 +6,7 @@ with the name and sha256 of their file: with that file, unknown words get their 
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -15,13 +15,170 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
+from torch import nn
 
 from models_runtime.backends import files
 from models_runtime.backends.bilstm_crf.embeddings import Contexts, Embedding, Source, Stack, Words
-from models_runtime.backends.bilstm_crf.network import BiLstmCrf, Shape
-from models_runtime.backends.bilstm_crf.vocabulary import Vocabulary
-from models_runtime.backends.characters.model import characters_of
-from models_runtime.backends.neural.tags import Tags
+from models_runtime.backends.bilstm_crf.inputs import BUCKETS, COLUMNS, UNSEEN, Rows, Vocabulary
+from models_runtime.backends.characters import characters_of
+from models_runtime.backends.crf.paths import Path as TagPath
+from models_runtime.backends.crf.paths import likeliest
+from models_runtime.backends.neural.crf import Crf, Tags, bidirectional, locked
+from models_runtime.backends.neural.learning import IGNORED
+
+# The network (after Catelli 2021): a token's vectors side by side, a bidirectional LSTM, a CRF.
+#
+# The vectors are learned from features of a token, or fixed (stacked embeddings, section 3.2.1), or both. Each layer
+# behind them can be left out for an ablation (sections 4.1.3 and 4.2.2). Without the LSTM, a linear layer scores the
+# tags; without the CRF, the tag of each token is the one with the highest probability (softmax).
+
+
+# Width of the vector of each column.
+WIDTHS: Final[dict[str, int]] = {
+    "word": 100, "shape": 25, "short": 15, "rule": 25, "field": 40, "since": 8, "memory": 30, "known": 30,
+    "into": 8, "top": 10, "bottom": 6, "glued": 4,
+}  # fmt: skip
+CHARACTER: Final = 30
+FILTERS: Final = 50
+GRAM: Final = 60
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes of the network. `sizes`: how many different numbers each column of the features has; None without features.
+
+    `fixed`: number of fixed values per token. `hidden`: the width of each LSTM; `layers`: how many lie above one
+    another.
+    """
+
+    sizes: dict[str, int] | None
+    fixed: int
+    hidden: int
+    layers: int = 1
+    reprojection: bool = False
+    lstm: bool = True
+    crf: bool = True
+
+
+class Features(nn.Module):  # type: ignore[misc]  # torch has no types where it is not installed
+    """Vectors of a token that are learned: of its columns, its characters and its sub-words."""
+
+    WIDTH: Final = sum(WIDTHS.values()) + FILTERS + GRAM
+
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        super().__init__()
+        self.columns = nn.ModuleList(
+            nn.Embedding(sizes[name], WIDTHS[name], padding_idx=0 if name == "word" else None) for name in COLUMNS
+        )
+        self.characters = nn.Embedding(sizes["character"], CHARACTER, padding_idx=0)
+        self.filters = nn.Conv1d(CHARACTER, FILTERS, 3, padding=1)
+        self.grams = nn.EmbeddingBag(BUCKETS, GRAM, mode="mean", padding_idx=0)
+
+    def forward(self, batch: Mapping[str, Any], gone: Any) -> list[Any]:
+        """Vectors [items, tokens, values]. `gone`: the tokens whose word is replaced by UNSEEN; None for no token."""
+        columns = batch["columns"]
+        if gone is not None:
+            gone = gone & (columns[:, :, 0] > 0)
+            columns = torch.cat([columns[:, :, :1].masked_fill(gone[:, :, None], UNSEEN), columns[:, :, 1:]], dim=2)
+        vectors = [table(columns[:, :, at]) for at, table in enumerate(self.columns)]
+        # Computed once for each distinct form in the batch.
+        return [*vectors, *(each[batch["form"]] for each in self.spelling(batch["characters"], batch["grams"]))]
+
+    def spelling(self, characters: Any, grams: Any) -> list[Any]:
+        """Vectors [forms, values] from the characters [forms, CHARACTERS] and from the n-grams [forms, GRAMS]."""
+        forms = self.filters(self.characters(characters).transpose(1, 2))
+        empty = characters[:, None, :] == 0
+        return [torch.relu(forms.masked_fill(empty, float("-inf")).amax(dim=2).clamp(min=-1e4)), self.grams(grams)]
+
+
+class BiLstmCrf(nn.Module):  # type: ignore[misc]  # torch has no types where it is not installed
+    """Scores [items, tokens, tags] of items in a batch (see `batch`).
+
+    `word_dropout`: the share of tokens that lose their word in training, so that the vector of unseen words is learned
+    too; without features, they lose all values.
+    """
+
+    def __init__(self, shape: Shape, tags: Tags, *, word_dropout: float = 0.0, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.word_dropout, self.dropout = word_dropout, dropout
+        self.features = Features(shape.sizes) if shape.sizes is not None else None
+        width = shape.fixed + (Features.WIDTH if self.features is not None else 0)
+        self.reprojection = nn.Linear(width, width) if shape.reprojection else None
+        widths = [width, *[2 * shape.hidden] * (shape.layers - 1)] if shape.lstm else []
+        self.onward = nn.ModuleList(nn.LSTM(each, shape.hidden, batch_first=True) for each in widths)
+        self.behind = nn.ModuleList(nn.LSTM(each, shape.hidden, batch_first=True) for each in widths)
+        self.out = nn.Linear(2 * shape.hidden if shape.lstm else width, len(tags))
+        self.crf = Crf(tags) if shape.crf else None
+
+    def forward(self, batch: Mapping[str, Any]) -> Any:
+        shown, gone = batch["fixed"], None
+        if self.training and self.word_dropout:
+            gone = torch.rand(shown.shape[:2], device=shown.device) < self.word_dropout
+        if self.features is not None:
+            shown = torch.cat([*self.features(batch, gone), shown], dim=2)
+        elif gone is not None:
+            shown = shown * ~gone[:, :, None]
+        shown = locked(shown, self.dropout, training=self.training)
+        if self.reprojection is not None:
+            shown = self.reprojection(shown)
+        for onward, behind in zip(self.onward, self.behind, strict=True):
+            shown = torch.cat(bidirectional(onward, behind, shown, batch["lengths"]), dim=2)
+        if len(self.onward):
+            shown = locked(shown, self.dropout, training=self.training)
+        return self.out(shown)
+
+    def loss(self, scores: Any, mask: Any, target: Any, weights: Any) -> Any:
+        """The loss of the right tags, summed over items by `weights` [items]: of paths, or without a CRF of tags."""
+        if self.crf is not None:
+            return self.crf.loss(scores, mask, target, weights)
+        right = target.where(mask, IGNORED)
+        losses = nn.functional.cross_entropy(
+            scores.float().transpose(1, 2), right, ignore_index=IGNORED, reduction="none"
+        )
+        return (weights[:, None] * losses).sum()
+
+    def scores(self, items: Sequence[Rows], device: str) -> list[Any]:
+        """Scores [tokens, tags] of each item (numpy)."""
+        with torch.inference_mode():
+            scores = self(batch(items, device)).float().cpu().numpy()
+        return [row[: len(item)] for row, item in zip(scores, items, strict=True)]
+
+    def paths(self, scores: Iterable[Any], *, marginals: bool = False) -> list[TagPath]:
+        """The best path of each item: of valid tags, or without a CRF of the likeliest tag of each token."""
+        return likeliest(scores) if self.crf is None else self.crf.paths(scores, marginals=marginals)
+
+
+def batch(items: Sequence[Rows], device: str) -> dict[str, Any]:
+    """Items as tensors, padded with 0; each distinct form once. `mask`: True for tokens, False for padding."""
+    lengths = [len(item) for item in items]
+    fixed = np.zeros((len(items), max(lengths), items[0].fixed.shape[1]), dtype=np.float32)
+    for at, item in enumerate(items):
+        fixed[at, : lengths[at]] = item.fixed
+    made = {"fixed": fixed, "lengths": np.array(lengths, dtype=np.int64)}
+    if items[0].columns is not None:
+        made |= _of_features(items, lengths)
+    found = {name: torch.from_numpy(np.ascontiguousarray(value)).to(device) for name, value in made.items()}
+    mask = torch.arange(max(lengths), device=device)[None, :] < found["lengths"][:, None]
+    return found | {"mask": mask}
+
+
+def _of_features(items: Sequence[Rows], lengths: Sequence[int]) -> dict[str, Any]:
+    columns = np.zeros((len(items), max(lengths), len(COLUMNS)), dtype=np.int64)
+    for at, item in enumerate(items):
+        columns[at, : lengths[at]] = item.columns
+    spelling = np.concatenate([np.concatenate([item.characters, item.grams], axis=1) for item in items])
+    spelling = np.concatenate([np.zeros((1, spelling.shape[1]), dtype=spelling.dtype), spelling])
+    distinct, inverse = np.unique(spelling, axis=0, return_inverse=True)
+    inverse = inverse.reshape(-1)
+    form = np.full(columns.shape[:2], inverse[0], dtype=np.int64)
+    at = 1
+    for row, length in enumerate(lengths):
+        form[row, :length] = inverse[at : at + length]
+        at += length
+    width = items[0].characters.shape[1]
+    characters, grams = distinct[:, :width].astype(np.int64), distinct[:, width:].astype(np.int64)
+    return {"columns": columns, "form": form, "characters": characters, "grams": grams}
+
 
 # Of models with features, and of those with embeddings alone.
 FORMAT: Final = "deidreview-bilstm-crf-1"

@@ -20,7 +20,6 @@ from annotations.text.bio import encode_tokens
 from annotations.text.spans import Bounds, Span
 from models_runtime.backends.augmenting import augmented
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.best import span_figures
 from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend
 from models_runtime.backends.bilstm_crf.embeddings import (
     Contexts,
@@ -33,12 +32,19 @@ from models_runtime.backends.bilstm_crf.embeddings import (
     with_file,
     words_of,
 )
-from models_runtime.backends.bilstm_crf.encoding import Item, NoteEncoder, spans_of
-from models_runtime.backends.bilstm_crf.model import FORMAT, STACKED_FORMAT, Card, Loaded, load_model, save_model
-from models_runtime.backends.bilstm_crf.network import BiLstmCrf, batch
-from models_runtime.backends.bilstm_crf.vocabulary import Vocabulary
-from models_runtime.backends.characters.model import load_model as load_characters
-from models_runtime.backends.characters.training import NARROW, learn_language
+from models_runtime.backends.bilstm_crf.inputs import Item, NoteEncoder, Vocabulary, spans_of
+from models_runtime.backends.bilstm_crf.model import (
+    FORMAT,
+    STACKED_FORMAT,
+    BiLstmCrf,
+    Card,
+    Loaded,
+    batch,
+    load_model,
+    save_model,
+)
+from models_runtime.backends.characters import NARROW, learn_language
+from models_runtime.backends.characters import load_model as load_characters
 from models_runtime.backends.files import digest
 from models_runtime.backends.learner import (
     Learner,
@@ -48,17 +54,26 @@ from models_runtime.backends.learner import (
     hyperparameters_of,
     labels_of,
     opens,
+    span_figures,
     task_key,
 )
-from models_runtime.backends.neural.continuing import copy_network, copy_steps, shared_rows
+from models_runtime.backends.marginals import WEIGHT
+from models_runtime.backends.neural.crf import Tags
 from models_runtime.backends.neural.device import Device, Placement, choose_device
-from models_runtime.backends.neural.epochs import Orders, run_epochs
-from models_runtime.backends.neural.learning import Loop, Loss, Plan, seeded
-from models_runtime.backends.neural.tags import Tags
-from models_runtime.backends.notes.lexicon import learn as learn_words
-from models_runtime.backends.notes.note import Note, read
-from models_runtime.backends.notes.rule_tags import rules_for
-from models_runtime.backends.self_labels import WEIGHT
+from models_runtime.backends.neural.learning import (
+    Loop,
+    Loss,
+    Orders,
+    Plan,
+    copy_network,
+    copy_steps,
+    run_epochs,
+    seeded,
+    shared_rows,
+)
+from models_runtime.backends.notes import Note, read
+from models_runtime.backends.notes import learn as learn_words
+from models_runtime.backends.rule_tags import rules_for
 
 SEED: Final = 7
 # Tokens in a batch, with padding. Smaller batches give more updates in an epoch.

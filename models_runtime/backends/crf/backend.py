@@ -16,15 +16,12 @@ from annotations.text.spans import Span, overlaps
 from annotations.text.tokens import Token, covered, tokens_at
 from models_runtime.backends.crf.emissions import Emissions
 from models_runtime.backends.crf.features import earlier_tags
-from models_runtime.backends.crf.model import Model, load_model
+from models_runtime.backends.crf.model import Floats, Model, load_model
 from models_runtime.backends.crf.paths import Path as TagPath
 from models_runtime.backends.crf.paths import best_paths
-from models_runtime.backends.crf.weights import Floats
 from models_runtime.backends.marginals import Marginals, Marked
-from models_runtime.backends.notes.arrays import bounds_of
-from models_runtime.backends.notes.note import read
-from models_runtime.backends.notes.pieces import pieces
-from models_runtime.backends.notes.rule_tags import rule_tags, rules_of
+from models_runtime.backends.notes import bounds_of, pieces, read
+from models_runtime.backends.rule_tags import rule_tags, rules_of
 
 VERSION: Final = "2"
 # This many notes or tokens are read together, because a step from token to token costs hardly more for many sequences

@@ -25,9 +25,8 @@ from models_runtime.backends.crf.features import (
     Spelling,
     lines_of,
 )
-from models_runtime.backends.crf.weights import Floats, Weights
-from models_runtime.backends.notes.arrays import touching
-from models_runtime.backends.notes.note import FURTHEST, Note, word
+from models_runtime.backends.crf.model import Floats, Weights
+from models_runtime.backends.notes import FURTHEST, Note, touching, word
 
 # Tables of summed weights: the scores that the features of a key add to the tags of tokens.
 

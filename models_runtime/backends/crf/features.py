@@ -11,9 +11,8 @@ from itertools import pairwise
 from typing import Any, Final
 
 from annotations.text.spans import Span
-from models_runtime.backends.notes.arrays import touching
-from models_runtime.backends.notes.note import FURTHEST, Note, Word
-from models_runtime.backends.notes.rule_tags import rule_tags, tagged_spans
+from models_runtime.backends.notes import FURTHEST, Note, Word, touching
+from models_runtime.backends.rule_tags import rule_tags, tagged_spans
 
 AROUND: Final = 4
 NOTHING: Final = "_"

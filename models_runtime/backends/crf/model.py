@@ -3,15 +3,152 @@
 A model that was trained from an earlier one contains the earlier model's whole file as `earlier.zip`.
 """
 
-from collections.abc import Mapping, Sequence
+import struct
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from annotations.text.bio import OUTSIDE, split_tag
 from models_runtime.backends import files
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.crf.weights import MAGIC, Weights, read_weights
+
+# Read crfsuite's model files: the weight of each feature for each tag, and of each step from tag to tag.
+#
+# The layout is that of crf1d_model.c and cqdb.c (crfsuite 0.12): a header, a list of weights, and two constant
+# databases (CQDB) with the names of tags and of features by their ids.
+
+
+Floats = NDArray[np.float64]
+# Magic, size, type, version, counts of features, labels, attributes, then their offsets, and more.
+_HEADER: Final = struct.Struct("<4sI4sI8I")
+_SIZE: Final = 1
+_OFFSET_OF_WEIGHTS: Final = 7
+_OFFSET_OF_TAGS: Final = 8
+_OFFSET_OF_FEATURES: Final = 9
+# Magic, size, flag, byte order, number of records, offset of their list (from the start of the database).
+_DATABASE: Final = struct.Struct("<4s5I")
+_RECORD: Final = struct.Struct("<2I")
+# Magic, size, count; then the weights: of a feature for a tag, or of a step from one tag to another.
+_WEIGHTS: Final = struct.Struct("<4s2I")
+_WEIGHT: Final = np.dtype([("type", "<u4"), ("source", "<u4"), ("target", "<u4"), ("weight", "<f8")])
+_OF_FEATURE, _OF_STEP = 0, 1
+# The largest weight after scaling. A token has about 60 features, and exp(700) is about the largest double.
+LARGEST: Final = 8.0
+# Limit of the number of tags, since there is a table of all steps. Large label sets have about 40 labels.
+MOST_TAGS: Final = 2000
+# The first bytes of every model file of crfsuite.
+MAGIC: Final = b"lCRF"
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The weights of a model. `steps` [from, to]; a feature's weights are at `_starts[id]` to `_starts[id + 1]`.
+
+    `features`: the id of each feature, as text: a word's features are looked up often, and a text keeps its hash.
+    """
+
+    tags: tuple[str, ...]
+    steps: Floats
+    features: dict[str, int]
+    _starts: NDArray[np.intp]
+    _targets: NDArray[np.intp]
+    _weights: Floats
+
+    def numbers(self, features: Iterable[str]) -> list[int]:
+        """The ids of the features that the model has."""
+        number = self.features.get
+        return [found for feature in features if (found := number(feature)) is not None]
+
+    def sums(self, features: Sequence[Sequence[int]]) -> Floats:
+        """For each sequence of ids of features and for each tag, the sum of the weights [sequences, tags]."""
+        numbers = np.fromiter(chain.from_iterable(features), np.intp)
+        owners = np.repeat(np.arange(len(features)), [len(each) for each in features])
+        first = self._starts[numbers]
+        counts = self._starts[numbers + 1] - first
+        # The indexes of all weights of these features, one feature after the other.
+        at = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        size = len(self.tags)
+        cells = np.repeat(owners, counts) * size + self._targets[at]
+        sums = np.bincount(cells, self._weights[at], len(features) * size)
+        return np.asarray(sums, np.float64).reshape(-1, size)
+
+
+def read_weights(file: bytes) -> Weights:
+    """Read a model file. Raises ValueError for a damaged file or another format."""
+    try:
+        header = _HEADER.unpack_from(file)
+        if not file.startswith(MAGIC):
+            raise ValueError("not a crfsuite model")
+        if header[_SIZE] != len(file):
+            raise ValueError("damaged: a part of the file is missing")
+        tags = [name.decode() for name in _names(file, header[_OFFSET_OF_TAGS])]
+        names = _names(file, header[_OFFSET_OF_FEATURES])
+        rows = np.frombuffer(file, *_weight_table(file))
+    except (struct.error, UnicodeDecodeError) as error:
+        raise ValueError(f"damaged: {error}") from None
+    own, step = rows[rows["type"] == _OF_FEATURE], rows[rows["type"] == _OF_STEP]
+    if len(tags) > MOST_TAGS or _beyond(own, len(names), len(tags)) or _beyond(step, len(tags), len(tags)):
+        raise ValueError("damaged: weights of unknown features or tags")
+    if len(own) + len(step) < len(rows) or not np.isfinite(rows["weight"]).all():
+        raise ValueError("damaged: weights of an unknown type, or not finite")
+    steps = np.zeros((len(tags), len(tags)))
+    steps[step["source"], step["target"]] = step["weight"]
+    own = own[np.argsort(own["source"], kind="stable")]
+    starts = np.searchsorted(own["source"], np.arange(len(names) + 1))
+    # A name that is no UTF-8 gets a text that no feature has.
+    features = {name.decode(errors="surrogateescape"): number for number, name in enumerate(names) if name}
+    targets, weights = own["target"].astype(np.intp), own["weight"].astype(np.float64)
+    return Weights(tuple(tags), steps, features, starts, targets, weights)
+
+
+def _beyond(rows: Any, sources: int, targets: int) -> bool:
+    return bool(np.any(rows["source"] >= sources) or np.any(rows["target"] >= targets))
+
+
+def _weight_table(file: bytes) -> tuple[np.dtype[Any], int, int]:
+    """Type, count and offset of the weights. Raises ValueError and struct.error."""
+    base = _HEADER.unpack_from(file)[_OFFSET_OF_WEIGHTS]
+    magic, _, count = _WEIGHTS.unpack_from(file, base)
+    first = base + _WEIGHTS.size
+    if magic != b"FEAT" or first + count * _WEIGHT.itemsize > len(file):
+        raise ValueError("damaged: the weights are not at their offset")
+    return _WEIGHT, count, first
+
+
+def _names(file: bytes, base: int) -> list[bytes]:
+    """The names in a database by id; empty for an id without a name. Raises ValueError and struct.error."""
+    magic, _, _, _, count, offset = _DATABASE.unpack_from(file, base)
+    if magic != b"CQDB":
+        raise ValueError("damaged: a list of names is not at its offset")
+    offsets = struct.unpack_from(f"<{count}I", file, base + offset)
+    return [_key(file, base + offset) if offset else b"" for offset in offsets]
+
+
+def _key(file: bytes, at: int) -> bytes:
+    """The key of a record, without its final NUL."""
+    _, size = _RECORD.unpack_from(file, at)
+    begin = at + _RECORD.size
+    return file[begin : begin + size - 1]
+
+
+def scaled(file: bytes) -> bytes:
+    """The model file with all weights divided by one number, so that none exceeds LARGEST. The best tags stay the same.
+
+    Raises ValueError for a damaged file.
+    """
+    out = bytearray(file)
+    try:
+        weights = np.frombuffer(out, *_weight_table(file))["weight"]
+    except struct.error as error:
+        raise ValueError(f"damaged: {error}") from None
+    weights *= LARGEST / max(LARGEST, float(np.abs(weights).max(initial=0.0)))
+    return bytes(out)
+
 
 FORMAT: Final = "deidreview-crf-1"
 WEIGHTS: Final = "model.crfsuite"

@@ -18,17 +18,14 @@ from annotations.text.bio import OUTSIDE, encode_tokens
 from annotations.text.spans import Bounds, Span
 from models_runtime.backends.augmenting import augmented
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.best import rounded
 from models_runtime.backends.crf.backend import CrfBackend
 from models_runtime.backends.crf.features import Column, Family, Features, families
-from models_runtime.backends.crf.model import MOST_STAGES, WEIGHTS, Card, load_model, save
-from models_runtime.backends.crf.weights import scaled
-from models_runtime.backends.learner import Learner, Report, Step, TrainingTask, labels_of, opens
-from models_runtime.backends.notes.lexicon import learn as learn_words
-from models_runtime.backends.notes.note import read
-from models_runtime.backends.notes.pieces import pieces, sure_pieces
-from models_runtime.backends.notes.rule_tags import FeatureRules, rules_for
-from models_runtime.backends.self_labels import WEIGHT
+from models_runtime.backends.crf.model import MOST_STAGES, WEIGHTS, Card, load_model, save, scaled
+from models_runtime.backends.learner import Learner, Report, Step, TrainingTask, labels_of, opens, rounded
+from models_runtime.backends.marginals import WEIGHT
+from models_runtime.backends.notes import learn as learn_words
+from models_runtime.backends.notes import pieces, read, sure_pieces
+from models_runtime.backends.rule_tags import FeatureRules, rules_for
 
 # A bounded cache of computed values: notes have many repeated words.
 

@@ -19,7 +19,7 @@ from rapidfuzz.distance import LCSseq
 
 from annotations.text.tokens import Token, tokenize
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.llm.locating import is_too_long
+from models_runtime.backends.llm.answers import is_too_long
 
 # Tokens that a gap can have in the search. Longer ones would be rejected by is_too_long.
 _REACH: Final = 120

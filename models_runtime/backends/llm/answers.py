@@ -2,16 +2,20 @@
 
 import json
 import re
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from annotations.text.characters import WHITE_SPACE
+from annotations.text.tokens import tokenize
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.llm.asking import THOUGHT
+from models_runtime.backends.llm.asking import THOUGHT, list_schema
+from models_runtime.backends.llm.driver import FoundSpan
 from models_runtime.backends.llm.prompts import NOTHING
-from models_runtime.backends.llm.structured import list_schema
 
 KEY: Final = "entities"
 _DECODER: Final = json.JSONDecoder()
@@ -93,3 +97,139 @@ def _next(text: str, at: int) -> int:
     while at < len(text) and text[at] in " \t\r\n,":
         at += 1
     return at
+
+
+# Find the locations of a model's mentions in a text. Offsets are code points.
+#
+# The words around a mention tell its location, so that "76" in "76 years old" is not found in "76 mg" (Singh et al.
+# 2025, section A.4).
+
+
+Bounds = tuple[int, int]
+# Limits of a mention. Longer ones are parts of the note, not entities.
+MOST_WORDS: Final = 30
+MOST_CHARACTERS: Final = 300
+_WORD: Final = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Located:
+    """`found`: the locations of the mentions. `doubtful`: all locations of mentions whose context doesn't decide, or
+    contradicts the text.
+
+    `ambiguous` counts the mentions of `doubtful`. The other fields count mentions that were left out: `hallucinated`,
+    not in the text; `too_long`, too long for an entity.
+    """
+
+    found: list[FoundSpan]
+    doubtful: list[FoundSpan]
+    hallucinated: int
+    ambiguous: int
+    too_long: int
+
+
+def locate(text: str, mentions: Sequence[Mention]) -> Located:
+    """The locations of the mentions, sorted, without duplicates."""
+    found: set[FoundSpan] = set()
+    undecided: Counter[tuple[str, str]] = Counter()
+    contradicted: set[tuple[str, str]] = set()
+    hallucinated = too_long = 0
+    there: dict[str, list[Bounds]] = {}
+    for (words, kind, context), times in Counter((one.text, one.type, one.context) for one in mentions).items():
+        if is_too_long(words):
+            too_long += times
+            continue
+        if words not in there:
+            there[words] = _occurrences(text, words)
+        locations = there[words]
+        if not locations:
+            hallucinated += times
+            continue
+        fits = any(_fits(text, words, context, *one) for one in locations)
+        hits = [] if not fits else locations if len(locations) == 1 else _by_context(text, words, context, locations)
+        found.update(FoundSpan(start, end, kind) for start, end in hits)
+        if not hits:
+            undecided[words, kind] += times
+        if not fits:
+            contradicted.add((words, kind))
+    ambiguous = 0
+    doubtful: set[FoundSpan] = set()
+    for (words, kind), times in undecided.items():
+        left = [one for one in there[words] if FoundSpan(*one, kind) not in found]
+        if times >= len(left) and (words, kind) not in contradicted:  # there is a mention for each location
+            found.update(FoundSpan(start, end, kind) for start, end in left)
+        else:
+            doubtful.update(FoundSpan(start, end, kind, len(left)) for start, end in left)
+            ambiguous += times
+    return Located(sorted(found), sorted(doubtful), hallucinated, ambiguous, too_long)
+
+
+def is_too_long(words: str) -> bool:
+    return len(words) > MOST_CHARACTERS or len(words.split()) > MOST_WORDS
+
+
+def _fits(text: str, words: str, context: str, start: int, end: int) -> bool:
+    """Whether at least half of the other words of the context stand around the location."""
+    given = Counter(_WORD.findall(context.casefold())) - Counter(_WORD.findall(words.casefold()))
+    around = text[max(0, start - len(context)) : end + len(context)]
+    return 2 * (given & Counter(_WORD.findall(around.casefold()))).total() >= given.total()
+
+
+def _by_context(text: str, words: str, context: str, locations: list[Bounds]) -> list[Bounds]:
+    """The locations that the context selects. A context that occurs several times selects one location each time."""
+    if len(context.split()) > len(words.split()):
+        inside = [_within(locations, *around) for around in _occurrences(text, context)]
+        if inside and all(len(hits) == 1 for hits in inside):
+            return sorted({hits[0] for hits in inside})
+    return _by_neighbors(text, words, context, locations)
+
+
+def _within(locations: list[Bounds], start: int, end: int) -> list[Bounds]:
+    first = bisect_left(locations, (start, start))
+    return [one for one in locations[first : bisect_left(locations, (end, end))] if one[1] <= end]
+
+
+def _by_neighbors(text: str, words: str, context: str, locations: list[Bounds]) -> list[Bounds]:
+    """The one location with the most matching words on either side, for a context that doesn't match exactly."""
+    parts = context.split(words)
+    if len(parts) != 2:
+        return []
+    before, after = parts[0].split()[::-1], parts[1].split()
+    scores = [
+        _shared(before, text[max(0, start - 200) : start].split()[::-1]) + _shared(after, text[end : end + 200].split())
+        for start, end in locations
+    ]
+    best = max(scores)
+    return [locations[scores.index(best)]] if best and scores.count(best) == 1 else []
+
+
+def _shared(words: list[str], there: list[str]) -> int:
+    """The number of equal words at the start of both lists."""
+    count = 0
+    for one, other in zip(words, there, strict=False):
+        if one.strip(".,;:()") != other.strip(".,;:()"):
+            break
+        count += 1
+    return count
+
+
+def _occurrences(text: str, words: str) -> list[Bounds]:
+    """The locations of the words, with any white space between them: exact case first, whole tokens preferred."""
+    parts = [re.escape(part) for part in words.split()]
+    if not parts:
+        return []
+    for flags in (re.NOFLAG, re.IGNORECASE):
+        locations = [match.span() for match in re.finditer(r"\s+".join(parts), text, flags)]
+        if locations:
+            return [one for one in locations if _is_whole(text, *one)] or locations
+    return []
+
+
+def _is_whole(text: str, start: int, end: int) -> bool:
+    return not (_joined(text, start) or _joined(text, end))
+
+
+def _joined(text: str, at: int) -> bool:
+    """Whether the characters on both sides belong to one token."""
+    around = text[max(0, at - 1) : at + 1]
+    return len(around) == 2 and WHITE_SPACE.isdisjoint(around) and len(tokenize(around)) == 1

@@ -4,22 +4,22 @@ Capital letters alone prove nothing, since diagnoses and drugs can have them too
 known only by a rule that checks it, such as a date, or by a list of names. Clinical words never support an identifier.
 """
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from functools import cache
+from pathlib import Path
 from typing import Final
 
 from annotations.text.segments import sentences
 from annotations.text.tokens import Token
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.llm.prompts import LabelWord
-from models_runtime.backends.rules import labels as rule_labels
-from models_runtime.backends.rules.clinical import is_clinical_word
-from models_runtime.backends.rules.gazetteers import listed, places, word_set
-from models_runtime.backends.rules.identifiers import identifiers, traps
-from models_runtime.backends.rules.kinds import NAMES, RuleKind
+from models_runtime.backends.llm.prompts import LabelWord, Shot
+from models_runtime.backends.rules.backend import identifiers, trap_hits
+from models_runtime.backends.rules.gazetteers import NAMES, RuleKind, label_table, listed, places, word_set
 from models_runtime.backends.rules.names import ALL_GIVEN
+from models_runtime.backends.rules.phrases import is_clinical_word
 from models_runtime.backends.rules.rule import Hit, words
 
 Families = frozenset[str]
@@ -74,7 +74,7 @@ class Support(IntEnum):
 def families_of(label: LabelWord, label_set: str) -> Families:
     """The families of identifiers that a label can stand for; all if neither rules nor its name tell."""
     try:
-        kinds = [kind for kind, code in rule_labels.table(label_set).items() if code == label.code]
+        kinds = [kind for kind, code in label_table(label_set).items() if code == label.code]
     except BackendError:
         kinds = []
     known = {kind.value.partition(".")[0] for kind in kinds}
@@ -90,7 +90,7 @@ class Evidence:
     def __init__(self, text: str, tokens: Sequence[Token]) -> None:
         self._words = [text[token.start : token.end] for token in tokens]
         self._hits = _covering(tokens, identifiers(text))
-        self._traps = _covering(tokens, traps(text))
+        self._traps = _covering(tokens, trap_hits(text))
         self._starts = [token.start for token in tokens]
         self._street_ends = self._last_figures()
         self._first, self._mixed = _sentence_starts(text, tokens, self._words)
@@ -214,3 +214,27 @@ def _sentence_starts(text: str, tokens: Sequence[Token], words: Sequence[str]) -
             at += 1
         mixed[begin:at] = [lower] * (at - begin)
     return frozenset(first), mixed
+
+
+# Examples for prompts, with invented notes and the labels of a project (Xu et al. 2026, appendix A.1).
+
+
+def shots_of(language: str, labels: Sequence[LabelWord], label_set: str) -> list[Shot]:
+    """The examples of a language (`prompts/examples.<language>.json`); identifiers without a label are left out."""
+    try:
+        table: Mapping[RuleKind, str | None] = label_table(label_set)
+    except BackendError:
+        table = {}
+    codes = {label.code for label in labels}
+    families = {label.code: families_of(label, label_set) for label in labels}
+
+    def code_of(kind: str) -> str | None:
+        code = table.get(RuleKind(kind))
+        alone = (one for one, each in families.items() if each == {kind.partition(".")[0]})
+        return code if code in codes else next(alone, None)
+
+    file = Path(__file__).with_name("prompts") / f"examples.{language}.json"
+    return [
+        Shot(each["text"], [(words, code) for words, kind in each["identifiers"] if (code := code_of(kind))])
+        for each in json.loads(file.read_text(encoding="utf-8"))
+    ]

@@ -21,9 +21,8 @@ from annotations.text.spans import Span, masked
 from models_runtime.backends.llm.answers import listed, schema_of
 from models_runtime.backends.llm.asking import Answer, Completion, Meter, Question
 from models_runtime.backends.llm.backend import completion_of
-from models_runtime.backends.llm.cache import AnswerCache, cached_or_asked
-from models_runtime.backends.llm.chunks import chunks
-from models_runtime.backends.llm.driver import Conversation
+from models_runtime.backends.llm.driver import AnswerCache, Conversation, cached_or_asked
+from models_runtime.backends.llm.extracting import chunks
 from models_runtime.backends.llm.prompts import VERSION, digest, fenced
 from models_runtime.backends.llm.servers import Server
 

@@ -18,13 +18,11 @@ from annotations.text.spans import Bounds, Span
 from annotations.text.tokens import tokenize
 from models_runtime.backends.base import BackendError, Rewritten
 from models_runtime.backends.llm.aligning import Changed, Gap, align
-from models_runtime.backends.llm.answers import Mention, listed, schema_of
+from models_runtime.backends.llm.answers import Mention, listed, locate, schema_of
 from models_runtime.backends.llm.asking import THOUGHT, Answer, Asking, Meter
 from models_runtime.backends.llm.bounding import Bound, Bounder
-from models_runtime.backends.llm.cache import AnswerCache, Found, cached_or_asked
-from models_runtime.backends.llm.driver import Conversation
+from models_runtime.backends.llm.driver import AnswerCache, Conversation, Found, cached_or_asked
 from models_runtime.backends.llm.evidence import FAMILIES, Families, families_of
-from models_runtime.backends.llm.locating import locate
 from models_runtime.backends.llm.prompts import LabelWord, digest, fenced
 
 # Characters around the words of a second question.

@@ -10,14 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
-from models_runtime.backends.llm.asking import Answer, Completion, Meter, Question, ToolCall
+from models_runtime.backends.llm.asking import Answer, Completion, Meter, Question, ToolCall, list_schema, objects_in
 from models_runtime.backends.llm.backend import completion_of
-from models_runtime.backends.llm.cache import AnswerCache, NoCache
 from models_runtime.backends.llm.driver import (
+    AnswerCache,
     Capacity,
     Check,
     Conversation,
     FixedCapacity,
+    NoCache,
     Results,
     ServerQueue,
     converse,
@@ -25,11 +26,9 @@ from models_runtime.backends.llm.driver import (
 )
 from models_runtime.backends.llm.prompts import VERSION, LabelWord, digest, fenced, system_prompt
 from models_runtime.backends.llm.servers import Server
-from models_runtime.backends.llm.structured import list_schema, objects_in
-from models_runtime.backends.refining.finishing import faults, settled
 from models_runtime.backends.refining.state import ALL, Component, RefinementState, Skill, no_checks
 from models_runtime.backends.refining.todo import Action as Decided
-from models_runtime.backends.refining.todo import Todo
+from models_runtime.backends.refining.todo import Todo, faults, settled
 from models_runtime.backends.refining.tools import Tool, call, row, tools
 from models_runtime.backends.refining.validators import validate
 

@@ -8,8 +8,8 @@ from typing import Final
 
 from annotations.text.spans import Bounds, Span
 from annotations.text.tokens import covered
-from models_runtime.backends.notes.note import Note, read
-from models_runtime.backends.notes.rule_tags import FeatureRules
+from models_runtime.backends.notes import Note, read
+from models_runtime.backends.rule_tags import FeatureRules
 
 CONTEXT: Final = 3
 """Tokens on each side that are features."""

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from annotations.text.spans import Bounds, Span
-from models_runtime.backends.llm.asking import Question
+from models_runtime.backends.llm.asking import Question, object_schema, objects_in
 from models_runtime.backends.llm.prompts import fenced
-from models_runtime.backends.llm.structured import object_schema, objects_in
 from models_runtime.backends.refining.todo import Refused, Todo
 
 ANSWERS: Final = ("correct", "update", "remove")

@@ -20,14 +20,12 @@ from annotations.release.rules.redaction.kinds import IdentifierType, kind_of
 from annotations.text.search import folded
 from annotations.text.spans import Span
 from annotations.text.tokens import covered
-from models_runtime.backends.notes.note import Note
-from models_runtime.backends.notes.rule_tags import rules_for
+from models_runtime.backends.notes import Note
 from models_runtime.backends.refining.candidates import EDGE, MOST_EXAMPLES, Read, features, not_gold, read_note
-from models_runtime.backends.refining.finishing import settled
-from models_runtime.backends.refining.todo import Refused, Todo
+from models_runtime.backends.refining.todo import Refused, Todo, settled
 from models_runtime.backends.refining.validators import NO_IDENTIFIER, validate
-from models_runtime.backends.rules.gazetteers import places
-from models_runtime.backends.rules.labels import table
+from models_runtime.backends.rule_tags import rules_for
+from models_runtime.backends.rules.gazetteers import label_table, places
 
 # A logistic model with two classes and many sparse binary features, fitted by L-BFGS with numpy.
 #
@@ -379,7 +377,7 @@ class OfflineAgent:
 
     def __init__(self, label_set: str) -> None:
         self._rules = rules_for(label_set)
-        self._labels = table(self._rules.label_set)
+        self._labels = label_table(self._rules.label_set)
         self._vocabularies = Vocabularies.empty()
 
     def examples(self, text: str, gold: Sequence[Span]) -> Taught:

@@ -8,9 +8,9 @@ from annotations.release.rules.redaction.kinds import IdentifierType as Label
 from annotations.release.rules.redaction.kinds import kind_of
 from annotations.text.spans import Span, overlaps
 from models_runtime.backends.refining.state import Check
+from models_runtime.backends.rules.backend import identifiers, trap_hits
 from models_runtime.backends.rules.dates import FULL
-from models_runtime.backends.rules.identifiers import identifiers, traps
-from models_runtime.backends.rules.kinds import SOFT, RuleKind
+from models_runtime.backends.rules.gazetteers import SOFT, RuleKind
 from models_runtime.backends.rules.recasing import recased
 from models_runtime.backends.rules.rule import Hit
 
@@ -108,4 +108,4 @@ def _found(text: str) -> tuple[tuple[Hit, ...], tuple[Hit, ...], bool]:
 
     Cached: an agent asks about one note many times.
     """
-    return tuple(identifiers(text)), tuple(traps(text)), recased(text) == text
+    return tuple(identifiers(text)), tuple(trap_hits(text)), recased(text) == text

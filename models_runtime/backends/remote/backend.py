@@ -18,8 +18,7 @@ from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError, Budget, Rewritten
 from models_runtime.backends.bounded import BoundedTransport, TooLong
 from models_runtime.backends.remote import inception, label_studio
-from models_runtime.backends.remote.protocol import Malformed, UnknownLabel
-from models_runtime.backends.remote.servers import INCEPTION, RemoteModel
+from models_runtime.backends.remote.servers import INCEPTION, Malformed, RemoteModel, UnknownLabel
 
 # JSON requests to a listed server, with time limits, retries, and limits of size.
 #

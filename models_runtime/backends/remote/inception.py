@@ -33,7 +33,7 @@ from annotations.text.hashes import text_sha256
 from annotations.text.segments import sentences
 from annotations.text.spans import Span
 from annotations.text.tokens import tokenize
-from models_runtime.backends.remote.protocol import Malformed
+from models_runtime.backends.remote.servers import Malformed
 
 PREDICTED: Final = "inception_internal_predicted"
 _DOUBLE: Final = "uima.cas.Double"

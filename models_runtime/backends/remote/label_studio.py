@@ -17,7 +17,7 @@ from annotations.formats.base import LabelFinder
 from annotations.formats.label_studio import LabelStudioFormat, results_of
 from annotations.formats.notes import NoteError
 from annotations.text.spans import Span
-from models_runtime.backends.remote.protocol import Malformed, UnknownLabel
+from models_runtime.backends.remote.servers import Malformed, UnknownLabel
 
 MOST_TASKS: Final = 256
 _FORMAT: Final = LabelStudioFormat()

@@ -78,3 +78,14 @@ def _model(name: str, address: str, variables: Variables) -> RemoteModel:
         seconds=variables.number(name, "SECONDS", 120, 3600),
         batch=variables.number(name, "BATCH", 8, 64) if protocol == LABEL_STUDIO else 1,
     )
+
+
+# What the two protocols have in common: their errors.
+
+
+class Malformed(ValueError):
+    """A message that doesn't follow the protocol. The message is a sentence without text of a note."""
+
+
+class UnknownLabel(Malformed):
+    """A span has a label that the list of the model's labels lacks."""

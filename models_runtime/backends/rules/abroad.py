@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from models_runtime.backends.rules.dates import YEAR
-from models_runtime.backends.rules.gazetteers import either, listed, word_set
-from models_runtime.backends.rules.kinds import RuleKind
+from models_runtime.backends.rules.gazetteers import RuleKind, either, listed, word_set
 from models_runtime.backends.rules.phrases import LETTER, TOWN, UP, read_name
 from models_runtime.backends.rules.rule import DIGITS, Found, Rule
 
@@ -95,10 +94,12 @@ def _dated(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 RULES: Final = (
-    Rule("abroad.date", frozenset(listed("abroad_months")), _dated, 0.9, rank=74, strong=True),
-    Rule("abroad.title", frozenset(listed("abroad_titles", "abroad_staff")), _titled, 0.9, rank=70, strong=True),
-    Rule("abroad.field", frozenset(listed("abroad_fields")), _field, 0.9, rank=71, strong=True),
-    Rule("abroad.street", frozenset(listed("abroad_streets")), _street, 0.9, rank=72, strong=True),
-    Rule("abroad.ending", frozenset(DIGITS[1:5]), _ending, 0.9, rank=72, strong=True),
-    Rule("abroad.zip", frozenset(DIGITS[4:6]), _zip, 0.8, rank=60, strong=True),
+    Rule("abroad.date", _dated, rank=74, confidence=0.9, strong=True),
+    Rule(
+        "abroad.title", _titled, rank=70, triggers=listed("abroad_titles", "abroad_staff"), confidence=0.9, strong=True
+    ),
+    Rule("abroad.field", _field, rank=71, confidence=0.9, strong=True),
+    Rule("abroad.street", _street, rank=72, confidence=0.9, strong=True),
+    Rule("abroad.ending", _ending, rank=72, triggers=DIGITS[1:5], confidence=0.9, strong=True),
+    Rule("abroad.zip", _zip, rank=60, triggers=DIGITS[4:6], confidence=0.8, strong=True),
 )

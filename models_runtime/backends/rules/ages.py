@@ -4,11 +4,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import either, listed, word_set
-from models_runtime.backends.rules.kinds import RuleKind
-from models_runtime.backends.rules.phrases import LETTER, SMALL_LETTER, UP, after, before
+from models_runtime.backends.rules.gazetteers import RuleKind, either, listed, word_set
+from models_runtime.backends.rules.phrases import ALL_GIVEN, LETTER, SMALL_LETTER, UP, after, before
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
-from models_runtime.backends.rules.states import ALL_GIVEN
 
 # "ninety-two", "hundred and two"
 _COMPOUND: Final = (
@@ -244,90 +242,78 @@ def _decade(text: str, start: int, end: int) -> Iterator[Found]:
 _FIGURES: Final = frozenset(DIGITS[1:4])
 
 RULES: Final = (
-    Rule("age.field", words("edad età eta age anni"), _both(_FIELD), 0.98, rank=80, strong=True),
+    Rule("age.field", _both(_FIELD), rank=80, triggers=words("edad età eta age anni"), strong=True),
     Rule(
         "age.field.bare",
-        words("age eta anni aa"),
         _both(
             r"(?:AGE|Age|Age/Sex|ETA|(?<=di )anni|"
             r"(?<=di )aa|(?<=[a-zà-ÿ], )anni)[ :]{1,3}(?P<whole>(?P<number>[0-9]{1,3}))(?![0-9]|[.,/\-][0-9]|"
             r"[ ]?(?:to|mg))",
             check=_plausible,
         ),
-        0.9,
         rank=62,
+        confidence=0.9,
     ),
     Rule(
         "age.person",
-        _FIGURES.union(listed("numbers_es", "numbers_it", "numbers_en"), words("hundred cento cien ciento"))
-        | {f"novant{unit}" for unit in (*listed("ages_it_units"), "uno", "atré", "acinque", "asette", "otto", "anove")},
         _age,
-        0.93,
         rank=60,
+        triggers=_FIGURES.union(listed("numbers_es", "numbers_it", "numbers_en"), words("hundred cento cien ciento"))
+        | {f"novant{unit}" for unit in (*listed("ages_it_units"), "uno", "atré", "acinque", "asette", "otto", "anove")},
     ),
-    Rule("age.bare", frozenset({DIGITS[2]}), _bare, 0.85, rank=56, languages=frozenset({"en"})),
-    Rule(
-        "age.decade",
-        words("s twenties thirties forties fifties sixties seventies eighties nineties"),
-        _decade,
-        0.9,
-        rank=60,
-        languages=frozenset({"en"}),
-    ),
+    Rule("age.bare", _bare, rank=56, triggers=(DIGITS[2],), language="en"),
+    Rule("age.decade", _decade, rank=60, confidence=0.9, language="en"),
     Rule(
         "age.old.words",
-        frozenset({*listed("numbers_en"), "hundred"}),
         _both(_OLD_IN_WORDS),
-        0.95,
         rank=70,
+        triggers=(*listed("numbers_en"), "hundred"),
+        confidence=0.95,
         strong=True,
-        languages=frozenset({"en"}),
+        language="en",
     ),
-    Rule("age.aged.words", words("age aged"), _both(_AGED_IN_WORDS), 0.9, rank=61, languages=frozenset({"en"})),
-    Rule("age.old", _FIGURES, _both(_OLD, check=_plausible), 0.97, rank=70, strong=True),
+    Rule("age.aged.words", _both(_AGED_IN_WORDS), rank=61, triggers=words("age aged"), confidence=0.9, language="en"),
+    Rule("age.old", _both(_OLD, check=_plausible), rank=70, triggers=_FIGURES, strong=True),
     Rule(
         "age.enne",
-        _FIGURES,
         _both(rf"{_FREE}(?P<whole>(?P<number>[1-9][0-9]{{0,2}})[ \-']?enn[ei])(?![a-z])"),
-        0.95,
         rank=70,
+        triggers=_FIGURES,
+        confidence=0.95,
         strong=True,
     ),
     Rule(
         "age.enne.words",
-        frozenset(f"{ten}{unit}enne" for ten in listed("ages_it") for unit in ("", *listed("ages_it_units"))),
         _worded,
-        0.9,
         rank=60,
+        triggers=frozenset(f"{ten}{unit}enne" for ten in listed("ages_it") for unit in ("", *listed("ages_it_units"))),
+        confidence=0.9,
     ),
     Rule(
         "age.sex",
-        frozenset({DIGITS[2]}),
         _both(rf"{_FREE}(?P<whole>(?P<number>[1-9][0-9])(?:[ ]?yo[ ]?)?[MF])(?=[ ,.]|\Z)(?![.][0-9])"),
-        0.85,
         rank=55,
-        languages=frozenset({"en"}),
+        triggers=(DIGITS[2],),
+        language="en",
     ),
     Rule(
         "age.short",
-        frozenset(DIGITS[1:3]),
         _both(
             rf"{_FREE}(?P<whole>(?P<number>[1-9][0-9]?)[ ]?(?:aa|a\.|a(?=[,.])))(?=[ ,;).]*(?:\Z|[\n,;)]|ric|con|che|"
             rf"qu|acc))",
             check=lambda match: int(match["number"]) >= 14,
         ),
-        0.8,
         rank=50,
+        triggers=DIGITS[1:3],
     ),
     Rule(
         "age.brackets",
-        words(" ".join(word for word in listed("persons") if "." not in word and " " not in word)),
         _both(
             rf"(?i:\w+)[ ](?:[{UP}]{LETTER}{{1,20}}[ ]){{0,3}}\((?P<whole>(?P<number>[0-9]{{1,3}})"
             r"(?:[ ](?:aa|anni|años|yo))?)(?=[,)]|[ ]y[ ])",
             check=_plausible,
         ),
-        0.85,
         rank=50,
+        triggers=words(" ".join(word for word in listed("persons") if "." not in word and " " not in word)),
     ),
 )

@@ -2,19 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import (
-    GIVEN_NAMES,
-    alternatives,
-    either,
-    listed,
-    open_given,
-    places,
-    word_set,
-)
-from models_runtime.backends.rules.kinds import RuleKind
+from models_runtime.backends.rules.gazetteers import GIVEN_NAMES, RuleKind, either, listed, open_given, places, word_set
 from models_runtime.backends.rules.persons import NOT_BEFORE
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, UP, before
 from models_runtime.backends.rules.rule import Finder, Found, Rule
@@ -40,63 +30,24 @@ _FINDING: Final = re.compile(
 _POSSESSIVE: Final = re.compile(rf"['’]s[ ](?={SMALL_LETTER})")
 
 
-@dataclass(frozen=True, slots=True)
-class NameCues:
-    """The words of a language that come before and after a person's name.
+def given_names(
+    language: str, *, described: str, figures: str, confidences: tuple[float, float], pronouns: Iterable[str] = ()
+) -> tuple[Rule, ...]:
+    """The rules of a language for given names alone, with its words around names (`it.does` and so on in words.txt):
 
     `does`: verbs of which only a person is the subject ("riferisce"). `has`: verbs that other subjects have too ("è").
     `between`: words between a name and its verb ("non", "se le"). `leads`: words right before a name ("con", "oggi").
+
+    `described`: an expression for an age after any capitalized word ("Anna è una donna di 47 anni"). `figures`: for an
+    age in figures, which other words precede too, so that only known names count ("Osvaldo, anni 52"). `confidences`:
+    of names before these two. `pronouns`: names that are pronouns of this language.
     """
-
-    does: Iterable[str]
-    has: Iterable[str]
-    between: Iterable[str]
-    leads: Iterable[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Age:
-    """The words of a language for somebody's age, after a name: trigger words, and an expression that starts there."""
-
-    triggers: frozenset[str]
-    expression: str
-    confidence: float
-
-
-def given_names(
-    language: str, around: NameCues, described: Age, figures: Age, pronouns: Iterable[str] = ()
-) -> tuple[Rule, ...]:
-    """The rules of a language for given names alone.
-
-    `around`: the words around names. `described`: an age after any capitalized word ("Anna è una donna di 47 anni").
-    `figures`: an age in figures, which other words precede too, so that only known names count ("Osvaldo, anni 52").
-    `pronouns`: names that are pronouns of this language.
-    """
+    names, name = GIVEN.difference(pronouns), f"name.aged.{language}"
+    of_described, of_figures = confidences
     return (
-        Rule(
-            f"name.bare.{language}",
-            GIVEN.difference(pronouns),
-            alone(around, _own(language)),
-            0.8,
-            rank=28,
-            capital=True,
-        ),
-        Rule(
-            f"name.aged.{language}",
-            described.triggers,
-            aged(described.expression, known=False),
-            described.confidence,
-            rank=45,
-            strong=True,
-        ),
-        Rule(
-            f"name.aged.{language}.figures",
-            figures.triggers,
-            aged(figures.expression, known=True),
-            figures.confidence,
-            rank=45,
-            strong=True,
-        ),
+        Rule(f"name.bare.{language}", alone(language), rank=28, triggers=names, confidence=0.8, capital=True),
+        Rule(name, aged(described, known=False), rank=45, confidence=of_described, strong=True),
+        Rule(f"{name}.figures", aged(figures, known=True), rank=45, confidence=of_figures, strong=True),
     )
 
 
@@ -115,18 +66,18 @@ _OF_EPONYMS: Final = re.compile(
 _TESTED: Final = re.compile(rf"(?<!{LETTER})(?:h?emoglobina?|{either('eponym_heads')})(?!{LETTER})[^.;:]{{0,40}}\Z")
 
 
-def alone(language: NameCues, own: frozenset[str]) -> Finder:
+def alone(language: str) -> Finder:
     """A known given name before a verb, after a preposition, or between them, without a surname.
 
-    `own`: the language's own given names. After "de" or "di", other names are rather eponyms ("tornillos de Herbert").
-    A name that is also an everyday word or an eponym ("Rosa", "Hope", "Thomas"), or that only the English open list
-    has, needs a verb that only persons have.
+    After "de" or "di", names of other languages are rather eponyms ("tornillos de Herbert"). A name that is also an
+    everyday word or an eponym ("Rosa", "Hope", "Thomas"), or that only the English open list has, needs a verb that
+    only persons have.
     """
-    verbs = [word.replace("_", " ") for word in language.does]
-    between = rf"(?:,[ ])?(?:[ ]?(?:{alternatives(language.between)}))*"
-    does = re.compile(rf"{between}[ ](?:{alternatives(verbs)})(?!{LETTER})")
-    has = re.compile(rf"{between}[ ](?:{alternatives([*verbs, *language.has])})(?!{LETTER})")
-    leads = re.compile(rf"(?<!{LETTER})(?:{alternatives(language.leads)})[ ]\Z", re.IGNORECASE)
+    verbs, own = f"{language}.does", _own(language)
+    between = rf"(?:,[ ])?(?:[ ]?(?:{either(f'{language}.between')}))*"
+    does = re.compile(rf"{between}[ ](?:{either(verbs)})(?!{LETTER})")
+    has = re.compile(rf"{between}[ ](?:{either(verbs, f'{language}.has')})(?!{LETTER})")
+    leads = re.compile(rf"(?<!{LETTER})(?:{either(f'{language}.leads')})[ ]\Z", re.IGNORECASE)
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
         if not is_word(text, start, end):
@@ -210,4 +161,4 @@ def aged(expression: str, *, known: bool) -> Finder:
     return find
 
 
-RULES: Final = (Rule("name.bare.led", GIVEN, _led, 0.85, rank=32, capital=True),)
+RULES: Final = (Rule("name.bare.led", _led, rank=32, triggers=GIVEN, capital=True),)

@@ -10,8 +10,7 @@ from typing import Final
 
 from models_runtime.backends.rules.contacts import is_phone
 from models_runtime.backends.rules.dates import FULL, MEASURE
-from models_runtime.backends.rules.gazetteers import either, listed
-from models_runtime.backends.rules.kinds import RuleKind
+from models_runtime.backends.rules.gazetteers import RuleKind, either
 from models_runtime.backends.rules.numbered import LAW, ORDER, is_count
 from models_runtime.backends.rules.phrases import after, before
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule
@@ -275,18 +274,8 @@ _KINDS: Final = {
     "case": RuleKind.CASE,
 }
 RULES: Final = (
-    *(
-        Rule(
-            f"id.coded.{group}",
-            frozenset(listed(f"coded_{group}")),
-            _after_word(kind, _LEAST),
-            0.85,
-            rank=66,
-            strong=True,
-        )
-        for group, kind in _KINDS.items()
-    ),
-    Rule("id.coded.open", frozenset(listed("coded_open")), _after_word(RuleKind.CASE, _OPEN_LEAST), 0.8, rank=62),
-    Rule("id.coded.sign", frozenset(listed("coded_sign")), _after_word(RuleKind.CASE, _SIGN_LEAST), 0.8, rank=62),
-    Rule("id.form", frozenset(DIGITS[4:]), _formed, 0.75, rank=30),
+    *(Rule(f"id.coded.{group}", _after_word(kind, _LEAST), rank=66, strong=True) for group, kind in _KINDS.items()),
+    Rule("id.coded.open", _after_word(RuleKind.CASE, _OPEN_LEAST), rank=62),
+    Rule("id.coded.sign", _after_word(RuleKind.CASE, _SIGN_LEAST), rank=62, confidence=0.8),
+    Rule("id.form", _formed, rank=30, triggers=DIGITS[4:]),
 )

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from models_runtime.backends.rules.checks import ipv4
+from models_runtime.backends.rules.codes import ipv4
 from models_runtime.backends.rules.dates import MEASURE
-from models_runtime.backends.rules.kinds import RuleKind
+from models_runtime.backends.rules.gazetteers import RuleKind
 from models_runtime.backends.rules.phrases import after, before
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 
@@ -319,58 +319,43 @@ def _inside(text: str, start: int, end: int) -> Iterator[Found]:
         yield at, match.end(), RuleKind.PHONE
 
 
-PHONE_WORDS: Final = words(
-    "cel tel teléf telef tfnos telfn tlfn fono celular celu tfno tfn tlf tlfs telf telfs tf tlfno teléfono "
-    "telefono teléfonos telefoni tfo telephone phone phones "
-    "ph cell "
-    "cellulare cellphone mobile móvil movil mobil pager pgr beeper centralino centralita whatsapp "
-    "recapito recapiti mob landline hotline helpline freephone tollfree"
-)
-SHORT_WORDS: Final = words(
-    "busca buscapersonas beeper bleep pager pgr dect interno extensión extension ext extn centralita cercapersone "
-    "anexo cicalino buscas internos"
-)
 _URL_TAIL: Final = r"[^\s<>\"“”«»(){}\[\],;]{0,300}"
 
 RULES: Final = (
-    Rule("contact.email", words("@"), _email, 0.99, rank=90, strong=True),
-    Rule("contact.email.spelled", words("at arroba chiocciola"), _spelled, 0.9, rank=89, strong=True),
+    Rule("contact.email", _email, rank=90, triggers=words("@"), strong=True),
+    Rule("contact.email.spelled", _spelled, rank=89, confidence=0.9, strong=True),
     Rule(
         "contact.url.scheme",
-        words("http https ftp"),
         pattern(rf"(?i)(?P<url>(?:https?|ftp)://[^\W_]{_URL_TAIL}[\w/=#])", url=RuleKind.URL),
-        0.98,
         rank=90,
         strong=True,
     ),
     Rule(
         "contact.url.www",
-        words("www"),
         pattern(rf"(?i)(?<![\w./@])(?P<url>www\.[^\W_]{_URL_TAIL}[\w/=#])", url=RuleKind.URL),
-        0.98,
         rank=90,
         strong=True,
     ),
     Rule(
         "contact.ip",
-        frozenset(DIGITS[1:4]),
         pattern(
             r"(?<![0-9.])(?P<ip>[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3})(?![0-9]|\.[0-9])",
             check=lambda match: ipv4(match["ip"]),
             ip=RuleKind.IP,
         ),
-        0.9,
         rank=70,
+        triggers=DIGITS[1:4],
+        confidence=0.9,
         strong=True,
     ),
-    Rule("contact.phone.word", PHONE_WORDS, _called(RuleKind.PHONE), 0.95, rank=72, strong=True),
-    Rule("contact.fax.word", words("fax telefax"), _called(RuleKind.FAX), 0.95, rank=75, strong=True),
-    Rule("contact.phone.short", SHORT_WORDS, _short, 0.85, rank=71, strong=True),
-    Rule("contact.phone.local", frozenset({DIGITS[3]}), _local, 0.8, rank=46),
-    Rule("contact.phone.inside", frozenset({DIGITS[1]}), _inside, 0.8, rank=46),
-    Rule("contact.phone.plus", words("+ ("), _international, 0.9, rank=60),
-    Rule("contact.phone.ungrouped", frozenset({DIGITS[9]}), _ungrouped, 0.85, rank=45),
-    Rule("contact.phone.groups", frozenset((*DIGITS[1:6], DIGITS[9])), _alone, 0.85, rank=45),
+    Rule("contact.phone.word", _called(RuleKind.PHONE), rank=72, strong=True),
+    Rule("contact.fax.word", _called(RuleKind.FAX), rank=75, triggers=words("fax telefax"), strong=True),
+    Rule("contact.phone.short", _short, rank=71, strong=True),
+    Rule("contact.phone.local", _local, rank=46, triggers=(DIGITS[3],), confidence=0.8),
+    Rule("contact.phone.inside", _inside, rank=46, triggers=(DIGITS[1],), confidence=0.8),
+    Rule("contact.phone.plus", _international, rank=60, triggers=words("+ ("), confidence=0.9),
+    Rule("contact.phone.ungrouped", _ungrouped, rank=45, triggers=(DIGITS[9],)),
+    Rule("contact.phone.groups", _alone, rank=45, triggers=(*DIGITS[1:6], DIGITS[9])),
     # Above postal codes, because British area codes in brackets have five digits too.
-    Rule("contact.phone.bracket", words("("), _alone, 0.85, rank=60),
+    Rule("contact.phone.bracket", _alone, rank=60, triggers=words("(")),
 )

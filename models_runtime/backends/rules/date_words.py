@@ -4,10 +4,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from models_runtime.backends.rules.checks import real_date
-from models_runtime.backends.rules.dates import FREE, MEASURE, YEAR, is_birth
-from models_runtime.backends.rules.gazetteers import either, listed
-from models_runtime.backends.rules.kinds import RuleKind
+from models_runtime.backends.rules.codes import real_date
+from models_runtime.backends.rules.dates import DATE_WORD, FREE, MEASURE, YEAR, is_birth
+from models_runtime.backends.rules.gazetteers import RuleKind, either, listed
 from models_runtime.backends.rules.phrases import after, before
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 
@@ -157,74 +156,182 @@ def _is_feast(match: re.Match[str]) -> bool:
     return not (_FEAST_BEFORE.search(behind) or _FEAST_AFTER.match(ahead))
 
 
+# Dates with Roman months, and with months in a row with figures: `5/XI/98`, `12Dec19`, `12.Dec.19`, `2019-Dec-12`.
+
+
+_ROMAN: Final = {name: at for at, name in enumerate(listed("roman_months"), 1)}
+_MONTHS: Final = frozenset((*listed("months", "months_short"), "sept", "setiembre"))
+_NUMERAL_DAY: Final = r"(?:0?[1-9]|[12][0-9]|3[01])"
+_ANY_YEAR: Final = rf"(?:{YEAR}|'?[0-9]{{2}})"
+_END: Final = r"(?![0-9A-Za-zà-ÿ]|[.,/\-][0-9])"
+_DAY_OR_YEAR_BEFORE: Final = re.compile(
+    rf"{FREE}(?:(?P<day>{_NUMERAL_DAY})|(?P<year>{YEAR}))(?P<gap>[ ]?[/.\-–][ ]?|[ ]|)\Z"
+)
+_YEAR_BEHIND: Final = re.compile(rf"(?P<gap>[ ]?[/.\-–][ ]?|[ ]|)(?P<year>{_ANY_YEAR}){_END}")
+_DAY_BEHIND: Final = re.compile(rf"[ /.\-]?{_NUMERAL_DAY}{_END}")
+_DAY_AND_YEAR: Final = re.compile(rf"[/.\-]?{_NUMERAL_DAY}[,/.\-][ ]?{_ANY_YEAR}{_END}")
+_ENDS: Final = re.compile(_END)
+
+
+def _date(text: str, start: int, end: int) -> Iterator[Found]:
+    if not MEASURE.match(after(text, end)):
+        yield start, end, RuleKind.BIRTH_DATE if is_birth(text, start) else RuleKind.DATE
+
+
+def _by_numeral(text: str, start: int, end: int) -> Iterator[Found]:
+    """`5/XI/98`, `5 XI 1998` in capitals, and after a word that announces a date `5-XI`. The trigger is the month."""
+    first = _DAY_OR_YEAR_BEFORE.search(text, max(0, start - 5), start)
+    if first is None or not first["day"] or not first["gap"]:
+        return
+    if not real_date(int(first["day"]), _ROMAN[text[start:end].lower()]):
+        return
+    year, capitals = _YEAR_BEHIND.match(text, end), text[start:end].isupper()
+    if year is not None and year["gap"] == first["gap"]:
+        if first["gap"] != " " or (capitals and len(year["year"]) == 4):
+            yield from _date(text, first.start(), year.end())
+        return
+    announced = DATE_WORD.search(before(text, first.start(), 24)) is not None
+    if announced and capitals and first["gap"] in "-/" and _ENDS.match(text, end):
+        yield from _date(text, first.start(), end)
+
+
+def _in_a_row(text: str, start: int, end: int) -> Iterator[Found]:
+    """`12Dec19`, `12.Dec.19`, `2019-Dec-12`, `Dec-12-2019`. The trigger is the month."""
+    first = _DAY_OR_YEAR_BEFORE.search(text, max(0, start - 7), start)
+    if first is None:
+        match = _DAY_AND_YEAR.match(text, end) if text[start - 1 : start] not in _JOINED else None
+    elif first["year"]:
+        match = _DAY_BEHIND.match(text, end)
+    else:
+        match = _YEAR_BEHIND.match(text, end)
+        if match is not None and match["gap"] != first["gap"]:
+            return
+    if match is not None:
+        yield from _date(text, first.start() if first else start, match.end())
+
+
+_JOINED: Final = frozenset("-/.0123456789")
+
+
+# Dates whose day or year is written in words: `tres de marzo de dos mil diecinueve`, `March the third, 2019`.
+
+
+_TENS_EN: Final = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
+_ONES_EN: Final = "one|two|three|four|five|six|seven|eight|nine"
+_TEENS_EN: Final = "ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
+_NUMBER_EN: Final = rf"(?:(?:{_TENS_EN})(?:[ \-](?:{_ONES_EN}))?|{_TEENS_EN}|{_ONES_EN})"
+_ORDINAL_EN: Final = (
+    r"(?:(?:(?:twenty|thirty)[ \-])?(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)|tenth|eleventh|"
+    r"twelfth|(?:thir|four|fif|six|seven|eigh|nine)teenth|twentieth|thirtieth)"
+)
+_ONES_ES: Final = "uno|dos|tr[eé]s|cuatro|cinco|s[eé]is|siete|ocho|nueve"
+_NUMBER_ES: Final = (
+    rf"(?:dieci(?:s[eé]is|siete|ocho|nueve)|diez|once|doce|trece|catorce|quince|veinti(?:{_ONES_ES}|ún|dós)|veinte|"
+    rf"(?:treinta|cuarenta|cincuenta|sesenta|setenta|ochenta|noventa)(?:[ ]y[ ](?:{_ONES_ES}))?|{_ONES_ES})"
+)
+_ONES_IT: Final = "uno|due|tr[eé]|quattro|cinque|sei|sette|otto|nove"
+_NUMBER_IT: Final = (
+    r"(?:(?:vent|trent|quarant|cinquant|sessant|settant|ottant|novant)"
+    rf"(?:[iae]?(?:{_ONES_IT})|[ia])|dici(?:assette|otto|annove)|dieci|"
+    rf"(?:un|do|tre|quattor|quin|se)dici|{_ONES_IT})"
+)
+_SPOKEN_DAY: Final = (
+    rf"(?:{_ORDINAL_EN}(?:[ ]day)?[ ](?P<of>of[ ])?|(?:primero|{_NUMBER_ES})[ ](?:del?[ ](?:mes[ ]de[ ])?)|"
+    rf"(?:primo|{_NUMBER_IT})[ ](?:di[ ])?|(?P<figures>[0-9]{{1,2}})(?:st|nd|rd|th|[°ºª])?[ ](?:(?:de|of|di)[ ])?)"
+)
+_SPOKEN_BEFORE: Final = re.compile(rf"(?<![\w\-.,/])(?P<day>{_SPOKEN_DAY})\Z".replace("[ ]", r"\s"), re.IGNORECASE)
+_YEAR_WORDS: Final = (
+    rf"(?:two[ ]thousand(?:[ ](?:and[ ])?{_NUMBER_EN})?|(?:eighteen|nineteen|twenty)[ \-](?:hundred(?:[ ]and)?[ ]|"
+    rf"(?:oh?|zero)[ \-])?{_NUMBER_EN}|(?:dos[ ]mil|mil[ ](?:nove|ocho)cientos)(?:[ ]{_NUMBER_ES})?|"
+    rf"(?:due[ ]?mila|mille[ ]?(?:nove|otto)cento)(?:[ ]?e?[ ]?{_NUMBER_IT})?)"
+)
+_SPOKEN_YEAR: Final = (
+    rf"(?:,?[ ](?:de[ ]|del[ ](?:año[ ])?|of[ ]|dell['’]anno[ ]|di[ ])?"
+    rf"(?:(?P<words>{_YEAR_WORDS})|(?P<year>{YEAR}(?![0-9]|[.,][0-9]))))"
+)
+_SPOKEN_YEAR_AFTER: Final = re.compile(rf"{_SPOKEN_YEAR}(?![\w\-])".replace("[ ]", r"\s"), re.IGNORECASE)
+_SPOKEN_DAY_AFTER: Final = re.compile(
+    rf"[ ](?:(?P<the>the[ ])(?:{_ORDINAL_EN}|[0-9]{{1,2}}(?:st|nd|rd|th))|{_ORDINAL_EN}|(?P<number>{_NUMBER_EN}))"
+    rf"{_SPOKEN_YEAR}?(?![\w\-])".replace("[ ]", r"\s"),
+    re.IGNORECASE,
+)
+_REACH: Final = 48
+_ENGLISH_MONTHS: Final = frozenset(listed("months")[24:])
+
+
+def _spoken(text: str, start: int, end: int) -> Iterator[Found]:
+    """The day before the month, or in English after it. The trigger is the month."""
+    low = max(0, start - _REACH)
+    before, year = _SPOKEN_BEFORE.search(text[low:start]), _SPOKEN_YEAR_AFTER.match(text, end)
+    english = text[start:end].lower() in _ENGLISH_MONTHS
+    if before is not None:
+        if (not english or before["of"] or year) and (not before["figures"] or (year and year["words"])):
+            yield from _dated(text, low + before.start("day"), year.end() if year else end)
+    elif english and text[start].isupper() and (after := _SPOKEN_DAY_AFTER.match(text, end)):
+        known = after["words"] or after["year"]
+        if known or after["the"] or (not after["number"] and text[start:end].lower() != "may"):
+            yield from _dated(text, start, after.end())
+
+
+def _dated(text: str, start: int, end: int) -> Iterator[Found]:
+    yield start, end, RuleKind.BIRTH_DATE if is_birth(text, start) else RuleKind.DATE
+
+
 RULES: Final = (
-    Rule("date.worded", frozenset(DIGITS[1:3]), _found(_DAY_MONTH, _real), 0.97, rank=74, strong=True),
-    Rule("date.month_first", _ALL_MONTHS, _found(_MONTH_DAY, _capital_month), 0.93, rank=57),
+    Rule("date.worded", _found(_DAY_MONTH, _real), rank=74, triggers=DIGITS[1:3], strong=True),
+    Rule("date.month_first", _found(_MONTH_DAY, _capital_month), rank=57, triggers=_ALL_MONTHS),
     Rule(
         "date.month_of_year",
-        _ALL_MONTHS | words("primeros principios mediados finales inicios fine inizio metà early mid late"),
         _found(_MONTH_YEAR, _month_and_year),
-        0.95,
         rank=62,
+        triggers=_ALL_MONTHS | words("primeros principios mediados finales inicios fine inizio metà early mid late"),
         strong=True,
     ),
-    Rule("date.month", frozenset(_LONG), _month_alone, 0.8, rank=40),
-    Rule("date.weekday.dated", _WEEKDAYS, _weekday_dated, 0.95, rank=77, strong=True),
-    Rule("date.weekday", _WEEKDAYS, _weekday, 0.8, rank=44),
+    Rule("date.month", _month_alone, rank=40, triggers=_LONG),
+    Rule("date.weekday.dated", _weekday_dated, rank=77, triggers=_WEEKDAYS, strong=True),
+    Rule("date.weekday", _weekday, rank=44, triggers=_WEEKDAYS),
     Rule(
         "date.weekday.short",
-        frozenset(listed("weekdays_short")),
         pattern(
             rf"{_SHORT_WEEKDAY}(?=[ ](?:night|morning|am\b|pm\b|afternoon|evening|call|[0-9]{{1,2}}/)|[,.)\n]|[ ]*$)"
             r"(?!,?[ ][0-9]{2,3}%)",
             date=RuleKind.LOOSE_DATE,
         ),
-        0.7,
         rank=40,
-        languages=_EN,
+        triggers=listed("weekdays_short"),
+        confidence=0.7,
+        language="en",
     ),
     Rule(
         "date.weekday.short.by",
-        words("by since on until this next last"),
         pattern(
             rf"(?:by|[Ss]ince|on|until|this|next|last)[ ]{_SHORT_WEEKDAY}(?![ ]?[0-9]{{2,3}}%)",
             date=RuleKind.LOOSE_DATE,
         ),
-        0.85,
         rank=41,
-        languages=_EN,
+        language="en",
     ),
-    Rule(
-        "date.feast",
-        words(
-            "navidad navidades nochebuena nochevieja semana año natale capodanno ferragosto pasqua pasquetta christmas "
-            "epifania befana ognissanti día dia todos "
-            "thanksgiving easter halloween new super labor memorial fourth"
-        ),
-        pattern(_FEAST, check=_is_feast, date=RuleKind.LOOSE_DATE),
-        0.8,
-        rank=46,
-    ),
+    Rule("date.feast", pattern(_FEAST, check=_is_feast, date=RuleKind.LOOSE_DATE), rank=46),
     Rule(
         "date.day_of",
-        words("día giorno"),
         pattern(
             r"(?i)(?P<date>(?:día|giorno)[ ][0-9]{1,2})(?![0-9]|[ ]?(?:de|di|post|del|dopo)\b)",
             check=lambda match: bool(_ON_DAY.search(before(match.string, match.start()))),
             date=RuleKind.LOOSE_DATE,
         ),
-        0.7,
         rank=38,
     ),
     Rule(
         "date.night",
-        frozenset(DIGITS[1:3]),
         pattern(
             rf"(?P<date>{_DAY}[ ](?:al|to|e il)[ ]{_DAY})(?![0-9/])",
             check=lambda match: bool(_NIGHT.search(before(match.string, match.start()))),
             date=RuleKind.LOOSE_DATE,
         ),
-        0.75,
         rank=39,
+        triggers=DIGITS[1:3],
     ),
+    Rule("date.numeral", _by_numeral, rank=75, triggers=_ROMAN, confidence=0.95, strong=True),
+    Rule("date.row", _in_a_row, rank=75, triggers=_MONTHS, confidence=0.95, strong=True),
+    Rule("date.spoken", _spoken, rank=75, triggers=(*listed("months"), "setiembre"), confidence=0.9, strong=True),
 )

@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from models_runtime.backends.rules.checks import real_date
-from models_runtime.backends.rules.gazetteers import either
-from models_runtime.backends.rules.kinds import RuleKind
+from models_runtime.backends.rules.codes import real_date
+from models_runtime.backends.rules.gazetteers import RuleKind, either
 from models_runtime.backends.rules.phrases import after, before
 from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern
 
@@ -207,18 +206,17 @@ def _year(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 RULES: Final = (
-    Rule("date.figures", frozenset((*DIGITS[1:3], DIGITS[4])), _full, 0.99, rank=76, strong=True),
-    Rule("date.part", frozenset(DIGITS[1:3]), _part, 0.85, rank=48),
+    Rule("date.figures", _full, rank=76, triggers=(*DIGITS[1:3], DIGITS[4]), strong=True),
+    Rule("date.part", _part, rank=48, triggers=DIGITS[1:3]),
     Rule(
         "date.month_year",
-        frozenset(DIGITS[1:3]),
         pattern(
             _MONTH_YEAR,
             check=lambda match: not _NUMBER_BEFORE.search(before(match.string, match.start())),
             date=RuleKind.DATE,
         ),
-        0.93,
         rank=58,
+        triggers=DIGITS[1:3],
     ),
-    Rule("date.year", frozenset({DIGITS[4]}), _year, 0.88, rank=42),
+    Rule("date.year", _year, rank=42, triggers=(DIGITS[4],)),
 )

@@ -1,12 +1,89 @@
-"""Word lists of well-known public facts (`data/*.txt`), read once per process."""
+"""Kinds of identifiers and their labels; word lists of well-known public facts (`data/*.txt`)."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from models_runtime.backends.rules.kinds import RuleKind
+from annotations.installation import SHIPPED
+from models_runtime.backends.base import BackendError
+
+# The kinds of identifiers that rules find. They are finer than any label set, so that each set gets its best label.
+
+
+class RuleKind(StrEnum):
+    """A kind of identifier. `labels.json` gives its label in each label set."""
+
+    DATE = "date"
+    BIRTH_DATE = "date.birth"
+    YEAR = "date.year"
+    # "el año 2000": in some label sets the span includes the word.
+    YEAR_WORDS = "date.year.words"
+    MONTH = "date.month"
+    # Weekdays, feasts, "día 7": only some label sets count these as dates.
+    LOOSE_DATE = "date.loose"
+    AGE = "age"
+    # "54 años": in some label sets the span includes the unit.
+    AGE_UNIT = "age.unit"
+
+    PATIENT = "name.patient"
+    RELATIVE = "name.relative"
+    STAFF = "name.staff"
+    PERSON = "name.person"
+    USER = "name.user"
+    PROFESSION = "profession"
+    SEX = "sex"
+    FAMILY = "family"
+    # "raza blanca", "viuda", "lactante": words that describe the patient.
+    TRAIT = "trait"
+
+    STREET = "place.street"
+    ZIP = "place.zip"
+    CITY = "place.city"
+    REGION = "place.region"
+    STATE = "place.state"
+    COUNTRY = "place.country"
+    PLACE = "place.other"
+    HOSPITAL = "org.hospital"
+    CARE_CENTER = "org.center"
+    ORGANIZATION = "org.other"
+    # The manufacturer of a drug or a device.
+    MAKER = "org.maker"
+
+    RECORD = "id.record"
+    NATIONAL = "id.national"
+    SOCIAL_SECURITY = "id.social"
+    HEALTH_CARD = "id.card"
+    HEALTH_PLAN = "id.plan"
+    LICENSE = "id.license"
+    EPISODE = "id.episode"
+    CASE = "id.case"
+    DEVICE = "id.device"
+    VEHICLE = "id.vehicle"
+    ACCOUNT = "id.account"
+
+    PHONE = "contact.phone"
+    FAX = "contact.fax"
+    EMAIL = "contact.email"
+    URL = "contact.url"
+    IP = "contact.ip"
+
+    # No identifier: keeps weak rules away from this part of the text.
+    TRAP = "trap"
+
+
+VARIANTS = frozenset({RuleKind.AGE, RuleKind.AGE_UNIT, RuleKind.YEAR, RuleKind.YEAR_WORDS})
+"""Pairs of kinds for the same identifier, with and without its unit or word; a label set uses one of each pair."""
+
+SOFT = frozenset({RuleKind.SEX, RuleKind.FAMILY, RuleKind.TRAIT, RuleKind.MAKER})
+"""Kinds that are dropped before overlaps are resolved where the label set has no label for them."""
+
+NAMES = frozenset({RuleKind.PATIENT, RuleKind.RELATIVE, RuleKind.STAFF, RuleKind.PERSON})
+"""The kinds for names of persons."""
+
 
 _DATA: Final = Path(__file__).with_name("data")
 _PLACES: Final = {
@@ -62,7 +139,7 @@ def places() -> dict[str, tuple[RuleKind, bool]]:
 
 
 @cache
-def _groups() -> dict[str, tuple[str, ...]]:
+def groups() -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     name = ""
     for line in (_DATA / "words.txt").read_text(encoding="utf-8").split("\n"):
@@ -77,7 +154,7 @@ def _groups() -> dict[str, tuple[str, ...]]:
 @cache
 def listed(*names: str) -> tuple[str, ...]:
     """The words of these groups of `words.txt`, in order."""
-    return tuple(word for name in names for word in _groups()[name])
+    return tuple(word for name in names for word in groups()[name])
 
 
 def is_month(word: str) -> bool:
@@ -99,3 +176,41 @@ def either(*names: str) -> str:
 def alternatives(words: Iterable[str]) -> str:
     """These words as alternatives of a regular expression, longer words first."""
     return "|".join(re.escape(word) for word in sorted({*words}, key=lambda word: (-len(word), word)))
+
+
+# The label of each kind in a label set.
+#
+# Three label sets have a table of their own (`data/labels.json`), because kinds are finer than any single set.
+# The other sets get their labels through the shipped mapping from `i2b2-2014`. A kind without a label in a set gives no
+# spans.
+
+
+HOME: Final = "i2b2-2014"
+_LABELS: Final = Path(__file__).with_name("data") / "labels.json"
+MAPPINGS: Final = SHIPPED / "fixtures" / "label_sets" / "mappings.json"
+
+
+@cache
+def label_table(label_set: str) -> dict[RuleKind, str | None]:
+    """The label code of each kind in a label set, or None. Raises BackendError (permanent) for an unknown set."""
+    rows: dict[str, dict[str, str | None]] = json.loads(_LABELS.read_text(encoding="utf-8"))
+    kinds = [kind for kind in RuleKind if kind is not RuleKind.TRAP]
+    if all(label_set in row for row in rows.values()):
+        return {kind: rows[kind][label_set] for kind in kinds}
+    through = mapping_from_home(label_set)
+    found: dict[RuleKind, str | None] = {}
+    for kind in kinds:
+        row, home = rows[kind], rows[kind][HOME]
+        found[kind] = row[label_set] if label_set in row else through[home] if home else None
+    return found
+
+
+def mapping_from_home(label_set: str) -> dict[str, str | None]:
+    """The label in a shipped label set for each label of HOME, or None. Raises BackendError (permanent)."""
+    known = {m["to"]: m["labels"] for m in json.loads(MAPPINGS.read_text(encoding="utf-8")) if m["from"] == HOME}
+    if label_set not in known:
+        choices = ", ".join(sorted({HOME, "redactor-33", *known}))
+        raise BackendError(
+            f"The rules don't support the label set “{label_set}”. Supported: {choices}.", permanent=True
+        )
+    return dict(known[label_set])

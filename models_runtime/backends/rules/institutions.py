@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import either, listed, word_set
-from models_runtime.backends.rules.kinds import RuleKind
+from models_runtime.backends.rules.gazetteers import RuleKind, either, listed, word_set
 from models_runtime.backends.rules.phrases import LETTER, UP, before, read_phrase
 from models_runtime.backends.rules.rule import Finder, Found, Rule, words
 
@@ -172,114 +171,124 @@ _PRIMARY: Final = (
     r"(?i:[ ]de[ ](?:salud|atenci[oó]n primaria|especialidades)(?:[ ]zona)?|(?<=ambulatorio)|(?<=consultorio))"
 )
 
+
+# Universities, institutes, authorities, companies and named places other than hospitals.
+
+
+_LEGAL_FORM: Final = re.compile(
+    r"(?:srl|Srl|SRL|spa|SpA|SPA|SLU?|SAU?|Inc|LLC|Ltd|GmbH|GMBH|Corp|Corporation|AG|snc|SNC|sas)(?!\w)|"
+    r"S\.[ ]?[pP]\.[ ]?A\.?|S\.[ ]?r\.[ ]?l\.?|S\.[ ]?L\.?|S\.[ ]?A\.?(?![A-Za-z.])"
+)
+_COMPANY: Final = re.compile(rf"(?:(?:[{UP}][A-Za-zÀ-ÿ&'’\-]*|de|del|la|di|&|y|e|El|La)[ ]){{1,5}}\Z")
+_COMPANY_ARTICLES: Final = frozenset({"la", "il", "lo", "the", "presso", "ditta", "società", "empresa", "from"})
+
+
+def _company(text: str, start: int, end: int) -> Iterator[Found]:
+    """`Latticini Valdorba srl`: capitalized words before a company's legal form."""
+    form = _LEGAL_FORM.match(text, start)
+    if form is None:
+        return
+    low = max(0, start - 56)
+    low = max(low, text.rfind("\n", low, start) + 1)
+    found = _COMPANY.search(text[low:start])
+    if found is None or (found.start() and text[low + found.start() - 1].isalnum()):
+        return
+    pieces = [(low + found.start() + piece.start(), piece[0]) for piece in _PIECES.finditer(found[0])]
+    while pieces and (pieces[0][1][0].islower() or pieces[0][1].lower() in _COMPANY_ARTICLES):
+        pieces.pop(0)
+    if any(piece[0].isupper() and len(piece) > 2 for _, piece in pieces):
+        yield pieces[0][0], form.end(), RuleKind.ORGANIZATION
+
+
+_KNOWN: Final = "INPS|INAIL|INPDAP|INSALUD|SACYL|SESCAM|Osakidetza|OSAKIDETZA|SERGAS"
+
+
 RULES: Final = (
-    Rule(
-        "org.hospital",
-        words("hospital hospitals hopital"),
-        headed(RuleKind.HOSPITAL, suffix=_ADJECTIVE_ES),
-        0.9,
-        rank=79,
-        strong=True,
-    ),
-    Rule(
-        "org.hospital.complex",
-        words("complejo complexo consorcio consorci corporació"),
-        headed(RuleKind.HOSPITAL, suffix=_COMPLEX),
-        0.93,
-        rank=79,
-        strong=True,
-    ),
-    Rule(
-        "org.hospital.clinic",
-        words("clínica clinica policlínico policlinico policlínica sanatorio"),
-        headed(RuleKind.HOSPITAL, low=False),
-        0.85,
-        rank=78,
-        strong=True,
-        capital=True,
-    ),
-    Rule("org.hospital.initials", words("h c"), _initialled, 0.8, rank=78, strong=True, capital=True),
-    Rule(
-        "org.hospital.it",
-        words("ospedale ospedali irccs aou aorn asl ausl ats asst rsa presidio"),
-        headed(RuleKind.HOSPITAL, suffix=_ADJECTIVE),
-        0.9,
-        rank=79,
-        strong=True,
-    ),
+    Rule("org.hospital", headed(RuleKind.HOSPITAL, suffix=_ADJECTIVE_ES), rank=79, strong=True),
+    Rule("org.hospital.complex", headed(RuleKind.HOSPITAL, suffix=_COMPLEX), rank=79, strong=True),
+    Rule("org.hospital.clinic", headed(RuleKind.HOSPITAL, low=False), rank=78, strong=True, capital=True),
+    Rule("org.hospital.initials", _initialled, rank=78, triggers=words("h c"), strong=True, capital=True),
+    Rule("org.hospital.it", headed(RuleKind.HOSPITAL, suffix=_ADJECTIVE), rank=79, strong=True),
     Rule(
         "org.hospital.it.short",
-        words("ao po ulss usl asp"),
         exact(
             RuleKind.HOSPITAL,
             rf"(?!{_BY_MOUTH})(?P<name>(?:AO|PO|ULSS|USL|ASP)[ ](?:(?:di|n\.)[ ])?(?:[0-9]{{1,2}}[ ])?{_NAMED})",
         ),
-        0.85,
         rank=78,
-        languages=frozenset({"it"}),
         capital=True,
+        language="it",
     ),
-    Rule(
-        "org.hospital.it.azienda",
-        words("azienda"),
-        headed(RuleKind.HOSPITAL, suffix=_SOCIO),
-        0.92,
-        rank=79,
-        strong=True,
-    ),
+    Rule("org.hospital.it.azienda", headed(RuleKind.HOSPITAL, suffix=_SOCIO), rank=79, strong=True),
     Rule(
         "org.hospital.it.casa",
-        words("casa"),
         headed(RuleKind.HOSPITAL, suffix=r"(?i:[ ](?:di cura|di riposo|della salute))"),
-        0.9,
         rank=78,
+        confidence=0.9,
         strong=True,
     ),
-    Rule(
-        "org.hospital.en",
-        words("hospital infirmary clinic hospice rehab rehabilitation surgicenter"),
-        ended(RuleKind.HOSPITAL),
-        0.88,
-        rank=61,
-        languages=_EN,
-        capital=True,
-    ),
+    Rule("org.hospital.en", ended(RuleKind.HOSPITAL), rank=61, capital=True, language="en"),
     Rule(
         "org.hospital.en.center",
-        words("medical health cancer heart care surgery family nursing birth transplant"),
         ended(
             RuleKind.HOSPITAL,
             r"(?i:[ ](?:center|centre|ctr|clinic|system|medicine|practice|home|hospital|associates|group))\b",
         ),
-        0.9,
         rank=62,
-        languages=_EN,
         capital=True,
+        language="en",
     ),
     Rule(
         "org.hospital.en.general",
-        words("general"),
         ended(RuleKind.HOSPITAL, r"(?=[.,;)\n]|[ ](?:on|for|in|with|and|ED|ER)\b)", least=2),
-        0.7,
         rank=44,
-        languages=_EN,
         capital=True,
+        language="en",
     ),
-    Rule(
-        "org.center.es",
-        words("centro ambulatorio consultorio"),
-        headed(RuleKind.CARE_CENTER, suffix=_PRIMARY),
-        0.93,
-        rank=79,
-        strong=True,
-    ),
+    Rule("org.center.es", headed(RuleKind.CARE_CENTER, suffix=_PRIMARY), rank=79, strong=True),
     Rule(
         "org.center.cs",
-        words("cs cap"),
         exact(RuleKind.CARE_CENTER, rf"(?P<name>(?:CS|CAP)[ ](?:(?:La|El|Los|Las|de)[ ])?{_NAMED})"),
-        0.8,
         rank=56,
-        languages=frozenset({"es"}),
+        capital=True,
+        language="es",
+    ),
+    Rule("org.university", headed(RuleKind.ORGANIZATION, low=False), rank=58, strong=True, capital=True),
+    Rule("org.institute", headed(RuleKind.ORGANIZATION, low=False), rank=57, capital=True),
+    Rule(
+        "org.center.other",
+        headed(RuleKind.ORGANIZATION, low=False, suffix=rf"(?=[ ](?:de[ ])?[{UP}])(?![ ]de[ ]Salud)"),
+        rank=55,
+        capital=True,
+    ),
+    Rule("org.court", headed(RuleKind.ORGANIZATION, low=False), rank=50, capital=True),
+    Rule("org.university.en", ended(RuleKind.ORGANIZATION), rank=54, capital=True, language="en"),
+    Rule(
+        "org.business.en",
+        ended(RuleKind.ORGANIZATION, general=frozenset(listed("general_en", "technique_words"))),
+        rank=53,
+        capital=True,
+        language="en",
+    ),
+    Rule(
+        "place.named.en",
+        ended(
+            RuleKind.PLACE,
+            lead=r"(?:^|[ (])(?:at|in|near|on|off|over|under|from|to|the|of|by|outside|around|across|along|past|"
+            r"through|for)[ ]\Z",
+        ),
+        rank=40,
+        capital=True,
+        language="en",
+    ),
+    Rule("place.county.en", ended(RuleKind.PLACE), rank=40, confidence=0.75, capital=True, language="en"),
+    Rule("org.company", _company, rank=53),
+    Rule("org.known", exact(RuleKind.ORGANIZATION, rf"(?P<name>{_KNOWN})(?!{LETTER})"), rank=45),
+    Rule(
+        "org.maker",
+        exact(RuleKind.MAKER, rf"(?P<name>{either('makers')})(?!{LETTER}|-)"),
+        rank=44,
+        triggers=frozenset(re.split(r"[ -]", maker)[0].lower() for maker in listed("makers")),
         capital=True,
     ),
 )

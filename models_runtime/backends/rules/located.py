@@ -4,8 +4,7 @@ import re
 from functools import cache
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import either, listed, phrases, places, word_set
-from models_runtime.backends.rules.kinds import RuleKind
+from models_runtime.backends.rules.gazetteers import RuleKind, either, listed, phrases, places, word_set
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, UP
 
 _PREPOSITIONS: Final = frozenset(listed("place_prepositions"))

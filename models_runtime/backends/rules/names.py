@@ -4,13 +4,22 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import either, listed, word_set
-from models_runtime.backends.rules.kinds import RuleKind
-from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, SPACE, UP, before, read_name
+from models_runtime.backends.rules.gazetteers import RuleKind, either, listed, word_set
+from models_runtime.backends.rules.phrases import ALL_GIVEN as ALL_GIVEN
+from models_runtime.backends.rules.phrases import (
+    APOSTROPHE,
+    LETTER,
+    SMALL_LETTER,
+    SPACE,
+    UP,
+    before,
+    is_condition,
+    is_service,
+    is_status,
+    read_name,
+)
+from models_runtime.backends.rules.phrases import GIVEN_OR_SURNAMES as GIVEN_OR_SURNAMES
 from models_runtime.backends.rules.rule import Finder, Found, Rule, pattern, words
-from models_runtime.backends.rules.states import ALL_GIVEN as ALL_GIVEN
-from models_runtime.backends.rules.states import GIVEN_OR_SURNAMES as GIVEN_OR_SURNAMES
-from models_runtime.backends.rules.states import is_condition, is_service, is_status
 
 _TITLE: Final = (
     r"(?i:dott\.?(?:ssa)?|dr\.?(?:ssa|a)?|prof\.?(?:ssa)?|profesora?|professor|doctora?|dottore(?:ssa)?|"
@@ -240,101 +249,15 @@ _USER: Final = (
 )
 
 RULES: Final = (
-    Rule(
-        "name.field.patient",
-        words("nombre apellidos apellido paziente paciente patient name nome cognome nominativo"),
-        _field(RuleKind.PATIENT, _FIELD_GAP, comma=True),
-        0.96,
-        rank=71,
-        strong=True,
-    ),
-    Rule(
-        "name.field.staff",
-        words(
-            "responsabile responsible médico medico remitido responsable "
-            "medica médica attending pcp provider physician surgeon cirujano "
-            "cirujana "
-            "anestesista autor autores autora autori authors author richiedente referente radiologo ref referring "
-            "dictated "
-            "cosigner resident nurse infermiere enfermera enfermero facultativo facultativa especialista direttore "
-            "director "
-            "presidente relatore giudice funzionario segretario estensore cancelliere jefe nefrólogo nefróloga "
-            "psiquiatra "
-            "psicóloga psicólogo matrona gine ginecóloga operador operadora attg"
-        ),
-        _field(RuleKind.STAFF, _STAFF_GAP, many=True),
-        0.96,
-        rank=71,
-        strong=True,
-    ),
-    Rule(
-        "name.field.contact",
-        words("contacto contatto contact caregiver cuidador cuidadora badante tutor tutore proxy guardian"),
-        _contact,
-        0.9,
-        rank=68,
-        strong=True,
-    ),
-    Rule(
-        "name.title.staff",
-        words(
-            "dr dra dres dott dottssa dottor dottoressa dottore doctor doctora drssa prof profesor profesora "
-            "professoressa "
-            "avv avvocato lic consigliere magistrato"
-        ),
-        _titled(RuleKind.STAFF, _STAFF_TITLE, lone_initial=True, many=True),
-        0.95,
-        rank=70,
-        strong=True,
-    ),
-    Rule(
-        "name.title.person",
-        words("sig signor signora signorina sr sra srta don doña d dña dª mr mrs ms miss señor señora"),
-        _titled(RuleKind.PERSON, _PERSON_TITLE),
-        0.92,
-        rank=69,
-        strong=True,
-    ),
-    Rule(
-        "name.degree",
-        words("md do rn np pa phd lpn fnp dpm facp aprn crnp msw lcsw pharmd ccds otr"),
-        _degree,
-        0.92,
-        rank=68,
-        strong=True,
-        languages=frozenset({"en"}),
-        capital=True,
-    ),
-    Rule(
-        "name.signed",
-        words("fdo firmado firma firmato signed signature f"),
-        _field(RuleKind.STAFF, _SIGNED_GAP, many=True),
-        0.93,
-        rank=68,
-        strong=True,
-    ),
-    Rule(
-        "name.role",
-        words(
-            "enf enfermero enfermera infermiera infermiere mir tsrm fisioterapeuta ayudante cirujano auxiliar celador "
-            "matrona nurse interpreter intérprete mediatrice mediatore fisioterapista ostetrica logopeda "
-            "psicóloga psicólogo trabajadora caposala attorney "
-            "adjuster "
-            "surgeon chaplain rev therapist ragioniera collega colega"
-        ),
-        _role(alone=False),
-        0.85,
-        rank=58,
-        strong=True,
-    ),
-    Rule("name.role.en", words("rn ofc fellow"), _role(alone=True), 0.8, rank=57, languages=frozenset({"en"})),
-    Rule("name.patient", words("pz paz pt pte pac pcte re"), _patient, 0.85, rank=57, strong=True),
-    Rule(
-        "name.user",
-        words("user username utente usuario login cod transcribed typed"),
-        pattern(_USER, user=RuleKind.USER),
-        0.85,
-        rank=59,
-        strong=True,
-    ),
+    Rule("name.field.patient", _field(RuleKind.PATIENT, _FIELD_GAP, comma=True), rank=71, strong=True),
+    Rule("name.field.staff", _field(RuleKind.STAFF, _STAFF_GAP, many=True), rank=71, strong=True),
+    Rule("name.field.contact", _contact, rank=68, confidence=0.9, strong=True),
+    Rule("name.title.staff", _titled(RuleKind.STAFF, _STAFF_TITLE, lone_initial=True, many=True), rank=70, strong=True),
+    Rule("name.title.person", _titled(RuleKind.PERSON, _PERSON_TITLE), rank=69, strong=True),
+    Rule("name.degree", _degree, rank=68, strong=True, capital=True, language="en"),
+    Rule("name.signed", _field(RuleKind.STAFF, _SIGNED_GAP, many=True), rank=68, strong=True),
+    Rule("name.role", _role(alone=False), rank=58, strong=True),
+    Rule("name.role.en", _role(alone=True), rank=57, triggers=words("rn ofc fellow"), confidence=0.8, language="en"),
+    Rule("name.patient", _patient, rank=57, triggers=words("pz paz pt pte pac pcte re"), strong=True),
+    Rule("name.user", pattern(_USER, user=RuleKind.USER), rank=59, strong=True),
 )

@@ -1,14 +1,13 @@
 """Identifiers by the word before them: the shape that the rules of all languages share."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from models_runtime.backends.rules.dates import MEASURE
-from models_runtime.backends.rules.gazetteers import either
-from models_runtime.backends.rules.kinds import RuleKind
+from models_runtime.backends.rules.gazetteers import RuleKind, either
 from models_runtime.backends.rules.phrases import LETTER, after, before
-from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern, words
+from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 
 SIGN: Final = r"(?:n[ºo°ª.]{1,3}|nr\.?|no\.?|núm\.?|num\.?|número|numero|number|id|code|#)"
 """Words and signs for "number"."""
@@ -21,7 +20,9 @@ _NO_WORD: Final = "(?![a-z]+[ ])"
 _NO_LAST_WORD: Final = "".join(f"(?<![ ][a-z]{{{length}}})" for length in range(1, 5))
 
 
-def numbered(name: str, triggers: str, code: str, kind: RuleKind, *, middle: str = "", capital: bool = False) -> Rule:
+def numbered(
+    name: str, code: str, kind: RuleKind, *, triggers: str = "", middle: str = "", capital: bool = False
+) -> Rule:
     """A rule for a code after a word: `Passaporto n. YA4410278`. `middle`: an expression for words after the trigger.
 
     Between the word and the code there may be a word or sign for "number", a colon and blanks. The code is written as
@@ -31,7 +32,7 @@ def numbered(name: str, triggers: str, code: str, kind: RuleKind, *, middle: str
     gap = rf"(?:[ ]?{SIGN}(?![a-z]))?[ ]?[:.]?[ ]{{0,2}}"
     either_case = rf"(?P<code>{code}|{_NO_WORD}(?i:{code}){_NO_LAST_WORD})"
     expression = rf"(?<![A-Za-z]-)(?i:{LETTER}+{middle}{gap})(?<![A-Za-z0-9]){either_case}{END}"
-    return Rule(name, words(triggers), pattern(expression, code=kind), 0.85, rank=78, strong=True, capital=capital)
+    return Rule(name, pattern(expression, code=kind), rank=78, triggers=words(triggers), strong=True, capital=capital)
 
 
 _CODE: Final = r"[A-Z]{0,4}[\-/]?[0-9][0-9A-Z]*(?:[\-/][0-9A-Z]+){0,4}"
@@ -116,8 +117,156 @@ def is_count(text: str, sign: int, start: int, end: int) -> bool:
     )
 
 
+# Numbers that are identifiers by the word before them: records, cards, licenses, cases, devices.
+
+
+# What may come between the word and its number.
+_GAP: Final = re.compile(
+    r"(?i)[ \xa0]{0,3}(?:(?:n[ºo°ª.]{0,3}|nº\.?|num(?:ero)?\.?|núm(?:ero)?\.?|nr\.?|no\.?|number|code|cod(?:ice)?\.?|"
+    r"id|#|is|"
+    r"del paciente|paziente|cl[ií]nica|colegiado|sanitari[oa]|cl\.|iban)(?![a-z])[ \xa0]?)?+[.:#=\-]{0,2}[ \xa0]{0,3}"
+    r"(?:(?:n[ºo°.]{1,3}|nr\.?|#)[ ]{0,2})?(?:nhc-(?=[0-9]))?"
+)
+# "MR-5023060" may be any code.
+_UNJOINED: Final = re.compile(r"(?i)[ ]{0,2}(?:no\.?|number|n[º.])?[ ]?[.:#=]{0,2}[ ]{0,2}")
+_OF_PATIENT: Final = re.compile(r"(?i)[ ](?:paziente|paciente|patient|pz)[ ]?[.:#]?[ ]{0,2}")
+_PATIENT_ID: Final = re.compile(r"(?i)[ ](?:id|number|no\.?)[ ]?[.:#]{1,2}[ ]{0,2}")
+_HOSPITAL_NO: Final = re.compile(r"(?i)[ ](?:no\.?|number|#)[ ]?:?[ ]{0,2}(?=[A-Z0-9])")
+_LAST_FOUR: Final = re.compile(r"(?i)[ ]4(?: of ssn)?[ ]?[:#]?[ ]{1,2}")
+_ENDING: Final = re.compile(
+    r"(?i)(?:[ ](?:security|number|no\.?|#)){0,2}[ ](?:ending|ends)(?:[ ](?:in|with))?[ :]{1,2}"
+)
+_CASE_GAP: Final = re.compile(
+    r"(?i)(?:[ ]?(?:n[ºo°.]{0,2}|nr\.?|num(?:ero)?\.?|#|number))?[ ]?[.:]?[ ]{0,2}(?=[0-9A-Z])"
+)
+_NUMBERED: Final = re.compile(r"(?i)[ ]?\(?(?:n[ºo°.]{1,2}|nr\.?|#|number|núm\.?|num\.?|no\.)[ ]?(?=[0-9A-Z])")
+_MORE_CODE: Final = re.compile(r"[^\W\d_]|[\-/][0-9]")
+_MAYBE: Final = re.compile(r"[ ]?[.:]?[ ]?")
+_ANY_CODE: Final = r"(?:[A-Z]{0,4}[\-/ ]?)?[0-9][0-9A-Z]*(?:[\-/.][0-9A-Z]+)*"
+_GROUPED: Final = r"[0-9][0-9A-Z]*(?:[ ]?[\-/. ][ ]?[0-9]{1,10}(?![0-9]*[a-zµ%°])){0,4}+"
+_PLAIN: Final = r"[A-Z]{0,3}-?[0-9]{4,}(?:[\-/][0-9]+)*"
+
+
+def _named(
+    kind: RuleKind, code: str = _ANY_CODE, *, least: int = 4, gap: re.Pattern[str] = _GAP, apart: bool = False
+) -> Finder:
+    """A code after the trigger word and a gap, with at least `least` digits. `apart`: the gap must not be empty."""
+    number = re.compile(code)
+
+    def find(text: str, start: int, end: int) -> Iterator[Found]:
+        between = gap.match(text, end)
+        if between is None or (apart and between.end() == end):
+            return
+        match = number.match(text, between.end())
+        if match is None:
+            return
+        at, stop = match.span()
+        while text[stop - 1] in " .-/":
+            stop -= 1
+        if sum(ch.isdigit() for ch in text[at:stop]) >= least and not _MORE_CODE.match(text, stop):
+            yield at, stop, kind
+
+    return find
+
+
+_CASE_NUMBER: Final = _named(
+    RuleKind.CASE,
+    r"[0-9]{1,6}(?:-[0-9]{2,6})?(?![0-9]|[.,%:/][0-9]|[ ]?(?:%|€|\$|euros?|dollars?|d[ei][ ][0-9]|of[ ][0-9]))",
+    gap=_CASE_GAP,
+    least=1,
+    apart=True,
+)
+# "in questo caso 15 litri", "en cada caso 3"
+_ANY_CASE: Final = re.compile(r"(?:questo|nel|ogni|este|cada|el|su|per|por|this|each|any|in)[ ]\Z")
+
+
+def _case(text: str, start: int, end: int) -> Iterable[Found]:
+    return () if _ANY_CASE.search(before(text, start)) else _CASE_NUMBER(text, start, end)
+
+
+_PLAN: Final = _named(
+    RuleKind.HEALTH_PLAN,
+    r"[0-9]{4}(?:[ ][0-9]{4}){1,4}(?![0-9A-Za-z.,/\-])|[A-Z]{0,4}[\- ]?[0-9]{2,}(?:[\-/][0-9A-Z]+)*",
+)
+# "Hospital policy 2019 applies": a year, and no number of an insurance.
+_POLICY_YEAR: Final = re.compile(r"[ ](?:19|20)[0-9]{2}(?![0-9A-Za-z/\-]|[ ][0-9])")
+
+
+def _policy(text: str, start: int, end: int) -> Iterable[Found]:
+    return () if _POLICY_YEAR.match(text, end) else _PLAN(text, start, end)
+
+
+def _rule(name: str, find: Finder, rank: int, *, triggers: str = "", confidence: float = 0.85) -> Rule:
+    return Rule(name, find, rank=rank, triggers=words(triggers), confidence=confidence, strong=True)
+
+
 RULES: Final = (
-    Rule("id.number.sign", words("n nº nª nr núm num número numero number id"), _signed, 0.8, rank=44),
-    Rule("id.number.no", words("no"), _no, 0.8, rank=44),
-    Rule("id.number.hash", frozenset(DIGITS[2:]), _hashed, 0.8, rank=44),
+    _rule("id.record.nhc", _named(RuleKind.RECORD, least=3), 80, triggers="nhc nhcl hcn"),
+    _rule("id.record.mrn", _named(RuleKind.RECORD), 80, triggers="mrn medrec"),
+    _rule(
+        "id.record.mr",
+        _named(RuleKind.RECORD, _ANY_CODE.replace(r"[\-/ ]?)?", ")?", 1), gap=_UNJOINED),
+        80,
+        confidence=0.97,
+    ),
+    _rule("id.record.nhs", _named(RuleKind.RECORD, _GROUPED, least=10), 80, confidence=0.9, triggers="nhs"),
+    _rule("id.record.history", _named(RuleKind.RECORD, _PLAIN), 80, triggers="historia historial hc"),
+    _rule("id.record.chart", _named(RuleKind.RECORD, _PLAIN), 80, confidence=0.9, triggers="cartella chart record"),
+    _rule("id.record.of", _named(RuleKind.RECORD, _PLAIN, gap=_OF_PATIENT), 80, triggers="id"),
+    _rule("id.record.patient", _named(RuleKind.RECORD, _PLAIN, gap=_PATIENT_ID), 80, confidence=0.9),
+    _rule("id.record.hospital", _named(RuleKind.RECORD, _PLAIN, gap=_HOSPITAL_NO), 81, confidence=0.9),
+    _rule("id.card", _named(RuleKind.HEALTH_CARD), 80, triggers="cipa cip cipe sip"),
+    _rule("id.social.nass", _named(RuleKind.SOCIAL_SECURITY, _GROUPED), 80, triggers="nass nss"),
+    _rule(
+        "id.social.ssn",
+        _named(RuleKind.SOCIAL_SECURITY, r"(?:[0-9X*]{3}[\- ][0-9X*]{2}[\- ])?[0-9]{4}(?:[0-9]{5})?(?![0-9])"),
+        78,
+        confidence=0.9,
+    ),
+    _rule("id.social.last", _named(RuleKind.SOCIAL_SECURITY, r"[0-9]{4}(?![0-9])", gap=_LAST_FOUR), 78),
+    _rule("id.social.ending", _named(RuleKind.SOCIAL_SECURITY, r"[0-9]{4}(?![0-9])", gap=_ENDING), 78),
+    _rule(
+        "id.national.word",
+        _named(RuleKind.NATIONAL, r"(?:[A-Z]{1,2}[ ]?)?[0-9][0-9.]{4,9}[\- ]?[A-Z]?", least=5),
+        78,
+        confidence=0.93,
+    ),
+    _rule("id.national.piva", _named(RuleKind.NATIONAL, r"(?:IT)?[0-9]{11}(?![0-9])", least=11), 79, confidence=0.95),
+    _rule(
+        "id.account",
+        _named(RuleKind.ACCOUNT, r"(?:[A-Z]{2}[0-9]{2}[0-9A-Z]{11,30}|[A-Z]{0,2}[0-9]{5,}(?:[\-/][0-9]+)*)", least=5),
+        70,
+    ),
+    _rule("id.license.col", _named(RuleKind.LICENSE, _GROUPED), 80),
+    _rule("id.license", _named(RuleKind.LICENSE, r"[A-Z]{0,3}[\- ]?[0-9]{3,}(?:[\-/][0-9]+)*"), 78, confidence=0.9),
+    _rule("id.episode", _named(RuleKind.EPISODE, r"[A-Z]{0,3}-?[0-9]{3,}(?:[\-/][0-9]+)*"), 79),
+    _rule("id.plan", _PLAN, 78, triggers="member póliza poliza mutua subscriber insurance afiliado"),
+    _rule("id.plan.policy", _policy, 78, confidence=0.92, triggers="policy"),
+    _rule("id.device", _named(RuleKind.DEVICE, r"[0-9A-Z]{2,}(?:[\-/][0-9A-Z]+)*", apart=True), 76),
+    _rule("id.vehicle", _named(RuleKind.VEHICLE, r"[A-Z]{0,3}[\- ]?[0-9]{3,4}[\- ]?[A-Z]{0,3}", least=3), 74),
+    _rule("id.case", _case, 60, triggers="caso case"),
+    _rule(
+        "id.case.number",
+        _named(RuleKind.CASE, r"(?:[A-Z]{1,3}-?)?[0-9]+[A-Z]{0,3}(?:[\-/][0-9A-Z]+)*", gap=_NUMBERED, least=2),
+        65,
+    ),
+    _rule(
+        "id.case.code",
+        _named(
+            RuleKind.CASE,
+            r"[A-Z]{1,4}-?[0-9][0-9A-Z]*(?:-[0-9]+)*|[A-Z]{2}-(?:[A-Z]{2}-)?[0-9]{2}-[0-9]+|[0-9]{2,}-[0-9]{3,}",
+            gap=re.compile(r"[ ]?#?[.:]?[ ]?"),
+            apart=True,
+        ),
+        64,
+    ),
+    _rule(
+        "id.case.word",
+        _named(RuleKind.CASE, r"[0-9]{3,}(?:/[A-Z0-9]+)?(?![0-9]|[.,/][0-9])", gap=_MAYBE, least=3, apart=True),
+        63,
+        confidence=0.8,
+    ),
+    Rule("id.number.sign", _signed, rank=44, triggers=words("n nº nª nr núm num número numero number id")),
+    Rule("id.number.no", _no, rank=44, triggers=words("no"), confidence=0.8),
+    Rule("id.number.hash", _hashed, rank=44, triggers=DIGITS[2:], confidence=0.8),
 )

@@ -5,9 +5,11 @@ linear in the length of the phrase.
 """
 
 import re
+import unicodedata
+from functools import cache
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import either, listed, word_set
+from models_runtime.backends.rules.gazetteers import GIVEN_NAMES, either, listed, word_set
 
 UP: Final = "".join(chr(code) for code in range(0x41, 0x180) if chr(code).isupper())
 """Latin capital letters, for a character class."""
@@ -149,3 +151,78 @@ def after(text: str, at: int, length: int = 24) -> str:
     piece = text[at : at + length].lower()
     cut = piece.find("\n")
     return piece if cut < 0 else piece[:cut]
+
+
+# Clinical words: words that identify nobody, however they are capitalized and wherever they stand.
+
+
+# Endings of diagnoses, procedures and drugs in Italian, Spanish and English, that names don't have.
+_ENDINGS: Final = (
+    r"\w{3,}(?:itis|osis|a?emia|patia|pathy|algia|ectom(?:y|ia)|otomy|scop(?:y|ia)|grafia|terapia|therapy|"
+    r"plast(?:y|ia)|statina?|cil?lina?|micina?|mycin|prazol[eo]?|olol[eo]?|sartan|xaban|gliptina?|[zx]umab|ximab)"
+)
+
+
+def is_clinical_word(word: str) -> bool:
+    """Whether a word is one of the listed clinical words (`data/clinical.txt`), or has the ending of one."""
+    return _pattern().fullmatch(_plain(word)) is not None
+
+
+def _plain(word: str) -> str:
+    """A word in small letters without accents."""
+    letters = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    """The listed words, where `*` stands for any further letters, and the endings."""
+    entries = {_plain(entry) for entry in word_set("clinical")}
+    listed = (re.escape(entry.removesuffix("*")) + (r"\w*" if entry.endswith("*") else "") for entry in sorted(entries))
+    return re.compile("|".join([*listed, _ENDINGS]))
+
+
+# Words in the place of a name that are none: states of patients, illnesses, offices and services.
+
+
+ALL_GIVEN: Final[frozenset[str]] = frozenset().union(*(word_set(name) for name in GIVEN_NAMES.values()))
+GIVEN_OR_SURNAMES: Final = ALL_GIVEN | word_set("surnames")
+# "Dr. Avvisato." and "Dr. Avisado por busca"
+_NO_NAME_AFTER: Final = re.compile(rf"[ ]*(?:[.,;:)\n]|\Z)|[ ]{SMALL_LETTER}")
+# Adjectives for illnesses, by endings that surnames hardly have: "Pz. Emodializzato.", "Pt. Diabetic."
+_CONDITION: Final = re.compile(
+    r"\w{4,}(?:izzat|izad)[oaie]|"
+    r"\w*(?:(?:patic|plegic|paretic|fasic|fagic|betic|bétic|cemic|oemic|émic|tensiv|pnoic|pneic|nuric|liguric|"
+    r"fumator|tónic|sfigmic|ritmic|cianotic|anemic|depress|ipertes|ipotes|hipertens|hipotens)[oaie]|"
+    r"(?:betic|anemic|uremic|glycemic|ischemic|volemic|oxic|septic|phasic|rhythmic|cyanotic|tensive|plegic|paretic|icteric|"
+    r"pneic|verbal))"
+)
+_NO_CONTACTS: Final = frozenset(
+    listed("services", "general_en", "general_es", "general_it", "sentence_starts", "no_towns")
+)
+
+
+def is_service(name: str) -> bool:
+    """Whether somebody who is named is an office or a service, or no name at all: `Emergency Services`."""
+    parts = name.lower().split()
+    return parts[0] not in ALL_GIVEN and not _NO_CONTACTS.isdisjoint(parts)
+
+
+def is_status(text: str, start: int, end: int) -> bool:
+    """Whether the "name" after a title, a field or a relation is a single word that tells a state: `Dr. Avvisato.`"""
+    word = text[start:end].lower()
+    return word in listed("statuses") and _NO_NAME_AFTER.match(text, end) is not None
+
+
+def is_condition(text: str, gap: str, start: int, end: int) -> bool:
+    """Whether the "name" of a patient or relative tells a state or an illness: `Pz. Iperteso.`
+
+    `gap`: the text before the name. After a title in it ("Pz. Sig. Depresso"), the word is a name.
+    """
+    if is_status(text, start, end):
+        return True
+    word = text[start:end].lower()
+    if word in GIVEN_OR_SURNAMES or any(ch.isalpha() for ch in gap):
+        return False
+    told = word in listed("patient_states") or _CONDITION.fullmatch(word) is not None
+    return told and _NO_NAME_AFTER.match(text, end) is not None

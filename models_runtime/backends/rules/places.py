@@ -6,13 +6,20 @@ from functools import cache
 from typing import Final
 
 from models_runtime.backends.rules.bare import GIVEN
-from models_runtime.backends.rules.called import FIELD_OF_WORK
-from models_runtime.backends.rules.gazetteers import alternatives, either, is_month, listed, places
-from models_runtime.backends.rules.kinds import RuleKind
+from models_runtime.backends.rules.gazetteers import RuleKind, alternatives, either, is_month, listed, places, word_set
 from models_runtime.backends.rules.located import addressed, located
-from models_runtime.backends.rules.phrases import LETTER, TOWN, UP, after, before, cut_town
+from models_runtime.backends.rules.phrases import (
+    GIVEN_OR_SURNAMES,
+    LETTER,
+    TOWN,
+    UP,
+    after,
+    before,
+    cut_town,
+    is_service,
+)
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
-from models_runtime.backends.rules.states import GIVEN_OR_SURNAMES, is_service
+from models_runtime.backends.rules.running import FIELD_OF_WORK
 
 _FIRST: Final = re.compile(rf"{LETTER}+")
 _CAPITALS: Final = frozenset({"usa", "uk", "u.s.a.", "u.k.", "ee. uu.", "ee.uu.", "eeuu", "e.e.u.u."})
@@ -183,13 +190,6 @@ def _city_region(text: str, start: int, end: int) -> Iterator[Found]:
             yield town[0], town[0] + len(town[1]), RuleKind.CITY
 
 
-_PROVINCES: Final = (
-    "AG AL AN AO AP AQ AR AT AV BA BG BI BL BN BO BR BS BT BZ CA CB CE CH CL CN CO CR CS CT CZ EN FC FE FG FI FM FR "
-    "GE GO GR "
-    "IM IS KR LC LE LI LO LT LU MB MC ME MI MN MO MS MT NA NO NU OR PA PC PD PE PG PI PN PO PR PT PU PV PZ RA RC RE "
-    "RG RI RM "
-    "RN RO SA SI SO SP SR SS SU SV TA TE TN TO TP TR TS TV UD VA VB VC VE VI VR VT VV"
-)
 _TOWN_BRACKET: Final = re.compile(
     rf"(?:[{UP}]{LETTER}+(?:[ ](?:di|del|della|sul|in|d['’]))?[ ]){{0,2}}[{UP}]{LETTER}+(?=[ ]\(\Z)"
 )
@@ -210,7 +210,7 @@ def _starts(town: str) -> list[int]:
 
 def _province(text: str, start: int, end: int) -> Iterator[Found]:
     """An Italian town and its province in brackets: `Conegliano (TV)`."""
-    if text[start:end] not in _PROVINCES.split() or text[start - 1 : start] != "(" or text[end : end + 1] != ")":
+    if not text[start:end].isupper() or text[start - 1 : start] != "(" or text[end : end + 1] != ")":
         return
     low = max(0, start - 40)
     town = _TOWN_BRACKET.search(text[low:start])
@@ -240,59 +240,96 @@ _ZIP_VALUE: Final = (
     r"(?:C\.[ ]?P\.|CP|(?i:c[óo]digo postal))[ ](?P<named>[0-9]{4,5}(?:-[0-9]{3})?)(?![0-9]|[.,][0-9]))"
 )
 
+
+# Towns, listed or not, after what somebody does there: lives, was born, works, comes from, spends the summer.
+
+
+_NEXT: Final = re.compile(rf"[ ](?:(?:la|las|los|el|the|l['’])[ ]?(?=[{UP}]))?(?P<town>{TOWN})(?P<end>[ ][a-zà-ÿ]+|)")
+_WORDS: Final = r"(?:[ ](?!(?:y|e|and|but|pero|ma)[ ])[a-zà-ÿ0-9]+){0,3}"
+_STAYS: Final = re.compile(rf"(?<!{LETTER})(?:{either('stay_stems')})[a-zà-ÿ]{{0,8}}{_WORDS}[ ]\Z", re.IGNORECASE)
+# The English "a" is no preposition.
+_STAYS_EN: Final = re.compile(rf"(?<!{LETTER})(?:{either('stay_stems_en')})[a-z]{{0,8}}{_WORDS}[ ]\Z", re.IGNORECASE)
+_WHENCE: Final = re.compile(rf"(?<!{LETTER})(?:{either('origin_stems')})[a-zà-ÿ]{{0,8}}[ ]\Z", re.IGNORECASE)
+_NEAR: Final = re.compile(rf"(?<!{LETTER})(?:{either('near_towns')})[ ]\Z", re.IGNORECASE)
+_IS: Final = re.compile(r"(?<![a-zà-ÿ])(?:es|è|is|was|era|son|are|sono|originally)[ ]\Z", re.IGNORECASE)
+_NO_TOWNS: Final = word_set("not_names").union(
+    word_set("drugs"),
+    ("sept",),
+    listed("months", "months_short", "weekdays", "weekdays_en", "work_es", "work_it", "work_en", "no_towns"),
+)
+_LINK: Final = re.compile(r"[ ](?:y|e|i)[ ]")
+_NAMED_AFTER: Final = re.compile(rf"[ ](?:{either('eponym_tails', 'town_tails', 'named_after_tails')})(?!{LETTER})")
+# "Malattie Infettive", "Atención Primaria", "Neuropediatría"
+_FIELD_OF_WORK: Final = re.compile(
+    r"\w+(?:log[iíy]a?|logie|iatr[iíy]a|iatrics|ología|ción|zione|tion|mente|ores|ive)\Z"
+)
+_OF: Final = frozenset({"de", "del", "di", "dal", "dalla", "dall", "da", "from", "desde"})
+_FROM_WORDS: Final = frozenset({"from", "desde", "da", "dal", "dalla"})
+_PHRASE_ENDS: Final = re.compile(r"[\n.;:,!?()]")
+_IN: Final = frozenset({"en", "in", "a", "ad", "to", "outside", "near", "at", "around", "hasta"})
+
+
+def _staying(text: str, start: int, end: int) -> Iterator[Found]:
+    """`Trabaja de camarero en Mayorga`, `weekends are spent in Eye`, `Paciente de Glasgow`."""
+    ahead = text[end + 1 : end + 2]
+    match = _NEXT.match(text, end) if ahead.isupper() or ahead in ("l", "e", "t") else None
+    if match is None:
+        return
+    at, town = match.start("town"), _LINK.split(cut_town(match["town"]))[0]
+    if len(town) < 3 or not _may_be_town(town) or _NAMED_AFTER.match(text, at + len(town)):
+        return
+    behind = _PHRASE_ENDS.split(text[max(0, start - 60) : start])[-1]
+    if not _somebody_there(text[start:end].lower(), behind, town):
+        return
+    article = text[end + 1 : at].strip().capitalize()
+    if article and f"{article} {town}".lower() in places():
+        at, town = end + 1, text[end + 1 : at + len(town)]
+    yield at, at + len(town), places().get(town.lower(), (RuleKind.CITY, True))[0]
+
+
+def _first(town: str) -> str:
+    parts = town.lower().split(" ")
+    return parts[1] if len(parts) > 1 and parts[0] in listed("town_starts") else parts[0]
+
+
+def _may_be_town(town: str) -> bool:
+    if _first(town) in _NO_TOWNS or (town.isupper() and len(town) < 5):
+        return False
+    return town.lower() in places() or not (town.isupper() or _FIELD_OF_WORK.match(_first(town)))
+
+
+def _somebody_there(word: str, behind: str, town: str) -> bool:
+    """Whether the preposition `word`, and what comes before it, tell where somebody is or comes from."""
+    known, person = town.lower() in places(), _first(town) in GIVEN
+    if person and not known and word not in ("en", "in", "outside", "near"):
+        return False
+    if word in _OF and (_WHENCE.search(behind) or _NEAR.search(behind)):
+        return True
+    if word in _OF and (known or not person) and _IS.search(behind):
+        return True
+    if word not in _IN and word not in _FROM_WORDS:
+        return False
+    return bool(_STAYS.search(behind)) or (word not in ("a", "ad") and bool(_STAYS_EN.search(behind)))
+
+
 RULES: Final = (
-    Rule("place.listed", frozenset(by_first_word()), _listed, 0.85, rank=30, capital=True),
-    Rule("place.zip", frozenset({DIGITS[5]}), _zip_town, 0.95, rank=54, strong=True),
-    Rule(
-        "place.field.town",
-        words("localidad municipio provincia población ciudad comune città city"),
-        _field(RuleKind.CITY),
-        0.98,
-        rank=67,
-        strong=True,
-    ),
-    Rule(
-        "place.field.country",
-        words("país pais country nazione nacionalidad"),
-        _field(RuleKind.COUNTRY),
-        0.98,
-        rank=67,
-        strong=True,
-    ),
-    Rule(
-        "place.from",
-        words(
-            "natural residente residenti procedente vive vivía nacido nacida oriundo oriunda originario originaria "
-            "nato nata "
-            "domiciliato domiciliata proveniente abita lives living born native resident from trasladado trasladada "
-            "viaje "
-            "viajado sbarcato rientrato"
-        ),
-        _from,
-        0.9,
-        rank=46,
-    ),
+    Rule("place.listed", _listed, rank=30, triggers=by_first_word(), capital=True),
+    Rule("place.zip", _zip_town, rank=54, triggers=(DIGITS[5],), strong=True),
+    Rule("place.field.town", _field(RuleKind.CITY), rank=67, strong=True),
+    Rule("place.field.country", _field(RuleKind.COUNTRY), rank=67, strong=True),
+    Rule("place.from", _from, rank=46),
     Rule(
         "place.city_state",
-        frozenset(listed("state_codes")),
         _city_state,
-        0.93,
-        56,
+        rank=56,
+        triggers=listed("state_codes"),
         strong=True,
-        languages=frozenset({"en"}),
         capital=True,
+        language="en",
     ),
-    Rule("place.city_region", frozenset(by_first_word()), _city_region, 0.8, rank=31, capital=True),
-    Rule(
-        "place.province", words(_PROVINCES.lower()), _province, 0.9, rank=47, languages=frozenset({"it"}), capital=True
-    ),
-    Rule(
-        "place.zip.field",
-        words("cp cap zip c código codigo"),
-        pattern(_ZIP_VALUE, zip=RuleKind.ZIP, named=RuleKind.ZIP),
-        0.97,
-        rank=68,
-        strong=True,
-    ),
-    Rule("place.zip.uk", frozenset(DIGITS[1:3]), _british_code, 0.9, rank=60, languages=frozenset({"en"})),
+    Rule("place.city_region", _city_region, rank=31, triggers=by_first_word(), capital=True),
+    Rule("place.province", _province, rank=47, capital=True, language="it"),
+    Rule("place.zip.field", pattern(_ZIP_VALUE, zip=RuleKind.ZIP, named=RuleKind.ZIP), rank=68, strong=True),
+    Rule("place.zip.uk", _british_code, rank=60, triggers=DIGITS[1:3], confidence=0.9, language="en"),
+    Rule("place.stay", _staying, rank=33, triggers=_OF | _IN, strong=True),
 )

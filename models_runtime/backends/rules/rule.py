@@ -5,11 +5,11 @@ look a bounded distance ahead and behind, and repeat without ambiguity, so the t
 """
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
-from models_runtime.backends.rules.kinds import RuleKind
+from models_runtime.backends.rules.gazetteers import RuleKind, groups
 
 CODE_TRIGGER: Final = "?code"
 """Trigger for every word of six letters, because an Italian tax code begins with six letters."""
@@ -24,9 +24,12 @@ DIGITS: Final = tuple(f"#{length}" for length in range(10))
 """Triggers for a run of ASCII digits, by its length. The last trigger stands for 9 digits and more."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Rule:
     """One rule. `confidence` is used where `data/confidences.json` has no measured value.
+
+    `triggers`: the words at which the rule is tried; by default those in the group of `words.txt` with the rule's id.
+    `capital`: only words with a capital first letter trigger it. `language`: the only one that it is for, if any.
 
     A `strong` rule rests on a field, a title or a checksum. Its hits count even inside an eponym or a lab value, and
     the names that it finds are searched in the whole note. Of overlapping hits the one with the higher `rank` stays,
@@ -34,15 +37,13 @@ class Rule:
     """
 
     id: str
-    triggers: frozenset[str]
     find: Finder
-    confidence: float
     rank: int = 50
+    triggers: Collection[str] = ()
+    confidence: float = 0.85
     strong: bool = False
     capital: bool = False
-    """Whether the rule is tried only at trigger words with a capital first letter."""
-    languages: frozenset[str] = frozenset()
-    """The languages that the rule is for. Empty: all languages."""
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +77,103 @@ def pattern(expression: str, *, check: Callable[[re.Match[str]], bool] | None = 
 def nothing(text: str, start: int, end: int) -> Iterable[Found]:
     """The finder of a rule without trigger words, whose hits come from other hits in the note."""
     return ()
+
+
+# Go through a note once: try rules at their trigger words, then resolve overlaps.
+
+
+TOKEN: Final = re.compile(r"[0-9]+|[^\W\d_]+(?:[\u0300-\u036f]+[^\W\d_]*)*|[@+(]")
+_LONGEST: Final = 40
+
+
+_MOST_REMEMBERED: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerTable:
+    """Rules by trigger word. `plain`: tried however the word is written; `capital`: only with a capital letter."""
+
+    plain: dict[str, tuple[Rule, ...]]
+    capital: dict[str, tuple[Rule, ...]]
+    _known: dict[str, tuple[tuple[Rule, ...], str]] = field(default_factory=dict)
+
+    def of(self, word: str) -> tuple[tuple[Rule, ...], str]:
+        """The rules that a word triggers; the word in lower case if it begins with a capital, else an empty string."""
+        if word not in self._known:
+            found = self._look_up(word)
+            if len(self._known) >= _MOST_REMEMBERED or len(word) > _LONGEST:
+                return found
+            self._known[word] = found
+        return self._known[word]
+
+    def _look_up(self, word: str) -> tuple[tuple[Rule, ...], str]:
+        if word.isdigit():
+            return self.plain.get(DIGITS[min(len(word), 9)], ()), ""
+        if len(word) > _LONGEST:
+            return (), ""
+        lower = word.lower()
+        triggered, capital = self.plain.get(lower, ()), word[0] != lower[0]
+        if capital:
+            triggered += self.capital.get(lower, ())
+        if word != lower and len(word) == 6:
+            triggered += self.plain.get(CODE_TRIGGER, ())
+        return triggered, lower if capital else ""
+
+
+@dataclass(slots=True)
+class Scan:
+    """All hits of a note, overlaps included, and its capitalized words (lower-cased, start, end)."""
+
+    hits: list[Hit] = field(default_factory=list)
+    capitals: list[tuple[str, int, int]] = field(default_factory=list)
+
+
+def table(rules: Iterable[Rule]) -> TriggerTable:
+    """Index the rules by trigger word."""
+    plain: dict[str, list[Rule]] = {}
+    capital: dict[str, list[Rule]] = {}
+    for rule in rules:
+        for trigger in set(rule.triggers or groups().get(rule.id, ())):
+            (capital if rule.capital else plain).setdefault(trigger, []).append(rule)
+    return TriggerTable(
+        {trigger: tuple(triggered) for trigger, triggered in plain.items()},
+        {trigger: tuple(triggered) for trigger, triggered in capital.items()},
+    )
+
+
+def scan(text: str, rules: TriggerTable) -> Scan:
+    """All hits of the rules in a text."""
+    found = Scan()
+    for token in TOKEN.finditer(text):
+        triggered, capital = rules.of(token[0])
+        if capital:
+            found.capitals.append((capital, *token.span()))
+        if triggered:
+            start, end = token.span()
+            for rule in triggered:
+                for at, stop, kind in rule.find(text, start, end):
+                    found.hits.append(Hit(at, stop, kind, rule))
+    return found
+
+
+def resolve_overlaps(hits: Sequence[Hit], length: int) -> list[Hit]:
+    """The hits that remain when overlaps are resolved, in order of their start.
+
+    Of overlapping hits the one with the higher rank stays, then the longer one, then the earlier one. Traps remove the
+    hits of rules that are not strong, and are removed themselves.
+    """
+    taken = bytearray(length)
+    trapped = bytearray(length)
+    for hit in hits:
+        if hit.kind is RuleKind.TRAP:
+            trapped[hit.start : hit.end] = b"\1" * (hit.end - hit.start)
+    kept = []
+    for hit in sorted(hits, key=lambda h: (-h.rule.rank, h.start - h.end, h.start)):
+        if hit.kind is RuleKind.TRAP or taken.find(1, hit.start, hit.end) >= 0:
+            continue
+        if not hit.rule.strong and trapped.find(1, hit.start, hit.end) >= 0:
+            continue
+        taken[hit.start : hit.end] = b"\1" * (hit.end - hit.start)
+        kept.append(hit)
+    kept.sort(key=lambda h: h.start)
+    return kept

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import either, listed, word_set
-from models_runtime.backends.rules.kinds import RuleKind
+from models_runtime.backends.rules.gazetteers import RuleKind, either, listed, word_set
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, TOWN, UP, cut_town
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 
@@ -218,20 +217,13 @@ _BOX: Final = (
 )
 
 RULES: Final = (
-    Rule(
-        "street.field",
-        words("domicilio dirección direccion residente indirizzo address residenza"),
-        _field,
-        0.97,
-        rank=80,
-        strong=True,
-    ),
-    Rule("street.c", words("c"), _abbreviated(_SLASH), 0.96, rank=79, strong=True),
-    Rule("street.it.short", words("p v c l"), _abbreviated(_SHORT_ITALIAN), 0.9, rank=79, strong=True),
-    Rule("street.es", frozenset(listed("street_types_es")), _typed(number=False), 0.95, rank=79, strong=True),
-    Rule("street.it", frozenset(listed("street_types_it")), _typed(number=True), 0.93, rank=79, strong=True),
-    Rule("street.en", frozenset(DIGITS[1:6]), _english, 0.93, rank=79, strong=True),
-    Rule("street.box", words("apartado apdo"), pattern(_BOX, street=RuleKind.STREET), 0.95, rank=79, strong=True),
-    Rule("street.number", frozenset({DIGITS[5]}), _number_before_zip, 0.9, rank=29),
-    Rule("street.untyped", frozenset({DIGITS[5]}), _before_zip, 0.85, rank=52),
+    Rule("street.field", _field, rank=80, strong=True),
+    Rule("street.c", _abbreviated(_SLASH), rank=79, triggers=words("c"), strong=True),
+    Rule("street.it.short", _abbreviated(_SHORT_ITALIAN), rank=79, confidence=0.9, strong=True),
+    Rule("street.es", _typed(number=False), rank=79, triggers=listed("street_types_es"), strong=True),
+    Rule("street.it", _typed(number=True), rank=79, triggers=listed("street_types_it"), strong=True),
+    Rule("street.en", _english, rank=79, triggers=DIGITS[1:6], strong=True),
+    Rule("street.box", pattern(_BOX, street=RuleKind.STREET), rank=79, triggers=words("apartado apdo"), strong=True),
+    Rule("street.number", _number_before_zip, rank=29, triggers=(DIGITS[5],)),
+    Rule("street.untyped", _before_zip, rank=52, triggers=(DIGITS[5],)),
 )

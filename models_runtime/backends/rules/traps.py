@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import alternatives, either, listed, phrases, places, word_set
-from models_runtime.backends.rules.kinds import RuleKind
+from models_runtime.backends.rules.gazetteers import RuleKind, alternatives, either, listed, phrases, places, word_set
 from models_runtime.backends.rules.phrases import LETTER, UP, before
-from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern, words
+from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern
 
 _HEADED: Final = re.compile(
     rf"(?:[ ](?:[A-D]|[IVX]{{1,4}}[AaBb]?|[0-9]))?[ ](?:(?:de|del|di|d['’]|von|van|of|la|las|los|tipo|"
@@ -121,37 +120,38 @@ def _drug(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 RULES: Final = (
-    Rule("trap.eponym.town", _TOWNS_FIRST, _town, 1.0, capital=True),
-    Rule("trap.fraction", frozenset({DIGITS[1]}), pattern(_FRACTION, value=RuleKind.TRAP), 1.0),
-    Rule("trap.range", frozenset(DIGITS[1:3]), pattern(_RANGE, value=RuleKind.TRAP), 1.0),
-    Rule("trap.drug", word_set("drugs"), _drug, 1.0),
-    Rule("trap.eponym.head", frozenset(listed("eponym_heads")), _headed, 1.0),
-    Rule("trap.eponym.tail", frozenset(listed("eponym_tails")), _tailed, 1.0),
+    Rule("trap.eponym.town", _town, triggers=_TOWNS_FIRST, confidence=1.0, capital=True),
+    Rule("trap.fraction", pattern(_FRACTION, value=RuleKind.TRAP), triggers=(DIGITS[1],), confidence=1.0),
+    Rule("trap.range", pattern(_RANGE, value=RuleKind.TRAP), triggers=DIGITS[1:3], confidence=1.0),
+    Rule("trap.drug", _drug, triggers=word_set("drugs"), confidence=1.0),
+    Rule("trap.eponym.head", _headed, triggers=listed("eponym_heads"), confidence=1.0),
+    Rule("trap.eponym.tail", _tailed, triggers=listed("eponym_tails"), confidence=1.0),
     Rule(
         "trap.eponym.pair",
-        frozenset(pair.split(" ")[0].lower() for pair in listed("eponym_pairs", "eponym_names", "brand_names")),
         _pair,
-        1.0,
+        triggers=frozenset(
+            pair.split(" ")[0].lower() for pair in listed("eponym_pairs", "eponym_names", "brand_names")
+        ),
+        confidence=1.0,
         capital=True,
     ),
-    Rule("trap.eponym.word", word_set("eponyms"), _eponym, 1.0),
+    Rule("trap.eponym.word", _eponym, triggers=word_set("eponyms"), confidence=1.0),
     Rule(
         "trap.pressure",
-        words("pa ta bp pas pad"),
         pattern(
             r"(?i)(?:pa|ta|bp|pas|pad)[ :.=]{0,3}(?:[a-zà-ÿ]{2,10}[ ]){0,2}(?P<value>[0-9]{2,3}/[0-9]{2,3})",
             value=RuleKind.TRAP,
         ),
-        1.0,
+        confidence=1.0,
     ),
     Rule(
         "trap.measure",
-        frozenset(DIGITS[1:5]),
         pattern(
             r"(?<![0-9\-/.,])(?P<value>[0-9]{1,4}(?:[.,][0-9]+)?(?:[/\-][0-9]{1,3})?)[ ]?(?:mg|mcg|µg|g|gr|kg|ml|cc|"
             r"l|cm|mm|mmHg|UI|U|IU|mEq|mmol|meq|%|bpm|lpm|rpm|cm3|mm3|x|dl|ng|pg|Gy|kcal)(?![A-Za-zà-ÿ])",
             value=RuleKind.TRAP,
         ),
-        1.0,
+        triggers=DIGITS[1:5],
+        confidence=1.0,
     ),
 )

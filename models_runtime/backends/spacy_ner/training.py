@@ -21,25 +21,24 @@ from thinc.api import Adam, Optimizer, fix_random_seed
 
 from models_runtime.backends.augmenting import augmented
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.best import BestEpoch, chosen, span_figures
 from models_runtime.backends.learner import (
+    BestEpoch,
     Learner,
     Step,
     StepFigures,
     TrainingTask,
+    chosen,
     hyperparameters_of,
     labels_of,
     opens,
+    span_figures,
     task_key,
 )
-from models_runtime.backends.notes.lexicon import learn as learn_words
-from models_runtime.backends.notes.rule_tags import rules_for
-from models_runtime.backends.spacy_ner import weights
-from models_runtime.backends.spacy_ner.backend import SpacyBackend
-from models_runtime.backends.spacy_ner.decoding import entities
-from models_runtime.backends.spacy_ner.encoding import NoteEncoder
-from models_runtime.backends.spacy_ner.model import Card, load_model, save
-from models_runtime.backends.spacy_ner.network import NER, Sizes, blank, recognizer
+from models_runtime.backends.notes import learn as learn_words
+from models_runtime.backends.rule_tags import rules_for
+from models_runtime.backends.spacy_ner import network
+from models_runtime.backends.spacy_ner.backend import Card, NoteEncoder, SpacyBackend, load_model, save
+from models_runtime.backends.spacy_ner.network import NER, Sizes, blank, entities, recognizer
 
 # Checkpoints of a training after an epoch: weights, optimizer state and reported steps in one safetensors file.
 #
@@ -61,7 +60,7 @@ def write(path: Path, key: str, ner: EntityRecognizer, optimizer: Optimizer, pro
     tensors = {
         f"{part}/{at}": value for part, values in _memory(ner, optimizer).items() for at, value in values.items()
     }
-    data = weights.to_bytes(tensors, {"key": key, "progress": json.dumps(asdict(progress))})
+    data = network.to_bytes(tensors, {"key": key, "progress": json.dumps(asdict(progress))})
     part = path.with_suffix(".part")
     with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(data)
@@ -77,15 +76,15 @@ def read(path: Path, key: str, ner: EntityRecognizer, optimizer: Optimizer) -> P
         metadata = _metadata(data)
         if metadata["key"] != key:
             return Progress()
-        tensors = weights.from_bytes(data)
+        tensors = network.from_bytes(data)
         parts: dict[str, dict[str, Any]] = {name: {} for name in PARTS}
         for full, value in tensors.items():
             name, _, parameter = full.partition("/")
             parts[name][parameter] = value
         kept = json.loads(metadata["progress"])
         progress = Progress(**kept | {"steps": [Step(**step) for step in kept["steps"]]})
-        weights.put(ner, parts["weights"])
-        for parameter, node, name in weights.parameters(ner):
+        network.put(ner, parts["weights"])
+        for parameter, node, name in network.parameters(ner):
             for memory, values in _dicts(optimizer).items():
                 values[(node.id, name)] = parts[memory][parameter].copy()
             optimizer.nr_update[(node.id, name)] = progress.updates
@@ -107,12 +106,12 @@ def _dicts(optimizer: Optimizer) -> dict[str, dict[Any, Any]]:
     return {"mom1": optimizer.mom1, "mom2": optimizer.mom2, "averages": optimizer.averages}
 
 
-def _memory(ner: EntityRecognizer, optimizer: Optimizer) -> dict[str, weights.Tensors]:
+def _memory(ner: EntityRecognizer, optimizer: Optimizer) -> dict[str, network.Tensors]:
     def of(values: dict[Any, Any]) -> Callable[[Any, str], Any]:
         return lambda node, name: values[(node.id, name)]
 
-    parts = {memory: weights.numbers(ner, of(values)) for memory, values in _dicts(optimizer).items()}
-    return {"weights": weights.numbers(ner)} | parts
+    parts = {memory: network.numbers(ner, of(values)) for memory, values in _dicts(optimizer).items()}
+    return {"weights": network.numbers(ner)} | parts
 
 
 SEED: Final = 20
@@ -167,7 +166,7 @@ def learn(task: TrainingTask, path: Path) -> str:
     fix_random_seed(SEED)
     nlp = blank(language, labels, sizes)
     if base is not None:
-        weights.continued(recognizer(nlp), recognizer(base.nlp))
+        network.continued(recognizer(nlp), recognizer(base.nlp))
     training = _Training(task, hyper, NoteEncoder(nlp, rules, lexicon))
     tensors, done = training.run_epochs(task_key(task, str(training.hyper), str(sizes), version("spacy")))
     card = Card(task.label_set, labels, name, rules.label_set, language, sizes, gold_notes, done)
@@ -198,7 +197,7 @@ class _Training:
         self.tokens = sum(len(example.x) for example in self.examples)
         self.hyper = hyper.fitted(self.tokens, task.iterations)
 
-    def run_epochs(self, key: str) -> tuple[weights.Tensors, int]:
+    def run_epochs(self, key: str) -> tuple[network.Tensors, int]:
         """Train all epochs, or until the task should stop; returns averaged weights and the number of their epoch.
 
         It is the last full epoch, or if the task chooses the one with the best F1 on the held-out notes.
@@ -215,14 +214,14 @@ class _Training:
         while self.progress.epochs < most and self._epoch():
             last = self._averages()
             if best is not None:
-                best.offer(self.progress.steps, partial(weights.to_bytes, last))
+                best.offer(self.progress.steps, partial(network.to_bytes, last))
             if path is not None and (best is not None or self.progress.epochs < most):
                 write(path, key, self.ner, self.optimizer, self.progress)
         assert last is not None
         if best is None:
             return last, self.progress.epochs
         steps = self.progress.steps
-        return weights.from_bytes(best.content(steps)), chosen(steps)
+        return network.from_bytes(best.content(steps)), chosen(steps)
 
     def _epoch(self) -> bool:
         """Train one epoch. Returns False if the task should stop before its end."""
@@ -248,10 +247,10 @@ class _Training:
         share = self.progress.seen / (self.tokens * self.hyper.epochs)
         return self.hyper.rate * min(1.0, (share + 1e-3) / self.hyper.warm) * (1 - share)
 
-    def _averages(self) -> weights.Tensors:
+    def _averages(self) -> network.Tensors:
         averages = self.optimizer.averages
         assert averages is not None
-        return weights.numbers(self.ner, lambda node, name: averages[(node.id, name)])
+        return network.numbers(self.ner, lambda node, name: averages[(node.id, name)])
 
     def _figures(self) -> StepFigures:
         """Figures of the held-out notes, with the averaged weights."""

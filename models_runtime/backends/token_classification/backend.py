@@ -9,22 +9,20 @@ import numpy as np
 
 from annotations.text.bio import marks_and_labels
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.neural.device import Placement, choose_device
-from models_runtime.backends.neural.stored import name_of
-from models_runtime.backends.neural.tags import Tags
+from models_runtime.backends.neural.crf import Tags
+from models_runtime.backends.neural.device import Placement, choose_device, name_of
 from models_runtime.backends.token_classification.encoding import FILE
-from models_runtime.backends.token_classification.model import load_model
-from models_runtime.backends.token_classification.network import (
+from models_runtime.backends.token_classification.model import (
     CONFIG,
     check_folder,
+    load_model,
     padding,
     read_config,
     read_network,
     read_pieces,
     room,
 )
-from models_runtime.backends.token_classification.scoring import Scorer
-from models_runtime.backends.token_classification.tagger import Tagger, TaggerBackend
+from models_runtime.backends.token_classification.tagger import Scorer, Tagger, TaggerBackend
 
 # Map the tags of a model trained elsewhere (BIO, IO, BIOES, BILOU) to BIO tags of a label set.
 

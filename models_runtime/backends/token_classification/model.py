@@ -5,18 +5,21 @@ the named architecture; no code from the file is run.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
-from transformers import CONFIG_MAPPING, AutoModelForMaskedLM, AutoModelForTokenClassification
+from transformers import CONFIG_MAPPING, AutoConfig, AutoModelForMaskedLM, AutoModelForTokenClassification
 
 from models_runtime.backends import files
-from models_runtime.backends.neural.tags import Tags
-from models_runtime.backends.token_classification.encoding import Pieces
-from models_runtime.backends.token_classification.reading import Reading
+from models_runtime.backends.base import BackendError
+from models_runtime.backends.neural.crf import Tags
+from models_runtime.backends.neural.learning import copy_rows, shared_rows
+from models_runtime.backends.token_classification.encoding import FILE, Pieces, Reading
 
 FORMAT: Final = "deidreview-transformer-1"
 MASKED_FORMAT: Final = "deidreview-masked-lm-1"
@@ -121,3 +124,206 @@ def _card(path: Path, data: dict[str, Any]) -> TransformerCard:
     words = (card.label_set, card.algorithm, card.base, card.chunks, card.decoding)
     files.check_words(path, FORMAT, words, card.labels)
     return card
+
+
+# Load transformers from a folder: only safetensors, no code from the folder, no downloads.
+
+
+CONFIG: Final = "config.json"
+WEIGHTS: Final = "model.safetensors"
+# Largest window (Salierno et al. 2024, section 6), even for models with a longer input.
+MOST: Final = 512
+# In these architectures, positions begin after the padding index, so windows are shorter than the position table.
+SHIFTED: Final = frozenset({"roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "xmod", "mpnet", "data2vec-text"})
+
+
+def check_folder(folder: Path) -> None:
+    """Raise BackendError (permanent) if files are missing, or the weights are only pickled."""
+    if not folder.is_dir():
+        raise BackendError(
+            f"There is no folder of weights “{folder.name}” on this worker. Add the folder.", permanent=True
+        )
+    missing = [name for name in (CONFIG, FILE) if not (folder / name).is_file()]
+    if not list(folder.glob("*.safetensors")):
+        missing.append(WEIGHTS)
+    if missing:
+        pickles = any(folder.glob("*.bin")) or any(folder.glob("*.pt"))
+        hint = " Pickled weights (.bin, .pt) are never opened; convert them to safetensors." if pickles else ""
+        raise BackendError(f"The folder “{folder.name}” lacks {', '.join(missing)}.{hint}", permanent=True)
+
+
+def read_config(folder: Path) -> Any:
+    """The configuration. Raises BackendError (permanent) if it needs code from the folder, or can't be read."""
+    try:
+        said = json.loads((folder / CONFIG).read_text())
+        if "auto_map" in said:
+            raise BackendError(
+                f"The folder “{folder.name}” needs code of its own, which is never run. Choose other weights.",
+                permanent=True,
+            )
+        return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise BackendError(
+            f"The file {CONFIG} in “{folder.name}” can't be used ({type(error).__name__}).", permanent=True
+        ) from None
+
+
+def room(config: Any) -> int:
+    """The number of pieces in a window, special pieces included."""
+    positions = getattr(config, "max_position_embeddings", None) or MOST
+    if config.model_type in SHIFTED:
+        positions -= (getattr(config, "pad_token_id", None) or 0) + 1
+    if positions < 8:
+        raise BackendError(
+            f"The model's input of {positions} pieces is too short. Choose other weights.", permanent=True
+        )
+    return min(MOST, int(positions))
+
+
+def read_network(folder: Path, **changes: Any) -> Any:
+    """The network with weights in single precision. `changes`: changes to its configuration, such as labels."""
+    return _read(AutoModelForTokenClassification, folder, **changes)
+
+
+def read_masked_lm(folder: Path) -> Any:
+    """The network with a head for masked words."""
+    return _read(AutoModelForMaskedLM, folder)
+
+
+def _read(kind: Any, folder: Path, **changes: Any) -> Any:
+    try:
+        network = kind.from_pretrained(
+            folder,
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
+            dtype=torch.float32,
+            **changes,
+        )
+    except BackendError:
+        raise
+    except Exception as error:  # the libraries raise errors of many types
+        raise BackendError(
+            f"The weights in “{folder.name}” can't be read ({type(error).__name__}).", permanent=True
+        ) from None
+    return network.eval()
+
+
+def read_pieces(folder: Path) -> Pieces:
+    try:
+        return Pieces((folder / FILE).read_text())
+    except (OSError, ValueError) as error:
+        raise unreadable_tokenizer(folder, error) from None
+
+
+def unreadable_tokenizer(folder: Path, error: Exception) -> BackendError:
+    return BackendError(f"The file {FILE} in “{folder.name}” can't be read ({type(error).__name__}).", permanent=True)
+
+
+def padding(config: Any) -> int:
+    """The id of the padding piece. Some models derive positions from it."""
+    return int(getattr(config, "pad_token_id", None) or 0)
+
+
+# The starting weights of a training: a folder, or a transformer or masked language model that was trained here.
+
+
+# Prefixes of the parameters of classification heads in the architectures of transformers.
+HEADS: Final = ("classifier.", "score.", "qa_outputs.")
+
+
+@dataclass(frozen=True)
+class StartingPoint:
+    """Starting weights. `name` goes into the card; `tokenizer` is the content of a tokenizer.json."""
+
+    name: str
+    tokenizer: str
+    _path: Path
+    _model: Loaded | None
+    _masked: LoadedMasked | None = None
+
+    @classmethod
+    def at(cls, path: Path) -> "StartingPoint":
+        """The weights at `path`, a folder or a model of ours. Raises BackendError (permanent) if they are unusable."""
+        if path.suffix == ".zip" and files.format_of(path) == MASKED_FORMAT:
+            masked = load_masked(path)
+            return cls(masked.card.base, masked.pieces.content, path, None, masked)
+        if path.suffix == ".zip":
+            model = load_model(path)
+            return cls(model.card.base, model.pieces.content, path, model)
+        check_folder(path)
+        try:
+            return cls(path.name, (path / FILE).read_text(), path, None)
+        except (OSError, ValueError) as error:
+            raise unreadable_tokenizer(path, error) from None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of a model of ours; none of a folder of weights."""
+        return self._model.card.labels if self._model else ()
+
+    @property
+    def reading(self) -> Reading:
+        """How a model of ours reads notes; the default for a folder of weights."""
+        return self._model.card.reading if self._model else Reading()
+
+    def pieces(self, grouped: int = 0) -> Pieces:
+        return Pieces(self.tokenizer, grouped)
+
+    def network(self, tags: Tags) -> Any:
+        """The network with a head for these tags. A model of ours keeps the rows of the tags that it knows."""
+        labels = {
+            "num_labels": len(tags),
+            "id2label": dict(enumerate(tags.names)),
+            "label2id": {name: number for number, name in enumerate(tags.names)},
+        }
+        if self._masked is not None:
+            config = self._masked.network.config
+            config.update(labels)
+            made = AutoModelForTokenClassification.from_config(config)
+            copy_body(self._masked.network, made)
+            return made
+        if self._model is None:
+            return read_network(self._path, ignore_mismatched_sizes=True, **labels)
+        if self._model.tags.names == tags.names:
+            return self._model.network
+        config = self._model.network.config
+        config.update(labels)
+        made = AutoModelForTokenClassification.from_config(config)
+        known = self._model.network.state_dict()
+        made.load_state_dict({name: known[name] for name in known if not name.startswith(HEADS)}, strict=False)
+        _copy_head(known, made.state_dict(), self._model.tags, tags)
+        return made
+
+    def masked_lm(self) -> Any:
+        """The network with a head for masked words. Raises BackendError (permanent) if its architecture has none."""
+        if self._masked is not None:
+            return self._masked.network
+        try:
+            if self._model is None:
+                return read_masked_lm(self._path)
+            made = AutoModelForMaskedLM.from_config(self._model.network.config)
+        except ValueError:
+            raise BackendError(
+                "Weights of this architecture don't support language pre-training (masked words). Choose others.",
+                permanent=True,
+            ) from None
+        copy_body(self._model.network, made)
+        return made
+
+
+def _copy_head(known: Mapping[str, Any], made: Mapping[str, Any], earlier: Tags, tags: Tags) -> None:
+    """Copy the head: the rows of tags that both have, and whole layers that come before them."""
+    rows = shared_rows(earlier.names, tags.names)
+    with torch.no_grad():
+        for name in (name for name in known if name.startswith(HEADS)):
+            if made[name].shape == known[name].shape:
+                made[name].copy_(known[name])
+            else:
+                copy_rows(known[name], made[name], rows)
+
+
+def copy_body(one: Any, other: Any) -> None:
+    """Copy all parameters except the head from one network to another."""
+    known: Mapping[str, Any] = one.base_model.state_dict()
+    other.base_model.load_state_dict(dict(known), strict=False)

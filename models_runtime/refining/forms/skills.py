@@ -2,7 +2,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.forms import WholeField
-from models_runtime.backends.refining.skills import LONGEST
+from models_runtime.backends.refining.state import LONGEST
 
 
 class SkillForm(forms.Form):

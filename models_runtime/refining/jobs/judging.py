@@ -33,8 +33,7 @@ from annotations.text.spans import masked
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.driver import FixedCapacity, ServerQueue, converse
 from models_runtime.backends.llm.servers import Server
-from models_runtime.core.llm import KeptVerdicts, capacity_of
-from models_runtime.core.usage import Bill
+from models_runtime.core.llm import Bill, KeptVerdicts, capacity_of
 from models_runtime.models import Judge, JudgedNote, Judging, Judgment
 
 logger = logging.getLogger("deidreview.judges")

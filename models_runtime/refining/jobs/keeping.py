@@ -106,7 +106,7 @@ def keep(row: Refinement, note: int, items: Iterable[Item], fence: Fence = no_fe
 def finish(row: Refinement, note: int, todo: Todo, fence: Fence = no_fence) -> bool:
     """Write a finished list and its results as the note's annotation set. False if the note was erased meanwhile.
 
-    `todo` has no problems (models_runtime.backends.refining.finishing).
+    `todo` has no problems (models_runtime.backends.refining.todo).
     """
     with transaction.atomic():
         keep_labels(row.project_id)

@@ -15,12 +15,18 @@ from annotations.jobs.runner import Claim
 from annotations.models import Document
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.asking import Answer, Completion
-from models_runtime.backends.llm.cache import AnswerCache, NoCache, cached_or_asked
-from models_runtime.backends.llm.driver import Conversation, FixedCapacity, ServerQueue, converse
+from models_runtime.backends.llm.driver import (
+    AnswerCache,
+    Conversation,
+    FixedCapacity,
+    NoCache,
+    ServerQueue,
+    cached_or_asked,
+    converse,
+)
 from models_runtime.backends.llm.prompts import digest
 from models_runtime.backends.refining.correcting import Shot, applied, question_about, shown_about
-from models_runtime.backends.refining.finishing import settled
-from models_runtime.backends.refining.todo import Todo
+from models_runtime.backends.refining.todo import Todo, settled
 from models_runtime.core.llm import KeptReplies
 from models_runtime.models import Refinement
 from models_runtime.refining.jobs.by_model import ModelRefiner

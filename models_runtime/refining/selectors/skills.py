@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from annotations.models import Project
 from annotations.projects.selectors.labels import accepted_labels
-from models_runtime.backends.refining.skills import DEFAULT_LANGUAGE, for_project, shipped, title_of
-from models_runtime.backends.refining.state import Skill
+from models_runtime.backends.refining.state import DEFAULT_LANGUAGE, Skill, for_project, shipped, title_of
 from models_runtime.models import ReviewSkill
 
 

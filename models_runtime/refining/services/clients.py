@@ -27,9 +27,9 @@ from annotations.jobs.registry import load
 from annotations.models import AnnotationSet, AnnotationSetState, ApiToken, Document
 from annotations.text.names import MAX_ID
 from models_runtime.backends.refining import tools
-from models_runtime.backends.refining.arguments import Argument, checked, schema
 from models_runtime.backends.refining.state import RefinementState
 from models_runtime.backends.refining.todo import Refused, Todo
+from models_runtime.backends.refining.tools import Argument, checked, schema
 from models_runtime.models import Refinement
 from models_runtime.refining.events import REFINEMENT_DECIDED, REFINEMENT_NOTE_FINISHED
 from models_runtime.refining.jobs import keeping

@@ -9,7 +9,7 @@ from annotations.core.errors import ServiceError
 from annotations.models import Project, User
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.text.names import WordingError, worded
-from models_runtime.backends.refining.skills import LONGEST, NAME
+from models_runtime.backends.refining.state import LONGEST, NAME
 from models_runtime.models import ReviewSkill
 from models_runtime.refining.events import SKILL_CHANGED
 from models_runtime.refining.selectors.skills import present

@@ -10,7 +10,7 @@ from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error
 from annotations.core.requests import Request
-from models_runtime.backends.refining.skills import NAME, title_of
+from models_runtime.backends.refining.state import NAME, title_of
 from models_runtime.refining.forms.skills import SkillForm
 from models_runtime.refining.selectors.skills import described, present, versions
 from models_runtime.refining.services.skills import set_skill

@@ -14,7 +14,7 @@ from annotations.jobs.tokens import new_key
 from annotations.models import Author
 from annotations.projects.selectors.labels import labels_of
 from annotations.text.combining import Method
-from models_runtime.backends.llm.params import MOST_PROMPT, OMEGA, PASSES
+from models_runtime.backends.llm.servers import MOST_PROMPT, OMEGA, PASSES
 from models_runtime.core.external import FOUND, external_model_named, external_models
 from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.registry import EXTERNAL

@@ -7,7 +7,8 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.forms import Agreed, WholeField, offer
-from models_runtime.backends.llm.params import (
+from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
+from models_runtime.backends.llm.servers import (
     LEAST_OMEGA,
     MOST_OMEGA,
     MOST_PASSES,
@@ -16,11 +17,10 @@ from models_runtime.backends.llm.params import (
     OMEGA,
     PASSES,
     STRATEGIES,
+    Server,
     most_overlap,
     temperature_of,
 )
-from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
-from models_runtime.backends.llm.servers import Server
 from models_runtime.runs.forms.names import name_field
 
 # The parameters that the service takes as they are.

@@ -122,7 +122,7 @@ def usual_labels(project: Project) -> dict[str, str | None]:
     """Map the labels of spaCy's own pipelines to the project's label set, by way of i2b2-2014, as the rules do."""
     rows: dict[str, str | None] = json.loads(USUAL.read_text(encoding="utf-8"))
     # Imported here, because the rules take long to load and no other page needs them.
-    from models_runtime.backends.rules.labels import HOME, mapping_from_home
+    from models_runtime.backends.rules.gazetteers import HOME, mapping_from_home
 
     key = project.label_set.key
     if key == HOME:

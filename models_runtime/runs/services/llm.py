@@ -13,7 +13,6 @@ from annotations.core.errors import ServiceError
 from annotations.jobs.services.queue import started_with
 from annotations.models import Project, Release, User
 from annotations.projects.selectors.labels import labels_of
-from models_runtime.backends.llm.params import Params, read_params
 from models_runtime.backends.llm.prompts import (
     BY_LABEL,
     LANGUAGES,
@@ -25,7 +24,7 @@ from models_runtime.backends.llm.prompts import (
     system_prompt,
     version_of,
 )
-from models_runtime.backends.llm.servers import Server
+from models_runtime.backends.llm.servers import Params, Server, read_params
 from models_runtime.core.registry import LLM
 from models_runtime.models import Judge, LlmUsage, Run
 from models_runtime.runs.services.backends import Chosen
@@ -70,7 +69,7 @@ def start_llm_run(
     if existing is not None:
         return existing
     # The rules behind the examples take long to load, and few requests need them.
-    from models_runtime.backends.llm.shots import shots_of
+    from models_runtime.backends.llm.evidence import shots_of
 
     params = checked_params({"language": default_language(project)} | dict(given), may_leave=may_leave)
     labels = prompt_labels(project)

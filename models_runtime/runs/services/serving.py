@@ -29,8 +29,7 @@ from annotations.core.errors import ServiceError
 from annotations.models import Project, User
 from models_runtime.backends.base import Backend, BackendError, OfPatients
 from models_runtime.backends.remote import inception, label_studio
-from models_runtime.backends.remote.protocol import Malformed
-from models_runtime.backends.remote.servers import INCEPTION, LABEL_STUDIO
+from models_runtime.backends.remote.servers import INCEPTION, LABEL_STUDIO, Malformed
 from models_runtime.core.model_files import load_backend, load_model
 from models_runtime.runs.events import MODEL_SERVED
 from models_runtime.runs.services.backends import chosen

@@ -16,7 +16,7 @@ from annotations.models import Project, StoredFileKind, User
 from annotations.scores.selectors import label_words
 from models_runtime.backends.base import Backend
 from models_runtime.backends.files import digest
-from models_runtime.core.gold_notes import Note
+from models_runtime.core.gold_sources import Note
 from models_runtime.core.model_names import name_with
 from models_runtime.core.registry import trainable_kind
 from models_runtime.models import TrainedModel, TrainedModelState

@@ -11,7 +11,7 @@ from annotations.jobs.registry import load
 from annotations.models import GoldVersion
 from models_runtime.backends.base import Backend
 from models_runtime.core import embeddings, weights
-from models_runtime.core.gold_notes import Note, all_other_notes, language_of, other_notes
+from models_runtime.core.gold_sources import Note, all_other_notes, language_of, other_notes
 from models_runtime.core.model_files import cached
 from models_runtime.core.registry import trainable_kind
 from models_runtime.models import TrainedModel

@@ -26,11 +26,9 @@ from annotations.text.spans import Span
 from models_runtime.backends import children, files
 from models_runtime.backends.base import Backend, BackendError
 from models_runtime.backends.learner import TrainingResult
-from models_runtime.backends.marginals import GivesMarginals
-from models_runtime.backends.self_labels import WEIGHT, SelfLabeled, labeled_by
+from models_runtime.backends.marginals import WEIGHT, GivesMarginals, SelfLabeled, labeled_by
 from models_runtime.core.combining import models_behind
-from models_runtime.core.gold_notes import Note, languages_of
-from models_runtime.core.gold_sources import GoldSource, gold_sources, manages, versions_of
+from models_runtime.core.gold_sources import GoldSource, Note, gold_sources, languages_of, manages, versions_of
 from models_runtime.core.registry import trainable_kind
 from models_runtime.core.self_training import SELF_TRAINING, check_unseen, labels_of, notes_without_gold
 from models_runtime.core.stages import check_hold_out

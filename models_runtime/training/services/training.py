@@ -14,8 +14,7 @@ from annotations.models import Document, GoldVersion, JobState, Membership, Proj
 from annotations.text.names import whole
 from models_runtime.backends.augmenting import replaceable
 from models_runtime.core import weights
-from models_runtime.core.gold_notes import languages_of
-from models_runtime.core.gold_sources import gold_sources, lending_project, unseen_by
+from models_runtime.core.gold_sources import gold_sources, languages_of, lending_project, unseen_by
 from models_runtime.core.learner_settings import SURROGATES
 from models_runtime.core.model_files import missing_labels
 from models_runtime.core.model_names import free_name, good_model_name, taken

@@ -20,9 +20,8 @@ from annotations.core.requests import Request, paged, takes_uploads
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key, form_token
 from models_runtime.core import embeddings, weights
-from models_runtime.core.abilities import lacking
-from models_runtime.core.gold_notes import languages_of
-from models_runtime.core.health import ModelHealth, Workers
+from models_runtime.core.gold_sources import languages_of
+from models_runtime.core.health import ModelHealth, Workers, lacking
 from models_runtime.core.learner_settings import LANGUAGE_MODEL, SURROGATES
 from models_runtime.core.registry import TRAINABLE, TrainableKind, trainable_kind
 from models_runtime.core.self_training import usable_runs

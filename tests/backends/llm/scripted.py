@@ -10,9 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from models_runtime.backends.llm.backend import LlmBackend
-from models_runtime.backends.llm.params import Params
 from models_runtime.backends.llm.prompts import LabelWord
-from models_runtime.backends.llm.servers import Server
+from models_runtime.backends.llm.servers import Params, Server
 
 LABELS = [
     LabelWord("PERSON", "Person", "Name of a person", "[PERSON]"),

@@ -8,7 +8,7 @@ import pytest
 
 from models_runtime.backends.base import BackendError, OnDevice
 from models_runtime.backends.llm.asking import Meter, Question
-from models_runtime.backends.llm.local import LocalCompletion
+from models_runtime.backends.llm.backend import LocalCompletion
 from tests.backends.llm.scripted import backend_at
 
 torch = pytest.importorskip("torch")

@@ -8,11 +8,9 @@ from hypothesis import strategies as st
 
 from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.llm.answers import Mention, listed
-from models_runtime.backends.llm.cache import FoundSpan
-from models_runtime.backends.llm.chunks import chunks, overlapping
-from models_runtime.backends.llm.extracting import mask
-from models_runtime.backends.llm.locating import locate
+from models_runtime.backends.llm.answers import Mention, listed, locate
+from models_runtime.backends.llm.driver import FoundSpan
+from models_runtime.backends.llm.extracting import chunks, mask, overlapping
 from models_runtime.backends.llm.prompts import fenced
 from tests.backends.llm.texts import TEXT, spanned
 

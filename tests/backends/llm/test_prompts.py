@@ -8,10 +8,9 @@ import pytest
 
 from annotations.text.spans import Span
 from models_runtime.backends.base import BackendError, Rewritten
-from models_runtime.backends.llm.params import STRATEGIES, read_params
+from models_runtime.backends.llm.evidence import shots_of
 from models_runtime.backends.llm.prompts import LANGUAGES, LabelWord, presets_of, printed, system_prompt
-from models_runtime.backends.llm.servers import Server
-from models_runtime.backends.llm.shots import shots_of
+from models_runtime.backends.llm.servers import STRATEGIES, Server, read_params
 from tests.backends.llm.scripted import LABELS, Reply, backend_at, entities, note_of, serving, shown
 
 LABEL_SETS = Path(__file__).parents[3] / "fixtures" / "label_sets"

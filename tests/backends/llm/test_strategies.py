@@ -10,7 +10,7 @@ from annotations.text.provenance import Doubtful
 from models_runtime.backends.base import BackendError, Rewritten
 from models_runtime.backends.llm import backend
 from models_runtime.backends.llm.backend import LlmBackend
-from models_runtime.backends.llm.cache import FoundSpan
+from models_runtime.backends.llm.driver import FoundSpan
 from tests.backends.llm.scripted import LABELS, Cached, Reply, backend_at, calling, entities, note_of, serving, shown
 
 EXAMPLE = (

@@ -7,8 +7,11 @@ import pytest
 np = pytest.importorskip("numpy")
 torch = pytest.importorskip("torch")
 
-from models_runtime.backends.neural.crf import Crf  # noqa: E402 - needs torch
-from models_runtime.backends.neural.tags import Tags, best_path  # noqa: E402
+from models_runtime.backends.neural.crf import (  # noqa: E402
+    Crf,
+    Tags,
+    best_path,
+)
 
 TAGS = Tags.of(["A", "B"])
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models_runtime.backends.neural.windows import batches, windows
+from models_runtime.backends.neural.device import batches, windows
 
 
 @given(st.integers(0, 3000), st.integers(2, 510), st.data())

@@ -12,10 +12,8 @@ from models_runtime.backends.llm.prompts import LabelWord
 from models_runtime.backends.llm.remote import RemoteCompletion
 from models_runtime.backends.llm.servers import Server
 from models_runtime.backends.refining.agent import Limits, LlmAgent
-from models_runtime.backends.refining.finishing import problems
-from models_runtime.backends.refining.skills import for_project
-from models_runtime.backends.refining.state import ALL, Component
-from models_runtime.backends.refining.todo import Action, Todo
+from models_runtime.backends.refining.state import ALL, Component, for_project
+from models_runtime.backends.refining.todo import Action, Todo, problems
 from tests.backends.llm.scripted import Cached, Reply, calling, serving
 
 TEXT = "Plan: normon 20 mg, kern pharma 5 mg, davur. Seen by Dr. Anna Rossi on 12/03/2021, COPD GOLD 3."

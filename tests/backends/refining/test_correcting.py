@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from annotations.text.spans import Span, overlaps
 from models_runtime.backends.refining.correcting import anchored, applied, correction_in, question_about
-from models_runtime.backends.refining.finishing import problems, settled
-from models_runtime.backends.refining.todo import Todo
+from models_runtime.backends.refining.todo import Todo, problems, settled
 
 TEXT = "Mario Rossi, 54 anni, prende 30 mg. Visto a Torino. Mario  Rossi torna."
 SPANS = [Span(0, 5, "PATIENT"), Span(13, 15, "AGE"), Span(29, 31, "AGE"), Span(44, 50, "PATIENT"), Span(52, 57, "AGE")]

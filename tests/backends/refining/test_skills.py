@@ -7,8 +7,7 @@ import pytest
 
 from annotations.installation import SHIPPED
 from models_runtime.backends.llm.prompts import LANGUAGES
-from models_runtime.backends.refining.skills import LONGEST, NAME, for_project, shipped
-from models_runtime.backends.refining.state import Skill
+from models_runtime.backends.refining.state import LONGEST, NAME, Skill, for_project, shipped
 
 SETS = sorted(file for file in Path(SHIPPED, "fixtures", "label_sets").glob("*.json") if file.stem != "mappings")
 

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.text.spans import Span, overlaps
-from models_runtime.backends.refining.finishing import problems, settled
-from models_runtime.backends.refining.todo import LONGEST_REASON, Action, Refused, Todo
+from models_runtime.backends.refining.todo import LONGEST_REASON, Action, Refused, Todo, problems, settled
 
 TEXT = "Dr. Anna Rossi, Parkinson, visto a Torino"
 ROSSI, PARKINSON, TORINO = Span(4, 14, "PATIENT", 0.9, "rules"), Span(16, 25, "PATIENT"), Span(35, 41, "CITY")

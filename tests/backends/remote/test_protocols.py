@@ -7,7 +7,7 @@ import pytest
 
 from annotations.text.spans import Span
 from models_runtime.backends.remote import inception, label_studio
-from models_runtime.backends.remote.protocol import Malformed, UnknownLabel
+from models_runtime.backends.remote.servers import Malformed, UnknownLabel
 
 TEXT = "👩‍⚕️ Dra. Carmen Huerta,\r\n\ttel. 923 <555> & \x0b fin."
 NER = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"

@@ -10,7 +10,7 @@ from django.db import OperationalError, connection
 from annotations.gold.services.making import freeze
 from annotations.models import JobState
 from models_runtime.backends.llm.servers import read_servers
-from models_runtime.core.usage import Bill
+from models_runtime.core.llm import Bill
 from models_runtime.models import Judging, Judgment, LlmAnswer, LlmUsage, RunItem
 from models_runtime.refining.services.judging.asking import start_judging
 from models_runtime.runs.services.llm import start_llm_run

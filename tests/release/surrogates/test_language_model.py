@@ -13,7 +13,7 @@ from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.services.surrogates.makers import checked_maker, maker_choices, maker_of, paid_by, queue_of
 from annotations.release.services.surrogates.making import NoteMentions, surrogates_for
 from models_runtime.backends.llm.servers import read_servers
-from models_runtime.core.usage import Bill
+from models_runtime.core.llm import Bill
 from models_runtime.models import LlmAnswer, LlmUsage
 from models_runtime.refining.services.relexicalizing.answers import SealedAnswers
 from tests import factories as make

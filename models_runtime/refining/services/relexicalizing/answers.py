@@ -14,7 +14,7 @@ from annotations.core.locks import hold
 from annotations.core.sealing import Key
 from annotations.models import Document, Project
 from annotations.release.selectors.surrogates import in_parts
-from models_runtime.core.usage import Bill
+from models_runtime.core.llm import Bill
 from models_runtime.models import LlmAnswer
 
 PREFIX: Final = "s-"

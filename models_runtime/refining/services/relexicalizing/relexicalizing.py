@@ -28,8 +28,7 @@ from annotations.release.services.surrogates.makers import (
     in_turn,
 )
 from models_runtime.backends.base import BackendError
-from models_runtime.core.llm import capacity_of
-from models_runtime.core.usage import Bill
+from models_runtime.core.llm import Bill, capacity_of
 from models_runtime.refining.services.relexicalizing.answers import SealedAnswers
 from models_runtime.runs.services.consent import check_consent
 from models_runtime.runs.services.llm import servers

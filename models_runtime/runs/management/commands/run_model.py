@@ -11,8 +11,8 @@ from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, JobState, Project, User
 from annotations.text.combining import Method
-from models_runtime.backends.llm.params import OMEGA, PASSES, STRATEGIES
 from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
+from models_runtime.backends.llm.servers import OMEGA, PASSES, STRATEGIES
 from models_runtime.core.model_files import NAMED_BY
 from models_runtime.core.registry import (
     BACKENDS,

@@ -8,8 +8,7 @@ from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.gold.rules import Split
 from annotations.models import GoldVersion, GoldVersionNote, User
-from models_runtime.backends.notes.grouping import groups
-from models_runtime.backends.notes.note import read
+from models_runtime.backends.notes import groups, read
 
 FACTORS = (1, 2, 4, 8, 16, 32)
 SPLITS = (Split.TRAIN, Split.DEV, Split.TEST)

@@ -1,1 +1,0 @@
-"""A note as input of trained backends: tokens, lines, header fields, tags of the rules, and sequences."""

@@ -1,8 +1,0 @@
-"""Rules for English text."""
-
-from typing import Final
-
-from models_runtime.backends.rules.en import ids, names
-from models_runtime.backends.rules.rule import Rule
-
-RULES: Final[tuple[Rule, ...]] = (*names.RULES, *ids.RULES)

@@ -1,1 +1,0 @@
-"""spaCy pipelines trained elsewhere: installed packages, and folders on this machine."""
