@@ -1,8 +1,8 @@
 from typing import Any
 
-from annotations.agreement.rules import ComparedUnit
-from annotations.agreement.services.adjudication.majority import run_majority, undo_majority
+from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.services.figures import figures_of
+from annotations.agreement.services.majority import run_majority, undo_majority
 from annotations.jobs.runner import Claim
 from annotations.jobs.services.batch_acts import act_of
 from annotations.models import MajorityAct, Project, User

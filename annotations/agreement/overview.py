@@ -7,12 +7,11 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotations.agreement.rules import ComparedUnit, Figure, Granularity, RoundFigures
-from annotations.agreement.selectors.adjudication.counts import adjudicated_sets, outcomes, to_adjudicate
-from annotations.agreement.selectors.adjudication.waiting import Show
+from annotations.agreement.rules.shown import AgreementFigure
+from annotations.agreement.rules.units import ComparedUnit, Granularity
+from annotations.agreement.selectors.adjudications import Show, adjudicated_sets, outcomes, to_adjudicate
 from annotations.agreement.selectors.figures import counted_sets
-from annotations.agreement.templatetags.coefficients import in_words
-from annotations.agreement.views.rows import trend_of
+from annotations.agreement.views.agreement import trend_of
 from annotations.core import overview
 from annotations.core.access import Access, Can
 from annotations.core.templatetags.plots import Point
@@ -26,12 +25,12 @@ KIND = f"agreement:{ComparedUnit.TOKEN}"
 
 @dataclass(frozen=True)
 class StoredAgreement:
-    """α over tokens by label, with its rounds. `outdated`: annotations were submitted after `at`."""
+    """α over tokens by label, and its plot by round. `outdated`: annotations were submitted after `at`."""
 
     at: datetime
     notes: int
-    alpha: Figure
-    rounds: list[RoundFigures]
+    alpha: AgreementFigure
+    trend: list[Point]
     outdated: bool
 
 
@@ -48,27 +47,14 @@ def stored_agreement(project: Project) -> StoredAgreement | None:
     if row is None:
         return None
     at, notes, alpha, rounds = row
-    return StoredAgreement(at, notes, alpha, rounds, counted_sets(project).filter(submitted_at__gt=at).exists())
-
-
-@dataclass(frozen=True)
-class AgreementCard:
-    """What the card shows; `stored` is None before anybody has computed agreement."""
-
-    stored: StoredAgreement | None
-    wording: str
-    trend: list[Point]
+    return StoredAgreement(
+        at, notes, alpha, trend_of(rounds), counted_sets(project).filter(submitted_at__gt=at).exists()
+    )
 
 
 @overview.cards.part(10, Can.READ_NOTES)
 def agreement_card(access: Access) -> list[overview.OverviewCard]:
-    found = stored_agreement(access.project)
-    card = AgreementCard(
-        stored=found,
-        wording=in_words(found.alpha["value"]) if found else "",
-        trend=trend_of(found.rounds) if found else [],
-    )
-    return [overview.OverviewCard("agreement/overview.html", card)]
+    return [overview.OverviewCard("agreement/overview.html", stored_agreement(access.project))]
 
 
 @overview.steps.part(50, Can.MANAGE)

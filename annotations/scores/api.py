@@ -22,12 +22,10 @@ from annotations.notes.selectors.in_context import Entry, label_looks, shown_in_
 from annotations.scores.rules.causes import ErrorId
 from annotations.scores.rules.errors import ErrorType
 from annotations.scores.selectors import AuthorNotes, Reference, authors_with_notes, note_languages
-from annotations.scores.services.about import about_score
-from annotations.scores.services.asking import plain_request, score_now
+from annotations.scores.services.asking import plain_request, score_now, start_score
 from annotations.scores.services.causes import causes_of_errors, change_error_cause
-from annotations.scores.services.error_list import ErrorFilters, ListedErrors, export_errors
+from annotations.scores.services.errors import ErrorFilters, ListedErrors, about_score, export_errors
 from annotations.scores.services.scoring import Error, Score, ScoreRequest, score_errors, score_request
-from annotations.scores.services.starting import start_score
 from annotations.text.names import MAX_ID
 
 router = Router(tags=["Scores"])
@@ -236,12 +234,9 @@ def set_error_cause(
 def _asked(access: Access, version: int, author: int, wanted: ScoreChoices) -> ScoreRequest:
     """Return the score that is asked for. Raises Http404, and Problem (422) for an unknown choice."""
     plain_request(access, version, author)
-    threshold = "" if wanted.threshold is None else str(wanted.threshold)
+    choices = wanted.model_dump(include=set(ScoreChoices.model_fields), exclude_none=True)
     with named(FIELDS):
-        return score_request(
-            access.project, version=version, author_id=author, split=wanted.split, into=wanted.into,
-            threshold=threshold, types=wanted.types, tokenizer=wanted.tokenizer, language=wanted.language,
-        )  # fmt: skip
+        return score_request(access.project, version=version, author_id=author, **choices)
 
 
 def _found(asked: ScoreRequest) -> Score:

@@ -29,10 +29,10 @@ made, project = made_once(build_project)
 
 def test_the_figures(project):
     result = run("p", "--unit", "token", "--granularity", "subcategory")
-    assert result["observed"] == pytest.approx((1 + 1 + 1 + 1 / 3) / 4)
+    assert result["observed"]["value"] == pytest.approx((1 + 1 + 1 + 1 / 3) / 4)
     # Coincidences by hand: n = 12, O 8, AGE 4; Do = 2/12, De = 1 - (56 + 12)/132.
-    assert result["alpha"] == pytest.approx(1 - (2 / 12) / (1 - 68 / 132))
-    assert (result["units"], result["annotators"], result["notes"]) == (4, 3, 1)
+    assert result["alpha"]["value"] == pytest.approx(1 - (2 / 12) / (1 - 68 / 132))
+    assert (result["units"], len(result["annotators"]), result["notes"]) == (4, 3, 1)
 
 
 def test_drafts_are_missing_and_sets_that_were_not_blind_or_seeded_are_left_out_and_counted(project):
@@ -41,21 +41,21 @@ def test_drafts_are_missing_and_sets_that_were_not_blind_or_seeded_are_left_out_
     make_set(note, make_member(project), [(0, 11, "PATIENT")], submitted=True, blind=False)
     make_set(note, make_member(project), [(0, 11, "PATIENT")], submitted=True, seeded=True)
     result = run("p")
-    assert (result["notes"], result["drafts"], result["not_blind"], result["seeded"]) == (1, 1, 1, 1)
+    assert (result["notes"], result["left_out"]) == (1, {"not_blind": 1, "seeded": 1, "drafts": 1})
 
 
 @pytest.mark.parametrize("unit", ["marked", "entity"])
 def test_two_empty_submitted_sets_are_no_missing_notes(project, unit):
     for name in ("anna", "bruno", "carla"):
         Span.objects.filter(annotation_set__author__name=name).delete()
-    result = run("p", "--unit", unit, "--per", "pair", "--per", "note")
-    assert (result["notes"], result["observed"], result["units"]) == (1, None, 0)
-    assert result["undefined"] == result["fleiss"]["why"] == result["per_note"][0]["why"] == NOTHING_MARKED
-    assert {row["kappa"]["why"] for row in result["per_pair"]} == {NEITHER_MARKED}
+    result = run("p", "--unit", unit, "--per", "note")
+    assert (result["notes"], result["observed"]["value"], result["units"]) == (1, None, 0)
+    assert result["alpha"]["why"] == result["fleiss"]["why"] == result["per_note"][0]["why"] == NOTHING_MARKED
+    assert {row["kappa"]["why"] for row in result["pairs"]} == {NEITHER_MARKED}
 
 
 def test_undefined_says_why():
     make_project("empty")
     result = run("empty")
-    assert (result["observed"], result["alpha"], result["units"]) == (None, None, 0)
-    assert "No note has been submitted by two annotators" in result["undefined"]
+    assert (result["observed"]["value"], result["alpha"]["value"], result["units"]) == (None, None, 0)
+    assert "No note has been submitted by two annotators" in result["alpha"]["why"]

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from annotations.agreement.rules import ComparedUnit, Granularity
+from annotations.agreement.rules.units import ComparedUnit, Granularity
 from annotations.agreement.selectors.figures import content_key, shared_annotation_sets, shared_notes
 from annotations.agreement.services import figures as service
-from annotations.agreement.services.figures import figures_of, kept_figures, notes_of
+from annotations.agreement.services.figures import figures_of, kept_figures, named_notes, notes_of
 from annotations.annotate.services.annotation_set import reopen, submit
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Canceled
@@ -49,7 +49,7 @@ def test_kept_and_found_again(project, monkeypatch):
     monkeypatch.setattr(service, "figures", None)
     assert figures_of(project=project, unit=TOKEN) == made == kept_figures(project, TOKEN)
     table = notes_of(project, made, Granularity.BIO)
-    assert {row["note"] for row in table.named(table.rows)} == set(shared_notes(project))
+    assert {row["note"] for row in named_notes(project, table, table["rows"])} == set(shared_notes(project))
     assert kept_figures(project, ComparedUnit.ENTITY) is None, "of another unit"
 
 

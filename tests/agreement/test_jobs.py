@@ -7,10 +7,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotations.agreement.rules import ComparedUnit, bootstrap
+from annotations.agreement.rules import bootstrap
+from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.services import figures as service
-from annotations.agreement.services.figures import kept_figures
-from annotations.agreement.services.starting import start_agreement
+from annotations.agreement.services.figures import kept_figures, start_agreement
 from annotations.core.tokenizers import KINDS
 from annotations.jobs.runner import claims
 from annotations.jobs.services.worker import perform

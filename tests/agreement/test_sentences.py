@@ -85,7 +85,7 @@ def test_the_page_has_one_column_for_each_annotator(table, sign_in, monkeypatch)
     client = sign_in(table.rev)
     assert PAGE in check_page(client.get(reverse("disagreements", args=["table"])))
     # Pages follow each other.
-    monkeypatch.setattr("annotations.agreement.views.sentences.PAGE", 2)
+    monkeypatch.setattr("annotations.agreement.views.disagreements.SENTENCES", 2)
     html = check_page(client.get(PAGE))
     assert "Uomo" in html and "Giunge" not in html
     query = html.split('rel="next" href="?')[1].split('"')[0]

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError
 from django.urls import reverse
 
-from annotations.agreement.rules import ComparedUnit, Granularity, granularities
+from annotations.agreement.rules.units import ComparedUnit, Granularity, granularities
 from annotations.agreement.services.figures import figures_of
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.models import Event
@@ -101,5 +101,5 @@ def test_the_page_links_to_the_table_and_the_command_writes_a_new_file(raw, sign
     assert CSV not in check_page(sign_in(raw.vic).get(page))
     printed("agreement", "raw", "--unit", "entity", "--table", path)
     assert path.read_text().count("\n") == 7
-    with pytest.raises(CommandError, match="Choose another path"):
+    with pytest.raises(CommandError, match="File exists"):
         printed("agreement", "raw", "--table", path)

@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
-from annotations.agreement.rules import ComparedUnit, granularities
+from annotations.agreement.rules.units import ComparedUnit, granularities
 from annotations.agreement.services import figures as service
 from annotations.models import Amendment, AnnotationSet, Span
 from tests import factories as make
@@ -74,23 +74,22 @@ def test_the_page_and_the_command_give_the_same_numbers(ward, sign_in, unit):
 def compare(ward, sign_in, unit, granularity):
     page = sign_in(ward.mia).get(url, {"unit": unit, "granularity": granularity})
     shown = words_of(check_page(page)).replace("−", "-")
-    every = [word for per in ("label", "pair", "note", "round") for word in ("--per", per)]
-    result = answered("agreement", "covid", "--unit", unit, "--granularity", granularity, *every)
-    low, high = result["alpha_interval"]
+    result = answered("agreement", "covid", "--unit", unit, "--granularity", granularity, "--per", "note")
+    alpha, (recall, _exact) = result["alpha"], result["recall"]
     expected = [
-        f"{result['alpha']:.3f} 95% interval [{low:.3f}, {high:.3f}] {result['words']}",
+        f"{alpha['value']:.3f} 95% interval [{alpha['low']:.3f}, {alpha['high']:.3f}] {result['words']}",
         f"Fleiss' κ {result['fleiss']['value']:.3f}",
-        f"One annotator finds about {100 * result['recall']['overlap']['annotators'][0]['value']:.0f}%",
+        f"One annotator finds about {100 * recall['annotators'][0]['value']:.0f}%",
     ]
-    for row in result["per_pair"]:
+    for row in result["pairs"]:
         expected.append(" ".join(f"{row[name]['value']:.3f}" for name in ("observed", "exact", "overlap")))
         expected.append(f"{row['a']} · {row['b']} {row['kappa']['value']:.3f}")
     if granularity != "binary":
-        expected += [f" {row['alpha']['value']:.3f} " for row in result["per_label"]]
+        expected += [f" {row['alpha']['value']:.3f} " for row in result["labels"]]
     assert [words for words in expected if words not in shown] == []
     for row in result["per_note"]:
         assert f"{row['name']} {row['alpha']:.3f}" in shown.replace(f" disagreements in {row['name']}", "")
-    assert [row["round"] for row in result["per_round"]] == [1]
+    assert [row["round"] for row in result["rounds"]] == [1]
 
 
 def test_rounds_begin_with_amendments(ward, sign_in):
@@ -107,7 +106,7 @@ def test_rounds_begin_with_amendments(ward, sign_in):
     html = check_page(sign_in(ward.mia).get(url))
     assert "1 note has annotation sets from several rounds" in words_of(html)
     assert "<polyline" in html and html.count("plot-dot") > 2
-    rows = answered("agreement", "covid", "--per", "round")["per_round"]
+    rows = answered("agreement", "covid")["rounds"]
     assert [(row["round"], row["notes"], row["mixed"]) for row in rows] == [(1, 2, 0), (2, 5, 1)]
     assert f"Round 1 {rows[0]['alpha']['value']:.2f}" in words_of(html) + html
 

@@ -10,7 +10,7 @@ from annotations.scores.rules.published import ON_PAGE
 
 @pytest.mark.parametrize("page", ON_PAGE)
 def test_a_page_shows_all_of_its_tables(page):
-    html = unescape(Template("{% load published %}{% published page %}").render(Context({"page": page})))
+    html = unescape(Template("{% load scores %}{% published page %}").render(Context({"page": page})))
     assert html.count("<table") == html.count("<details>") == len(ON_PAGE[page])
     for table in ON_PAGE[page]:
         assert f"<summary>{table.source}: {table.title}. " in html and table.corpus in html

@@ -71,3 +71,13 @@ def test_an_archive_marks_its_runs_and_gold_but_nothing_that_came_later(marked):
     del marked.project.imported_authors
     names = set(Author.objects.filter(pk__in=marked.project.imported_authors).values_list("name", flat=True))
     assert names == {"theirs", "jeff", "here-1", "gold"} and later.pk not in before
+
+
+def test_the_agreement_page_marks_imported_annotators_unless_their_names_are_hidden(marked, sign_in):
+    make.make_set(marked.note, marked.ann, [(0, 5, "PATIENT")], submitted=True)
+    client = sign_in(marked.rev)
+    html = client.get(reverse("agreement", args=["covid"])).content.decode()
+    assert html.count("data-imported") == 1 and re.search(r'<th scope="row">jeff\s*<span[^>]* data-imported', html)
+    marked.project.anonymous_adjudication = True
+    marked.project.save()
+    assert "data-imported" not in client.get(reverse("agreement", args=["covid"])).content.decode()

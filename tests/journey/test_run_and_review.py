@@ -208,9 +208,9 @@ def check_agreement(reviewer: Person, command: Any) -> None:
         page = reviewer.go(f"/projects/ward-9/agreement/?unit={unit}")
         for granularity, name in names.items():
             result = command("agreement", "ward-9", "--unit", unit, "--granularity", granularity, "--json")
-            assert result["annotators"] == 2
+            assert len(result["annotators"]) == 2
             row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=name, exact=True))
             figures = [cell.strip().replace("\u2212", "-") for cell in row.get_by_role("cell").all_inner_texts()]
-            alpha = "undefined" if result["alpha"] is None else f"{result['alpha']:.4f}"
-            assert figures[:2] == [f"{result['observed']:.4f}", alpha], (unit, granularity)
+            alpha = "undefined" if result["alpha"]["value"] is None else f"{result['alpha']['value']:.4f}"
+            assert figures[:2] == [f"{result['observed']['value']:.4f}", alpha], (unit, granularity)
             assert figures[3] == f"{result['units']:,}"

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pytest
 from django.urls import reverse
 
-from annotations.agreement.rules.outcome import Fate, outcome
-from annotations.agreement.selectors.adjudication.desk import desk, desk_state
-from annotations.agreement.services.adjudication.deciding import decide, finish_adjudication
-from annotations.agreement.services.adjudication.plan import Act, Request, Seen
+from annotations.agreement.rules.adjudication import Fate, outcome
+from annotations.agreement.selectors.desk import desk, desk_state
+from annotations.agreement.services.deciding import decide, finish_adjudication
+from annotations.agreement.services.plan import Act, Request, Seen
 from annotations.core.events import NOTE_READ
 from annotations.models import AnnotationSet, Assignment, Event, Project
 from annotations.text.spans import Span as DomainSpan

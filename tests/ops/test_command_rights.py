@@ -36,7 +36,7 @@ TABLE: dict[Can | Standing | str, list[str]] = {
         "agreement covid", "backends covid", "compare_runs covid --runs a,b", "compare_strategies covid --gold 1",
         "corpus_statistics covid", "diff_gold covid 1 2", "disagreements covid", "grouped_sentences covid --gold 1",
         "jobs covid", "judgings covid", "loop covid", "models covid", "planted_leaks covid",
-        "score covid --author annotator:ann", "score_errors covid --author annotator:ann",
+        "score covid --author annotator:ann",
     ],
     Can.MAKE_GOLD: [
         "adjudicate covid {0}", "freeze_gold covid", "majority_gold covid", "majority_gold covid --preview",
@@ -46,7 +46,6 @@ TABLE: dict[Can | Standing | str, list[str]] = {
     Can.EXPORT: [
         "agreement covid --table {0}", "export_documents covid {0} --format brat --set gold",
         "export_rewritten covid a --output {0}", "label_mappings covid", "models covid --download crf-1 --to {0}",
-        "score_errors covid --author annotator:ann --write {0}",
     ],
     Can.RELEASE: [
         "audit_plan covid", "audit_plan covid --discard", "release covid --set gold --policy mask --out {0}",

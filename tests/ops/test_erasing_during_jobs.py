@@ -12,7 +12,7 @@ import pytest
 from django.db import IntegrityError, OperationalError, connection
 
 from annotations import models
-from annotations.agreement.rules import ComparedUnit
+from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.services import comparing
 from annotations.agreement.services import figures as agreeing
 from annotations.agreement.services.figures import figures_of

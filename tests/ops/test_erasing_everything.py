@@ -26,8 +26,8 @@ from django.test import Client
 from django.utils import timezone
 
 from annotations import models
-from annotations.agreement.rules import ComparedUnit
-from annotations.agreement.services.starting import start_agreement
+from annotations.agreement.rules.units import ComparedUnit
+from annotations.agreement.services.figures import start_agreement
 from annotations.core.sealing import project_key
 from annotations.core.stored_files import store_file
 from annotations.exchange.services.importing import import_files
@@ -41,9 +41,9 @@ from annotations.release.rules.certificates.verifying import CheckState
 from annotations.release.selectors.surrogates import form_number, identity_digest, private_scope
 from annotations.release.services.certificates.signing import content_of
 from annotations.release.services.certificates.verifying import verify_certificate
+from annotations.scores.services.asking import start_score
 from annotations.scores.services.scoring import score_request
 from annotations.scores.services.side_by_side import comparison_request
-from annotations.scores.services.starting import start_score
 from annotations.text.hashes import string_key
 from models_runtime.core import registry
 from models_runtime.models import Judge, JudgedNote, Judging, Judgment, LlmAnswer, TrainedModel

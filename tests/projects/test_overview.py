@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotations import models
-from annotations.agreement.rules import ComparedUnit
+from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.services.figures import figures_of
 from annotations.core.events import NOTE_READ
 from annotations.core.progress import silent

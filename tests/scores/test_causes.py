@@ -288,24 +288,3 @@ def test_charts_of_error_shares_and_tokens_per_span(read, client):
     read.run_set.spans.exclude(start=0).delete()
     read.gold_set.spans.exclude(start=0).delete()
     assert "NAME: false positives –, false negatives –" in check_page(client.get(url("score", read)))
-
-
-# ── Commands ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_what_is_refused(read):
-    assert answered("score_errors", *RUN, "--note", "none") == "note"
-    read.project.anonymous_adjudication = True
-    read.project.save()
-    assert answered("score_errors", "covid", "--author", "annotator:ann", "--by", "rev") == "author"
-    assert not ErrorCause.objects.exists()
-
-
-def test_errors_are_written_with_their_sentences(read, tmp_path):
-    file = tmp_path / "errors.csv"
-    assert answered("score_errors", *RUN, "--write", file, "--by", "rev")["written"] == 3
-    rows = list(csv.DictReader(file.open(newline="")))
-    assert [row["gold_text"] for row in rows if row["gold_label"] == "CITY"] == ["Torino"]
-    assert Event.objects.get(verb="file.downloaded").actor == read.rev
-    assert answered("score_errors", *RUN, "--write", file, "--by", "rev") == "path"
-    assert answered("score_errors", *RUN, "--write", tmp_path / "b.csv", "--by", "vic") == "access"

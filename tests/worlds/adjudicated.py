@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from annotations.agreement.selectors.adjudication.desk import desk, desk_state
-from annotations.agreement.services.adjudication.deciding import decide
-from annotations.agreement.services.adjudication.plan import Act, Request, Seen
+from annotations.agreement.selectors.desk import desk, desk_state
+from annotations.agreement.services.deciding import decide
+from annotations.agreement.services.plan import Act, Request, Seen
 from annotations.core.errors import ServiceError
 from annotations.models import Span
 from tests import factories as make

@@ -1,19 +1,23 @@
-"""Routes of the locations where annotators disagree: list, count, read one, by sentence, causes."""
+"""Routes of disagreements: list, count, read one, by sentence, causes; and of the amendments of the guidelines."""
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import partial
 from itertools import islice
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
-from django.http import Http404, HttpResponseBase, StreamingHttpResponse
+from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
+from ninja.responses import Status
 
-from annotations.agreement.api.comparing import compare
-from annotations.agreement.rules import ComparedUnit
 from annotations.agreement.rules.disagreement import DisagreementKind, TagRows
+from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.selectors.disagreements import (
+    NO_PAIRS,
     UNTAGGED,
+    DisagreementCounts,
     DisagreementView,
     Filters,
     counts,
@@ -22,20 +26,29 @@ from annotations.agreement.selectors.disagreements import (
     in_context,
 )
 from annotations.agreement.selectors.sentences import Sentence, sentence_lines, sentences
+from annotations.agreement.services.amending import amend
 from annotations.agreement.services.causes import change_cause
+from annotations.agreement.services.comparing import bring_up_to_date
+from annotations.agreement.views.amendments import AmendmentForm
 from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import csv_answer
+from annotations.core.api.etags import matched, outdated
 from annotations.core.api.mount import sends
-from annotations.core.api.paging import Page, Paging, paged
-from annotations.core.api.problems import invalid, named
+from annotations.core.api.paging import Page, Paging, paged, paged_rows
+from annotations.core.api.problems import Problem, check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
+from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED, record_reads
-from annotations.models import Author, AuthorKind, CauseKind, Difference, Label
+from annotations.models import Amendment, Author, AuthorKind, CauseKind, Difference, Document, Label, Project
+from annotations.projects.api.guidelines import version_tag
 from annotations.text.names import MAX_ID, MAX_OFFSET
 
 router = Router(tags=["Agreement"])
+SECONDS: Final = 1.5
+"""For which one request may compare notes."""
 PATH = "/projects/{slug:slug}/disagreements"
+AMENDMENTS = "/projects/{slug:slug}/guidelines/amendments"
 ONE = "/projects/{slug:slug}/notes/{int:note}/disagreements/{int:start}/{int:end}"
 # A place in a list is one number: the note's id, and the offset in the lower bits.
 BITS = MAX_OFFSET.bit_length()
@@ -64,7 +77,7 @@ class TaggedSentence(Schema):
     tags: dict[str, list[str]]
 
     @classmethod
-    def of(cls, text: str, rows: TagRows[str], names: dict[str, str]) -> Self:
+    def of(cls, text: str, rows: TagRows, names: dict[str, str]) -> Self:
         return cls(
             start=rows.start, end=rows.end, text=text[rows.start : rows.end],
             tokens=[text[token.start : token.end] for token in rows.tokens],
@@ -97,15 +110,8 @@ class Disagreement(Schema):
             note=row.document_id, name=shown.note.name, start=row.start, end=row.end, kinds=shown.kinds,
             causes=shown.causes, comments=shown.comments, adjudication=shown.adjudicated,
             sentence=TaggedSentence.of(shown.note.text, shown.rows, shown.annotators),
-            attributes=dict(shown.attributes),
+            attributes=shown.attributes,
         )  # fmt: skip
-
-
-class DisagreementCounts(Schema):
-    """How many locations there are, and how many show each kind; a location can show several."""
-
-    total: int
-    kinds: dict[str, int]
 
 
 class SentenceItem(Schema):
@@ -121,17 +127,17 @@ class SentenceItem(Schema):
         return cls(note=one.note.pk, name=one.note.name, sentence=tokens)
 
 
+class LocationCauses(Schema):
+    """The causes of the location."""
+
+    causes: list[str]
+
+
 class NewLocationCause(Body):
     """A cause: AB (abbreviation), AM (ambiguity), D (debatable) or S (scarcity). `present: false` removes it."""
 
     kind: str = Field(max_length=10)
     present: bool = True
-
-
-class LocationCauses(Schema):
-    """The causes of the location."""
-
-    causes: list[str]
 
 
 @router.get(PATH, response=Page[Disagreement])
@@ -152,8 +158,7 @@ def list_disagreements(
 def count_disagreements(request: ApiRequest, slug: str, wanted: Query[DisagreementFilters]) -> DisagreementCounts:
     """Count the locations, and those of each kind."""
     access, filters = _compared(request, slug, wanted, Can.READ_NOTES)
-    found = counts(differences(access.project, filters))
-    return DisagreementCounts(total=found.total, kinds=found.kinds)
+    return counts(differences(access.project, filters))
 
 
 @router.get(f"{PATH}/sentences", response=Page[SentenceItem])
@@ -214,6 +219,17 @@ def change_causes(
     return LocationCauses(causes=chosen)
 
 
+def compare(project: Project) -> None:
+    """Compare the notes with changed annotations. Raises Problem (503) while some are left."""
+    if left := bring_up_to_date(project, seconds=SECONDS):
+        raise Problem(
+            503,
+            "comparing",
+            _("The annotations are being compared. Notes left: %(left)s. Send the request again.") % {"left": left},
+            headers={"Retry-After": "1"},
+        )
+
+
 def _compared(request: ApiRequest, slug: str, wanted: DisagreementFilters, right: Can) -> tuple[Access, Filters]:
     access = enter(request, slug, right)
     filters = _filters(access, wanted)
@@ -238,15 +254,7 @@ def _pair(access: Access, pair: str) -> tuple[int, int] | None:
     if not pair:
         return None
     if access.unnamed:
-        raise invalid(
-            (
-                "pair",
-                _(
-                    "Adjudication is anonymous in this project, so disagreements cannot be filtered by pair of "
-                    "annotators."
-                ),
-            )
-        )
+        raise invalid(("pair", str(NO_PAIRS)))
     authors = dict(Author.objects.filter(project=access.project, kind=AuthorKind.ANNOTATOR).values_list("name", "pk"))
     found = [authors.get(name) for name in pair.split(",")]
     match found:
@@ -271,3 +279,78 @@ def _place(note: int, start: int) -> int:
 
 def _placed(place: int | None) -> tuple[int, int] | None:
     return None if place is None else (place >> BITS, place & MAX_OFFSET)
+
+
+# ── Amendments of the guidelines, which separate the rounds of a project ─────────────────────────────────────────────
+
+
+class AmendmentItem(Schema):
+    """A rule that was added to the guidelines, and so made `version` of them.
+
+    `note`, `start` and `end` are the location that led to it, only for people who may read every note.
+    """
+
+    number: int
+    text: str
+    version: int
+    by: str | None
+    at: datetime
+    note: int | None = None
+    start: int | None = None
+    end: int | None = None
+
+    @classmethod
+    def of(cls, row: Amendment, *, located: bool) -> Self:
+        place = {"note": row.document_id, "start": row.start, "end": row.end} if located else {}
+        return cls(
+            number=row.number, text=row.text, version=row.guidelines_version, at=row.at,
+            by=row.by.username if row.by else None, **place,
+        )  # fmt: skip
+
+
+class NewAmendment(Body):
+    """A rule in Markdown, and the location (code points, end-exclusive) that led to it, if any."""
+
+    text: str
+    note: int | None = Field(None, ge=0, le=MAX_ID)
+    start: int | None = Field(None, ge=0, le=MAX_OFFSET)
+    end: int | None = Field(None, ge=0, le=MAX_OFFSET)
+
+
+@router.get(AMENDMENTS, response=Page[AmendmentItem], tags=["Guidelines"])
+def list_amendments(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+    """List the amendments, the newest first."""
+    access = enter(request, slug)
+    rows = Amendment.objects.filter(project=access.project).select_related("by")
+    item = partial(AmendmentItem.of, located=access.can(Can.READ_NOTES))
+    return paged_rows(request, paging, rows, item, newest_first=True, by="number")
+
+
+@router.post(AMENDMENTS, response={201: AmendmentItem}, tags=["Guidelines"])
+def new_amendment(request: ApiRequest, response: HttpResponse, slug: str, body: NewAmendment) -> Status[AmendmentItem]:
+    """Add a rule at the end of the guidelines, and begin another round. If-Match is the ETag of the guidelines."""
+    access = enter(request, slug, Can.MANAGE)
+    matched(request, version_tag(access.project))
+    wanted = check(AmendmentForm({"text": body.text, "seen_version": access.project.guidelines_version}))
+    location, seen = _location(access, body), wanted["seen_version"]
+    try:
+        made = amend(
+            project=access.project, text=wanted["text"], actor=access.user, location=location, seen_version=seen
+        )
+    except ServiceError as error:
+        if error.code != "stale":
+            raise
+        access.project.refresh_from_db()
+        raise outdated(version_tag(access.project)) from error
+    access.project.refresh_from_db()
+    response["ETag"] = version_tag(access.project)
+    return Status(201, AmendmentItem.of(made, located=True))
+
+
+def _location(access: Access, body: NewAmendment) -> tuple[Document, int, int] | None:
+    if body.note is None:
+        return None
+    note = note_for(access, body.note)
+    if body.start is None or body.end is None or not body.start < body.end <= note.length:
+        raise invalid(("start", _("Give start and end of a location in the note.")))
+    return note, body.start, body.end

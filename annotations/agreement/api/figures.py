@@ -1,21 +1,27 @@
 """Routes of the figures of agreement: read, by note, compute in a job, and the units as a table."""
 
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Any, Self
+from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
-from annotations.agreement.rules import ComparedUnit, Granularity, Matching, NoteFigures, granularities, in_words
-from annotations.agreement.selectors.figures import left_out, round_beginnings
-from annotations.agreement.selectors.names import in_order, pairs_in_order, shown_names
-from annotations.agreement.selectors.table import table_lines
-from annotations.agreement.services.figures import KeptFigures, figures_of, kept_figures, notes_of, takes_long
-from annotations.agreement.services.starting import start_agreement
-from annotations.core.access import Access, Can
+from annotations.agreement.rules.shown import AgreementOfNote
+from annotations.agreement.rules.units import ComparedUnit, Granularity, granularities
+from annotations.agreement.selectors.figures import table_lines
+from annotations.agreement.selectors.names import Agreement, agreement_of, shown_names
+from annotations.agreement.services.figures import (
+    KeptFigures,
+    figures_of,
+    kept_figures,
+    named_notes,
+    notes_of,
+    start_agreement,
+    takes_long,
+)
+from annotations.core.access import Can
 from annotations.core.answers import csv_answer
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, Paging, paged
@@ -26,169 +32,10 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.tokenizers import check_tokenizer
 from annotations.jobs.api import JobItem, started
-from annotations.models import Document, Project
+from annotations.models import Project
 
 router = Router(tags=["Agreement"])
 PATH = "/projects/{slug:slug}/agreement"
-
-
-class AgreementFigure(Schema):
-    """A coefficient with its interval. `why` says why there is no value, `no_interval` why there is no interval."""
-
-    value: float | None
-    why: str
-    low: float | None
-    high: float | None
-    no_interval: str
-
-
-class AgreementFigureOverUnits(AgreementFigure):
-    units: int
-
-
-class MarkedFigures(Schema):
-    """The figures without the units that nobody labeled."""
-
-    units: int
-    observed: AgreementFigure
-    alpha: AgreementFigure
-
-
-class AgreementOfLabel(Schema):
-    """One value against all others. `full`: units that all annotators gave this value."""
-
-    value: str
-    units: int
-    full: int
-    alpha: AgreementFigure
-
-
-class AgreementOfPair(Schema):
-    """Two annotators. `kappa` is Cohen's; `exact` and `overlap` are F1. `spans`: how many each of them marked."""
-
-    a: str
-    b: str
-    notes: int
-    units: int
-    observed: AgreementFigure
-    kappa: AgreementFigure
-    exact: AgreementFigure
-    overlap: AgreementFigure
-    spans: list[int]
-
-
-class AgreementOfRound(Schema):
-    """The notes of one round of the guidelines, which began with an amendment; the first one with the project.
-
-    `mixed`: notes that were annotated in several rounds.
-    """
-
-    round: int
-    began: datetime | None
-    notes: int
-    mixed: int
-    units: int
-    observed: AgreementFigure
-    alpha: AgreementFigure
-    alpha_marked: AgreementFigure
-
-
-class AgreementOfNote(Schema):
-    """One note. `differing`: units on which not all annotators agree."""
-
-    note: int
-    name: str
-    round: int
-    annotators: int
-    units: int
-    differing: int
-    observed: float | None
-    alpha: float | None
-    why: str
-
-
-class RecallOfNumber(AgreementFigure):
-    """The estimated recall of this number of annotators; `projected` if no note had as many."""
-
-    annotators: int
-    projected: bool
-
-
-class RecallOfAnnotator(AgreementFigure):
-    annotator: str
-
-
-class EstimatedRecall(Schema):
-    """The spans found, the estimated spans that nobody found, and the recall of annotators."""
-
-    matching: str
-    found: float
-    hidden: float | None
-    annotators: list[RecallOfNumber]
-    each: list[RecallOfAnnotator]
-
-
-class LeftOutSets(Schema):
-    """How many annotation sets don't count, by reason."""
-
-    not_blind: int
-    seeded: int
-    drafts: int
-
-
-class Agreement(Schema):
-    """The figures at one granularity. `words` is the wording of alpha."""
-
-    unit: str
-    granularity: str
-    notes: int
-    annotators: list[str]
-    mixed: int
-    left_out: LeftOutSets
-    words: str
-    units: int
-    unmarked: int
-    observed: AgreementFigure
-    alpha: AgreementFigure
-    marked: MarkedFigures
-    fleiss: AgreementFigureOverUnits
-    full: AgreementFigure
-    majority: AgreementFigure
-    labels: list[AgreementOfLabel]
-    pairs: list[AgreementOfPair]
-    rounds: list[AgreementOfRound]
-    recall: list[EstimatedRecall]
-
-    @classmethod
-    def of(cls, access: Access, found: KeptFigures, granularity: Granularity) -> Self:
-        report = found["granularities"][granularity]
-        names = shown_names(access, found["annotators"])
-        order, beginnings = in_order(names), [None, *round_beginnings(access.project)]
-        pairs = [row | {"a": names[row["a"]], "b": names[row["b"]]} for row in pairs_in_order(report["pairs"], order)]
-        rounds = [
-            row | {"began": beginnings[row["round"] - 1] if row["round"] <= len(beginnings) else None}
-            for row in report["rounds"]
-        ]
-        recall = [
-            kept | {
-                "matching": matching,
-                "each": [
-                    row | {"annotator": names[row["annotator"]]}
-                    for row in sorted(kept["each"], key=lambda row: order.index(row["annotator"]))
-                ],
-            }
-            for matching in Matching
-            for kept in [found["recall"][matching]]
-        ]  # fmt: skip
-        whole = {key: value for key, value in report.items() if key not in ("pairs", "rounds", "per_note")}
-        return cls.model_validate(
-            whole | {
-                "unit": found["unit"], "granularity": granularity, "notes": found["notes"], "mixed": found["mixed"],
-                "annotators": [names[pk] for pk in order], "left_out": _left_out(access.project),
-                "words": in_words(report["alpha"]["value"]) if report["alpha"]["value"] is not None else "",
-                "pairs": pairs, "rounds": rounds, "recall": recall,
-            }
-        )  # fmt: skip
 
 
 class AgreementChoice(Schema):
@@ -215,7 +62,9 @@ class AgreementUnit(Body):
 def read_agreement(request: ApiRequest, slug: str, wanted: Query[AgreementFiguresChoice]) -> Agreement:
     """Read the figures of agreement. Those of a large project are computed by a job first (404 until then)."""
     access = enter(request, slug, Can.READ_NOTES)
-    return Agreement.of(access, _figures(access.project, wanted), wanted.granularity)
+    found = _figures(access.project, wanted)
+    names = shown_names(access.project, found["annotators"], hidden=access.unnamed)
+    return agreement_of(access.project, found, wanted.granularity, names)
 
 
 @router.get(f"{PATH}/notes", response=Page[AgreementOfNote])
@@ -225,15 +74,12 @@ def list_agreement_of_notes(
     """List the figures by note, by id."""
     access = enter(request, slug, Can.READ_NOTES)
     table = notes_of(access.project, _figures(access.project, wanted), wanted.granularity)
-    names = dict(Document.objects.filter(project=access.project).values_list("pk", "name"))
-    rows = sorted((row for row in table.named(table.rows) if row["note"] in names), key=lambda row: row["note"])
+    rows = sorted(named_notes(access.project, table, table["rows"]), key=lambda row: row["note"])
 
-    def fetch(after: int | None, size: int) -> Sequence[NoteFigures]:
+    def fetch(after: int | None, size: int) -> Sequence[AgreementOfNote]:
         return [row for row in rows if after is None or row["note"] > after][:size]
 
-    return paged(
-        request, paging, fetch, lambda row: AgreementOfNote(**row, name=names[row["note"]]), lambda row: row["note"]
-    )
+    return paged(request, paging, fetch, lambda row: row, lambda row: row["note"])
 
 
 @router.post(f"{PATH}/compute", response={202: JobItem})
@@ -278,8 +124,3 @@ def _figures(project: Project, wanted: AgreementFiguresChoice) -> KeptFigures:
         return figures_of(project=project, unit=wanted.unit)
     except ServiceError as error:
         raise Problem(503, error.code, str(error), headers={"Retry-After": "10"}) from error
-
-
-def _left_out(project: Project) -> LeftOutSets:
-    counts = left_out(project)
-    return LeftOutSets(not_blind=counts.not_blind, seeded=counts.seeded, drafts=counts.drafts)

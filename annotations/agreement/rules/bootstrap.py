@@ -6,7 +6,7 @@ for the import.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from annotations.agreement.rules.capture import COUNTS, AnnotatorGroup, CaptureSums
@@ -84,18 +84,23 @@ FEW = Interval(why="An interval over notes needs at least two notes.")
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """The intervals of the coefficients of one set of notes; `labels` by value."""
+    """The intervals of the coefficients of one set of notes by name, and those of `labels` by value.
 
-    observed: Interval
-    alpha: Interval
-    observed_marked: Interval
-    alpha_marked: Interval
-    full: Interval
-    majority: Interval
-    labels: Mapping[str, Interval]
+    Where there are none, each is `otherwise`.
+    """
+
+    named: Mapping[str, Interval] = field(default_factory=dict)
+    labels: Mapping[str, Interval] = field(default_factory=dict)
+    otherwise: Interval = Interval()
+
+    def __getitem__(self, name: str) -> Interval:
+        return self.named.get(name, self.otherwise)
+
+    def of_label(self, value: str) -> Interval:
+        return self.labels.get(value, self.otherwise)
 
 
-NO_INTERVALS = Intervals(Interval(), Interval(), Interval(), Interval(), Interval(), Interval(), {})
+NO_INTERVALS = Intervals()
 """The result if no intervals were requested."""
 
 
@@ -111,20 +116,21 @@ def intervals(
     `notes` lists for each note its patterns, as (index in `facts`, count). `values` are all values except `O`.
     """
     if len(notes) < 2:
-        return Intervals(FEW, FEW, FEW, FEW, FEW, FEW, dict.fromkeys(values, FEW))
+        return Intervals(otherwise=FEW)
     import numpy as np
 
     sums = _Sums(np, resample(_added(np, facts, notes, values), samples, between), values)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return Intervals(
-            observed=interval(sums.agreeing / sums.units),
-            alpha=interval(sums.alpha(0)),
-            observed_marked=interval((sums.agreeing - sums.unmarked) / (sums.units - sums.unmarked)),
-            alpha_marked=interval(sums.alpha(sums.unmarked_values)),
-            full=interval(sums.full / sums.units),
-            majority=interval(sums.majority / sums.units),
-            labels={value: interval(sums.alpha_of(at)) for at, value in enumerate(values)},
-        )
+        named = {
+            "observed": sums.agreeing / sums.units,
+            "alpha": sums.alpha(0),
+            "observed_marked": (sums.agreeing - sums.unmarked) / (sums.units - sums.unmarked),
+            "alpha_marked": sums.alpha(sums.unmarked_values),
+            "full": sums.full / sums.units,
+            "majority": sums.majority / sums.units,
+        }
+        labels = {value: interval(sums.alpha_of(at)) for at, value in enumerate(values)}
+    return Intervals({name: interval(found) for name, found in named.items()}, labels)
 
 
 HEAD: Final = 8

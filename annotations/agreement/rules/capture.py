@@ -186,7 +186,3 @@ def found_in(groups: Mapping[tuple[str, ...], AnnotatorGroup]) -> CaptureSums:
         ]
         found.add(group.annotators, *totals)
     return found
-
-
-def _columns(rows: Sequence[Sequence[int]]) -> list[int]:
-    return [sum(column) for column in zip(*rows, strict=True)]

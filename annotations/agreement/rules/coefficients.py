@@ -151,7 +151,6 @@ class Agreement:
     observed: float | None
     alpha: float | None
     units: int
-    annotators: int
     undefined: str = ""
 
 
@@ -159,17 +158,7 @@ def agreement(counted: Mapping[Pattern, int]) -> Agreement:
     """Compute observed agreement and Krippendorff's alpha (nominal) from counted patterns."""
     sums = sums_of(counted)
     alpha = sums.alpha()
-    return Agreement(sums.observed().value, alpha.value, sums.units, len(annotators_of(counted)), alpha.why)
-
-
-def annotators_of(counted: Iterable[Pattern]) -> set[int]:
-    """The indexes of the annotators who have a value in some unit that counts."""
-    found: set[int] = set()
-    for pattern in counted:
-        present = [index for index, value in enumerate(pattern) if value is not None]
-        if len(present) > 1:
-            found.update(present)
-    return found
+    return Agreement(sums.observed().value, alpha.value, sums.units, alpha.why)
 
 
 def fleiss(counted: Mapping[Pattern, int], empty: str = NO_UNITS) -> tuple[Value, int]:

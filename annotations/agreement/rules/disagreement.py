@@ -6,12 +6,11 @@ of a location is the spans that they marked inside it, which may be none. Offset
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import combinations
 from operator import eq
-from typing import Generic, TypeVar
 
 from annotations.text.attributes import Attributes, is_tied, voted
 from annotations.text.bio import OUTSIDE, encode_tokens, split_tag
@@ -148,7 +147,6 @@ def _votes(layers: dict[str, _LabelVotes], at: int, without: int) -> tuple[tuple
     return (*votes, (OUTSIDE, without)) if without else tuple(votes)
 
 
-Annotator = TypeVar("Annotator", bound=Hashable)
 Version = tuple[Span, ...]
 """The spans that one annotator marked at a location, in order, each once."""
 
@@ -173,12 +171,12 @@ class Consensus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Location(Generic[Annotator]):
+class Location:
     """A stretch of the note, with each annotator's version of it."""
 
     start: int
     end: int
-    versions: Mapping[Annotator, Version]
+    versions: Mapping[str, Version]
 
     @property
     def agreed(self) -> bool:
@@ -191,6 +189,11 @@ class Location(Generic[Annotator]):
         return self.agreed and len(set(map(attributes_in, self.versions.values()))) <= 1
 
     @property
+    def first(self) -> Version:
+        """The version of the first annotator, which is that of all where they agree."""
+        return next(iter(self.versions.values()), ())
+
+    @property
     def marked(self) -> set[Span]:
         return {span for version in self.versions.values() for span in version}
 
@@ -200,9 +203,7 @@ def attributes_in(version: Version) -> tuple[Attributes, ...]:
     return tuple(span.attributes for span in version)
 
 
-def locations(
-    annotation_sets: Mapping[Annotator, Sequence[Span]], *, besides: Iterable[Bounds] = ()
-) -> list[Location[Annotator]]:
+def locations(annotation_sets: Mapping[str, Sequence[Span]], *, besides: Iterable[Bounds] = ()) -> list[Location]:
     """All locations of a note in order. Each of the bounds in `besides` is a location, or part of one, too."""
     stretches = {(span.start, span.end) for spans in annotation_sets.values() for span in spans} | set(besides)
     hulls: list[Bounds] = []
@@ -211,7 +212,7 @@ def locations(
             hulls[-1] = (hulls[-1][0], max(end, hulls[-1][1]))
         else:
             hulls.append((start, end))
-    found: list[dict[Annotator, Version]] = [dict.fromkeys(annotation_sets, ()) for _ in hulls]
+    found: list[dict[str, Version]] = [dict.fromkeys(annotation_sets, ()) for _ in hulls]
     for annotator, spans in annotation_sets.items():
         inside: list[list[Span]] = [[] for _ in hulls]
         at = 0
@@ -223,11 +224,6 @@ def locations(
             if own:
                 found[index][annotator] = tuple(own)
     return [Location(start, end, versions) for (start, end), versions in zip(hulls, found, strict=True)]
-
-
-def disagreements(annotation_sets: Mapping[Annotator, Sequence[Span]]) -> list[Location[Annotator]]:
-    """The locations where not all annotators marked the same spans with the same attributes."""
-    return [location for location in locations(annotation_sets) if not location.unanimous]
 
 
 def kind_between(one: Version, other: Version) -> DisagreementKind | None:
@@ -248,7 +244,7 @@ def kind_between(one: Version, other: Version) -> DisagreementKind | None:
     return DisagreementKind.BOTH
 
 
-def kinds_by_pair(location: Location[Annotator]) -> dict[tuple[Annotator, Annotator], DisagreementKind]:
+def kinds_by_pair(location: Location) -> dict[tuple[str, str], DisagreementKind]:
     """For each pair of annotators who differ at a location, how they differ; pairs in the order of the versions."""
     found = {}
     for one, other in combinations(location.versions, 2):
@@ -258,7 +254,7 @@ def kinds_by_pair(location: Location[Annotator]) -> dict[tuple[Annotator, Annota
     return found
 
 
-def disputed_labels(location: Location[Annotator]) -> set[str]:
+def disputed_labels(location: Location) -> set[str]:
     """The labels of the spans that not all annotators marked, or to which they gave different attributes."""
     versions = [set(version) for version in location.versions.values()]
     shared = set.intersection(*versions) if versions else set()
@@ -268,7 +264,7 @@ def disputed_labels(location: Location[Annotator]) -> set[str]:
     return {span.label for span, several in given.items() if span not in shared or len(several) > 1}
 
 
-def tokens_differ(text: str, location: Location[Annotator]) -> bool:
+def tokens_differ(text: str, location: Location) -> bool:
     """Whether two annotators give any token different labels. Cutting one span in two doesn't change its labels."""
     tokens = tokens_of(text, location.start, location.end, location.marked)
     said = [_labels(tokens, version) for version in location.versions.values()]
@@ -290,7 +286,7 @@ def tokens_of(text: str, start: int, end: int, spans: Iterable[Span]) -> list[To
     return split_at(inside, (edge for span in spans for edge in (span.start, span.end)))
 
 
-def consensus(text: str, location: Location[Annotator]) -> Consensus:
+def consensus(text: str, location: Location) -> Consensus:
     """`one`: a single annotator marked something. `majority`: the vote decides the whole location."""
     if location.unanimous:
         return Consensus.ALL
@@ -299,16 +295,15 @@ def consensus(text: str, location: Location[Annotator]) -> Consensus:
     return Consensus.SPLIT if majority_version(text, location) is None else Consensus.MAJORITY
 
 
-def majority_version(text: str, location: Location[Annotator]) -> Version | None:
+def majority_version(text: str, location: Location) -> Version | None:
     """The spans that the majority vote gives a location; None if the vote leaves a part of it open.
 
     A span gets the attributes that more than half of those who marked it gave to it. Where only attributes differ, the
     vote leaves the location open if it decides one of them neither way.
     """
     if location.agreed:
-        version = next(iter(location.versions.values()), ())
-        tied = any(is_tied(attributes_given(location, span)) for span in version)
-        return None if tied else tuple(_with_votes(location, span) for span in version)
+        tied = any(is_tied(attributes_given(location, span)) for span in location.first)
+        return None if tied else tuple(_with_votes(location, span) for span in location.first)
     start = location.start
     moved = [[Span(s.start - start, s.end - start, s.label) for s in version] for version in location.versions.values()]
     vote = majority(text[start : location.end], moved)
@@ -317,17 +312,17 @@ def majority_version(text: str, location: Location[Annotator]) -> Version | None
     return tuple(_with_votes(location, Span(s.start + start, s.end + start, s.label)) for s in vote.spans)
 
 
-def attributes_given(location: Location[Annotator], span: Span) -> list[Attributes]:
+def attributes_given(location: Location, span: Span) -> list[Attributes]:
     """The attributes that each annotator who marked the span gave to it."""
     return [mine.attributes for version in location.versions.values() for mine in version if mine == span]
 
 
-def _with_votes(location: Location[Annotator], span: Span) -> Span:
+def _with_votes(location: Location, span: Span) -> Span:
     return replace(span, attributes=voted(attributes_given(location, span)))
 
 
 @dataclass(frozen=True, slots=True)
-class TagRows(Generic[Annotator]):
+class TagRows:
     """A location in its sentence, as in table 3.4 of Catelli 2021: the tokens, and each annotator's tags.
 
     `first` and `past` bound the tokens of the location itself.
@@ -336,7 +331,7 @@ class TagRows(Generic[Annotator]):
     start: int
     end: int
     tokens: list[Token]
-    tags: dict[Annotator, list[str]]
+    tags: dict[str, list[str]]
     first: int
     past: int
 
@@ -345,10 +340,10 @@ def bio_rows(
     text: str,
     start: int,
     end: int,
-    annotation_sets: Mapping[Annotator, Sequence[Span]],
+    annotation_sets: Mapping[str, Sequence[Span]],
     *,
     label_order: Sequence[str] = (),
-) -> TagRows[Annotator]:
+) -> TagRows:
     """The sentence around `start`-`end`, with a row of BIO tags for each annotator.
 
     The tokens are split at the start and end of every span. A span that starts before the sentence continues in it
@@ -370,7 +365,7 @@ def bio_rows(
     return TagRows(low, high, tokens, tags, *covered(tokens, start, end))
 
 
-def marked_agreement(text: str, found: Sequence[Location[Annotator]]) -> float | None:
+def marked_agreement(text: str, found: Sequence[Location]) -> float | None:
     """Observed agreement of a note over its marked tokens; None without marked tokens or with a single annotator.
 
     The share of annotator pairs who give a token the same labels, as the mean over the tokens of all locations.

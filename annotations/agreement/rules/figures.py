@@ -1,8 +1,9 @@
 """All figures of agreement that the page shows and the command prints, computed from annotation sets."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations
 from operator import itemgetter
 from typing import Final
@@ -11,7 +12,6 @@ from annotations.agreement.rules import bootstrap
 from annotations.agreement.rules.bootstrap import (
     NO_INTERVALS,
     Between,
-    Interval,
     Intervals,
     RecallIntervals,
     intervals,
@@ -34,17 +34,15 @@ from annotations.agreement.rules.coefficients import (
 )
 from annotations.agreement.rules.shown import (
     AgreementFigures,
+    AgreementOfLabel,
+    AgreementOfPair,
     GranularityFigures,
-    LabelFigures,
     NoteFigures,
-    PairFigures,
     Recall,
     RoundFigures,
     shown,
 )
 from annotations.agreement.rules.units import (
-    NAMED_TWICE,
-    NO_BIO,
     ComparedUnit,
     Granularity,
     NoteAnnotationSets,
@@ -110,6 +108,17 @@ class Shared:
     exact: int = 0
     overlapping: int = 0
 
+    def add(self, ours: set[ValuedBounds], theirs: set[ValuedBounds]) -> None:
+        """Add one note's spans. Pairs overlap and have the same value: exact pairs first, then as many as possible."""
+        same = len(ours & theirs)
+        self.notes += 1
+        self.ours += len(ours)
+        self.theirs += len(theirs)
+        self.exact += same
+        self.overlapping += same
+        if len(ours) > same and len(theirs) > same:
+            self.overlapping += _paired(sorted(ours - theirs), sorted(theirs - ours))
+
     def f1(self, matched: int) -> Value:
         """The F1, 2 · matched / (ours + theirs). Undefined if neither annotator marked anything."""
         spans = self.ours + self.theirs
@@ -118,18 +127,6 @@ class Shared:
         if not spans:
             return Value(None, NEITHER_MARKED)
         return Value(2 * matched / spans)
-
-
-def share(shared: Shared, ours: set[ValuedBounds], theirs: set[ValuedBounds]) -> None:
-    """Add one note's spans. Pairs overlap and have the same value: exact pairs first, then as many as possible."""
-    same = len(ours & theirs)
-    shared.notes += 1
-    shared.ours += len(ours)
-    shared.theirs += len(theirs)
-    shared.exact += same
-    shared.overlapping += same
-    if len(ours) > same and len(theirs) > same:
-        shared.overlapping += _paired(sorted(ours - theirs), sorted(theirs - ours))
 
 
 def _paired(ours: Sequence[ValuedBounds], theirs: Sequence[ValuedBounds]) -> int:
@@ -158,18 +155,6 @@ def _touching(ours: Sequence[ValuedBounds], theirs: Sequence[ValuedBounds]) -> I
         for other in open_spans:
             if theirs[other][2] == value and theirs[other][0] < end:
                 yield index, other
-
-
-class PairwiseF1:
-    """The counts of every pair of annotators, collected note by note."""
-
-    def __init__(self) -> None:
-        self.pairs: dict[tuple[str, str], Shared] = defaultdict(Shared)
-
-    def add(self, annotators: Sequence[str], spans: Iterable[set[ValuedBounds]]) -> None:
-        """Add a note: its annotators, in the project's order, and the spans of each."""
-        for (a, ours), (b, theirs) in combinations(zip(annotators, spans, strict=True), 2):
-            share(self.pairs[a, b], ours, theirs)
 
 
 VERSION: Final = 5
@@ -205,8 +190,11 @@ class AgreementCounts:
         self.setup, self.unit = setup, unit
         self.patterns: list[Pattern] = []
         self.notes: list[_Note] = []
-        self.shared = {granularity: PairwiseF1() for granularity in _of_spans(wanted)}
-        self._values = {granularity: _Values(granularity, setup.category_of) for granularity in self.shared}
+        # The spans of each pair of annotators; for spans, BIO is the same as labels.
+        self.shared: dict[Granularity, dict[tuple[str, str], Shared]] = {
+            _span_granularity(granularity): defaultdict(Shared) for granularity in wanted
+        }
+        self._values = {granularity: _values(granularity, setup.category_of) for granularity in self.shared}
         self.captures = Captures()
         self._known: dict[Pattern, int] = {}
         counted = tagged_by_note(notes, setup.annotators, unit=unit, label_order=setup.labels)
@@ -219,10 +207,9 @@ class AgreementCounts:
         self.notes.append(_Note(note.note, note.round, note.mixed, len(annotators), entries))
         for granularity, pairs in self.shared.items():
             value = self._values[granularity]
-            pairs.add(
-                annotators,
-                [{(s.start, s.end, value[s.label]) for s in note.annotation_sets[name]} for name in annotators],
-            )
+            spans = [{(s.start, s.end, value(s.label)) for s in note.annotation_sets[name]} for name in annotators]
+            for (a, ours), (b, theirs) in combinations(zip(annotators, spans, strict=True), 2):
+                pairs[a, b].add(ours, theirs)
         self.captures.add(note, annotators)
 
     def _index(self, pattern: Pattern) -> int:
@@ -233,21 +220,10 @@ class AgreementCounts:
         return index
 
 
-class _Values(dict[str, str]):
-    """A map from labels to the values that are compared; filled on demand."""
-
-    def __init__(self, granularity: Granularity, category_of: Mapping[str, str]) -> None:
-        super().__init__()
-        self._value = valuer(granularity, category_of)
-
-    def __missing__(self, label: str) -> str:
-        value = self[label] = self._value(f"B-{label}")
-        return value
-
-
-def _of_spans(wanted: Iterable[Granularity]) -> list[Granularity]:
-    """The granularities at which spans are compared; for spans, BIO is the same as labels."""
-    return list(dict.fromkeys(map(_span_granularity, wanted)))
+def _values(granularity: Granularity, category_of: Mapping[str, str]) -> Callable[[str], str]:
+    """A function from a label to the value that is compared."""
+    value = valuer(granularity, category_of)
+    return cache(lambda label: value(f"B-{label}"))
 
 
 def _span_granularity(granularity: Granularity) -> Granularity:
@@ -266,14 +242,9 @@ def figures(
     """All figures for one unit, at all its granularities (or those in `wanted`), ready for JSON.
 
     `samples` is the number of bootstrap samples; with 0 there are no intervals. `between` is called while samples are
-    drawn, so that long work can be stopped. Raises ValueError for a granularity that the unit doesn't have, and for an
-    annotator who is named twice.
+    drawn, so that long work can be stopped.
     """
     wanted = granularities(unit) if wanted is None else wanted
-    if set(wanted) - set(granularities(unit)):
-        raise ValueError(NO_BIO)
-    if len(set(setup.annotators)) != len(setup.annotators):
-        raise ValueError(NAMED_TWICE)
     tally = AgreementCounts(notes, setup, unit, wanted)
     return {
         "version": VERSION,
@@ -317,16 +288,16 @@ class _Report:
         return {
             "units": sums.units,
             "unmarked": sums.unmarked,
-            "observed": shown(sums.observed(), found.observed),
-            "alpha": shown(sums.alpha(), found.alpha),
+            "observed": shown(sums.observed(), found["observed"]),
+            "alpha": shown(sums.alpha(), found["alpha"]),
             "marked": {
                 "units": marked.units,
-                "observed": shown(marked.observed(), found.observed_marked),
-                "alpha": shown(marked.alpha(), found.alpha_marked),
+                "observed": shown(marked.observed(), found["observed_marked"]),
+                "alpha": shown(marked.alpha(), found["alpha_marked"]),
             },
             "fleiss": {**shown(kappa), "units": complete},
-            "full": shown(sums.share(sums.full), found.full),
-            "majority": shown(sums.share(sums.majority), found.majority),
+            "full": shown(sums.share(sums.full), found["full"]),
+            "majority": shown(sums.share(sums.majority), found["majority"]),
             "labels": self._labels(counted, sums, found),
             "pairs": self._pairs(counted),
             "rounds": self._rounds(found),
@@ -350,7 +321,7 @@ class _Report:
         entries = [[(self.index_of[pattern], times) for pattern, times in note.entries] for note in notes]
         return intervals(self.facts, entries, self.values, self.samples, self.between)
 
-    def _labels(self, counted: Mapping[Pattern, int], sums: Sums, found: Intervals) -> list[LabelFigures]:
+    def _labels(self, counted: Mapping[Pattern, int], sums: Sums, found: Intervals) -> list[AgreementOfLabel]:
         """The figures of each value that anybody gave, against all others; in label order."""
         total = sum(sums.totals.values())
         order = {value: at for at, value in enumerate(self._values())}
@@ -360,7 +331,7 @@ class _Report:
                 "value": value,
                 "units": ones[value].units,
                 "full": ones[value].full,
-                "alpha": shown(ones[value].alpha(total), found.labels.get(value, Interval())),
+                "alpha": shown(ones[value].alpha(total), found.of_label(value)),
             }
             for value in sorted(ones, key=lambda value: (order.get(value, len(order)), value))
         ]
@@ -370,10 +341,10 @@ class _Report:
         marks = "BI" if self.granularity is Granularity.BIO else "B"
         return list(dict.fromkeys(value(f"{mark}-{label}") for label in self.tally.setup.labels for mark in marks))
 
-    def _pairs(self, counted: Mapping[Pattern, int]) -> list[PairFigures]:
+    def _pairs(self, counted: Mapping[Pattern, int]) -> list[AgreementOfPair]:
         names = self.tally.setup.annotators
-        shared = self.tally.shared[_span_granularity(self.granularity)].pairs
-        rows: list[PairFigures] = []
+        shared = self.tally.shared[_span_granularity(self.granularity)]
+        rows: list[AgreementOfPair] = []
         for a, b in combinations(range(len(names)), 2):
             spans = shared[names[a], names[b]]
             both = cohen(counted, a, b, NEITHER_MARKED if spans.notes else NOT_IN_COMMON)
@@ -408,9 +379,9 @@ class _Report:
                     "notes": len(notes),
                     "mixed": sum(note.mixed for note in notes),
                     "units": sums.units,
-                    "observed": shown(sums.observed(), found.observed),
-                    "alpha": shown(sums.alpha(), found.alpha),
-                    "alpha_marked": shown(marked.alpha(), found.alpha_marked),
+                    "observed": shown(sums.observed(), found["observed"]),
+                    "alpha": shown(sums.alpha(), found["alpha"]),
+                    "alpha_marked": shown(marked.alpha(), found["alpha_marked"]),
                 }
             )
         return rows

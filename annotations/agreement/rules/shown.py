@@ -3,14 +3,16 @@
 A key that is added, removed or renamed needs a new `figures.VERSION`, so that stored figures are computed again.
 """
 
-from typing import NotRequired, TypedDict
+from typing import NotRequired
+
+from typing_extensions import TypedDict
 
 from annotations.agreement.rules.bootstrap import Interval
 from annotations.agreement.rules.coefficients import Value
 
 
-class Figure(TypedDict):
-    """A coefficient: `why` is the reason for a missing value, `no_interval` for a missing interval."""
+class AgreementFigure(TypedDict):
+    """A coefficient with its interval. `why` says why there is no value, `no_interval` why there is no interval."""
 
     value: float | None
     why: str
@@ -19,40 +21,40 @@ class Figure(TypedDict):
     no_interval: str
 
 
-class OverUnits(Figure):
+class AgreementFigureOverUnits(AgreementFigure):
     """A coefficient of some units only."""
 
     units: int
 
 
-class Marked(TypedDict):
+class MarkedFigures(TypedDict):
     """The figures without the units that nobody labeled."""
 
     units: int
-    observed: Figure
-    alpha: Figure
+    observed: AgreementFigure
+    alpha: AgreementFigure
 
 
-class LabelFigures(TypedDict):
+class AgreementOfLabel(TypedDict):
     """One value against all others. `full`: units that all annotators gave this value."""
 
     value: str
     units: int
     full: int
-    alpha: Figure
+    alpha: AgreementFigure
 
 
-class PairFigures(TypedDict):
-    """Two annotators. `spans`: how many spans each of them marked."""
+class AgreementOfPair(TypedDict):
+    """Two annotators. `kappa` is Cohen's; `exact` and `overlap` are F1. `spans`: how many each of them marked."""
 
     a: str
     b: str
     notes: int
     units: int
-    observed: Figure
-    kappa: Figure
-    exact: Figure
-    overlap: Figure
+    observed: AgreementFigure
+    kappa: AgreementFigure
+    exact: AgreementFigure
+    overlap: AgreementFigure
     spans: list[int]
 
 
@@ -63,9 +65,9 @@ class RoundFigures(TypedDict):
     notes: int
     mixed: int
     units: int
-    observed: Figure
-    alpha: Figure
-    alpha_marked: Figure
+    observed: AgreementFigure
+    alpha: AgreementFigure
+    alpha_marked: AgreementFigure
 
 
 class NoteFigures(TypedDict):
@@ -81,31 +83,42 @@ class NoteFigures(TypedDict):
     why: str
 
 
-class GranularityFigures(TypedDict):
-    """The figures at one granularity. Those by note are stored apart."""
+class AgreementOfNote(NoteFigures):
+    """One note. `differing`: units on which not all annotators agree."""
+
+    name: str
+
+
+class OverallFigures(TypedDict):
+    """The figures at one granularity over all notes."""
 
     units: int
     unmarked: int
-    observed: Figure
-    alpha: Figure
-    marked: Marked
-    fleiss: OverUnits
-    full: Figure
-    majority: Figure
-    labels: list[LabelFigures]
-    pairs: list[PairFigures]
+    observed: AgreementFigure
+    alpha: AgreementFigure
+    marked: MarkedFigures
+    fleiss: AgreementFigureOverUnits
+    full: AgreementFigure
+    majority: AgreementFigure
+    labels: list[AgreementOfLabel]
+    pairs: list[AgreementOfPair]
+
+
+class GranularityFigures(OverallFigures):
+    """The figures at one granularity. Those by note are stored apart."""
+
     rounds: list[RoundFigures]
     per_note: NotRequired[list[NoteFigures]]
 
 
-class RecallOfNumber(Figure):
+class RecallOfNumber(AgreementFigure):
     """The estimated recall of this number of annotators; `projected` if no note had as many."""
 
     annotators: int
     projected: bool
 
 
-class RecallOfAnnotator(Figure):
+class RecallOfAnnotator(AgreementFigure):
     """The estimated recall of one annotator."""
 
     annotator: str
@@ -142,7 +155,7 @@ class AgreementFigures(TypedDict):
     recall: dict[str, Recall]
 
 
-def shown(value: Value, around: Interval | None = None) -> Figure:
+def shown(value: Value, around: Interval | None = None) -> AgreementFigure:
     """The JSON form of a coefficient with its interval."""
     interval = around if around is not None and value.value is not None else Interval()
     return {

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 from operator import itemgetter
-from typing import Final
 
 from annotations.text.bio import OUTSIDE, Precedence
 from annotations.text.spans import Bounds, Span
@@ -19,9 +18,6 @@ from annotations.text.tokens import Token, Tokenizer, covered, split_at, tokeniz
 
 Pattern = tuple[str | None, ...]
 """The values of one unit, one for each annotator in a fixed order; None stands for a missing value."""
-
-NAMED_TWICE: Final = "An annotator is named twice. Name each annotator once."
-NO_BIO: Final = "BIO tags exist for tokens only. Choose the unit “token” or “marked”."
 
 MARKED = "MARKED"
 """The only value besides `O` at binary granularity."""
@@ -61,50 +57,6 @@ class NoteAnnotationSets:
     tokenizer: Tokenizer = tokenize
 
 
-def patterns(
-    notes: Iterable[NoteAnnotationSets],
-    annotators: Sequence[str],
-    *,
-    unit: ComparedUnit = ComparedUnit.TOKEN,
-    granularity: Granularity = Granularity.SUBCATEGORY,
-    category_of: Mapping[str, str] | None = None,
-    label_order: Sequence[str] = (),
-) -> Counter[Pattern]:
-    """How often each pattern of values occurs. Tokens are split at the start and end of every compared span.
-
-    `category_of` maps labels to categories and is needed for category granularity (KeyError for a missing label).
-    Raises ValueError for BIO with a unit other than tokens, and for an annotator who is named twice.
-    """
-    counted: Counter[Pattern] = Counter()
-    for _, found in by_note(
-        notes,
-        annotators,
-        unit=unit,
-        granularity=granularity,
-        category_of=category_of,
-        label_order=label_order,
-    ):
-        counted.update(found)
-    return counted
-
-
-def by_note(
-    notes: Iterable[NoteAnnotationSets],
-    annotators: Sequence[str],
-    *,
-    unit: ComparedUnit = ComparedUnit.TOKEN,
-    granularity: Granularity = Granularity.SUBCATEGORY,
-    category_of: Mapping[str, str] | None = None,
-    label_order: Sequence[str] = (),
-) -> Iterator[tuple[NoteAnnotationSets, dict[Pattern, int]]]:
-    """Do what `patterns` does for each note separately; notes with fewer than two annotators are left out."""
-    if len(set(annotators)) != len(annotators):
-        raise ValueError(NAMED_TWICE)
-    if granularity not in granularities(unit):
-        raise ValueError(NO_BIO)
-    yield from _counted(notes, annotators, unit, valuer(granularity, category_of or {}), label_order)
-
-
 def tagged_by_note(
     notes: Iterable[NoteAnnotationSets],
     annotators: Sequence[str],
@@ -112,18 +64,12 @@ def tagged_by_note(
     unit: ComparedUnit,
     label_order: Sequence[str] = (),
 ) -> Iterator[tuple[NoteAnnotationSets, dict[Pattern, int]]]:
-    """Do what `by_note` does, with BIO tags for every unit (only `B-` for units other than tokens), for `coarser`."""
+    """How often each pattern of BIO tags occurs in each note that at least two annotators submitted.
+
+    Units other than tokens have `B-` only. `compared` converts the patterns to another granularity. Tokens are split at
+    the start and end of every compared span.
+    """
     value = (lambda tag: tag) if Granularity.BIO in granularities(unit) else beginning
-    return _counted(notes, annotators, unit, value, label_order)
-
-
-def _counted(
-    notes: Iterable[NoteAnnotationSets],
-    annotators: Sequence[str],
-    unit: ComparedUnit,
-    value: Callable[[str], str],
-    label_order: Sequence[str],
-) -> Iterator[tuple[NoteAnnotationSets, dict[Pattern, int]]]:
     wanted = is_marked if unit is ComparedUnit.MARKED else bool
     for note in notes:
         if sum(name in note.annotation_sets for name in annotators) < 2:
@@ -144,20 +90,16 @@ def table(
     annotators: Sequence[str],
     *,
     unit: ComparedUnit,
-    granularity: Granularity = Granularity.SUBCATEGORY,
-    category_of: Mapping[str, str] | None = None,
-    label_order: Sequence[str] = (),
+    granularity: Granularity,
+    category_of: Mapping[str, str],
+    label_order: Sequence[str],
 ) -> Iterator[tuple[NoteAnnotationSets, Bounds, Pattern]]:
-    """The units that `patterns` counts, one by one, with their bounds.
+    """The units that the figures count, one by one, with their bounds. The unit must have the granularity.
 
     Characters come as stretches over which no annotator's label changes: such a row stands for as many units as it has
-    characters. Raises as `patterns` does.
+    characters.
     """
-    if len(set(annotators)) != len(annotators):
-        raise ValueError(NAMED_TWICE)
-    if granularity not in granularities(unit):
-        raise ValueError(NO_BIO)
-    value = valuer(granularity, category_of or {})
+    value = valuer(granularity, category_of)
     for note in notes:
         if sum(name in note.annotation_sets for name in annotators) < 2:
             continue
@@ -209,28 +151,14 @@ def beginning(tag: str) -> str:
     return tag if tag == OUTSIDE else f"B-{tag[2:]}"
 
 
-def coarser(
-    tagged: Mapping[Pattern, int], granularity: Granularity, category_of: Mapping[str, str] | None = None
-) -> Counter[Pattern]:
-    """Counts of the same units at another granularity, from patterns of BIO tags."""
-    found: Counter[Pattern] = Counter()
-    for pattern, times in zip(compared(list(tagged), granularity, category_of), tagged.values(), strict=True):
-        found[pattern] += times
-    return found
+def compared(tagged: Sequence[Pattern], granularity: Granularity, category_of: Mapping[str, str]) -> list[Pattern]:
+    """Patterns of BIO tags, converted to the values of a granularity.
 
-
-def compared(
-    tagged: Sequence[Pattern], granularity: Granularity, category_of: Mapping[str, str] | None = None
-) -> list[Pattern]:
-    """Patterns of BIO tags, converted to the values of a granularity."""
-    value = valuer(granularity, category_of or {})
+    `category_of` maps labels to categories. Category granularity raises KeyError for a missing label.
+    """
+    value = valuer(granularity, category_of)
     known = {tag: tag if tag is None else value(tag) for pattern in tagged for tag in pattern}
     return [tuple([known[tag] for tag in pattern]) for pattern in tagged]
-
-
-def unmarked(counted: Mapping[Pattern, int]) -> int:
-    """How many units nobody marked. Many of these make every figure look better."""
-    return sum(times for pattern, times in counted.items() if not is_marked(pattern))
 
 
 def _count_tokens(

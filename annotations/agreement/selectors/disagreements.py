@@ -4,12 +4,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.utils.translation import gettext_lazy as _
 
-from annotations.agreement.rules import ComparedUnit
 from annotations.agreement.rules.disagreement import DisagreementKind, TagRows, bio_rows
+from annotations.agreement.rules.units import ComparedUnit
 from annotations.core.authors import annotator_names
 from annotations.core.spans import attribute_words, pairs_of
 from annotations.models import (
@@ -28,10 +28,12 @@ from annotations.models import (
     Span,
 )
 from annotations.text.segments import around
+from annotations.text.spans import Bounds
 from annotations.text.spans import Span as DomainSpan
 
 PAGE = 20
 UNTAGGED = "none"
+NO_PAIRS = _("Adjudication is anonymous in this project, so disagreements cannot be filtered by pair of annotators.")
 Scope = Difference.Scope
 
 
@@ -115,39 +117,49 @@ def _of_cause(cause: str) -> Q:
 
 
 @dataclass(frozen=True)
-class Counts:
-    """The number of locations that pass, and for each kind how many show it; a location can show several."""
+class DisagreementCounts:
+    """How many locations there are, and how many show each kind; a location can show several."""
 
     total: int
     kinds: dict[str, int]
 
 
-def counts(found: QuerySet[Difference]) -> Counts:
+def counts(found: QuerySet[Difference]) -> DisagreementCounts:
     kinds: Counter[str] = Counter()
     total = 0
     for listed, number in found.order_by().values_list("kinds").annotate(number=Count("id")):
         total += number
         for kind in listed.strip(",").split(","):
             kinds[kind] += number
-    return Counts(total, {kind.value: kinds[kind.value] for kind in DisagreementKind})
+    return DisagreementCounts(total, {kind.value: kinds[kind.value] for kind in DisagreementKind})
 
 
 @dataclass(frozen=True)
 class DisagreementView:
     """One location as the page shows it. `annotators` are names by the keys of `rows`.
 
-    `attributes` lists, for each annotator's name, the spans there with their attributes; empty if no span has any.
+    `spans` are those of each annotator there, by name; their labels are codes.
     """
 
     row: Difference
     note: Document
     kinds: list[str]
-    rows: TagRows[str]
+    rows: TagRows
     annotators: dict[str, str]
     causes: list[str]
     comments: int
-    attributes: list[tuple[str, list[str]]]
+    spans: dict[str, list[DomainSpan]]
     adjudicated: str  # The state of the note's adjudication; empty before it begins.
+
+    @property
+    def attributes(self) -> dict[str, list[str]]:
+        """The spans with their attributes in words, by annotator; empty if no span has any."""
+        if not any(span.attributes for spans in self.spans.values() for span in spans):
+            return {}
+        return {
+            name: [" · ".join([span.label, *attribute_words(dict(span.attributes))]) for span in spans]
+            for name, spans in self.spans.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -179,8 +191,8 @@ def page(
         rows = rows[:PAGE]
     return DisagreementPage(
         in_context(project, rows, everyone=filters.everyone, hidden=hidden),
-        _name(rows[0]) if rows and has_previous else "",
-        _name(rows[-1]) if rows and has_next else "",
+        f"{rows[0].document_id}-{rows[0].start}" if rows and has_previous else "",
+        f"{rows[-1].document_id}-{rows[-1].start}" if rows and has_next else "",
     )
 
 
@@ -192,17 +204,19 @@ def following(found: QuerySet[Difference], after: tuple[int, int] | None) -> Que
     return found.filter(Q(document_id__gt=document) | Q(document_id=document, start__gt=start))
 
 
-def _name(row: Difference) -> str:
-    return f"{row.document_id}-{row.start}"
+def _place(row: Difference) -> tuple[int, int, int]:
+    return row.document_id, row.start, row.end
 
 
 def in_context(project: Project, rows: Sequence[Difference], *, everyone: bool, hidden: bool) -> list[DisagreementView]:
     """The locations with their sentences and each annotator's tags. The number of queries doesn't grow with `rows`."""
     ids = sorted({row.document_id for row in rows})
     notes = Document.objects.filter(project=project).in_bulk(ids)
-    annotation_sets = annotation_sets_in(ids, windows(rows, notes), everyone=everyone)
+    annotation_sets = annotation_sets_in(ids, windows(map(_place, rows), notes), everyone=everyone)
     order = list(Label.objects.filter(label_set__project=project).values_list("code", flat=True))
-    causes = _by_note(Cause.objects.filter(document_id__in=ids))
+    causes: dict[int, list[Cause]] = defaultdict(list)
+    for cause in Cause.objects.filter(document_id__in=ids):
+        causes[cause.document_id].append(cause)
     comments = _comments(ids)
     adjudicated = dict(
         AnnotationSet.objects.filter(document_id__in=ids, author__kind=AuthorKind.ADJUDICATED).values_list(
@@ -226,7 +240,10 @@ def in_context(project: Project, rows: Sequence[Difference], *, everyone: bool, 
                 rows=bio_rows(note.text, row.start, row.end, own, label_order=order),
                 annotators=annotators,
                 causes=kinds_at(causes[row.document_id], row.start, row.end),
-                attributes=_attributes(row, own, annotators),
+                spans={
+                    annotators[author]: [each for each in spans if row.start <= each.start and each.end <= row.end]
+                    for author, spans in own.items()
+                },
                 comments=sum(start < row.end and row.start < end for start, end in comments[row.document_id]),
                 adjudicated=adjudicated.get(row.document_id, ""),
             )
@@ -234,73 +251,51 @@ def in_context(project: Project, rows: Sequence[Difference], *, everyone: bool, 
     return shown
 
 
-def _attributes(
-    row: Difference, annotation_sets: Mapping[str, Iterable[DomainSpan]], names: Mapping[str, str]
-) -> list[tuple[str, list[str]]]:
-    here = {
-        names.get(author, "?"): [span for span in spans if row.start <= span.start and span.end <= row.end]
-        for author, spans in annotation_sets.items()
-    }
-    if not any(span.attributes for spans in here.values() for span in spans):
-        return []
-    return [
-        (name, [" · ".join([span.label, *attribute_words(dict(span.attributes))]) for span in spans])
-        for name, spans in here.items()
-    ]
+def windows(found: Iterable[tuple[int, int, int]], notes: Mapping[int, Document]) -> dict[int, Bounds]:
+    """For each note the bounds that enclose the sentences of its locations (note id, start, end)."""
+    bounds: dict[int, Bounds] = {}
+    for document, start, end in found:
+        if document in notes:
+            low, high = around(notes[document].text, start, end)
+            before = bounds.get(document, (low, high))
+            bounds[document] = min(low, before[0]), max(high, before[1])
+    return bounds
 
 
-class Located(Protocol):
-    """A stretch of a note, for example a location."""
-
-    @property
-    def document_id(self) -> int: ...
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
-
-
-def windows(rows: Iterable[Located], notes: dict[int, Document]) -> dict[int, tuple[int, int]]:
-    """For each note the bounds that enclose the sentences of its locations."""
-    found: dict[int, tuple[int, int]] = {}
-    for row in rows:
-        if row.document_id in notes:
-            low, high = around(notes[row.document_id].text, row.start, row.end)
-            before = found.get(row.document_id, (low, high))
-            found[row.document_id] = min(low, before[0]), max(high, before[1])
-    return found
+def submitted_sets(documents: Iterable[int]) -> QuerySet[AnnotationSet]:
+    """Query the submitted annotation sets of annotators of these notes."""
+    return AnnotationSet.objects.filter(
+        document_id__in=documents, author__kind=AuthorKind.ANNOTATOR, state=AnnotationSetState.SUBMITTED
+    )
 
 
 def annotation_sets_in(
-    ids: Sequence[int], bounds: dict[int, tuple[int, int]], *, everyone: bool
+    ids: Sequence[int], bounds: Mapping[int, Bounds], *, everyone: bool
 ) -> dict[int, dict[str, list[DomainSpan]]]:
     """The spans inside the windows, by note and author id; their labels are codes."""
-    sets = AnnotationSet.objects.filter(
-        document_id__in=ids, author__kind=AuthorKind.ANNOTATOR, state=AnnotationSetState.SUBMITTED
-    )
-    if not everyone:
-        sets = sets.filter(blind=True, seeded=False)
+    sets = submitted_sets(ids)
+    return spans_of_sets(sets if everyone else sets.filter(blind=True, seeded=False), bounds, label="label__code")
+
+
+def spans_of_sets(
+    sets: QuerySet[AnnotationSet], bounds: Mapping[int, Bounds] | None = None, *, label: str = "label_id"
+) -> dict[int, dict[str, list[DomainSpan]]]:
+    """The spans of annotation sets in order, by note and author id, optionally only those in a window of each note.
+
+    `label` is the column that names their labels.
+    """
     found: dict[int, dict[str, list[DomainSpan]]] = defaultdict(dict)
-    home: dict[int, tuple[int, str]] = {}
-    wanted = Q(pk__in=[])
-    for pk, document, author in sets.values_list("pk", "document_id", "author_id"):
-        home[pk] = document, str(author)
-        found[document][str(author)] = []
-        if document in bounds:
+    home: dict[int, list[DomainSpan]] = {}
+    inside = Q(pk__in=[])
+    for pk, document, author in sets.order_by("document_id", "author_id").values_list("pk", "document_id", "author_id"):
+        home[pk] = found[document].setdefault(str(author), [])
+        if bounds is not None and document in bounds:
             low, high = bounds[document]
-            wanted |= Q(annotation_set_id=pk, start__lt=high, end__gt=low)
-    spans = Span.objects.filter(wanted).order_by("start", "end")
-    columns = ("annotation_set_id", "start", "end", "label__code", "attributes")
-    for pk, start, end, code, attributes in spans.values_list(*columns):
-        document, author_id = home[pk]
-        found[document][author_id].append(DomainSpan(start, end, code, attributes=pairs_of(attributes)))
-    return found
-
-
-def _by_note(causes: Iterable[Cause]) -> dict[int, list[Cause]]:
-    found: dict[int, list[Cause]] = defaultdict(list)
-    for cause in causes:
-        found[cause.document_id].append(cause)
+            inside |= Q(annotation_set_id=pk, start__lt=high, end__gt=low)
+    spans = Span.objects.filter(annotation_set_id__in=list(home)) if bounds is None else Span.objects.filter(inside)
+    columns = ("annotation_set_id", "start", "end", label, "attributes")
+    for pk, start, end, name, attributes in spans.order_by("start", "end", "label_id").values_list(*columns):
+        home[pk].append(DomainSpan(start, end, str(name), attributes=pairs_of(attributes)))
     return found
 
 

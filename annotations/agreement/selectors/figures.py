@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Count, QuerySet, Sum
+from django.utils.translation import gettext as _
 
-from annotations.agreement.rules import VERSION, ComparedUnit, NoteAnnotationSets, Setup
+from annotations.agreement.rules.figures import VERSION, Setup
+from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets, Pattern, table
 from annotations.core.tokenizers import Tokenizers
+from annotations.formats.files.csv_files import csv_line
 from annotations.models import (
     Amendment,
     AnnotationSet,
@@ -31,15 +34,15 @@ State = AnnotationSetState
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """The number of annotation sets that don't count, by reason."""
+class LeftOutSets:
+    """How many annotation sets don't count, by reason."""
 
     not_blind: int
     seeded: int
     drafts: int
 
 
-def left_out(project: Project) -> LeftOut:
+def left_out(project: Project) -> LeftOutSets:
     """Count the annotators' sets that don't count: drafts, and submitted sets that were seeded or not blind."""
     sets = AnnotationSet.objects.filter(author__in=_annotators(project), state__in=[State.DRAFT, State.SUBMITTED])
     not_blind = seeded = drafts = 0
@@ -51,7 +54,7 @@ def left_out(project: Project) -> LeftOut:
             seeded += count
         elif not was_blind:
             not_blind += count
-    return LeftOut(not_blind, seeded, drafts)
+    return LeftOutSets(not_blind, seeded, drafts)
 
 
 def _annotators(project: Project) -> list[int]:
@@ -83,7 +86,7 @@ def setup_of(project: Project) -> Setup:
     counted = counted_sets(project).filter(document__in=_shared(project))
     authors = sorted(counted.values_list("author_id", flat=True).distinct())
     labels = _labels(project)
-    return Setup([str(pk) for pk in authors], [code for code, _ in labels], dict(labels))
+    return Setup([str(pk) for pk in authors], [code for code, _category in labels], dict(labels))
 
 
 def _labels(project: Project) -> list[tuple[str, str]]:
@@ -111,20 +114,11 @@ def content_key(project: Project, unit: ComparedUnit, tokenizer: str = "") -> st
     return digest.hexdigest()
 
 
-@dataclass(frozen=True)
-class Size:
-    """The amount to compare; `characters` counts each note once."""
-
-    notes: int
-    annotation_sets: int
-    characters: int
-
-
-def size_of(project: Project) -> Size:
+def size_of(project: Project) -> tuple[int, int]:
+    """The numbers of annotation sets and of characters to compare, each note once."""
     notes = Document.objects.filter(project=project, pk__in=_shared(project))
-    counted = notes.aggregate(notes=Count("pk"), characters=Sum("length"))
     annotation_sets = counted_sets(project).filter(document__in=_shared(project)).count()
-    return Size(counted["notes"], annotation_sets, counted["characters"] or 0)
+    return annotation_sets, notes.aggregate(characters=Sum("length"))["characters"] or 0
 
 
 def shared_notes(project: Project) -> list[int]:
@@ -173,3 +167,38 @@ def _batch(
 def kept(project: Project, kind: str, key: str) -> Figures | None:
     """The stored figures that were computed from the content with this key, if any."""
     return Figures.objects.filter(project=project, kind=kind, key=key).first()
+
+
+def table_lines(
+    project: Project, unit: ComparedUnit, granularity: Granularity, *, hidden: bool = False, tokenizer: str = ""
+) -> Iterator[str]:
+    """CSV by RFC 4180 with a header row.
+
+    Offsets are code points, end-exclusive. A value is `O` where the annotator marked nothing, and empty where they did
+    not submit the note. A row of characters stands for `end` - `start` units. The table holds no text. If names are
+    hidden, columns are numbers, and each note counts its annotators anew, so that nobody can be followed from note to
+    note; alpha is the same. `tokenizer` as for `shared_annotation_sets`.
+    """
+    setup = setup_of(project)
+    names = annotator_names(project)
+    columns = [
+        _("Annotator %(n)d") % {"n": number} if hidden else names[author]
+        for number, author in enumerate(setup.annotators, start=1)
+    ]
+    yield csv_line(["note", "start", "end", *columns])
+    for batch in shared_annotation_sets(project, shared_notes(project), tokenizer):
+        called = dict(Document.objects.filter(pk__in=[note.note for note in batch]).values_list("pk", "name"))
+        rows = table(
+            batch,
+            setup.annotators,
+            unit=unit,
+            granularity=granularity,
+            category_of=setup.category_of,
+            label_order=setup.labels,
+        )
+        for note, (start, end), values in rows:
+            yield csv_line([called[note.note], start, end, *(_present_first(values) if hidden else values)])
+
+
+def _present_first(values: Pattern) -> Pattern:
+    return tuple(sorted(values, key=lambda value: value is None))

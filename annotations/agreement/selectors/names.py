@@ -1,14 +1,19 @@
-"""The names of units, of granularities and of annotators, and what the units count."""
+"""The figures of agreement with the names of units, of granularities and of annotators."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import cast
 
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotations.agreement.rules import ComparedUnit, Granularity, PairFigures
-from annotations.agreement.selectors.figures import annotator_names
-from annotations.core.access import Access
+from annotations.agreement.rules.capture import Matching
+from annotations.agreement.rules.coefficients import in_words
+from annotations.agreement.rules.shown import AgreementFigures, AgreementOfPair, OverallFigures, Recall, RoundFigures
+from annotations.agreement.rules.units import ComparedUnit, Granularity
+from annotations.agreement.selectors.figures import LeftOutSets, annotator_names, left_out, round_beginnings
+from annotations.models import Project
 
 UNITS = {
     ComparedUnit.TOKEN: (_("Tokens"), _("All tokens of the notes, including unmarked ones.")),
@@ -27,27 +32,86 @@ GRANULARITIES = {
 }
 
 
-def shown_names(access: Access, annotators: Sequence[str]) -> dict[str, str]:
-    """Return the names of annotators by author id: letters in an order that tells nothing, where names are hidden."""
-    if not access.unnamed:
-        names = annotator_names(access.project)
-        return {pk: names.get(pk, "?") for pk in annotators}
-    secret = {pk: salted_hmac("annotations.views.agreement", pk).hexdigest() for pk in annotators}
-    return {
-        pk: gettext("Annotator %(n)s") % {"n": _letters(index)}
-        for index, pk in enumerate(sorted(secret, key=lambda pk: secret[pk]))
-    }
+class AgreementOfRound(RoundFigures):
+    """The notes of one round of the guidelines, which began with an amendment; the first one with the project.
+
+    `mixed`: notes that were annotated in several rounds.
+    """
+
+    began: datetime | None
 
 
-def in_order(names: Mapping[str, str]) -> list[str]:
-    """Return the author ids in the order of the names."""
-    return sorted(names, key=lambda pk: (names[pk].casefold(), pk))
+class EstimatedRecall(Recall):
+    """The spans found, the estimated spans that nobody found, and the recall of annotators."""
+
+    matching: str
 
 
-def pairs_in_order(pairs: Sequence[PairFigures], order: Sequence[str]) -> list[PairFigures]:
+class Agreement(OverallFigures):
+    """The figures at one granularity. `words` is the wording of alpha."""
+
+    unit: str
+    granularity: str
+    notes: int
+    annotators: list[str]
+    mixed: int
+    left_out: LeftOutSets
+    words: str
+    rounds: list[AgreementOfRound]
+    recall: list[EstimatedRecall]
+
+
+def agreement_of(
+    project: Project, found: AgreementFigures, granularity: Granularity, names: Mapping[str, str]
+) -> Agreement:
+    """The figures at one granularity. `names` are those of `shown_names`; pairs and recalls are in their order."""
+    report = found["granularities"][granularity]
+    order = list(names)
+    beginnings = [None, *round_beginnings(project)]
+    figures = report | {
+        "unit": found["unit"],
+        "granularity": str(granularity),
+        "notes": found["notes"],
+        "mixed": found["mixed"],
+        "annotators": list(names.values()),
+        "left_out": left_out(project),
+        "words": "" if report["alpha"]["value"] is None else in_words(report["alpha"]["value"]),
+        "pairs": [row | {"a": names[row["a"]], "b": names[row["b"]]} for row in _in_order(report["pairs"], order)],
+        "rounds": [
+            row | {"began": beginnings[row["round"] - 1] if row["round"] <= len(beginnings) else None}
+            for row in report["rounds"]
+        ],
+        "recall": [
+            kept | {
+                "matching": str(matching),
+                "each": [
+                    row | {"annotator": names[row["annotator"]]}
+                    for row in sorted(kept["each"], key=lambda row: order.index(row["annotator"]))
+                ],
+            }
+            for matching in Matching
+            for kept in [found["recall"][matching]]
+        ],
+    }  # fmt: skip
+    return cast(Agreement, figures)  # To mypy, a TypedDict with more keys is a plain dictionary.
+
+
+def shown_names(project: Project, annotators: Sequence[str], *, hidden: bool) -> dict[str, str]:
+    """Return the names of annotators by author id, in order; letters in an order that tells nothing, if hidden."""
+    if hidden:
+        secret = {pk: salted_hmac("annotations.views.agreement", pk).hexdigest() for pk in annotators}
+        return {
+            pk: gettext("Annotator %(n)s") % {"n": _letters(index)}
+            for index, pk in enumerate(sorted(secret, key=lambda pk: secret[pk]))
+        }
+    names = annotator_names(project)
+    return dict(sorted(((pk, names.get(pk, "?")) for pk in annotators), key=lambda row: (row[1].casefold(), row[0])))
+
+
+def _in_order(pairs: Sequence[AgreementOfPair], order: Sequence[str]) -> list[AgreementOfPair]:
     """Return the pairs, and the two annotators of each, in the order of their names."""
     position = {pk: index for index, pk in enumerate(order)}
-    rows: list[PairFigures] = []
+    rows: list[AgreementOfPair] = []
     for row in pairs:
         a, b = sorted((row["a"], row["b"]), key=position.__getitem__)
         rows.append({**row, "a": a, "b": b, "spans": row["spans"] if a == row["a"] else row["spans"][::-1]})

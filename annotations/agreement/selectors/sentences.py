@@ -14,7 +14,8 @@ from annotations.formats.files.csv_files import csv_line
 from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, Document, Label, Project
 from annotations.text.segments import around
 
-PAGE = 20
+SENTENCES = 20
+"""On one page."""
 # Notes that are read at once.
 BATCH = 20
 
@@ -35,7 +36,7 @@ class Sentence:
 
     note: Document
     stretch: Stretch
-    rows: TagRows[str]
+    rows: TagRows
     names: dict[str, str]
 
     @property
@@ -86,7 +87,9 @@ def _in_context(
     ids = [document for document, _bounds in batch]
     notes = Document.objects.filter(project=project).in_bulk(ids)
     found = [each for pk, bounds in batch if pk in notes for each in stretches(notes[pk], bounds)]
-    annotation_sets = annotation_sets_in(ids, windows(found, notes), everyone=filters.everyone)
+    annotation_sets = annotation_sets_in(
+        ids, windows(((each.document_id, each.start, each.end) for each in found), notes), everyone=filters.everyone
+    )
     names = annotator_names(ids, hidden=hidden)
     for stretch in found:
         note, called = notes[stretch.document_id], names.get(stretch.document_id, {})

@@ -4,15 +4,11 @@ from datetime import datetime
 
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from annotations.agreement.events import GUIDELINES_AMENDED
-from annotations.core.errors import ServiceError
 from annotations.core.templatetags.moments import day_text
 from annotations.models import Amendment, Document, Project, User
 from annotations.projects.services.projects import set_guidelines
-
-LONGEST = 4000
 
 
 def amended(guidelines: str, number: int, text: str, at: datetime) -> str:
@@ -32,23 +28,15 @@ def amend(
 ) -> Amendment:
     """Append the rule to the guidelines as a new version, and store it with its date and the location that led to it.
 
-    The same text for the same version of the guidelines makes one amendment. Raises ServiceError (`text`, `stale`).
+    The same text for the same version of the guidelines makes one amendment. Raises ServiceError `stale`.
     """
     text = text.strip().replace("\r\n", "\n")
-    if not text:
-        raise ServiceError(_("Enter the text of the rule."), code="text")
-    if len(text) > LONGEST or "\0" in text:
-        raise ServiceError(
-            _("A rule can have at most %(longest)s characters and no NUL character.") % {"longest": f"{LONGEST:,}"},
-            code="text",
-        )
     with transaction.atomic():
         fresh = Project.objects.select_for_update().get(pk=project.pk)
         last = Amendment.objects.filter(project=project).order_by("-number").first()
         if last is not None and last.text == text and last.guidelines_version == fresh.guidelines_version:
             return last  # A double click sends the form twice.
-        now = timezone.now()
-        number = next_number(fresh)
+        now, number = timezone.now(), last.number + 1 if last else 1
         whole = amended(fresh.guidelines, number, text, now)
         fresh = set_guidelines(project=fresh, text=whole, actor=actor, seen_version=seen_version)
         document, start, end = location or (None, None, None)

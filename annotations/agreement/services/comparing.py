@@ -19,18 +19,14 @@ from annotations.agreement.rules.disagreement import (
     marked_agreement,
     tokens_differ,
 )
+from annotations.agreement.selectors.disagreements import spans_of_sets, submitted_sets
 from annotations.core.locks import hold
-from annotations.core.spans import pairs_of
 from annotations.models import (
     Adjudication,
-    AnnotationSet,
-    AnnotationSetState,
-    AuthorKind,
     Comparison,
     Difference,
     Document,
     Project,
-    Span,
     Stale,
 )
 from annotations.text.spans import Span as DomainSpan
@@ -44,7 +40,7 @@ class _Note:
     """A note's submitted sets by author id; `counted` are the authors of the blind and unseeded sets."""
 
     text: str
-    annotation_sets: dict[str, list[DomainSpan]] = field(default_factory=dict)
+    annotation_sets: dict[str, list[DomainSpan]]
     counted: set[str] = field(default_factory=set)
     last_at: datetime | None = None
 
@@ -91,32 +87,17 @@ def _compare(project: Project, ids: Sequence[int]) -> None:
 
 
 def _read(ids: Sequence[int]) -> dict[int, _Note]:
-    sets = AnnotationSet.objects.filter(
-        document_id__in=ids, author__kind=AuthorKind.ANNOTATOR, state=AnnotationSetState.SUBMITTED
-    ).order_by("document_id", "author_id")
-    notes: dict[int, _Note] = {}
-    home: dict[int, tuple[int, str]] = {}
-    for pk, document, author, blind, seeded, at in sets.values_list(
-        "pk", "document_id", "author_id", "blind", "seeded", "submitted_at"
-    ):
-        note = notes.setdefault(document, _Note(""))
-        home[pk] = document, str(author)
-        note.annotation_sets[str(author)] = []
-        if blind and not seeded:
-            note.counted.add(str(author))
-            note.last_at = max(filter(None, [note.last_at, at]), default=None)
-    for pk, text in Document.objects.filter(pk__in=notes).values_list("pk", "text"):
-        notes[pk].text = text
-    spans = Span.objects.filter(annotation_set__in=list(home)).order_by("start", "end", "label_id")
-    columns = ("annotation_set_id", "start", "end", "label_id", "attributes")
-    for pk, start, end, label, attributes in spans.values_list(*columns):
-        document, author_id = home[pk]
-        span = DomainSpan(start, end, str(label), attributes=pairs_of(attributes))
-        notes[document].annotation_sets[author_id].append(span)
+    sets = submitted_sets(ids)
+    texts = dict(Document.objects.filter(pk__in=ids).values_list("pk", "text"))
+    notes = {pk: _Note(texts.get(pk, ""), by_author) for pk, by_author in spans_of_sets(sets).items()}
+    counted = sets.filter(blind=True, seeded=False).values_list("document_id", "author_id", "submitted_at")
+    for pk, author, at in counted:
+        notes[pk].counted.add(str(author))
+        notes[pk].last_at = max(filter(None, [notes[pk].last_at, at]), default=None)
     return notes
 
 
-def _comparison(project: Project, pk: int, note: _Note, found: Sequence[Location[str]]) -> Comparison:
+def _comparison(project: Project, pk: int, note: _Note, found: Sequence[Location]) -> Comparison:
     disputed = sum(not location.unanimous for location in found)
     return Comparison(
         document_id=pk,
@@ -146,18 +127,19 @@ def _hashed(span: DomainSpan) -> str:
     return f"{span.start},{span.end},{span.label}" + (f",{json.dumps(span.attributes)}" if span.attributes else "")
 
 
-def _differences(project: Project, pk: int, note: _Note, found: Sequence[Location[str]]) -> list[Difference]:
+def _differences(project: Project, pk: int, note: _Note, found: Sequence[Location]) -> list[Difference]:
     if note.counted == set(note.annotation_sets):
         return [_difference(project, pk, note, location, Scope.EITHER) for location in found if not location.unanimous]
-    rows = [_difference(project, pk, note, location, Scope.ALL) for location in found if not location.unanimous]
     blind = {author: spans for author, spans in note.annotation_sets.items() if author in note.counted}
-    rows += [
-        _difference(project, pk, note, location, Scope.BLIND) for location in locations(blind) if not location.unanimous
+    return [
+        _difference(project, pk, note, location, scope)
+        for scope, some in ((Scope.ALL, found), (Scope.BLIND, locations(blind)))
+        for location in some
+        if not location.unanimous
     ]
-    return rows
 
 
-def _difference(project: Project, pk: int, note: _Note, location: Location[str], scope: Scope) -> Difference:
+def _difference(project: Project, pk: int, note: _Note, location: Location, scope: Scope) -> Difference:
     pairs = kinds_by_pair(location)
     return Difference(
         project=project,

@@ -1,21 +1,14 @@
 """Compute and store the figures of agreement, under a key of their content: any change makes them out of date."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TypedDict, cast
 
 from django.db import transaction
 from django.utils.translation import gettext
 
-from annotations.agreement.rules import (
-    AgreementFigures,
-    ComparedUnit,
-    Granularity,
-    NoteAnnotationSets,
-    NoteFigures,
-    figures,
-    granularities,
-)
+from annotations.agreement.rules.figures import figures
+from annotations.agreement.rules.shown import AgreementFigures, AgreementOfNote, NoteFigures
+from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets, granularities
 from annotations.agreement.selectors.figures import (
     content_key,
     kept,
@@ -27,12 +20,16 @@ from annotations.agreement.selectors.figures import (
 from annotations.core.errors import ServiceError
 from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
-from annotations.models import Figures, Project
+from annotations.core.tokenizers import check_tokenizer
+from annotations.jobs.services.queue import enqueue
+from annotations.models import Document, Figures, Job, JobState, Project, User
 
 # Up to these sizes the figures take about a second. For larger projects a worker computes them.
 AT_ONCE_ANNOTATION_SETS = 600
 AT_ONCE_CHARACTERS = 1_000_000
 TRIES = 3
+# From so many notes on, all names of the project are read, since a query takes a limited number of values.
+MANY = 500
 
 Cell = int | float | str | None
 
@@ -45,23 +42,10 @@ class KeptFigures(AgreementFigures):
 
 
 class KeptTable(TypedDict):
-    """The stored figures by note: the keys of NoteFigures once, and the values of each note."""
+    """The stored figures by note, the lowest alpha first: the keys of NoteFigures once, and the values of each note."""
 
     columns: list[str]
     rows: list[list[Cell]]
-
-
-@dataclass(frozen=True)
-class NoteTable:
-    """Figures by note, the lowest alpha first; each row has a value for each column."""
-
-    columns: list[str]
-    rows: list[list[Cell]]
-
-    def named(self, rows: Iterable[list[Cell]]) -> list[NoteFigures]:
-        """The rows as dictionaries by column."""
-        # The columns are the keys of NoteFigures, see `_compute`.
-        return [cast(NoteFigures, dict(zip(self.columns, row, strict=True))) for row in rows]
 
 
 def kept_figures(project: Project, unit: ComparedUnit, tokenizer: str = "") -> KeptFigures | None:
@@ -73,16 +57,28 @@ def kept_figures(project: Project, unit: ComparedUnit, tokenizer: str = "") -> K
     return {**value, "key": row.key, "tokenizer": tokenizer}
 
 
-def notes_of(project: Project, found: KeptFigures, granularity: Granularity) -> NoteTable:
+def notes_of(project: Project, found: KeptFigures, granularity: Granularity) -> KeptTable:
     """The figures by note that belong to `found`; without rows where newer figures have replaced them."""
     row = kept(project, _kind_of_notes(ComparedUnit(found["unit"]), granularity, found["tokenizer"]), found["key"])
-    return NoteTable(row.value["columns"], row.value["rows"]) if row else NoteTable([], [])
+    table: KeptTable = row.value if row else {"columns": [], "rows": []}
+    return table
+
+
+def named_notes(project: Project, table: KeptTable, rows: Iterable[list[Cell]]) -> list[AgreementOfNote]:
+    """Some rows of the table with the names of their notes, without notes that were erased meanwhile."""
+    # The columns are the keys of NoteFigures, see `_compute`.
+    figures = [cast(NoteFigures, dict(zip(table["columns"], row, strict=True))) for row in rows]
+    notes = Document.objects.filter(project=project)
+    if len(figures) < MANY:
+        notes = notes.filter(pk__in=[row["note"] for row in figures])
+    names = dict(notes.values_list("pk", "name"))
+    return [{**row, "name": names[row["note"]]} for row in figures if row["note"] in names]
 
 
 def takes_long(project: Project) -> bool:
     """Whether a worker should compute the figures."""
-    size = size_of(project)
-    return size.annotation_sets > AT_ONCE_ANNOTATION_SETS or size.characters > AT_ONCE_CHARACTERS
+    annotation_sets, characters = size_of(project)
+    return annotation_sets > AT_ONCE_ANNOTATION_SETS or characters > AT_ONCE_CHARACTERS
 
 
 def figures_of(
@@ -157,3 +153,21 @@ def _kind_of_notes(unit: ComparedUnit, granularity: Granularity | str, tokenizer
 def granularity_of(unit: ComparedUnit, asked: str, otherwise: Granularity = Granularity.SUBCATEGORY) -> Granularity:
     """The wanted granularity where the unit has it, else `otherwise`."""
     return next((granularity for granularity in granularities(unit) if granularity == asked), otherwise)
+
+
+def start_agreement(*, project: Project, unit: ComparedUnit, tokenizer: str = "", actor: User) -> Job:
+    """The job that computes a unit's figures from the current annotations.
+
+    A second call returns the same job, even a failed or canceled one, which people start again from its page. Only a
+    job that is done and whose figures are gone is followed by a new job.
+    """
+    check_tokenizer(tokenizer)
+    key = f"agreement-{project.pk}-{content_key(project, unit, tokenizer)}"
+    with transaction.atomic():
+        Project.objects.select_for_update().get(pk=project.pk)
+        made = Job.objects.filter(project=project, kind="agreement", key__startswith=key)
+        last = made.order_by("-id").first()
+        if last is not None and (last.state != JobState.DONE or kept_figures(project, unit, tokenizer) is not None):
+            return last
+        params = {"unit": str(unit)} | ({"tokenizer": tokenizer} if tokenizer else {})
+        return enqueue(kind="agreement", project=project, params=params, key=f"{key}-{made.count()}", actor=actor)

@@ -1,6 +1,7 @@
 """Coefficients, shares and intervals on pages of figures. An undefined value is shown as such, never as a number."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
 from django.utils.html import format_html
@@ -8,7 +9,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotations.agreement.rules import in_words as landis_koch
+from annotations.agreement.rules.coefficients import in_words as landis_koch
 from annotations.core.templatetags.reasons import reason
 
 register = template.Library()
@@ -24,6 +25,12 @@ def coefficient(figure: dict[str, Any], url: str = "", digits: int = 3, name: st
         return shown
     hidden = format_html('<span class="sr-only"> {}</span>', name) if name else NOTHING
     return format_html('<a href="{}">{}{}</a>', url, shown, hidden)
+
+
+@register.simple_tag(takes_context=True)
+def differing(context: dict[str, Any], **chosen: object) -> str:
+    """Return the address of the disagreements behind a figure; empty where a filter has no value."""
+    return "" if "" in chosen.values() else f"{context['disagreements_url']}&{urlencode(chosen)}"
 
 
 def undefined(figure: dict[str, Any]) -> SafeString:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from django import template
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from annotations.agreement.rules.disagreement import DisagreementKind
 from annotations.agreement.selectors.disagreements import DisagreementView
@@ -17,19 +17,27 @@ from annotations.text.bio import OUTSIDE
 register = template.Library()
 
 HERE = SafeString(' class="here"')
-KIND_WORDS = {
-    DisagreementKind.MISSED: gettext_lazy("missed"),
-    DisagreementKind.BOUNDARY: gettext_lazy("different bounds"),
-    DisagreementKind.LABEL: gettext_lazy("different label"),
-    DisagreementKind.ATTRIBUTES: gettext_lazy("different attributes"),
-    DisagreementKind.BOTH: gettext_lazy("different bounds and label"),
-}
+# The name of each kind, the same as a word, and what it means.
+KINDS = {
+    DisagreementKind.MISSED: (_("Missed"), _("missed"), _("One annotator marked a span where another marked nothing.")),
+    DisagreementKind.BOUNDARY: (_("Different bounds"), _("different bounds"), _("The same label on different bounds.")),
+    DisagreementKind.LABEL: (
+        _("Different label"), _("different label"), _("The same bounds with a different label."),
+    ),
+    DisagreementKind.BOTH: (
+        _("Different bounds and label"), _("different bounds and label"), _("Both the bounds and the label differ."),
+    ),
+    DisagreementKind.ATTRIBUTES: (
+        _("Different attributes"), _("different attributes"),
+        _("The same spans with different attributes. The agreement figures don’t count attributes."),
+    ),
+}  # fmt: skip
 
 
 @register.filter
 def kind_word(kind: str) -> str:
     """Name a type of disagreement, as its tag on the page does."""
-    return str(KIND_WORDS[DisagreementKind(kind)])
+    return str(KINDS[DisagreementKind(kind)][1])
 
 
 @register.simple_tag
@@ -54,7 +62,7 @@ def bio_table(shown: DisagreementView, hues: dict[str, int]) -> SafeString:
     )
     return fill(
         '<thead><tr><th scope="col"><span class="sr-only">{}</span></th>{}</tr></thead><tbody>{}</tbody>',
-        _("Annotator"),
+        gettext("Annotator"),
         SafeString(head),
         SafeString(body),
     )
@@ -88,7 +96,7 @@ def tags_of(sentence: Sentence, column: str, hues: dict[str, int]) -> SafeString
     """The tags of one annotator, one for each token."""
     tags = sentence.tags(column)
     if tags is None:
-        return fill('<span class="mute" title="{}">–</span>', _("No counted annotations of this note."))
+        return fill('<span class="mute" title="{}">–</span>', gettext("No counted annotations of this note."))
     marked = (
         fill('<span class="o">{}</span>', tag)
         if tag == OUTSIDE

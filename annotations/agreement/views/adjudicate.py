@@ -1,4 +1,4 @@
-"""The page on which one note is adjudicated, and the JSON for its script."""
+"""The page on which one note is adjudicated, the JSON for its script, and the outcome that its annotators see."""
 
 from typing import Any
 
@@ -7,28 +7,40 @@ from django.http import HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
-from annotations.agreement.selectors.adjudication.desk import DeskState, desk, desk_state
-from annotations.agreement.services.adjudication.deciding import decide, finish_adjudication, reopen
-from annotations.agreement.services.adjudication.plan import Act, Seen
-from annotations.agreement.services.adjudication.plan import Request as AdjudicateRequest
+from annotations.agreement.rules.adjudication import Fate, Fated
+from annotations.agreement.selectors.desk import DeskState, desk, desk_state
 from annotations.agreement.services.causes import change_cause
+from annotations.agreement.services.deciding import decide, finish_adjudication, open_outcome, reopen
+from annotations.agreement.services.plan import WITH_A_SPAN, Act, Seen
+from annotations.agreement.services.plan import Request as AdjudicateRequest
 from annotations.core.access import Access, Can, enter, note_for
 from annotations.core.answers import json_answers
 from annotations.core.changes import change_id_of, malformed, name_of, not_one_of, value_of
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
-from annotations.core.labels import labels_of
-from annotations.core.requests import Request, body_of, bounds_of, is_json, whole_of
-from annotations.core.spans import Stored
+from annotations.core.labels import LabelItem, labels_of
+from annotations.core.requests import Request, body_of, bounds_of, is_json, paged, whole_of
+from annotations.core.spans import Stored, spans_of
 from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, CauseKind, Document
+from annotations.notes.selectors.comments import threads
 from annotations.text.names import MAX_OFFSET
+from annotations.text.segments import around
+from annotations.text.spans import Span
 
-WITH_A_SPAN = (Act.OWN, Act.DROP, Act.ATTRIBUTE)
 # A request names the locations of its act. A note can't have more locations than this, because its spans are limited.
 MOST_LOCATIONS = 20_000
+# Spans on one page: two sets at their limit make 20,000.
+ROWS = 200
+FATES = {
+    Fate.KEPT: _("Kept"),
+    Fate.CHANGED: _("Changed"),
+    Fate.LEFT_OUT: _("Removed"),
+    Fate.MISSED: _("Missed"),
+}
 
 
 def _entered(request: Request, slug: str, pk: int) -> tuple[Access, Document]:
@@ -127,14 +139,13 @@ def adjudicate_state(request: Request, access: Access, note: Document) -> HttpRe
 def adjudicate_finish(request: Request, access: Access, note: Document) -> HttpResponse:
     """Finish the adjudication of this note. The script gets JSON, a form the page again."""
     here = reverse("adjudicate", args=[access.project.slug, note.pk])
-    if is_json(request):
-        finish_adjudication(project=access.project, document=note, user=access.user)
-        return JsonResponse({"next": here})
     try:
         finish_adjudication(project=access.project, document=note, user=access.user)
     except ServiceError as error:
+        if is_json(request):
+            raise
         messages.error(request, str(error))
-    return redirect(here)
+    return JsonResponse({"next": here}) if is_json(request) else redirect(here)
 
 
 @require_POST
@@ -143,6 +154,68 @@ def adjudicate_reopen(request: Request, access: Access, note: Document) -> HttpR
     """Reopen the adjudication of this note, and redirect to its page."""
     reopen(project=access.project, document=note, user=access.user)
     return redirect("adjudicate", access.project.slug, note.pk)
+
+
+# ── The outcome, which names no other annotator ──────────────────────────────────────────────────────────────────────
+
+
+@require_safe
+def outcome(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Show the outcome: 404 until the adjudication is finished, 403 where the project doesn't show outcomes."""
+    access = enter(request.user, slug, Can.ANNOTATE)
+    note = note_for(access, pk)
+    found = open_outcome(access=access, note=note)
+    labels = labels_of(access.project.pk)
+    by_id = {str(label["id"]): label for label in labels}
+    lines = found.lines
+    counts = {fate: sum(line.fate == fate for line in lines) for fate in Fate}
+    page = paged(request, lines, ROWS)
+    context: dict[str, Any] = {
+        "access": access,
+        "note": note,
+        "page": page,
+        "lines": [_line(note, line, by_id) for line in page],
+        "counts": [(fate.value, FATES[fate], counts[fate]) for fate in Fate],
+        "labels": labels,
+        "spans": spans_of(found.adjudicated.pk),
+        "threads": [thread for thread in threads(access, note) if not thread.annotation_set],
+    }
+    return render(request, "agreement/adjudicate/outcome.html", context)
+
+
+def _line(note: Document, line: Fated, labels: dict[str, LabelItem]) -> dict[str, Any]:
+    either = [span for span in (line.own, line.now) if span is not None]
+    start, end = min(span.start for span in either), max(span.end for span in either)
+    low, high = around(note.text, start, end)
+    return {
+        "fate": line.fate.value,
+        "name": FATES[line.fate],
+        "own": _shown(note, line.own, labels),
+        "now": _shown(note, line.now, labels),
+        "how": _how(line),
+        "before": note.text[low:start],
+        "text": note.text[start:end],
+        "after": note.text[end:high],
+    }
+
+
+def _shown(note: Document, span: Span | None, labels: dict[str, LabelItem]) -> dict[str, Any] | None:
+    if span is None:
+        return None
+    label = labels.get(span.label)
+    return {
+        "text": note.text[span.start : span.end],
+        "name": label["name"] if label else "?",
+        "hue": label["hue"] if label else 0,
+    }
+
+
+def _how(line: Fated) -> str:
+    if line.fate != Fate.CHANGED:
+        return ""
+    if line.moved and line.relabeled:
+        return gettext("different bounds and label")
+    return gettext("different bounds") if line.moved else gettext("different label")
 
 
 # ── Parse the request ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,31 +1,38 @@
-"""The list of notes to adjudicate."""
+"""The notes to adjudicate, and the majority vote over many notes: its preview, its start, and its result with undo."""
+
+import uuid
+from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
-from django_htmx.http import HttpResponseClientRefresh
 
-from annotations.agreement.selectors.adjudication.waiting import (
+from annotations.agreement.selectors.adjudications import (
     Show,
-    adjudication_list,
-    finished_without_gold,
+    adjudicated_id,
+    adjudication_counts,
+    adjudication_notes,
+    items_of,
     next_to_adjudicate,
-    numbers,
-    unanimous_notes,
+    preview,
 )
-from annotations.agreement.services.adjudication.deciding import finish_unanimous
-from annotations.agreement.services.comparing import bring_up_to_date
+from annotations.agreement.services.comparing import bring_up_to_date, waiting
+from annotations.agreement.services.deciding import finish_unanimous
+from annotations.agreement.services.majority import start_majority, start_undo
+from annotations.agreement.views.disagreements import AT_ONCE, compared
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.requests import Request, number
-from annotations.models import Author, AuthorKind, Document
+from annotations.core.requests import Request, number, paged
+from annotations.jobs.services.batch_acts import job_of
+from annotations.jobs.tokens import form_key
+from annotations.models import MajorityAct
 
-# Seconds for which a request may compare notes (for the page itself, for its progress bar) and finish unanimous notes.
-AT_ONCE, IN_STEPS, FINISHING = 0.4, 1.5, 5.0
+PAGE = 50
+RECENT = 20
 
 
 @require_safe
@@ -33,28 +40,22 @@ def adjudications(request: Request, slug: str) -> HttpResponse:
     """List the notes that two or more annotators have submitted, lowest agreement first."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
     project = access.project
-    left = bring_up_to_date(project, seconds=IN_STEPS if request.htmx else AT_ONCE)
-    notes = Document.objects.filter(project=project).count()
-    context = {"access": access, "left": left, "notes": notes, "done": max(0, notes - left)}
-    if request.htmx:
-        if not left:
-            return HttpResponseClientRefresh()
-        return render(request, "agreement/disagreements_comparing.html", context)
-    if left:
-        return render(request, "agreement/adjudicate/adjudications.html", context)
-    asked = request.GET.get("show", "")
-    show = Show(asked) if asked in Show.values else Show.TODO
-    counted = numbers(project)
-    author = Author.objects.filter(project=project, kind=AuthorKind.ADJUDICATED).values_list("pk", flat=True).first()
-    context |= {
-        "show": show,
-        "choices": [(each.value, each.label, counted[each.value]) for each in Show],
-        "counted": counted,
-        "page": adjudication_list(project, show, number(request.GET, "page") or 1),
-        "unanimous": unanimous_notes(project).count() if project.unanimous_passes else 0,
-        "author": author,
-        "without_gold": finished_without_gold(project) if author else 0,
-    }
+    context = compared(request, access)
+    if isinstance(context, HttpResponse):
+        return context
+    if not context["left"]:
+        asked = request.GET.get("show", "")
+        show = Show(asked) if asked in Show.values else Show.TODO
+        counted = adjudication_counts(project)
+        page = paged(request, adjudication_notes(project, show), PAGE)
+        context |= {
+            "show": show,
+            "choices": [(each.value, each.label, getattr(counted, each.value)) for each in Show],
+            "counted": counted,
+            "page": page,
+            "lines": items_of(list(page)),
+            "author": adjudicated_id(project),
+        }
     return render(request, "agreement/adjudicate/adjudications.html", context)
 
 
@@ -76,15 +77,68 @@ def adjudicate_unanimous(request: Request, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Can.MAKE_GOLD)
     try:
         bring_up_to_date(access.project, seconds=AT_ONCE)
-        done, left = finish_unanimous(project=access.project, user=access.user, seconds=FINISHING)
+        done = finish_unanimous(project=access.project, user=access.user)
     except ServiceError as error:
         messages.error(request, str(error))
         return redirect("adjudications", slug)
-    message = ngettext("%(n)d unanimous note was finished.", "%(n)d unanimous notes were finished.", done) % {"n": done}
-    if left:
+    message = ngettext("%(n)d unanimous note was finished.", "%(n)d unanimous notes were finished.", done.finished) % {
+        "n": done.finished
+    }
+    if done.left:
         more = ngettext(
-            "%(n)d note is left. Press the button again.", "%(n)d notes are left. Press the button again.", left
-        ) % {"n": left}
+            "%(n)d note is left. Press the button again.", "%(n)d notes are left. Press the button again.", done.left
+        ) % {"n": done.left}
         message = f"{message} {more}"
     messages.success(request, message)
     return redirect("adjudications", slug)
+
+
+# ── Majority votes ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@require_safe
+def majority(request: Request, slug: str) -> HttpResponse:
+    """The preview of a vote. Notes with changed annotations are compared first, if many with a progress bar."""
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    context = compared(request, access)
+    if isinstance(context, HttpResponse):
+        return context
+    if not context["left"]:
+        recent = MajorityAct.objects.filter(project=access.project).select_related("user")[:RECENT]
+        context |= {"found": preview(access.project), "recent": recent, "token": uuid.uuid4()}
+    return render(request, "agreement/adjudicate/majority.html", context)
+
+
+@require_POST
+def majority_start(request: Request, slug: str) -> HttpResponse:
+    """Start a vote as a job. The form's `token` keeps a form that is sent twice from starting two."""
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    if waiting(access.project):
+        return redirect("majority", slug)
+    try:
+        job = start_majority(project=access.project, user=access.user, key=form_key(request, access))
+    except ServiceError as error:
+        messages.error(request, str(error))
+        return redirect("majority", slug)
+    return redirect("job", slug, job.number)
+
+
+@require_safe
+def majority_act(request: Request, slug: str, vote: UUID) -> HttpResponse:
+    """One vote: what it did, and the button to undo it."""
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    row = get_object_or_404(MajorityAct.objects.select_related("user"), project=access.project, pk=vote)
+    job = job_of(row, "majority_undo") or job_of(row, "majority")
+    return render(request, "agreement/adjudicate/majority_act.html", {"access": access, "vote": row, "job": job})
+
+
+@require_POST
+def majority_undo(request: Request, slug: str, vote: UUID) -> HttpResponse:
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    row = get_object_or_404(MajorityAct.objects.select_related("project"), project=access.project, pk=vote)
+    try:
+        job = start_undo(act=row, user=access.user)
+    except ServiceError as error:
+        messages.error(request, str(error))
+        return redirect("majority_act", slug, row.pk)
+    return redirect("job", slug, job.number)

@@ -1,32 +1,63 @@
-"""The page of agreement: the figures with unit, interval and wording, and the annotation sets that don't count."""
+"""The page of agreement: the figures with unit, interval and wording, and the annotation sets that don't count.
 
-from django.http import HttpResponse, StreamingHttpResponse
-from django.shortcuts import render
+A worker computes the figures of large projects in a job, which the page starts and watches.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST, require_safe
 
-from annotations.agreement.rules import ComparedUnit, Granularity
-from annotations.agreement.selectors.figures import left_out
-from annotations.agreement.selectors.names import GRANULARITIES, UNITS
-from annotations.agreement.selectors.table import table_lines
+from annotations.agreement.rules.shown import AgreementFigure, RoundFigures
+from annotations.agreement.rules.units import ComparedUnit, Granularity, granularities
+from annotations.agreement.selectors.figures import left_out, table_lines
+from annotations.agreement.selectors.names import GRANULARITIES, UNITS, Agreement, agreement_of, shown_names
 from annotations.agreement.services.figures import (
     KeptFigures,
     figures_of,
     granularity_of,
     kept_figures,
+    named_notes,
     notes_of,
+    start_agreement,
     takes_long,
 )
-from annotations.agreement.views.rows import MEASURES, GranularityRows
 from annotations.core.access import Access, Can, enter
 from annotations.core.answers import csv_answer
 from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
+from annotations.core.labels import UNDERLINES
 from annotations.core.requests import Request, paged
+from annotations.core.templatetags.plots import Point
 from annotations.core.tokenizers import KINDS
+from annotations.jobs.services.status import status_of
+from annotations.models import Category, Job, JobState, Label, Project
+from annotations.text.bio import OUTSIDE
 
 NOTES = 25
 ON_TOKENS = (ComparedUnit.TOKEN, ComparedUnit.MARKED)
+Measure = Literal["kappa", "observed", "exact", "overlap"]
+MEASURES: dict[Measure, tuple[object, object]] = {
+    "kappa": (
+        gettext_lazy("Cohen's κ"),
+        gettext_lazy("Agreement of two annotators beyond chance, given how often each uses every label."),
+    ),
+    "observed": (gettext_lazy("Observed"), gettext_lazy("Share of units on which both annotators agree.")),
+    "exact": (
+        gettext_lazy("F1, exact"),
+        gettext_lazy("Spans with identical bounds and value, relative to all spans of both annotators."),
+    ),
+    "overlap": (
+        gettext_lazy("F1, overlap"),
+        gettext_lazy("Overlapping spans with the same value, matched one to one."),
+    ),
+}
 
 
 @require_safe
@@ -36,13 +67,11 @@ def agreement(request: Request, slug: str) -> HttpResponse:
     A worker computes those of large projects, and those on the tokens of another tokenizer.
     """
     access = enter(request.user, slug, Can.READ_NOTES)
-    asked = request.GET.get("unit", "")
-    unit = ComparedUnit(asked) if asked in list(ComparedUnit) else ComparedUnit.TOKEN
+    unit, granularity = _chosen(request)
     tokenizer = request.GET.get("tokenizer", "") if unit in ON_TOKENS else ""
     tokenizer = tokenizer if tokenizer in KINDS else ""
-    granularity = granularity_of(unit, request.GET.get("granularity", ""))
     kinds = {"": _("Words, numbers and single symbols")} | {name: _(kind.title) for name, kind in KINDS.items()}
-    context: dict[str, object] = {
+    context: dict[str, Any] = {
         "access": access,
         "unit": unit,
         "granularity": granularity,
@@ -70,38 +99,150 @@ def agreement(request: Request, slug: str) -> HttpResponse:
 def agreement_table(request: Request, slug: str) -> StreamingHttpResponse:
     """The units with each annotator's value as CSV. The download is recorded as an event."""
     access = enter(request.user, slug, Can.EXPORT)
-    asked = request.GET.get("unit", "")
-    unit = ComparedUnit(asked) if asked in list(ComparedUnit) else ComparedUnit.TOKEN
-    granularity = granularity_of(unit, request.GET.get("granularity", ""))
+    unit, granularity = _chosen(request)
     FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"agreement": str(unit)})
     lines = table_lines(access.project, unit, granularity, hidden=access.unnamed)
     return csv_answer(lines, f"{slug}-agreement-{unit}-{granularity}.csv")
 
 
+def _chosen(request: Request) -> tuple[ComparedUnit, Granularity]:
+    asked = request.GET.get("unit", "")
+    unit = ComparedUnit(asked) if asked in list(ComparedUnit) else ComparedUnit.TOKEN
+    return unit, granularity_of(unit, request.GET.get("granularity", ""))
+
+
 def _figures(
     request: Request, access: Access, found: KeptFigures, unit: ComparedUnit, granularity: Granularity
-) -> dict[str, object]:
+) -> dict[str, Any]:
     asked = request.GET.get("measure", "")
     measure = next((key for key in MEASURES if key == asked), next(iter(MEASURES)))
-    rows = GranularityRows(access, found, unit, granularity)
+    names = shown_names(access.project, found["annotators"], hidden=access.unnamed)
+    # Where names are hidden, nothing says who an annotator is.
+    authors = {} if access.unnamed else {name: int(pk) for pk, name in names.items()}
+    report = agreement_of(access.project, found, granularity, names)
     table = notes_of(access.project, found, granularity)
-    page = paged(request, table.rows, NOTES)
+    page = paged(request, table["rows"], NOTES)
     return {
         "found": found,
-        "report": rows.report,
+        "report": report,
         "granularity_name": GRANULARITIES[granularity],
-        "disagreements_url": rows.links(),
-        "overview": rows.overview(GRANULARITIES),
-        "names": rows.annotators,
+        "disagreements_url": f"{reverse('disagreements', args=[access.project.slug])}?unit={unit}",
+        # A fixed order: PostgreSQL's JSON doesn't keep the order of keys.
+        "overview": [(key, GRANULARITIES[key], found["granularities"][key]) for key in granularities(unit)],
         "measures": [(key, name, key == measure) for key, (name, _text) in MEASURES.items()],
         "measure_text": MEASURES[measure][1],
-        "matrix": rows.matrix(measure),
-        "pairs": rows.pairs(),
-        "labels": rows.labels(),
-        "unused": rows.unused(),
-        "rounds": rows.rounds(),
-        "trend": rows.trend(),
+        "matrix": _matrix(report, authors, measure),
+        "pairs": [(row, _pair(authors, row["a"], row["b"])) for row in report["pairs"]],
+        **_labels(access.project, report, granularity),
+        "trend": trend_of(report["rounds"]),
         "page": page,
-        "note_rows": rows.notes(table.named(page)),
-        "recall": rows.recall(),
+        "note_rows": named_notes(access.project, table, page),
     }
+
+
+def _pair(authors: Mapping[str, int], a: str, b: str) -> str:
+    """Two annotators as a filter of disagreements; empty where their names are hidden."""
+    return f"{authors[a]}-{authors[b]}" if authors else ""
+
+
+def _matrix(
+    report: Agreement, authors: Mapping[str, int], measure: Measure
+) -> list[tuple[str, int | None, list[tuple[AgreementFigure | None, str]]]]:
+    """For each annotator the name, the id unless it is hidden, and a measure with every annotator and their filter."""
+    figures = {frozenset((row["a"], row["b"])): row[measure] for row in report["pairs"]}
+    return [
+        (a, authors.get(a), [(figures.get(frozenset((a, b))), _pair(authors, a, b)) for b in report["annotators"]])
+        for a in report["annotators"]
+    ]
+
+
+def _labels(project: Project, report: Agreement, granularity: Granularity) -> dict[str, Any]:
+    """The used labels or categories in order, each with its look, and the names of the unused ones.
+
+    Binary granularity has only one value.
+    """
+    if granularity is Granularity.BINARY:
+        return {}
+    looks = _looks(project, granularity)
+    used = {row["value"] for row in report["labels"]}
+    return {
+        "labels": [
+            {**row, "look": looks.get(row["value"], {"name": row["value"]}), "share": row["full"] / row["units"]}
+            for row in report["labels"]
+        ],
+        "unused": [look["name"] for value, look in looks.items() if value not in used]
+        if granularity is not Granularity.BIO
+        else [],
+    }
+
+
+def _looks(project: Project, granularity: Granularity) -> dict[str, dict[str, Any]]:
+    """The labels or categories by their value in the figures (see `units.valuer`), as chips."""
+
+    def chip(name: str, hue: int, position: int, pk: int | None = None) -> dict[str, Any]:
+        return {"name": name, "hue": hue, "underline": position % UNDERLINES, "pk": pk}
+
+    if granularity is Granularity.CATEGORY:
+        categories = Category.objects.filter(label_set__project=project, labels__merged_into=None).distinct()
+        rows = categories.values_list("code", "name", "hue", "position")
+        return {_value(code): chip(name, hue, position) for code, name, hue, position in rows}
+    labels = Label.objects.filter(label_set__project=project, merged_into=None)
+    found = labels.values_list("code", "name", "category__hue", "category__position", "pk")
+    if granularity is Granularity.BIO:
+        return {f"{mark}-{code}": chip(f"{mark}-{name}", *look) for code, name, *look in found for mark in "BI"}
+    return {_value(code): chip(name, *look) for code, name, *look in found}
+
+
+def _value(code: str) -> str:
+    return f"B-{code}" if code == OUTSIDE else code
+
+
+def trend_of(rounds: Sequence[RoundFigures]) -> list[Point]:
+    """The points of the plot of alpha by round; empty with fewer than two rounds."""
+    if len(rounds) < 2:
+        return []
+    return [
+        Point(
+            name=_("Round %(n)d") % {"n": row["round"]},
+            value=row["alpha"]["value"],
+            low=row["alpha"]["low"],
+            high=row["alpha"]["high"],
+            detail=_("%(n)s notes") % {"n": f"{row['notes']:,}"},
+        )
+        for row in rounds
+    ]
+
+
+# ── The job ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@require_POST
+def agreement_start(request: Request, slug: str) -> HttpResponse:
+    """Start the job for `unit` and `tokenizer`; redirect to its page, or show its progress to htmx."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    asked, tokenizer = request.POST.get("unit", ""), request.POST.get("tokenizer", "")
+    if asked not in list(ComparedUnit) or tokenizer not in ("", *KINDS):
+        raise Http404("no such unit or tokenizer")
+    job = start_agreement(project=access.project, unit=ComparedUnit(asked), tokenizer=tokenizer, actor=access.user)
+    if not request.htmx:
+        return redirect("job", slug, job.number)
+    return _progress(request, access, job)
+
+
+@require_safe
+def agreement_progress(request: Request, slug: str, number: int) -> HttpResponse:
+    """Show the progress of such a job to htmx, which reloads the page when the job is done."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    job = get_object_or_404(Job, project=access.project, number=number, kind="agreement")
+    if not request.htmx:
+        return redirect("job", slug, job.number)
+    return _progress(request, access, job)
+
+
+def _progress(request: Request, access: Access, job: Job) -> HttpResponse:
+    status = status_of(job, access)
+    response = render(request, "agreement/job.html", {"access": access, "status": status})
+    if job.state == JobState.DONE:
+        response["HX-Refresh"] = "true"
+    patch_vary_headers(response, ["HX-Request"])
+    return response

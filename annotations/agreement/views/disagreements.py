@@ -1,25 +1,30 @@
-"""The page of disagreements: every location in its sentence, with its cause and the discussion about it."""
+"""The pages of disagreements: by location in its sentence, with causes and discussion, and by sentence."""
 
 from collections.abc import Mapping
-from itertools import combinations
+from dataclasses import asdict
+from itertools import combinations, islice
 from typing import Any
 
-from django.http import Http404, HttpResponse
+from django.contrib import messages
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from annotations.agreement.rules import ComparedUnit
 from annotations.agreement.rules.disagreement import DisagreementKind
-from annotations.agreement.selectors.disagreements import UNTAGGED, Filters, counts, differences, page, rounds
+from annotations.agreement.rules.units import ComparedUnit
+from annotations.agreement.selectors.disagreements import NO_PAIRS, UNTAGGED, Filters, counts, differences, page, rounds
+from annotations.agreement.selectors.sentences import SENTENCES, columns, sentence_lines, sentences, used_columns
 from annotations.agreement.services.causes import change_cause
 from annotations.agreement.services.comparing import bring_up_to_date
+from annotations.agreement.templatetags.differences import KINDS
 from annotations.core.access import Access, Can, enter, note_for
+from annotations.core.answers import csv_answer
 from annotations.core.errors import ServiceError
-from annotations.core.events import record_reads
+from annotations.core.events import FILE_DOWNLOADED, record_reads
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request, number, uuid_of
 from annotations.models import Author, AuthorKind, CauseKind, Document
@@ -27,22 +32,7 @@ from annotations.notes.selectors.comments import may_comment, threads
 from annotations.notes.services.talk import ThreadSubject, add_comment, answer
 from annotations.text.names import MAX_OFFSET, whole
 
-KINDS = {
-    DisagreementKind.MISSED: (
-        gettext_lazy("Missed"),
-        gettext_lazy("One annotator marked a span where another marked nothing."),
-    ),
-    DisagreementKind.BOUNDARY: (gettext_lazy("Different bounds"), gettext_lazy("The same label on different bounds.")),
-    DisagreementKind.LABEL: (gettext_lazy("Different label"), gettext_lazy("The same bounds with a different label.")),
-    DisagreementKind.BOTH: (
-        gettext_lazy("Different bounds and label"),
-        gettext_lazy("Both the bounds and the label differ."),
-    ),
-    DisagreementKind.ATTRIBUTES: (
-        gettext_lazy("Different attributes"),
-        gettext_lazy("The same spans with different attributes. The agreement figures don’t count attributes."),
-    ),
-}
+CAUSES = [(kind.value, kind.label) for kind in CauseKind]
 # Seconds for which a request may compare notes: for the page itself, and for its progress bar.
 AT_ONCE, IN_STEPS = 0.4, 1.5
 
@@ -51,20 +41,26 @@ AT_ONCE, IN_STEPS = 0.4, 1.5
 def disagreements(request: Request, slug: str) -> HttpResponse:
     """Show a page of locations. Notes with changed annotations are compared first, if many with a progress bar."""
     access = enter(request.user, slug, Can.READ_NOTES)
-    left = bring_up_to_date(access.project, seconds=IN_STEPS if request.htmx else AT_ONCE)
-    if request.htmx:
-        return HttpResponseClientRefresh() if not left else comparing(request, access, left)
-    filters, notice = filters_of(request, access)
-    context: dict[str, Any] = {"access": access, "left": left, "notice": notice}
-    if not left:
+    context = compared(request, access)
+    if isinstance(context, HttpResponse):
+        return context
+    filters, context["notice"] = filters_of(request, access)
+    if not context["left"]:
         context |= _locations(request, access, filters)
     return render(request, "agreement/disagreements.html", context | offered(access, filters))
 
 
-def comparing(request: Request, access: Access, left: int) -> HttpResponse:
+def compared(request: Request, access: Access) -> dict[str, Any] | HttpResponse:
+    """Compare notes with changed annotations, some at a time. Return how many are `left`, for the page of the request.
+
+    Its progress bar asks again until none are left; the answer is for htmx then.
+    """
+    left = bring_up_to_date(access.project, seconds=IN_STEPS if request.htmx else AT_ONCE)
+    if not left:
+        return HttpResponseClientRefresh() if request.htmx else {"access": access, "left": 0}
     notes = Document.objects.filter(project=access.project).count()
     context = {"access": access, "left": left, "notes": notes, "done": max(0, notes - left)}
-    return render(request, "agreement/disagreements_comparing.html", context)
+    return render(request, "agreement/disagreements_comparing.html", context) if request.htmx else context
 
 
 def filters_of(request: Request, access: Access) -> tuple[Filters, str]:
@@ -72,10 +68,7 @@ def filters_of(request: Request, access: Access) -> tuple[Filters, str]:
     data, notice = request.GET, ""
     pair = pair_of(data, "pair")
     if pair and access.unnamed:
-        pair, notice = (
-            None,
-            _("Adjudication is anonymous in this project, so disagreements cannot be filtered by pair of annotators."),
-        )
+        pair, notice = None, str(NO_PAIRS)
     kind, cause, unit = data.get("kind", ""), data.get("cause", ""), data.get("unit", "")
     return Filters(
         kind=kind if kind in list(DisagreementKind) else "",
@@ -91,30 +84,21 @@ def filters_of(request: Request, access: Access) -> tuple[Filters, str]:
 
 def offered(access: Access, filters: Filters) -> dict[str, Any]:
     """The choices of the filters, and the chosen values."""
-    authors = list(
-        Author.objects.filter(project=access.project, kind=AuthorKind.ANNOTATOR)
-        .order_by("name")
-        .values_list("pk", "name")
-    )
-    labels = labels_of(access.project.pk)
-    hidden = access.unnamed
+    project = access.project
+    authors = Author.objects.filter(project=project, kind=AuthorKind.ANNOTATOR).order_by("name")
+    named = [] if access.unnamed else list(authors.values_list("pk", "name"))
+    note = Document.objects.filter(project=project, pk=filters.note) if filters.note else Document.objects.none()
     return {
         "filters": filters,
-        "labels": labels,
-        "pairs": []
-        if hidden
-        else [
+        "labels": labels_of(project.pk),
+        "pairs": [
             (f"{one}-{other}", f"{a} – {b}", set(filters.pair or ()) == {one, other})
-            for (one, a), (other, b) in combinations(authors, 2)
+            for (one, a), (other, b) in combinations(named, 2)
         ],
-        "rounds": rounds(access.project),
-        "causes": [(kind.value, kind.label) for kind in CauseKind],
+        "rounds": rounds(project),
+        "causes": CAUSES,
         "untagged": UNTAGGED,
-        "note_name": Document.objects.filter(project=access.project, pk=filters.note)
-        .values_list("name", flat=True)
-        .first()
-        if filters.note
-        else None,
+        "note_name": note.values_list("name", flat=True).first(),
         "may_tag": access.can(Can.MAKE_GOLD),
         "may_comment": may_comment(access),
     }
@@ -140,10 +124,10 @@ def _locations(request: Request, access: Access, filters: Filters) -> dict[str, 
                 "name": name,
                 "text": text,
                 "count": counted.kinds[kind],
-                "url": _kind_url(access, filters, kind),
                 "chosen": filters.kind == kind,
+                "query": query_of(filters, kind="" if filters.kind == kind else kind.value),
             }
-            for kind, (name, text) in KINDS.items()
+            for kind, (name, _word, text) in KINDS.items()
         ],
         "query": query,
         "empty": not found.locations,
@@ -153,28 +137,64 @@ def _locations(request: Request, access: Access, filters: Filters) -> dict[str, 
 
 def query_of(filters: Filters, **other: str) -> str:
     """The filters as the query part of an address."""
-    parts: dict[str, object] = {
-        "kind": filters.kind,
-        "label": filters.label,
+    parts = asdict(filters) | {
         "pair": f"{filters.pair[0]}-{filters.pair[1]}" if filters.pair else "",
-        "note": filters.note,
-        "round": filters.round,
-        "cause": filters.cause,
-        "unit": filters.unit,
         "annotation_sets": "all" if filters.everyone else "",
+        "everyone": "",
     }
     return "&".join(f"{name}={value}" for name, value in (parts | other).items() if value not in ("", None))
-
-
-def _kind_url(access: Access, filters: Filters, kind: DisagreementKind) -> str:
-    query = query_of(filters, kind="" if filters.kind == kind else kind.value)
-    return f"{reverse('disagreements', args=[access.project.slug])}?{query}"
 
 
 def pair_of(data: Mapping[str, Any], name: str) -> tuple[int, int] | None:
     """Two numbers with a hyphen between them, or None."""
     one, other = (whole(word) for word in str(data.get(name, "")).partition("-")[::2])
     return None if one is None or other is None else (one, other)
+
+
+# ── By sentence: one row for each sentence, one column for each annotator ────────────────────────────────────────────
+
+
+@require_safe
+def disagreement_sentences(request: Request, slug: str) -> HttpResponse:
+    """Show a page of sentences. Notes with changed annotations are compared first, if many with a progress bar."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    context = compared(request, access)
+    if isinstance(context, HttpResponse):
+        return context
+    filters, context["notice"] = filters_of(request, access)
+    context["query"] = query_of(filters)
+    if not context["left"]:
+        context |= _sentences(request, access, filters)
+    return render(request, "agreement/sentences.html", context | offered(access, filters))
+
+
+def _sentences(request: Request, access: Access, filters: Filters) -> dict[str, Any]:
+    after = pair_of(request.GET, "after")
+    found = list(islice(sentences(access.project, filters, hidden=access.unnamed, after=after), SENTENCES + 1))
+    shown = found[:SENTENCES]
+    notes = (one.note.pk for one in shown)
+    record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what="disagreements")
+    last = shown[-1].stretch if len(found) > SENTENCES else None
+    return {
+        "sentences": shown,
+        "columns": used_columns(shown, columns(access.project, hidden=access.unnamed)),
+        "first": after is None,
+        "next": f"{last.document_id}-{last.last}" if last else "",
+        "narrowed": bool(query_of(filters)) or after is not None,
+    }
+
+
+@require_safe
+def sentences_export(request: Request, slug: str) -> HttpResponse | StreamingHttpResponse:
+    """The sentences that pass the filters, as CSV. The download is recorded as an event."""
+    access = enter(request.user, slug, Can.EXPORT)
+    filters, _notice = filters_of(request, access)
+    if bring_up_to_date(access.project, seconds=AT_ONCE):
+        messages.info(request, _("The annotations are still being compared. Download the table after that."))
+        return redirect("disagreement_sentences", slug)
+    FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"sentences": "csv"})
+    lines = sentence_lines(access.project, filters, hidden=access.unnamed)
+    return csv_answer(lines, f"{slug}-disagreements-{timezone.localdate().isoformat()}.csv")
 
 
 # ── Acts at one location ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -200,15 +220,11 @@ def disagreement_cause(request: Request, slug: str, pk: int, start: int, end: in
         message = str(error)
     context = {
         "access": access, "pk": pk, "start": start, "end": end, "chosen": chosen, "error": message,
-        "causes": [(each.value, each.label) for each in CauseKind], "may_tag": True,
+        "causes": CAUSES, "may_tag": True,
     }  # fmt: skip
     if request.htmx:
         return render(request, "agreement/disagreements_cause.html", context)
-    return redirect(_back(request, slug, pk))
-
-
-def _back(request: Request, slug: str, pk: int) -> str:
-    return f"{reverse('disagreements', args=[slug])}?note={pk}"
+    return redirect(f"{reverse('disagreements', args=[slug])}?note={pk}")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -4,17 +4,16 @@ By category: their causes, their shares of the false positives and false negativ
 and figures 4.1 and 4.2 of Catelli 2021.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple, TypedDict
 
-from annotations.agreement.rules import Granularity
+from annotations.agreement.rules.units import Granularity
 from annotations.scores.rules.errors import LabeledBounds
 from annotations.scores.rules.rates import RatesData
 from annotations.scores.rules.table import LabelData, LevelData
 
-Row = tuple[int, str, LabeledBounds | None, LabeledBounds | None]
+StoredError = tuple[int, str, LabeledBounds | None, LabeledBounds | None]
 """An error as a score stores it: note, kind, gold span, predicted span."""
 
 
@@ -30,7 +29,7 @@ class ErrorId(NamedTuple):
     predicted: LabeledBounds | None
 
     @classmethod
-    def of(cls, row: Row) -> "ErrorId":
+    def of(cls, row: StoredError) -> "ErrorId":
         note, _kind, gold, predicted = row
         return cls(note, _bounds(gold), _bounds(predicted))
 
@@ -56,34 +55,36 @@ def _written(span: LabeledBounds | None) -> str:
 Causes = Mapping[ErrorId, Collection[str]]
 
 
-@dataclass
-class CauseCounts:
-    """The number of errors, of those with each cause, and of those without any cause."""
+class ErrorCounts(TypedDict):
+    """How many of the listed errors have each cause, and how many have none."""
 
-    errors: int = 0
-    causes: Counter[str] = field(default_factory=Counter)
-    without: int = 0
-
-    def add(self, causes: Collection[str]) -> None:
-        self.errors += 1
-        self.without += not causes
-        self.causes.update(causes)
+    errors: int
+    causes: dict[str, int]
+    without_cause: int
 
 
 def counts_by_category(
-    rows: Iterable[Row], causes: Causes, category_of: Mapping[str, str]
-) -> tuple[dict[str, CauseCounts], CauseCounts]:
+    rows: Iterable[StoredError], causes: Causes, category_of: Mapping[str, str], kinds: Iterable[str]
+) -> tuple[Mapping[str, ErrorCounts], ErrorCounts]:
     """Count errors by category and cause, and all errors by cause. An error with several causes counts for each.
 
-    Its category is that of its gold label; without a gold span, that of the predicted label.
+    Its category is that of its gold label; without a gold span, that of the predicted label. A category without errors
+    has counts of 0.
     """
-    by_category: dict[str, CauseCounts] = {}
-    total = CauseCounts()
+
+    def nothing() -> ErrorCounts:
+        return {"errors": 0, "causes": dict.fromkeys(kinds, 0), "without_cause": 0}
+
+    by_category: defaultdict[str, ErrorCounts] = defaultdict(nothing)
+    total = nothing()
     for row in rows:
         error = ErrorId.of(row)
         found = causes.get(error, ())
-        by_category.setdefault(category_of.get(error.label, error.label), CauseCounts()).add(found)
-        total.add(found)
+        for counts in (by_category[category_of.get(error.label, error.label)], total):
+            counts["errors"] += 1
+            counts["without_cause"] += not found
+            for kind in found:
+                counts["causes"][kind] += 1
     return by_category, total
 
 

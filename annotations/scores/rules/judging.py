@@ -12,7 +12,8 @@ from enum import StrEnum
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
-from annotations.agreement.rules import Pattern, agreement, cohen
+from annotations.agreement.rules.coefficients import agreement, cohen
+from annotations.agreement.rules.units import Pattern
 from annotations.scores.rules.rates import Rates
 from annotations.text.spans import Span, stretches
 

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final, TypedDict
 
-from annotations.agreement.rules import Granularity
+from annotations.agreement.rules.units import Granularity
 from annotations.scores.rules.all_or_nothing import (
     CategoryData,
     ChosenAllOrNothing,

@@ -6,7 +6,8 @@ from django.http import Http404
 
 from annotations.core.access import Access, authors_for
 from annotations.core.errors import ServiceError
-from annotations.models import Category
+from annotations.jobs.services.queue import once
+from annotations.models import Category, Job, User
 from annotations.notes.selectors.in_context import label_looks
 from annotations.scores.selectors import Compared, characters
 from annotations.scores.services.scoring import Score, ScoreRequest, kept_score, notes_of, score, score_request
@@ -56,3 +57,8 @@ def category_names(wanted: ScoreRequest) -> dict[str, str]:
     if wanted.into:
         return {code: look.name for code, look in label_looks(project, wanted.into).items()}
     return dict(Category.objects.filter(label_set__project=project).order_by().values_list("code", "name"))
+
+
+def start_score(*, wanted: ScoreRequest, actor: User, token: str = "") -> Job:
+    """Start a long score, or return the job that computes it. Everybody who may see the figures may start the job."""
+    return once("score", wanted.reference.project, wanted.params, actor, token)

@@ -83,7 +83,7 @@ class ScoreRequest:
 
 def score_request(
     project: Project, *, version: int, author_id: int | None = None, author: str = "", split: str = "", into: str = "",
-    threshold: str = "", types: Sequence[str] = (), tokenizer: str = "", language: str = "",
+    threshold: str | float = "", types: Sequence[str] = (), tokenizer: str = "", language: str = "",
     among: QuerySet[Author] | None = None,
 ) -> ScoreRequest:  # fmt: skip
     """Check what a person or command asks to score. `version` 0 is the current gold.
@@ -121,7 +121,7 @@ def score_request(
             code="language",
         )
     wanted = ScoreRequest(
-        reference, found, split, into, threshold_of(threshold), tokenizer=tokenizer, language=language
+        reference, found, split, into, threshold_of(str(threshold)), tokenizer=tokenizer, language=language
     )
     return replace(wanted, types=chosen_types(types, label_mapper(wanted).category_of)) if types else wanted
 
@@ -409,17 +409,6 @@ def _about(wanted: ScoreRequest, notes: Compared, mapper: LabelMapper) -> ScoreR
 
 def run_score(*, project_id: int, params: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Score as a job. Return what the job's page shows and links to. Safe to repeat."""
-    project = Project.objects.get(pk=project_id)
-    wanted = score_request(
-        project,
-        version=int(params["version"]),
-        author_id=int(params["author_id"]),
-        split=str(params.get("split", "")),
-        into=str(params.get("into", "")),
-        threshold=str(params.get("threshold", "")),
-        types=[str(one) for one in params.get("types", ())],
-        tokenizer=str(params.get("tokenizer", "")),
-        language=str(params.get("language", "")),
-    )
+    wanted = score_request(Project.objects.get(pk=project_id), **params)
     table = score(wanted, progress=progress).table
     return wanted.params | {"author": wanted.author.name, "gold": wanted.reference.name, "notes": table["notes"]}

@@ -91,13 +91,11 @@ def comparison_request(
     `version`, names and `among` as for `score_request`, and the same errors; also `number` for too few or too many
     authors.
     """
+    asked: list[dict[str, Any]] = [
+        *({"author_id": pk} for pk in dict.fromkeys(ids)), *({"author": name} for name in names),
+    ]  # fmt: skip
     requests = [
-        score_request(project, version=version, author_id=pk, split=split, language=language, among=among)
-        for pk in dict.fromkeys(ids)
-    ]
-    requests += [
-        score_request(project, version=version, author=name, split=split, language=language, among=among)
-        for name in names
+        score_request(project, version=version, split=split, language=language, among=among, **one) for one in asked
     ]
     authors = tuple({one.author.pk: one.author for one in requests}.values())
     if not FEWEST <= len(authors) <= MOST:
@@ -191,13 +189,8 @@ def telling_spans(wanted: ComparisonRequest) -> dict[str, list[TellingSpan]]:
 
 def run_side_by_side(*, project_id: int, params: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Compare as a job. Return what the job's page shows and links to. Safe to repeat."""
-    wanted = comparison_request(
-        Project.objects.get(pk=project_id),
-        version=int(params["version"]),
-        ids=[int(pk) for pk in params["authors"]],
-        split=str(params.get("split", "")),
-        language=str(params.get("language", "")),
-    )
+    choices = {key: value for key, value in params.items() if key != "authors"}
+    wanted = comparison_request(Project.objects.get(pk=project_id), ids=params["authors"], **choices)
     table = side_by_side(wanted, progress=progress)
     return wanted.params | {"names": [author.name for author in wanted.authors], "notes": table["notes"]}
 

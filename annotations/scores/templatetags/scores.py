@@ -1,6 +1,7 @@
 """Figures of scores as text and as plots. An undefined figure is shown as “undefined”, never as 0 or 1."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django import template
@@ -9,12 +10,22 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from annotations.agreement.templatetags.coefficients import percent
+from annotations.scores.rules.published import ON_PAGE
 
 register = template.Library()
 
-ROW, WIDTH, VALUE, SCALE = 80, 248, 56, 20
+HEAD, BAR, GAP, WIDTH, SCALE = 24, 16, 8, 248, 20
 TICKS = ((0.0, "0"), (0.25, "0.25"), (0.5, "0.5"), (0.75, "0.75"), (1.0, "1"))
-BARS = (("precision", "plot-p"), ("recall", "plot-r"), ("f1", "plot-f"))
+RATES = {"precision": "plot-p", "recall": "plot-r", "f1": "plot-f"}
+
+
+@dataclass(frozen=True)
+class ChartRow:
+    """A row of a chart: its name, and the length and the number of each of its bars."""
+
+    name: str
+    values: Sequence[float | None]
+    texts: Sequence[str]
 
 
 @register.filter
@@ -42,53 +53,74 @@ def get(values: Mapping[str, Any], key: str) -> Any:
 @register.simple_tag
 def level_bars(levels: Sequence[Mapping[str, Any]], title: str) -> SafeString:
     """Draw precision, recall and F1 of each level as bars with their numbers."""
-    rows = [(index, level["name"], level["micro"]) for index, level in enumerate(levels)]
-    text = "; ".join(f"{name}: {_plain(micro)}" for _index, name, micro in rows)
-    return format_html(
-        '<svg class="plot" width="{}" height="{}" role="img" aria-label="{}">{}{}</svg>',
-        WIDTH + VALUE,
-        ROW * len(rows) + SCALE,
-        f"{title}. {text}",
-        _ticks(ROW * len(rows)),
-        format_html_join("", "{}", ((_level(index, name, micro),) for index, name, micro in rows)),
-    )
-
-
-def _ticks(foot: int) -> SafeString:
-    """Draw the scale of the bars, from 0 to 1, as lines behind them."""
-    return format_html_join(
+    rows = [
+        ChartRow(level["name"], rates, [_("undefined") if rate is None else f"{rate:.4f}" for rate in rates])
+        for level in levels
+        for rates in [[level["micro"][key] for key in RATES]]
+    ]
+    parts = (_("precision"), _("recall"), "F1")
+    foot = _height(parts) * len(rows)
+    ticks = format_html_join(
         "",
         '<line class="plot-grid" x1="{0}" x2="{0}" y1="20" y2="{1}"/>'
         '<text class="plot-small" x="{0}" y="{2}" text-anchor="{3}">{4}</text>',
         ((WIDTH * share, foot, foot + 15, "middle" if share else "start", text) for share, text in TICKS),
     )
+    return _chart(rows, title, parts, list(RATES.values()), WIDTH + 56, foot + SCALE, ticks)
 
 
-def _plain(micro: Mapping[str, float | None]) -> str:
-    names = {"precision": _("precision"), "recall": _("recall"), "f1": "F1"}
-    values = ((names[key], micro[key]) for key, _class in BARS)
-    return ", ".join(f"{name} {_figure(value)}" for name, value in values)
+@register.simple_tag
+def category_bars(rows: Sequence[ChartRow], title: str, *parts: str, whole: bool = True) -> SafeString:
+    """Draw a bar for each value of each row, as in figures 4.1 and 4.2 of Catelli 2021. `parts` says what they are.
+
+    A full bar stands for 1, or without `whole` for the highest value.
+    """
+    most = 1.0 if whole else max((value for row in rows for value in row.values if value), default=1.0)
+    return _chart(rows, title, parts, ("plot-p", "plot-f"), WIDTH + 110, _height(parts) * len(rows), most=most)
 
 
-def _level(index: int, name: str, micro: Mapping[str, float | None]) -> SafeString:
-    top = index * ROW
-    bars = format_html_join(
-        "",
-        "{}",
-        ((bar(top + 24 + 16 * row, micro[key], _figure(micro[key]), css),) for row, (key, css) in enumerate(BARS)),
+def _chart(
+    rows: Sequence[ChartRow], title: str, parts: Sequence[str], colors: Sequence[str], width: int, height: int,
+    behind: SafeString | str = "", most: float = 1.0,
+) -> SafeString:  # fmt: skip
+    plain = "; ".join(
+        f"{row.name}: " + ", ".join(f"{part} {text}" for part, text in zip(parts, row.texts, strict=True))
+        for row in rows
     )
-    return format_html('<text x="0" y="{}">{}</text>{}', top + 16, name, bars)
+    drawn = ((_row(row, at * _height(parts), colors, most),) for at, row in enumerate(rows))
+    return format_html(
+        '<svg class="plot" width="{}" height="{}" role="img" aria-label="{}">{}{}</svg>',
+        width,
+        height,
+        f"{title}. {plain}",
+        behind,
+        format_html_join("", "{}", drawn),
+    )
 
 
-def _figure(value: float | None) -> str:
-    return _("undefined") if value is None else f"{value:.4f}"
+def _height(parts: Sequence[str]) -> int:
+    return HEAD + BAR * len(parts) + GAP
 
 
-def bar(y: int, share: float | None, text: str, css: str) -> SafeString:
-    """Draw a bar that is filled up to a share, with its number beside it."""
+def _row(row: ChartRow, top: int, colors: Sequence[str], most: float) -> SafeString:
+    bars = (
+        (_bar(top + HEAD + BAR * at, value, most, text, css),)
+        for at, (value, text, css) in enumerate(zip(row.values, row.texts, colors, strict=False))
+    )
+    return format_html('<text x="0" y="{}">{}</text>{}', top + 16, row.name, format_html_join("", "{}", bars))
+
+
+def _bar(y: int, value: float | None, most: float, text: str, css: str) -> SafeString:
+    """Draw a bar with its number beside it."""
     trough = format_html('<rect class="plot-trough" x="0" y="{}" width="{}" height="10" rx="2"/>', y, WIDTH)
-    fill: SafeString = SafeString("")
-    if share:
-        width = round(WIDTH * share, 1)
+    fill = SafeString("")
+    if value:
+        width = round(WIDTH * value / most, 1)
         fill = format_html('<rect class="{}" x="0" y="{}" width="{}" height="10" rx="2"/>', css, y, width)
     return format_html('{}{}<text class="plot-small" x="{}" y="{}">{}</text>', trough, fill, WIDTH + 8, y + 9, text)
+
+
+@register.inclusion_tag("includes/published_tables.html")
+def published(page: str, opened: object = False) -> dict[str, object]:
+    """Show the published tables of a page, one of the names in `ON_PAGE`, folded unless `opened`."""
+    return {"tables": ON_PAGE[page], "opened": opened}

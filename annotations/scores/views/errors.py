@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
@@ -21,13 +23,19 @@ from annotations.scores.rules.causes import Causes, ErrorId
 from annotations.scores.rules.errors import ErrorType
 from annotations.scores.rules.scorer import THRESHOLD
 from annotations.scores.selectors import annotation_set_ids
-from annotations.scores.services.asking import category_names, score_now
+from annotations.scores.services.asking import Choices, category_names, plain_request, score_now
 from annotations.scores.services.causes import causes_of_errors, change_error_cause
-from annotations.scores.services.error_list import UNTAGGED, ErrorFilters, ListedErrors, export_errors
-from annotations.scores.services.scoring import Error, ScoreRequest, score_errors
-from annotations.scores.views.wanted import KINDS, errors_url, query_of, wanted_of
+from annotations.scores.services.errors import UNTAGGED, ErrorFilters, ListedErrors, export_errors
+from annotations.scores.services.scoring import Error, ScoreRequest, score_errors, score_request
 
 PAGE = 25
+KINDS = {
+    ErrorType.MISSED: gettext_lazy("Missed"),
+    ErrorType.SPURIOUS: gettext_lazy("Spurious"),
+    ErrorType.LABEL: gettext_lazy("Different label"),
+    ErrorType.BOUNDARY: gettext_lazy("Different bounds"),
+    ErrorType.BOTH: gettext_lazy("Different label and bounds"),
+}
 CAUSES = [(kind.value, kind.label) for kind in CauseKind]
 
 
@@ -175,3 +183,51 @@ def error_cause(request: Request, slug: str, version: int, author: int) -> HttpR
         messages.error(request, message)
     query = request.GET.urlencode()
     return redirect(reverse("score_errors", args=[slug, version, author]) + (f"?{query}" if query else ""))
+
+
+# ── What the pages of one score have in common: the score that is asked for, and the addresses of its errors ──────────
+
+
+def wanted_of(request: Request, access: Access, version: int, author: int) -> ScoreRequest | HttpResponse:
+    """Return what the page is to show.
+
+    Raises Http404 for an unknown version or author. Redirects to the page without choices for an unknown choice.
+    """
+    plain = plain_request(access, version, author)
+    choices = choices_of(request.GET)
+    if not any(choices.values()):
+        return plain
+    try:
+        return score_request(access.project, version=version, author_id=author, **choices)
+    except ServiceError as error:
+        messages.warning(request, str(error))
+        return redirect("score", access.project.slug, version, author)
+
+
+def choices_of(data: QueryDict) -> Choices:
+    return {
+        "split": data.get("split", ""),
+        "into": data.get("into", ""),
+        "threshold": data.get("threshold", "").strip(),
+        "types": data.getlist("type"),
+        "tokenizer": data.get("tokenizer", ""),
+        "language": data.get("language", ""),
+    }
+
+
+def query_of(wanted: ScoreRequest, **more: object) -> str:
+    threshold = "" if wanted.threshold == THRESHOLD else wanted.threshold
+    kept: dict[str, object] = {
+        "split": wanted.split,
+        "into": wanted.into,
+        "threshold": threshold,
+        "type": wanted.types,
+    }
+    kept |= {"tokenizer": wanted.tokenizer, "language": wanted.language} | more
+    found = {name: value for name, value in kept.items() if value not in ("", None, ())}
+    return f"?{urlencode(found, doseq=True)}" if found else ""
+
+
+def errors_url(wanted: ScoreRequest, **filters: object) -> str:
+    slug = wanted.reference.project.slug
+    return reverse("score_errors", args=[slug, wanted.reference.number, wanted.author.pk]) + query_of(wanted, **filters)

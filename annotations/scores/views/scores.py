@@ -2,7 +2,7 @@
 
 import uuid
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
@@ -16,6 +16,7 @@ from annotations.core import tokenizers
 from annotations.core.access import Can, authors_for, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, number, one_of
+from annotations.core.templatetags.plots import PlotLine
 from annotations.gold.rules import Split
 from annotations.gold.selectors import versions
 from annotations.jobs.tokens import form_token
@@ -23,14 +24,16 @@ from annotations.models import CauseKind, GoldVersion
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.projects.selectors.labels import mapped_sets
 from annotations.projects.selectors.projects import is_large
-from annotations.scores.rules.causes import UnitShares
+from annotations.scores.rules.all_or_nothing import NotesAllFound
+from annotations.scores.rules.causes import ErrorCounts, UnitShares
 from annotations.scores.rules.errors import ErrorType
-from annotations.scores.rules.published import Headline, headlines
-from annotations.scores.rules.rates import AverageData
+from annotations.scores.rules.published import COUNTED_LABELS, REWRITTEN, counted_f1, headlines
 from annotations.scores.rules.rewritten import Counting
 from annotations.scores.rules.scorer import THRESHOLD
 from annotations.scores.rules.table import ConfusionData, LevelData
+from annotations.scores.rules.tally import Criterion
 from annotations.scores.selectors import (
+    FOUND,
     LEVELS,
     Reference,
     authors_with_notes,
@@ -39,85 +42,48 @@ from annotations.scores.selectors import (
     masking_threshold,
     note_languages,
 )
-from annotations.scores.services.asking import category_names, too_long
-from annotations.scores.services.error_list import UNTAGGED
-from annotations.scores.services.error_table import CategoryErrors, ErrorCounts, error_table
+from annotations.scores.services.asking import category_names, start_score, too_long
+from annotations.scores.services.choices import Type, type_groups
+from annotations.scores.services.errors import UNTAGGED, error_table
 from annotations.scores.services.scoring import (
     Score,
     ScoredTable,
     ScoreRequest,
     kept_score,
+    label_mapper,
     notes_of,
     score,
     score_request,
 )
-from annotations.scores.services.shown import (
-    chosen_names,
-    found_notes,
-    look_of,
-    offered_types,
-    passes_shown,
-    rewritten_text,
-)
-from annotations.scores.services.starting import start_score
-from annotations.scores.views.wanted import KINDS, choices_of, errors_url, query_of, wanted_of
+from annotations.scores.templatetags.scores import ChartRow
+from annotations.scores.views.errors import KINDS, choices_of, errors_url, query_of, wanted_of
 
 # The errors of a score by category, as the charts and the table of its page.
 
 
-class Bar(TypedDict):
-    """A bar of a chart: the name of its row, what it stands for, its value and its number as text."""
-
-    name: str
-    values: list[float | None]
-    texts: list[str]
-
-
-class CauseRow(TypedDict):
-    """A row of the table: the count and address of all errors, and of those with each cause or without any."""
-
-    name: str
-    all: tuple[int, str]
-    cells: list[tuple[int, str]]
-
-
-class ErrorShares(TypedDict):
-    span_shares: list[Bar]
-    token_shares: list[Bar]
-    ratios: list[Bar]
-    cause_names: list[object]
-    cause_rows: list[CauseRow]
-    cause_total: CauseRow
-
-
-def error_shares(wanted: ScoreRequest, score: Score) -> ErrorShares:
+def error_shares(wanted: ScoreRequest, score: Score) -> dict[str, Any]:
     found = error_table(wanted, score)
     names = category_names(wanted)
     rows = [(names.get(row["category"], row["category"]), row) for row in found["categories"]]
+    ratios = ((name, row["tokens_per_span"]) for name, row in rows)
     return {
         "span_shares": [_shares(name, row["entity"]) for name, row in rows],
         "token_shares": [_shares(name, row["token"]) for name, row in rows],
-        "ratios": [_ratio(name, row) for name, row in rows if row["tokens_per_span"] is not None],
+        "ratios": [ChartRow(name, [ratio], [f"{ratio:.2f}"]) for name, ratio in ratios if ratio is not None],
         "cause_names": [kind.label for kind in CauseKind],
         "cause_rows": [_causes(wanted, name, row, category=row["category"]) for name, row in rows],
         "cause_total": _causes(wanted, "", found["all"]),
     }
 
 
-def _shares(name: str, unit: UnitShares) -> Bar:
+def _shares(name: str, unit: UnitShares) -> ChartRow:
     counts = [(unit["spurious"], unit["spurious_share"]), (unit["missed"], unit["missed_share"])]
-    return {
-        "name": name,
-        "values": [share for _n, share in counts],
-        "texts": ["–" if share is None else f"{percent(share)} ({n:,})" for n, share in counts],
-    }
+    texts = ["–" if share is None else f"{percent(share)} ({n:,})" for n, share in counts]
+    return ChartRow(name, [share for _n, share in counts], texts)
 
 
-def _ratio(name: str, row: CategoryErrors) -> Bar:
-    return {"name": name, "values": [row["tokens_per_span"]], "texts": [f"{row['tokens_per_span']:.2f}"]}
-
-
-def _causes(wanted: ScoreRequest, name: str, row: ErrorCounts, **filters: str) -> CauseRow:
+def _causes(wanted: ScoreRequest, name: str, row: ErrorCounts, **filters: str) -> dict[str, Any]:
+    """A row of the table: the count and address of all errors, and of those with each cause or without any."""
     cells = [*row["causes"].items(), (UNTAGGED, row["without_cause"])]
     return {
         "name": name,
@@ -274,13 +240,7 @@ def _figures(
     }
 
 
-class _Level(LevelData):
-    name: str
-    averages: list[AverageData]
-    published: list[Headline]
-
-
-def _level(level: LevelData) -> _Level:
+def _level(level: LevelData) -> dict[str, Any]:
     """Return the level with its name, its averages over classes and its published figures."""
     unit, granularity = level["unit"], level["granularity"]
     averages = [level["macro"], level["weighted"]]
@@ -330,6 +290,73 @@ def _cell(
     return ConfusionCell(
         n, n / total if total and n else None, errors_url(wanted, **filters) if n else "", right, label
     )
+
+
+def look_of(looks: dict[str, LabelLook], code: str) -> LabelLook:
+    return looks.get(code) or LabelLook(code, code)
+
+
+def offered_types(wanted: ScoreRequest, looks: dict[str, LabelLook]) -> tuple[list[list[Type]], dict[str, str]]:
+    """The labels and categories that can be chosen, and the names of categories by code.
+
+    None if the mapping lacks a label, which the score then says.
+    """
+    try:
+        mapper = label_mapper(wanted)
+    except ServiceError:
+        return [], {}
+    names = {code: look.name for code, look in looks.items()}
+    return type_groups(mapper.category_of, mapper.category_names, names, wanted.types), mapper.category_names
+
+
+def found_notes(table: ScoredTable) -> list[tuple[str, NotesAllFound, NotesAllFound | None]]:
+    """All-or-nothing recall by definition of “found”, of all and of the chosen labels."""
+    whole, chosen = table["all_or_nothing"], table["all_or_nothing_chosen"]
+    return [(str(name), whole[one], chosen["found"][one] if chosen else None) for one, name in FOUND.items()]
+
+
+# A chart with more lines is hard to read; the table beside it has all categories.
+MOST_LINES = 8
+
+
+def passes_shown(table: ScoredTable, names: dict[str, str]) -> dict[str, Any] | None:
+    """All-or-nothing recall by pass: of all categories, by category, and as lines of a chart; None without passes."""
+    rows = table["by_pass"]
+    if not rows:
+        return None
+    criterion = Criterion.TOLERANT_CATEGORY
+    categories: list[dict[str, Any]] = [
+        {
+            "name": names.get(row["category"], row["category"]),
+            "notes": row["notes"],
+            "shares": [after["categories"][row["category"]][criterion]["share"] for after in rows],
+        }
+        for row in table["categories"]
+        if row["notes"]
+    ]
+    most = sorted(categories, key=lambda row: -row["notes"])[:MOST_LINES]
+    lines = [PlotLine(row["name"], row["shares"]) for row in categories if row in most]
+    pooled = [after["all_or_nothing_pooled"]["categories"][criterion]["share"] for after in rows]
+    return {"rows": rows, "categories": categories, "lines": [*lines, PlotLine(_("All"), pooled, main=True)]}
+
+
+def chosen_names(table: ScoredTable, looks: dict[str, LabelLook]) -> str:
+    """The names of the chosen labels; empty if none were chosen."""
+    chosen = table["all_or_nothing_chosen"]
+    return ", ".join(look_of(looks, code).name for code in chosen["labels"]) if chosen else ""
+
+
+def rewritten_text(table: ScoredTable, counting: Counting, looks: dict[str, LabelLook]) -> dict[str, Any]:
+    """The score of the rewritten text by one rule of counting, with published figures for the published rule."""
+    found = table["rewritten_substring"] if counting == Counting.SUBSTRING else table["rewritten"]
+    return {
+        "counted": found,
+        "rewritten": [{**row, "look": look_of(looks, row["label"])} for row in found["labels"]],
+        "published_counts": counted_f1() if counting == Counting.SUBSTRING else {},
+        "published_counts_types": COUNTED_LABELS,
+        "published_counts_corpus": REWRITTEN.corpus,
+        "published_counts_source": REWRITTEN.source,
+    }
 
 
 @require_POST

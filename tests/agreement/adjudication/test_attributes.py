@@ -3,8 +3,8 @@
 import pytest
 
 from annotations.agreement.selectors.disagreements import Filters, differences, page
-from annotations.agreement.services.adjudication.log import effect_of
 from annotations.agreement.services.comparing import bring_up_to_date
+from annotations.agreement.services.plan import effect_of
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import make_gold
 from annotations.models import AnnotationSet, AnnotationSetState, Comparison, Event, Label, Span, Stale
@@ -100,9 +100,7 @@ def test_disagreements_list_other_attributes_and_figures_ignore_them(world):
     assert after.heard != before.heard
     found = page(world.project, Filters(kind="attributes"))
     assert [shown.kinds for shown in found.locations] == [["attributes"]]
-    assert found.locations[0].attributes == [
-        ("anna", ["DATE · Status: past"]), ("bruno", ["DATE"]), ("carla", ["DATE"])
-    ]  # fmt: skip
+    assert found.locations[0].attributes == {"anna": ["DATE · Status: past"], "bruno": ["DATE"], "carla": ["DATE"]}
     assert found.locations[0].row.labels == f",{world.label['DATE']},"
     # Figures link to the disagreements that they count.
     assert [row.start for row in differences(world.project, Filters(unit="entity"))] == [0, 13, 44]

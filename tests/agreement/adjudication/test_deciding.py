@@ -8,8 +8,8 @@ import pytest
 
 from annotations.agreement.events import ADJUDICATION_DECIDED
 from annotations.agreement.rules.disagreement import majority
-from annotations.agreement.services.adjudication.deciding import decide
-from annotations.agreement.services.adjudication.plan import Act, Request
+from annotations.agreement.services.deciding import decide
+from annotations.agreement.services.plan import Act, Request
 from annotations.core.errors import ServiceError
 from annotations.models import AnnotationSet, Event, Resolution, Span
 from annotations.text.spans import Span as DomainSpan

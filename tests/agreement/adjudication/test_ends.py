@@ -2,9 +2,15 @@
 
 import pytest
 
-from annotations.agreement.selectors.adjudication.waiting import Show, adjudication_list, next_to_adjudicate, numbers
-from annotations.agreement.services.adjudication.deciding import finish_adjudication, finish_unanimous, reopen
+from annotations.agreement.selectors.adjudications import (
+    Show,
+    adjudication_counts,
+    adjudication_notes,
+    items_of,
+    next_to_adjudicate,
+)
 from annotations.agreement.services.comparing import bring_up_to_date
+from annotations.agreement.services.deciding import FinishedNotes, finish_adjudication, finish_unanimous, reopen
 from annotations.annotate.services.annotation_set import reopen as reopen_annotation_set
 from annotations.annotate.services.annotation_set import submit
 from annotations.core.errors import ServiceError
@@ -92,7 +98,7 @@ def test_a_merged_label_stays_decided_under_its_new_name(world):
     merge_labels(source=labels.get(name="CITY"), target=labels.get(name="HOSPITAL"), actor=None)
     assert ("HOSPITAL", "Torino") in outcome(world)
     for _ in range(2):
-        assert numbers(world.project)["again"] == 0, "nobody said anything else"
+        assert adjudication_counts(world.project).again == 0, "nobody said anything else"
         bring_up_to_date(world.project)
     assert state(world)["open"] == 0
     reopen(project=world.project, document=world.note, user=world.rita)
@@ -159,10 +165,10 @@ def test_unanimous_notes_are_finished_by_the_rule(world):
         make.make_set(other, getattr(world, name), [(*DATE, "DATE")], submitted=True)
     bring_up_to_date(world.project)
     with pytest.raises(ServiceError) as refused:
-        finish_unanimous(project=world.project, user=world.rita, seconds=5)
+        finish_unanimous(project=world.project, user=world.rita)
     assert refused.value.code == "rule"
     let_unanimous_pass(world)
-    assert finish_unanimous(project=world.project, user=world.rita, seconds=5) == (1, 0)
+    assert finish_unanimous(project=world.project, user=world.rita) == FinishedNotes(1, 0)
     assert Adjudication.objects.get().document == other
     assert Span.objects.get(annotation_set__author__kind="adjudicated").provenance["rule"] == "unanimous"
 
@@ -179,20 +185,21 @@ def test_the_list_has_the_lowest_agreement_first(world):
     make.make_set(apart, world.bruno, [(*CITY, "CITY")], submitted=True)
     make.make_set(alone, world.anna, [(*DATE, "DATE")], submitted=True)
     bring_up_to_date(world.project)
-    found = adjudication_list(world.project, Show.TODO, 1)
-    assert [line.name for line in found.lines] == ["c", "caso-1", "b", "e"]
-    assert [line.agreement for line in found.lines][::3] == [0.0, None]
-    assert (found.lines[1].disputed, found.lines[1].agreed, found.lines[1].pending) == (3, 1, 3)
+    lines = items_of(adjudication_notes(world.project, Show.TODO))
+    assert [line.name for line in lines] == ["c", "caso-1", "b", "e"]
+    assert [line.agreement for line in lines][::3] == [0.0, None]
+    assert (lines[1].disputed, lines[1].agreed, lines[1].pending) == (3, 1, 3)
     assert next_to_adjudicate(world.project, None) == apart.pk
     assert next_to_adjudicate(world.project, apart.pk) == world.note.pk
     assert next_to_adjudicate(world.project, empty.pk) == apart.pk
     decide_all(world)
     finish(world)
-    assert numbers(world.project) == {"todo": 3, "begun": 0, "again": 0, "finished": 1, "all": 4}
+    counts = adjudication_counts(world.project)
+    assert (counts.todo, counts.begun, counts.again, counts.finished, counts.all) == (3, 0, 0, 1, 4)
     # An annotator submits changed annotations after the adjudication was finished.
     reopen_annotation_set(document=world.note, user=world.carla)
     make.make_span(world.annotation_sets["carla"], *DOCTOR, "DOCTOR")
     submit(document=world.note, user=world.carla)
     bring_up_to_date(world.project)
-    assert numbers(world.project)["again"] == 1
-    assert adjudication_list(world.project, Show.AGAIN, 1).lines[0].state == "again"
+    assert adjudication_counts(world.project).again == 1
+    assert items_of(adjudication_notes(world.project, Show.AGAIN))[0].state == "again"

@@ -9,13 +9,13 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotations.agreement.events import ADJUDICATION_DECIDED, MAJORITY_APPLIED, MAJORITY_UNDONE
-from annotations.agreement.selectors.adjudication.desk import desk, desk_state, key_of
-from annotations.agreement.selectors.adjudication.majority import MajorityCounts, free_notes, preview
-from annotations.agreement.services.adjudication import majority, majority_batches
-from annotations.agreement.services.adjudication.deciding import decide, finish_adjudication, reopen
-from annotations.agreement.services.adjudication.majority import plan_majority, run_majority, undo_majority
-from annotations.agreement.services.adjudication.plan import Act, Request, Seen
+from annotations.agreement.selectors.adjudications import MajorityPreview, free_notes, preview
+from annotations.agreement.selectors.desk import desk, desk_state, key_of
+from annotations.agreement.services import majority
 from annotations.agreement.services.comparing import bring_up_to_date
+from annotations.agreement.services.deciding import decide, finish_adjudication, reopen
+from annotations.agreement.services.majority import plan_majority, run_majority, undo_majority
+from annotations.agreement.services.plan import Act, Request, Seen
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import make_gold, withdraw_gold
 from annotations.jobs.services.batch_acts import begin_undo
@@ -150,7 +150,7 @@ def test_the_preview_counts_what_is_skipped_and_why(votes):
     Assignment.objects.create(project=votes.project, document=pending, user=votes.people[2])
     submitted(votes, "alone", [[NAME]])
     bring_up_to_date(votes.project)
-    assert preview(votes.project) == MajorityCounts(
+    assert preview(votes.project) == MajorityPreview(
         whole=1, tied=1, ties=1, has_gold=1, in_review=1, begun=1, pending=1
     )
     act = vote(votes)
@@ -180,9 +180,11 @@ def test_a_note_that_somebody_begins_meanwhile_is_left_to_them(votes, monkeypatc
     act = planned(votes)
     make_gold(document=votes.whole, annotation_set=votes.whole.annotation_sets.last(), actor=votes.rita)
     answers = iter([lambda project, documents: list(documents)] if seen == "after" else [])
-    monkeypatch.setattr(
-        majority_batches, "free_notes", lambda project, documents: next(answers, free_notes)(project, documents)
-    )
+
+    def found(project, among=None):
+        return free_notes(project) if among is None else next(answers, free_notes)(project, among)
+
+    monkeypatch.setattr(majority, "free_notes", found)
     assert counts(act) == (0, 1, 1) and gold_of(votes.whole) == [NAME]
     assert next(answers, None) is None
 
@@ -191,7 +193,7 @@ def test_a_note_that_somebody_begins_meanwhile_is_left_to_them(votes, monkeypatc
 def test_a_note_that_has_no_room_or_is_erased_meanwhile_is_left(votes, monkeypatch, why):
     act = planned(votes)
     if why == "crowded":
-        monkeypatch.setattr(majority_batches, "crowd_in", lambda bounds: Crowd(2) if len(bounds) == 2 else None)
+        monkeypatch.setattr(majority, "crowd_in", lambda bounds: Crowd(2) if len(bounds) == 2 else None)
     else:
         erase_patient(project=votes.project, patient_id="p1", actor=votes.rita)
     assert counts(act) == (0, 1, 1) and not has_set(votes.whole, "adjudicated")
@@ -329,7 +331,7 @@ def test_votes_are_previewed_made_listed_and_undone(votes, no_redis):
     def run(*words):
         return answered("majority_gold", "covid", *words)
 
-    assert (run("--preview")["gold"], run("--preview")["ties"]) == (1, 1)
+    assert (run("--preview")["whole"], run("--preview")["ties"]) == (1, 1)
     assert run() == "by" and run("--by", "vera") == run("--list", "--by", "vera") == "access"
     assert not MajorityAct.objects.exists()
     assert run("--by", "rita")["gold"] == 1
@@ -341,7 +343,7 @@ def test_votes_are_previewed_made_listed_and_undone(votes, no_redis):
     ):  # fmt: skip
         assert run("--undo", *words) == code
     listed = run("--list", "--by", "rita")["votes"]
-    assert [(row["vote"], row["state"], row["gold"]) for row in listed] == [(str(act.pk), "done", 1)]
+    assert [(row["id"], row["state"], row["gold"]) for row in listed] == [(str(act.pk), "done", 1)]
     found = run("--undo", act.pk, "--by", "rita")
     assert (found["state"], found["undone"], found["kept"]) == ("undone", 2, 0)
     assert not AnnotationSet.objects.filter(author__kind="gold").exists()

@@ -5,7 +5,7 @@ import threading
 import pytest
 from django.db import connection
 
-from annotations.agreement.services.adjudication import deciding
+from annotations.agreement.services import deciding
 from annotations.models import Span
 from annotations.projects.services.labels import merge_labels
 from tests.waiting import HANGS, MOMENT

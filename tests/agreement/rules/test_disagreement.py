@@ -7,10 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.agreement.rules import disagreement
-from annotations.agreement.rules.disagreement import Consensus, DisagreementKind, disagreements, locations
+from annotations.agreement.rules.disagreement import Consensus, DisagreementKind, locations
 from annotations.text.spans import Span
 
+
 # Table 3.4 of Catelli 2021: the sentence, and each annotator's tags for its tokens.
+def disagreements(annotation_sets):
+    return [location for location in locations(annotation_sets) if not location.unanimous]
+
+
 TABLE = [
     ("Uomo di 60 anni", "O O B-AGE O", "O O B-AGE O", "O O B-AGE I-AGE"),
     ("ASL Latina Paziente Maschio", "B-HOSPITAL I-HOSPITAL O O", "B-HOSPITAL I-HOSPITAL O O", "B-HOSPITAL B-CITY O O"),

@@ -15,8 +15,9 @@ from collections import Counter
 
 import pytest
 
-from annotations.agreement.rules import ComparedUnit, Granularity, NoteAnnotationSets, Setup, figures
 from annotations.agreement.rules.capture import Captures, Matching, found_in, histories
+from annotations.agreement.rules.figures import Setup, figures
+from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets
 from annotations.text.spans import Span
 
 CATEGORY = {"AGE": "AGE", **dict.fromkeys(["HOSPITAL", "CITY", "LOCATION_OTHER"], "LOCATION"), "IDNUM": "ID",

@@ -46,5 +46,5 @@ def test_from_computing_to_a_disagreement(page_of, live, axe, monkeypatch, setti
     assert axe(page) == []
 
     page.locator(".heat-map").get_by_role("row", name="anna").get_by_role("link").first.click()
-    expect(page).to_have_url(re.compile(r"disagreements/\?pair=\d+-\d+&"))
+    expect(page).to_have_url(re.compile(r"disagreements/\?unit=\w+&pair=\d+-\d+"))
     expect(page.get_by_role("heading", level=1)).to_be_visible()

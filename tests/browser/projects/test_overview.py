@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from annotations.agreement.rules import ComparedUnit
+from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.services.figures import figures_of
 from annotations.gold.services.making import freeze, make_gold
 from annotations.models import Amendment, Assignment, AssignmentState, Comment, Flag, Job, JobState

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pypdf import PdfReader
 
-from annotations.agreement.rules import ComparedUnit
+from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.services.figures import figures_of
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError

@@ -19,7 +19,7 @@ from seqeval.metrics.v1 import precision_recall_fscore_support as seqeval_scores
 from seqeval.scheme import IOB2
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
-from annotations.agreement.rules import Granularity
+from annotations.agreement.rules.units import Granularity
 from annotations.scores.rules import Scorer
 from annotations.scores.rules.table import LevelData, TableData
 from annotations.text.bio import encode_tokens

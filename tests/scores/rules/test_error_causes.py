@@ -32,10 +32,12 @@ def test_causes_by_category_as_in_table_4_9():
     rows, _table = scored([DAYS, PUNE, ME], [(6, 9, "DATE")])
     causes = {ErrorId(7, DAYS, (6, 9, "DATE")): {"AB", "AM"}, ErrorId(7, PUNE, None): {"AM"},
               ErrorId(9, PUNE, None): {"D"}}  # fmt: skip
-    by_category, total = counts_by_category(rows, causes, CATEGORY_OF)
-    found = {name: (c.errors, dict(c.causes), c.without) for name, c in by_category.items()}
-    assert found == {"DATE": (1, {"AB": 1, "AM": 1}, 0), "LOCATION": (2, {"AM": 1}, 1)}
-    assert (total.errors, dict(total.causes), total.without) == (3, {"AB": 1, "AM": 2}, 1)
+    by_category, total = counts_by_category(rows, causes, CATEGORY_OF, ["AB", "AM"])
+    assert by_category == {
+        "DATE": {"errors": 1, "causes": {"AB": 1, "AM": 1}, "without_cause": 0},
+        "LOCATION": {"errors": 2, "causes": {"AB": 0, "AM": 1}, "without_cause": 1},
+    }
+    assert total == {"errors": 3, "causes": {"AB": 1, "AM": 2}, "without_cause": 1}
 
 
 def test_shares_of_errors_and_tokens_per_span():

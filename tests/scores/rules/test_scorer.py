@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.agreement.rules import Granularity
+from annotations.agreement.rules.units import Granularity
 from annotations.scores.rules import Rates, Scorer
 from annotations.scores.rules.errors import ErrorType
 from annotations.scores.rules.rates import RatesData

@@ -3,9 +3,9 @@ from typing import Any
 from uuid import uuid4
 
 from annotations.agreement.rules.adjudication import Item, touched
-from annotations.agreement.selectors.adjudication.desk import Desk, desk, key_of
-from annotations.agreement.services.adjudication.deciding import decide, finish_adjudication
-from annotations.agreement.services.adjudication.plan import Act, Request, Seen
+from annotations.agreement.selectors.desk import Desk, desk, key_of
+from annotations.agreement.services.deciding import decide, finish_adjudication
+from annotations.agreement.services.plan import Act, Request, Seen
 from annotations.core.access import Access
 from annotations.core.commands import find_label
 from annotations.core.decision_files import DecisionFileCommand

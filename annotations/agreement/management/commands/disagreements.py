@@ -1,14 +1,13 @@
-from collections import defaultdict
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.agreement.rules import ComparedUnit
 from annotations.agreement.rules.disagreement import DisagreementKind
+from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.selectors.disagreements import (
     UNTAGGED,
+    DisagreementView,
     Filters,
-    annotation_sets_in,
     counts,
     differences,
     in_context,
@@ -18,8 +17,7 @@ from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, entered, find_label, find_project
 from annotations.core.errors import ServiceError
-from annotations.models import CauseKind, Difference, Document, Project, User
-from annotations.text.spans import Span as DomainSpan
+from annotations.models import CauseKind, Document, Project, User
 
 # Locations that are read from the database together.
 BATCH = 500
@@ -55,9 +53,9 @@ class Command(JourneyCommand):
         counted = counts(found)
         rows = list(found)
         listed = [
-            each
+            _described(shown)
             for at in range(0, len(rows), BATCH)
-            for each in _described(project, rows[at : at + BATCH], everyone=filters.everyone, hidden=hidden)
+            for shown in in_context(project, rows[at : at + BATCH], everyone=filters.everyone, hidden=hidden)
         ]
         return {"total": counted.total, "kinds": counted.kinds, "disagreements": listed}
 
@@ -90,32 +88,18 @@ def _filters(project: Project, options: dict[str, Any]) -> Filters:
     )
 
 
-def _described(project: Project, rows: list[Difference], *, everyone: bool, hidden: bool) -> list[dict[str, Any]]:
-    bounds: dict[int, tuple[int, int]] = {}
-    for row in rows:
-        low, high = bounds.get(row.document_id, (row.start, row.end))
-        bounds[row.document_id] = min(low, row.start), max(high, row.end)
-    sets = defaultdict(dict, annotation_sets_in(list(bounds), bounds, everyone=everyone))
-    return [
-        {
-            "note": shown.note.name,
-            "start": shown.row.start,
-            "end": shown.row.end,
-            "kinds": shown.kinds,
-            "causes": shown.causes,
-            "adjudicated": shown.adjudicated,
-            "annotators": {
-                name: _within(sets[shown.note.pk].get(author, []), shown.row)
-                for author, name in shown.annotators.items()
-                if author in sets[shown.note.pk]
-            },
-        }
-        for shown in in_context(project, rows, everyone=everyone, hidden=hidden)
-    ]
-
-
-def _within(spans: list[DomainSpan], row: Difference) -> list[list[Any]]:
-    return [[span.start, span.end, span.label] for span in spans if span.start < row.end and row.start < span.end]
+def _described(shown: DisagreementView) -> dict[str, Any]:
+    return {
+        "note": shown.note.name,
+        "start": shown.row.start,
+        "end": shown.row.end,
+        "kinds": shown.kinds,
+        "causes": shown.causes,
+        "adjudicated": shown.adjudicated,
+        "annotators": {
+            name: [[span.start, span.end, span.label] for span in spans] for name, spans in shown.spans.items()
+        },
+    }
 
 
 def _said(spans: list[list[Any]]) -> str:

@@ -1,26 +1,21 @@
 import uuid
 from contextlib import suppress
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from django.core.management.base import CommandParser
 
-from annotations.agreement.selectors.adjudication.majority import preview
-from annotations.agreement.services.adjudication.majority import plan_majority, run_majority
-from annotations.agreement.services.adjudication.starting import start_undo
+from annotations.agreement.api.adjudication import RECENT, MajorityVote
+from annotations.agreement.selectors.adjudications import preview
 from annotations.agreement.services.comparing import bring_up_to_date
+from annotations.agreement.services.majority import plan_majority, run_majority, start_undo
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.gold.management.commands.make_gold import decider
 from annotations.jobs.waiting import wait_for
 from annotations.models import JobState, MajorityAct, MajorityActState, Project, User
-
-RECENT: Final = 20
-COUNTS: Final = (
-    "planned", "gold", "spans", "tied", "ties", "has_gold", "in_review", "begun", "pending", "left", "undone", "kept",
-)  # fmt: skip
 
 
 class Command(JourneyCommand):
@@ -48,11 +43,10 @@ class Command(JourneyCommand):
             return self._undone(_vote(project, options["undo"]), decider(actor, project), options)
         bring_up_to_date(project)
         if options["preview"]:
-            found = asdict(preview(project))
-            return {"preview": True, "gold": found.pop("whole")} | found
-        user = decider(actor, project)
-        act = plan_majority(project=project, user=user, key=uuid.uuid4())
-        return {"preview": False} | dict(run_majority(act=act))
+            return asdict(preview(project))
+        act = plan_majority(project=project, user=decider(actor, project), key=uuid.uuid4())
+        run_majority(act=act)
+        return _described(act)
 
     def _undone(self, act: MajorityAct, user: User, options: dict[str, Any]) -> dict[str, Any]:
         """Undo a vote as the page does, by a job. Raises ServiceError `job` if the job did not reach its end."""
@@ -69,15 +63,15 @@ class Command(JourneyCommand):
     def say(self, result: dict[str, Any]) -> str:
         if "votes" in result:
             return "\n".join(map(_line, result["votes"])) or "There are no majority votes."
-        if "state" in result:
+        if result.get("state") == MajorityActState.UNDONE:
             return _line(result)
-        would = "Would make" if result["preview"] else "Made"
         skipped = result["has_gold"] + result["in_review"] + result["begun"] + result["pending"]
+        did = f"Made {result['gold']}" if "id" in result else f"Would make {result['whole']}"
         return (
-            f"{would} {result['gold']} notes gold; {result['tied']} notes with {result['ties']} ties are left for "
-            f"adjudication. Skipped {skipped}: {result['has_gold']} with gold, {result['in_review']} in review, "
-            f"{result['begun']} with an adjudication, {result['pending']} waiting for an annotator."
-        ) + ("" if result["preview"] else f" Undo with --undo {result['vote']}.")
+            f"{did} notes gold; {result['tied']} notes with {result['ties']} ties are left for adjudication. Skipped "
+            f"{skipped}: {result['has_gold']} with gold, {result['in_review']} in review, {result['begun']} with an "
+            f"adjudication, {result['pending']} waiting for an annotator."
+        ) + (f" Undo with --undo {result['id']}." if "id" in result else "")
 
 
 def _vote(project: Project, name: str) -> MajorityAct:
@@ -88,12 +82,10 @@ def _vote(project: Project, name: str) -> MajorityAct:
 
 
 def _described(act: MajorityAct) -> dict[str, Any]:
-    known = {"vote": str(act.pk), "state": act.state, "by": act.user.username}
-    known["created_at"] = act.created_at.isoformat(timespec="seconds")
-    return known | {name: getattr(act, name) for name in COUNTS}
+    return MajorityVote.of(act).model_dump(mode="json")
 
 
 def _line(row: dict[str, Any]) -> str:
     if row["state"] == MajorityActState.UNDONE:
-        return f"{row['vote']}  undone in {row['undone']} notes; kept because they were changed since: {row['kept']}."
-    return f"{row['vote']}  {row['state']}: {row['gold']} notes gold, {row['tied']} with {row['ties']} ties."
+        return f"{row['id']}  undone in {row['undone']} notes; kept because they were changed since: {row['kept']}."
+    return f"{row['id']}  {row['state']}: {row['gold']} notes gold, {row['tied']} with {row['ties']} ties."

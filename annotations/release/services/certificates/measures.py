@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from annotations.agreement.rules import ComparedUnit, Granularity
+from annotations.agreement.rules.units import ComparedUnit, Granularity
 from annotations.agreement.services.figures import kept_figures
 from annotations.core.authors import IMPORTED
 from annotations.core.hooks import UsedModel, models_of

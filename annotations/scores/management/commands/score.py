@@ -1,22 +1,28 @@
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.agreement.rules import Granularity
+from annotations.agreement.rules.units import Granularity
 from annotations.agreement.templatetags.coefficients import percent
 from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, authors_shown, find_project
+from annotations.core.errors import ServiceError
+from annotations.core.tokenizers import KINDS, TOKENIZER_HELP
+from annotations.gold.rules import Split
 from annotations.models import User
-from annotations.scores.management.asking import ScoreCommand, asked_score
+from annotations.scores.rules.all_or_nothing import FullyMasked
 from annotations.scores.rules.attributes import AttributeAgreement
 from annotations.scores.rules.intervals import in_text
 from annotations.scores.rules.published import COUNTED_LABELS, REWRITTEN, counted_f1
-from annotations.scores.rules.rates import AverageData, RatesData
+from annotations.scores.rules.rates import AverageData
 from annotations.scores.rules.rewritten import Counting
+from annotations.scores.rules.scorer import THRESHOLD
 from annotations.scores.rules.table import AfterPass, LabelData
 from annotations.scores.selectors import FOUND, LEVELS, copied_in_text
-from annotations.scores.services.about import about_score
-from annotations.scores.services.error_table import error_lines
-from annotations.scores.services.scoring import score
+from annotations.scores.services.errors import about_score, error_lines
+from annotations.scores.services.scoring import score, score_request
+from annotations.text.names import MAX_OFFSET, whole
 
 EXCLUDED = {
     "drafts": "Excluded gold notes whose annotations are drafts",
@@ -26,14 +32,32 @@ EXCLUDED = {
 RATES = (("precision", "precision"), ("recall", "recall"), ("F1", "f1"))
 
 
-class Command(ScoreCommand):
+class Command(JourneyCommand):
     help = "Score an author's submitted annotations against gold. --json prints all figures."
     needs = Can.READ_NOTES
     counting = Counting.TOKENS
     attributes = False
 
     def arguments(self, parser: CommandParser) -> None:
-        super().arguments(parser)
+        parser.add_argument("project", metavar="PROJECT")
+        parser.add_argument("--gold", default="current", metavar="VERSION", help="Number of a version, or “current”.")
+        parser.add_argument(
+            "--author", required=True, metavar="NAME", help="Author: NAME, annotator:NAME, run:NAME or adjudicated."
+        )
+        parser.add_argument(
+            "--split", default="", choices=["", *Split], help="Only the notes of this split of the version."
+        )
+        parser.add_argument("--into", default="", metavar="SET", help="Map to the labels of another label set.")
+        parser.add_argument(
+            "--threshold", default="", metavar="N",
+            help=f"Lowest similarity of texts with tolerance, from 0 to 1. Default: {THRESHOLD}.",
+        )  # fmt: skip
+        parser.add_argument(
+            "--types", default="", metavar="A,B,…",
+            help="All or nothing also for these labels and categories only: CODE, label:CODE or category:CODE.",
+        )  # fmt: skip
+        parser.add_argument("--tokenizer", default="", choices=["", *KINDS], help=TOKENIZER_HELP)
+        parser.add_argument("--language", default="", metavar="CODE", help="Only notes in this language, such as it.")
         parser.add_argument("--unit", choices=["entity", "token"], help="Only the levels of this unit.")
         parser.add_argument(
             "--level",
@@ -50,7 +74,12 @@ class Command(ScoreCommand):
         )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        wanted = asked_score(actor, options)
+        project = find_project(options["project"])
+        wanted = score_request(
+            project, version=_number(options["gold"]), author=options["author"], among=authors_shown(actor, project),
+            types=[one.strip() for one in options["types"].split(",") if one.strip()],
+            **{name: options[name] for name in ("split", "into", "threshold", "tokenizer", "language")},
+        )  # fmt: skip
         self.counting, self.attributes = Counting(options["counting"]), options["attributes"]
         found = score(wanted)
         table = found.table
@@ -77,8 +106,7 @@ class Command(ScoreCommand):
         if result["tokenizer"]:
             lines.append(f"Tokens: {result['tokenizer']}")
         for level in result["levels"]:
-            figures = " · ".join(f"{name} {_shown(level['micro'][key])}" for name, key in RATES)
-            lines.append(f"{LEVELS[level['unit'], level['granularity']]}: {figures}")
+            lines.append(f"{LEVELS[level['unit'], level['granularity']]}: {_rates(level['micro'])}")
             lines += [
                 f"  {name}: {_average(level[key])}"
                 for name, key in (("Macro average", "macro"), ("Weighted average", "weighted"))
@@ -122,8 +150,7 @@ class Command(ScoreCommand):
         counted = result["rewritten_substring" if by_substring else "rewritten"]["micro"]
         lines = [
             f"Rewritten text{', counted by substring' if by_substring else ''}: "
-            f"precision {_shown(counted['precision'])} · recall {_shown(counted['recall'])} · "
-            f"F1 {_shown(counted['f1'])} ({counted['tp']} removed, {counted['fn']} remaining, {counted['fp']} extra)"
+            f"{_rates(counted)} ({counted['tp']} removed, {counted['fn']} remaining, {counted['fp']} extra)"
         ]
         if not by_substring:
             return lines
@@ -137,14 +164,24 @@ class Command(ScoreCommand):
         return lines
 
 
+def _number(gold: str) -> int:
+    if gold == "current":
+        return 0
+    found = whole(gold, MAX_OFFSET)
+    if not found:
+        raise ServiceError(
+            f"“{gold}” is not a gold version. Give the number of a version, or “current”.", code="version"
+        )
+    return found
+
+
 def _average(average: AverageData) -> str:
     def with_spread(value: float | None, spread: float | None) -> str:
         return _shown(value) + ("" if spread is None else f" (standard deviation {spread:.4f})")
 
-    return (
-        f"precision {with_spread(average['precision'], average['precision_spread'])} · "
-        f"recall {with_spread(average['recall'], average['recall_spread'])} · F1 {_shown(average['f1'])}"
-    )
+    precision = with_spread(average["precision"], average["precision_spread"])
+    recall = with_spread(average["recall"], average["recall_spread"])
+    return f"precision {precision} · recall {recall} · F1 {_shown(average['f1'])}"
 
 
 def _all_or_nothing(result: dict[str, Any]) -> list[str]:
@@ -152,17 +189,14 @@ def _all_or_nothing(result: dict[str, Any]) -> list[str]:
     tolerant, chosen = result["tolerant"], result["all_or_nothing_chosen"]
     lines = [
         f"Text and position (similarity {tolerant['threshold']:g}), {name}: "
-        + " · ".join(f"{word} {_shown(tolerant[key][rate])}" for word, rate in RATES)
+        + _rates(tolerant[key])
         for name, key in (
             ("any label", "any_label"), ("same category", "same_category"), ("same label", "same_label"),
         )
     ]  # fmt: skip
     for title, key in (("category", "categories"), ("label", "labels")):
         lines.append(f"Text and position by {title}:")
-        lines += [
-            f"  {row[title]}: " + " · ".join(f"{word} {_shown(row['tolerant'][rate])}" for word, rate in RATES)
-            for row in result[key]
-        ]
+        lines += [f"  {row[title]}: {_rates(row['tolerant'])}" for row in result[key]]
     groups = [("Notes with all spans found", result["all_or_nothing"])]
     if chosen:
         groups.append((f"Notes with all spans of {', '.join(chosen['labels'])} found", chosen["found"]))
@@ -177,14 +211,13 @@ def _all_or_nothing(result: dict[str, Any]) -> list[str]:
 
 def _fully_masked(rows: list[LabelData]) -> list[str]:
     """The notes with gold of each label in which none of it would stay readable, with the exact interval."""
-    masked = [(row["label"], row["fully_masked"]) for row in rows if row["notes"]]
-    if not masked:
-        return []
-    return ["Fully masked notes by label:"] + [
-        f"  {label}: {of['all_found']} of {of['notes']}, {percent(of['share'])} "
-        f"(95% interval {percent(of['low'])} to {percent(of['high'])})"
-        for label, of in masked
-    ]
+    masked = [f"  {row['label']}: {_of_notes(row['fully_masked'])}" for row in rows if row["notes"]]
+    return ["Fully masked notes by label:", *masked] if masked else []
+
+
+def _of_notes(found: FullyMasked) -> str:
+    interval = f"95% interval {percent(found['low'])} to {percent(found['high'])}"
+    return f"{found['all_found']} of {found['notes']}, {percent(found['share'])} ({interval})"
 
 
 def _attributes(rows: list[AttributeAgreement]) -> list[str]:
@@ -198,9 +231,8 @@ def _attributes(rows: list[AttributeAgreement]) -> list[str]:
     ]
 
 
-def _rates(rates: RatesData) -> str:
-    shown = (("precision", rates["precision"]), ("recall", rates["recall"]), ("F1", rates["f1"]))
-    return " · ".join(f"{word} {_shown(rate)}" for word, rate in shown)
+def _rates(rates: Mapping[str, Any]) -> str:
+    return " · ".join(f"{word} {_shown(rates[key])}" for word, key in RATES)
 
 
 def _by_pass(rows: list[AfterPass]) -> list[str]:

@@ -4,23 +4,23 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, NotRequired, TypedDict
+from typing import NamedTuple, NotRequired
+
+from typing_extensions import TypedDict
 
 from annotations.agreement.rules.adjudication import AdjudicatedLocation, Item, LocationState, items
 from annotations.agreement.rules.disagreement import Consensus, Version, consensus, majority_version
-from annotations.agreement.selectors.disagreements import kinds_at
+from annotations.agreement.selectors.disagreements import kinds_at, spans_of_sets, submitted_sets
 from annotations.core.authors import annotator_names
 from annotations.core.spans import pairs_of
 from annotations.models import (
     AnnotationSet,
     AnnotationSetState,
-    AuthorKind,
     Cause,
     Document,
     Label,
     Project,
     Resolution,
-    Span,
 )
 from annotations.notes.selectors.comments import adjudicated_set
 from annotations.text.attributes import Attributes, Value
@@ -33,7 +33,7 @@ LEAST_ANNOTATORS = 2
 
 
 @dataclass(frozen=True)
-class DeskAnnotator:
+class NoteAnnotator:
     """An annotator of the note; `number` is their digit on the page. Only submitted sets count."""
 
     author: str
@@ -47,7 +47,7 @@ class Desk:
     """The state of a note's adjudication. `versions` of items are by author id, in the order of the annotators."""
 
     document: Document
-    annotators: list[DeskAnnotator]
+    annotators: list[NoteAnnotator]
     items: list[Item]
     resolutions: dict[tuple[int, int], Resolution]
     adjudicated: AnnotationSet | None
@@ -57,7 +57,7 @@ class Desk:
         return self.adjudicated is not None and self.adjudicated.state == AnnotationSetState.SUBMITTED
 
     @property
-    def submitted(self) -> list[DeskAnnotator]:
+    def submitted(self) -> list[NoteAnnotator]:
         return [annotator for annotator in self.annotators if annotator.submitted]
 
     @property
@@ -80,7 +80,7 @@ def desk(project: Project, document: Document) -> Desk:
     return Desk(
         document=document,
         annotators=[
-            DeskAnnotator(author, number, name, author in annotation_sets)
+            NoteAnnotator(author, number, name, author in annotation_sets)
             for number, (author, name) in enumerate(names.items(), 1)
         ],
         items=items(annotation_sets, _decisions(own, resolutions)),
@@ -99,24 +99,12 @@ class Submitted(NamedTuple):
 def submitted_in(project: Project, documents: Sequence[int]) -> dict[int, Submitted]:
     """The submitted annotation sets of each of these notes."""
     names = annotator_names(documents, hidden=project.anonymous_adjudication)
-    sets = AnnotationSet.objects.filter(
-        document_id__in=documents, author__kind=AuthorKind.ANNOTATOR, state=AnnotationSetState.SUBMITTED
-    )
-    homes = {pk: (document, str(author)) for pk, document, author in sets.values_list("pk", "document_id", "author_id")}
-    submitted = set(homes.values())
-    found = {
-        document: Submitted(own, {author: [] for author in own if (document, author) in submitted})
+    sets = spans_of_sets(submitted_sets(documents))
+    return {
+        document: Submitted(own, {author: sets[document][author] for author in own if author in sets[document]})
         for document in documents
         for own in [names.get(document, {})]
     }
-    spans = Span.objects.filter(annotation_set_id__in=homes).order_by("start", "end", "label_id")
-    columns = ("annotation_set_id", "start", "end", "label_id", "attributes")
-    for pk, start, end, label, attributes in spans.values_list(*columns):
-        document, author = homes[pk]
-        if author in found[document].annotation_sets:
-            span = DomainSpan(start, end, str(label), attributes=pairs_of(attributes))
-            found[document].annotation_sets[author].append(span)
-    return found
 
 
 def _decisions(own: AnnotationSet | None, resolutions: Iterable[Resolution]) -> list[AdjudicatedLocation]:
@@ -187,42 +175,46 @@ class ShownAttributes(TypedDict):
     outcome: dict[str, dict[str, Value]]
 
 
-class LocationItem(TypedDict):
-    """A location as the page gets it. `versions` are in the order of `annotators`; `outcome` is None while undecided.
-
-    `annotator` is the number of the annotator whose version was accepted, if any. `same_spans`: the annotators differ
-    only in attributes.
-    """
+class LocationSummary(TypedDict):
+    """A location that somebody marked. `annotator`: the number of the annotator whose version was accepted."""
 
     start: int
     end: int
     key: str
     state: str
     consensus: str
-    versions: list[list[SpanTriple]]
-    majority: list[SpanTriple] | None
-    outcome: list[SpanTriple] | None
     choice: str
     annotator: int | None
     by: str
     at: str
     causes: list[str]
+
+
+class LocationItem(LocationSummary):
+    """A location as the page gets it. `versions` are in the order of `annotators`; `outcome` is None while undecided.
+
+    `same_spans`: the annotators differ only in attributes.
+    """
+
+    versions: list[list[SpanTriple]]
+    majority: list[SpanTriple] | None
+    outcome: list[SpanTriple] | None
     attributes: NotRequired[ShownAttributes]
     same_spans: NotRequired[bool]
 
 
-class AnnotatorItem(TypedDict):
-    """An annotator who submitted the note, as the page gets them."""
+class DeskAnnotator(TypedDict):
+    """An annotator who submitted the note. The number stays the same; the name may be hidden."""
 
     number: int
     name: str
 
 
-class DeskState(TypedDict):
-    """The state of a note's adjudication as the page gets it.
+class DeskSummary(TypedDict):
+    """The adjudication of a note. `version`: of the adjudicated set. `ready`: two annotators have submitted the note.
 
-    `version`: of the adjudicated set. `passes`: whether unanimous locations need no decision. `open`: the number of
-    locations without a decision. `missing`: the names of the annotators who haven't submitted the note.
+    `passes`: unanimous locations need no decision. `open`: the number of locations without a decision. `missing`: the
+    names of the annotators who haven't submitted the note.
     """
 
     version: int
@@ -230,8 +222,13 @@ class DeskState(TypedDict):
     ready: bool
     passes: bool
     open: int
-    annotators: list[AnnotatorItem]
+    annotators: list[DeskAnnotator]
     missing: list[str]
+
+
+class DeskState(DeskSummary):
+    """The state of a note's adjudication as the page gets it."""
+
     locations: list[LocationItem]
 
 

@@ -1,14 +1,29 @@
-"""Plan an adjudicator's act: which decisions of the note it replaces, and by which."""
+"""Plan an adjudicator's act: which decisions of the note it replaces, and by which. Apply it, and revert it.
 
-from collections.abc import Sequence
+A decided location is a row `{start, end, choice, author, heard, by, at, spans}` in the event log; a span is
+`[start, end, label id, provenance, attributes]`, without attributes in older events. An act replaces some rows by
+others; its opposite swaps them.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from annotations.agreement.events import AdjudicatedSpan, HeardSpan
+from annotations.agreement.events import (
+    ADJUDICATION_DECIDED,
+    ADJUDICATION_UNDONE,
+    Adjudicated,
+    AdjudicatedSpan,
+    AdjudicationDecided,
+    HeardSpan,
+)
 from annotations.agreement.rules.adjudication import Item, LocationState, touched, with_own, without
 from annotations.agreement.rules.disagreement import (
     Location,
@@ -17,12 +32,12 @@ from annotations.agreement.rules.disagreement import (
     locations,
     majority_version,
 )
-from annotations.agreement.selectors.adjudication.desk import Desk, key_of, label_exists
-from annotations.agreement.services.adjudication.log import Effect, Row, rows_within
+from annotations.agreement.selectors.desk import Desk, key_of, label_exists
+from annotations.core.changes import backwards, check_room, to_revert
 from annotations.core.errors import ServiceError
 from annotations.core.spans import fitting_label, pairs_of, stored, with_attribute
 from annotations.gold.services.making import decided
-from annotations.models import AnnotationSet, Document, Project, Resolution, User
+from annotations.models import AnnotationSet, Document, Event, Label, Project, Resolution, Span, User
 from annotations.text.attributes import Attributes, Value, voted
 from annotations.text.provenance import Provenance
 from annotations.text.spans import Span as DomainSpan
@@ -44,6 +59,9 @@ class Act(StrEnum):
     UNANIMOUS = "unanimous"
     UNDO = "undo"
     REDO = "redo"
+
+
+WITH_A_SPAN = (Act.OWN, Act.DROP, Act.ATTRIBUTE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,39 +91,34 @@ class Request:
     attribute: tuple[str, Value | None] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """The decided locations that an act replaces, and those that it makes."""
+
+    before: list[Adjudicated]
+    after: list[Adjudicated]
+
+    def opposite(self) -> "Effect":
+        return Effect(self.after, self.before)
+
+
 def plan(document: Document, user: User, row: AnnotationSet, found: Desk, request: Request) -> Effect:
     """The effect of an act on the note; empty where the act changes nothing. Raises ServiceError."""
     if request.act is Act.UNANIMOUS:
         wanted = [_shown(found, seen) for seen in request.seen]
         if any(item.state is not LocationState.AGREED for item in wanted):
             raise _moved()
-        rows = [
-            row_for(document.project, user, item, item.start, item.end, Choice.UNANIMOUS, unanimous_version(item))
-            for item in wanted
-        ]
-        return Effect([], rows)
+        return Effect([], [row_for(document.project, user, item, Choice.UNANIMOUS) for item in wanted])
     if request.act is Act.OWN:
         return _own(document, user, row, found, request)
     if len(request.seen) != 1:
         raise ServiceError(_("Choose a disagreement first."), code="location")
     item = _shown(found, request.seen[0])
     choice, spans, author = _choice(document, found, item, request)
-    after = [
-        row_for(
-            document.project,
-            user,
-            item,
-            item.start,
-            item.end,
-            choice,
-            spans,
-            author=author,
-            kept=_provenance(row, item),
-        )
-    ]
     if not spans and not item.location.marked:
-        after = []  # Nobody marks anything here any more, so there is nothing to decide.
-    return _changed(row, item.start, item.end, after)
+        return _changed(row, item, [])  # Nobody marks anything here any more, so there is nothing to decide.
+    kept = _provenance(row, item)
+    return _changed(row, item, [row_for(document.project, user, item, choice, spans, author=author, kept=kept)])
 
 
 def _shown(found: Desk, seen: Seen) -> Item:
@@ -126,16 +139,11 @@ def _moved() -> ServiceError:
     )
 
 
-def unanimous_version(item: Item) -> Version:
-    """The version of all annotators at a location where they agree."""
-    return next(iter(item.location.versions.values()), ())
-
-
 def _choice(document: Document, found: Desk, item: Item, request: Request) -> tuple[Choice, Version, int | None]:
     """The choice, the decided spans, and the author id of the annotator whose version was accepted, if any."""
     if request.act is Act.MAJORITY:
         if item.location.unanimous:
-            return Choice.UNANIMOUS, unanimous_version(item), None
+            return Choice.UNANIMOUS, item.location.first, None
         majority = majority_version(document.text, item.location)
         if majority is None:
             raise ServiceError(_("No version has a majority here. Choose a version or mark your own span."), code="tie")
@@ -196,11 +204,11 @@ def _own(document: Document, user: User, row: AnnotationSet, found: Desk, reques
     item = Item(whole, (), LocationState.OPEN)
     own = replace(span, attributes=_attributes_of_own(span, parts, whole))
     given = tuple(own if s == span else s for s in spans)
-    after = row_for(document.project, user, item, start, end, Choice.OWN, given, kept=kept)
-    return _changed(row, start, end, [after])
+    after = row_for(document.project, user, item, Choice.OWN, given, kept=kept)
+    return _changed(row, item, [after])
 
 
-def _attributes_of_own(span: DomainSpan, parts: Sequence[Item], whole: Location[str]) -> Attributes:
+def _attributes_of_own(span: DomainSpan, parts: Sequence[Item], whole: Location) -> Attributes:
     """Those of the decided span that it relabels, if they fit the new label; else those that most annotators gave."""
     decided_here = (each for item in parts for each in item.outcome)
     before = next((each for each in decided_here if (each.start, each.end) == (span.start, span.end)), None)
@@ -223,11 +231,13 @@ def _checked(document: Document, request: Request) -> DomainSpan:
         raise ServiceError(_("Not saved. %(error)s") % {"error": error}, code=error.code) from None
 
 
-def _changed(row: AnnotationSet, start: int, end: int, after: list[Row]) -> Effect:
-    """The effect between `start` and `end`; empty where the same was decided before on the same annotations."""
-    before = rows_within(row, start, end)
+def _changed(row: AnnotationSet, item: Item, after: list[Adjudicated]) -> Effect:
+    """The effect at a location; empty where the same was decided before on the same annotations."""
+    inside = {"start__gte": item.start, "end__lte": item.end}
+    resolutions = Resolution.objects.filter(document_id=row.document_id, **inside)
+    before = rows_of(resolutions, list(row.spans.filter(**inside)))
 
-    def essence(rows: list[Row]) -> list[tuple[Any, ...]]:
+    def essence(rows: list[Adjudicated]) -> list[tuple[Any, ...]]:
         return [
             (r["start"], r["end"], r["choice"], r["author"], [(*s[:3], s[4]) for s in r["spans"]], r["heard"])
             for r in rows
@@ -247,13 +257,17 @@ def _provenance(row: AnnotationSet, item: Item) -> dict[tuple[int, int, str], Pr
 
 
 def row_for(
-    project: Project, user: User, item: Item, start: int, end: int, choice: Choice, spans: Version, *,
-    author: int | None = None, kept: dict[tuple[int, int, str], Provenance | None] | None = None, rule: bool = False,
-) -> Row:  # fmt: skip
-    """A decided location. A span that the same choice of the same annotators decided before keeps its provenance."""
+    project: Project, user: User, item: Item, choice: Choice, spans: Version | None = None, *,
+    author: int | None = None, kept: Mapping[tuple[int, int, str], Provenance | None] | None = None,
+) -> Adjudicated:  # fmt: skip
+    """A decided location, by default with the spans on which all annotators agree.
+
+    A span that the same choice of the same annotators decided before keeps its provenance.
+    """
+    rule = choice == Choice.RULE
     act = decided(None if rule else user, project)
     rows: list[AdjudicatedSpan] = []
-    for span in spans:
+    for span in item.location.first if spans is None else spans:
         heard: Provenance = {
             "choice": str(choice),
             "annotators": [int(author) for author, version in item.location.versions.items() if span in version],
@@ -267,7 +281,7 @@ def row_for(
             how = before
         rows.append((span.start, span.end, int(span.label), how, stored(span.attributes)))
     return {
-        "start": start, "end": end, "choice": str(choice), "author": author, "heard": _heard(item),
+        "start": item.start, "end": item.end, "choice": str(choice), "author": author, "heard": _heard(item),
         "by": user.pk, "at": act["at"], "spans": rows,
     }  # fmt: skip
 
@@ -297,3 +311,103 @@ def _changes(item: Item, span: DomainSpan) -> list[str]:
     if any((other.start, other.end) == (span.start, span.end) for other in near):
         return ["label"]
     return ["bounds"] if any(other.label == span.label for other in near) else ["bounds", "label"]
+
+
+# ── The effects in the event log ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def row_of(resolution: Resolution, spans: Iterable[Span]) -> Adjudicated:
+    return {
+        "start": resolution.start,
+        "end": resolution.end,
+        "choice": resolution.choice,
+        "author": resolution.author,
+        "heard": resolution.heard,
+        "by": resolution.by_id,
+        "at": resolution.at.isoformat(),
+        "spans": [(span.start, span.end, span.label_id, span.provenance, span.attributes) for span in spans],
+    }
+
+
+def rows_of(resolutions: Iterable[Resolution], spans: Sequence[Span]) -> list[Adjudicated]:
+    """Decided locations with those of the spans that are inside of them."""
+    return [
+        row_of(each, [span for span in spans if each.start <= span.start and span.end <= each.end])
+        for each in resolutions
+    ]
+
+
+def apply_effect(row: AnnotationSet, effect: Effect) -> None:
+    """Write the effect. Call this inside a transaction that has locked the adjudicated set's row."""
+    resolutions, spans = Q(pk__in=[]), Q(pk__in=[])
+    for old in effect.before:
+        resolutions |= Q(start=old["start"], end=old["end"])
+        spans |= Q(start__gte=old["start"], end__lte=old["end"])
+    Resolution.objects.filter(resolutions, document_id=row.document_id).delete()
+    row.spans.filter(spans).delete()
+    Resolution.objects.bulk_create(resolution_of(row.document_id, new) for new in effect.after)
+    Span.objects.bulk_create(
+        Span(annotation_set=row, start=start, end=end, label_id=label, provenance=provenance, attributes=attributes)
+        for new in effect.after
+        for start, end, label, provenance, attributes in new["spans"]
+    )
+    check_room(row.pk, [(start, end) for new in effect.after for start, end, *_ in new["spans"]])
+
+
+def resolution_of(document: int, new: Adjudicated) -> Resolution:
+    """The decision of a row, not stored yet."""
+    return Resolution(
+        document_id=document,
+        start=new["start"],
+        end=new["end"],
+        choice=new["choice"],
+        author=new["author"],
+        spans=[list(span[:3]) for span in new["spans"]],
+        heard=new["heard"],
+        by_id=new["by"],
+        at=datetime.fromisoformat(new["at"]),
+    )
+
+
+def effect_of(event: Event) -> Effect:
+    """The effect that an event logs, with labels that were merged since replaced."""
+    data: AdjudicationDecided = json.loads(json.dumps(event.data))
+    rows = [*data["before"], *data["after"]]
+    wanted = {span[2] for row in rows for span in row["spans"]}
+    labels = Label.objects.filter(pk__in=wanted, merged_into__isnull=False)
+    merged = {pk: into or pk for pk, into in labels.values_list("pk", "merged_into")}
+    for row in rows:
+        row["spans"] = [
+            (start, end, merged.get(label, label), how, more[0] if more else None)
+            for start, end, label, how, *more in row["spans"]
+        ]
+    return Effect(data["before"], data["after"])
+
+
+def check_unchanged(row: AnnotationSet, effect: Effect) -> None:
+    """Raise ServiceError (`moved`) unless the decisions are as in `effect.before`: somebody may have changed them."""
+    changed = [*effect.before, *effect.after]
+    low, high = min(each["start"] for each in changed), max(each["end"] for each in changed)
+    here = Q(pk__in=[])
+    for each in changed:
+        here |= Q(start__lt=each["end"], end__gt=each["start"])
+    resolutions = Resolution.objects.filter(here, document_id=row.document_id)
+    now = rows_of(resolutions, list(row.spans.filter(start__lt=high, end__gt=low)))
+    if sorted(map(_essence, now)) != sorted(map(_essence, effect.before)):
+        raise ServiceError(_("Someone has changed this decision since, so it can't be undone."), code="moved")
+
+
+def _essence(row: Adjudicated) -> tuple[int, int, str, int, list[tuple[int, int, int, str]]]:
+    spans = sorted((*span[:3], json.dumps(span[4], sort_keys=True)) for span in row["spans"])
+    return row["start"], row["end"], row["choice"], row["by"], spans
+
+
+def last_act(row: AnnotationSet, user: User, *, redo: bool) -> Event:
+    """This person's last act that isn't undone; with `redo`, their last undo that isn't redone."""
+    events = Event.objects.filter(
+        annotation_set_id=row.pk, actor=user, verb__in=[ADJUDICATION_DECIDED, ADJUDICATION_UNDONE]
+    )
+    event = to_revert(backwards(events), key="act", redo=redo)
+    if event is None:
+        raise ServiceError(_("Nothing to redo.") if redo else _("Nothing to undo."), code="nothing")
+    return event

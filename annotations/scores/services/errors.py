@@ -1,17 +1,27 @@
-"""The errors of a score, filtered, and their download."""
+"""The errors of a score: filtered, their download, and by category as in Catelli 2021, table 4.9."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from django.utils import timezone
 
+from annotations.agreement.templatetags.coefficients import percent
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.formats.files.csv_files import csv_line
-from annotations.models import Project, User
+from annotations.models import CauseKind, Project, User
 from annotations.notes.selectors.in_context import LabeledText, label_looks, with_entries
-from annotations.scores.rules.causes import Causes, ErrorId
-from annotations.scores.services.scoring import Error, ScoredTable, ScoreRequest
+from annotations.scores.rules.causes import (
+    CategoryShares,
+    Causes,
+    ErrorCounts,
+    ErrorId,
+    category_shares,
+    counts_by_category,
+)
+from annotations.scores.selectors import learned_notes, masking_threshold
+from annotations.scores.services.causes import causes_of_errors
+from annotations.scores.services.scoring import Error, Score, ScoredTable, ScoreRequest, notes_of, score_errors
 
 UNTAGGED = "none"
 # Errors whose notes are read together for a download.
@@ -95,3 +105,58 @@ def _lines(project: Project, listed: ListedErrors) -> Iterator[str]:
 
 def _cells(span: Sequence[Any] | None, shown: LabeledText | None) -> list[object]:
     return [*span, shown.quote] if span and shown else [None] * 4
+
+
+class CategoryErrors(CategoryShares, ErrorCounts):
+    """The errors of one category."""
+
+
+class ErrorTable(TypedDict):
+    categories: list[CategoryErrors]
+    all: ErrorCounts
+
+
+def error_table(wanted: ScoreRequest, score: Score) -> ErrorTable:
+    """Return the errors of each category, and of all. Causes are of the listed errors (`score_errors`)."""
+    table = score.table
+    category_of = {row["label"]: row["category"] for row in table["labels"]}
+    errors, causes = score_errors(wanted, score), causes_of_errors(wanted)
+    by_category, total = counts_by_category(errors, causes, category_of, CauseKind.values)
+    return {
+        "categories": [
+            {**shares, **by_category[shares["category"]]}
+            for shares in category_shares(table["levels"], table["labels"])
+        ],
+        "all": total,
+    }
+
+
+def error_lines(found: ErrorTable) -> list[str]:
+    """The table as lines of text, for commands: errors and causes of each category, and of all; none without errors."""
+    rows = [(row["category"], row, _shares(row)) for row in found["categories"] if row["errors"]]
+    return [
+        f"Errors in {name}: {row['errors']}{shares} · causes: {_causes(row)}"
+        for name, row, shares in (*rows, *([("all categories", found["all"], "")] if rows else []))
+    ]
+
+
+def _shares(row: CategoryErrors) -> str:
+    unit = row["entity"]
+    shares = (("false positives", unit["spurious_share"]), ("false negatives", unit["missed_share"]))
+    return "".join(f" · {percent(share)} of {name}" for name, share in shares if share is not None)
+
+
+def _causes(row: ErrorCounts) -> str:
+    return ", ".join(f"{kind} {n}" for kind, n in (*row["causes"].items(), ("none", row["without_cause"])))
+
+
+def about_score(wanted: ScoreRequest, found: Score) -> dict[str, Any]:
+    """What is said beside the figures of a score. It isn't stored with them, since it may change later.
+
+    `notes_learned_from`: the scored notes from which the author's model learned, maybe after the score was computed.
+    """
+    return {
+        "notes_learned_from": learned_notes(wanted.author, notes_of(wanted).notes),
+        "errors_by_category": error_table(wanted, found),
+        "masking_threshold": masking_threshold(wanted.author),
+    }

@@ -1,28 +1,46 @@
-"""One batch of a majority vote or of its undo, in the caller's transaction.
+"""A majority vote over many notes at once, and its undo.
 
-The number of queries doesn't depend on the number of notes. Each note gets the rows and events that an adjudicator's
-acts would leave. The caller holds the locks of the labels and of erasures.
+Each note is decided as an adjudicator would decide it, many in one transaction: locations where all annotators agree
+or more than half of them (rules.disagreement.majority) are decided, and ties stay open. A note without ties is finished
+and becomes gold. Notes that have gold, an open review or an adjudication are left alone, and so are notes that an
+assigned annotator has not submitted. A job that was stopped continues with the remaining notes.
 """
 
+import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from typing import Final, cast
+from uuid import UUID
 
+from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
-from annotations.agreement.events import ADJUDICATION_DECIDED, ADJUDICATION_FINISHED, ADJUDICATION_UNDONE
+from annotations.agreement.events import (
+    ADJUDICATION_DECIDED,
+    ADJUDICATION_FINISHED,
+    ADJUDICATION_UNDONE,
+    MAJORITY_APPLIED,
+    MAJORITY_UNDONE,
+    Adjudicated,
+    MajorityCounts,
+)
 from annotations.agreement.rules.adjudication import Item, items
 from annotations.agreement.rules.disagreement import majority_version
-from annotations.agreement.selectors.adjudication.desk import LEAST_ANNOTATORS, submitted_in
-from annotations.agreement.selectors.adjudication.majority import free_notes
-from annotations.agreement.services.adjudication.deciding import adjudicated_author
-from annotations.agreement.services.adjudication.log import Row, resolution_of, row_of
-from annotations.agreement.services.adjudication.plan import row_for, unanimous_version
-from annotations.agreement.services.comparing import annotation_sets_hash
+from annotations.agreement.selectors.adjudications import free_notes, preview
+from annotations.agreement.selectors.desk import LEAST_ANNOTATORS, submitted_in
+from annotations.agreement.services.comparing import annotation_sets_hash, bring_up_to_date
+from annotations.agreement.services.deciding import adjudicated_author
+from annotations.agreement.services.plan import resolution_of, row_for, rows_of
 from annotations.core.bulk import insert_objects
+from annotations.core.errors import ServiceError
 from annotations.core.events import Whose
+from annotations.core.progress import Progress, silent
 from annotations.gold.services.making import make_new_golds, withdraw_golds
+from annotations.jobs.services.batch_acts import Fence, begin_undo, check_ended, do_batches, end, start_job
 from annotations.models import (
     Adjudication,
     AnnotationSet,
@@ -30,7 +48,9 @@ from annotations.models import (
     Author,
     AuthorKind,
     Document,
+    Job,
     MajorityAct,
+    MajorityActState,
     MajorityNote,
     Project,
     Resolution,
@@ -41,17 +61,99 @@ from annotations.text.spans import Span as DomainSpan
 from annotations.text.spans import crowd_in
 
 Choice = Resolution.Choice
-ACT = "majority-of-notes"
+State = MajorityActState
+ACT: Final = "majority-of-notes"
+BATCH: Final = 50
+"""Notes in one transaction, which others wait for on SQLite."""
+ATTEMPTS: Final = 5
 
 
-@dataclass
-class Decided:
-    """What the vote did to a batch, in the fields of the act."""
+def _batches(pks: Sequence[int]) -> Iterator[Sequence[int]]:
+    return (pks[at : at + BATCH] for at in range(0, len(pks), BATCH))
 
-    gold: int = 0
-    spans: int = 0
-    tied: int = 0
-    ties: int = 0
+
+def run_majority(*, act: MajorityAct, progress: Progress = silent, fence: Fence | None = None) -> MajorityCounts:
+    """Decide the notes of the act, and make those without ties gold. Raises ServiceError `state` if it has ended."""
+    project = act.project
+    bring_up_to_date(project)
+    begun = set(act.notes.values_list("document_id", flat=True))
+    todo = [pk for pk in free_notes(project) if pk not in begun]
+    # Somebody may begin one of the notes at the same moment. The next attempt leaves it to them.
+    do_batches(act, State.WORKING, len(begun), _batches(todo), partial(decide_batch, act), progress, fence, ATTEMPTS)
+    act.refresh_from_db()
+    left = max(0, act.planned - act.gold - act.tied)
+    return _end(act, State.DONE, act.user, left=left)
+
+
+# ── Undo ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def undo_majority(
+    *, act: MajorityAct, user: User | None, progress: Progress = silent, fence: Fence | None = None
+) -> MajorityCounts:
+    """Undo the act in every note whose adjudication and gold are still as the act left them."""
+    notes = list(act.notes.order_by("document_id").values_list("pk", flat=True))
+    act.refresh_from_db()
+    do_batches(act, State.UNDOING, act.undone, _batches(notes), lambda pks: undo_batch(act, pks, user), progress, fence)
+    return _end(act, State.UNDONE, user, kept=act.notes.count())
+
+
+# ── The act itself ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def plan_majority(*, project: Project, user: User, key: UUID) -> MajorityAct:
+    """Store a new act with the counts of its preview, or return the one with this key.
+
+    Raises ServiceError: `waiting` while notes are still to be compared, `none` if no note can be decided.
+    """
+    made = MajorityAct.objects.filter(pk=key, project=project).first()
+    if made is not None:
+        return made
+    found = preview(project)
+    if not found.planned:
+        raise ServiceError(
+            gettext("No note can be decided: each has gold, a review or an adjudication, or waits for an annotator."),
+            code="none",
+        )
+    skipped = {name: getattr(found, name) for name in ("has_gold", "in_review", "begun", "pending")}
+    return MajorityAct.objects.create(pk=key, project=project, user=user, planned=found.planned, **skipped)
+
+
+def _end(act: MajorityAct, state: MajorityActState, user: User | None, **last: int) -> MajorityCounts:
+    with transaction.atomic():
+        end(act, state, **last)
+        # The other fields are columns of the act.
+        counts = {name: getattr(act, name) for name in MajorityCounts.__annotations__ if name != "vote"}
+        data = cast(MajorityCounts, {"vote": str(act.pk), **counts})
+        verb = MAJORITY_APPLIED if state == State.DONE else MAJORITY_UNDONE
+        verb.record(actor=user, project_id=act.project_id, data=data)
+    return data
+
+
+# ── The jobs ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def start_majority(*, project: Project, user: User, key: str) -> Job:
+    """Start a vote with the key of a form, or return the job that was started with it. Raises ServiceError `none`."""
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        act = plan_majority(project=project, user=user, key=uuid.uuid5(uuid.NAMESPACE_OID, key))
+        return start_job(act, "majority", user)
+
+
+def start_undo(*, act: MajorityAct, user: User) -> Job:
+    """Start the undo of a vote, or return its job. Raises ServiceError `live` while the vote's job runs."""
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=act.project_id)
+        check_ended(act, "majority")
+        begin_undo(act)
+        return start_job(act, "majority_undo", user)
+
+
+# ── One batch, in the caller's transaction ───────────────────────────────────────────────────────────────────────────
+#
+# The number of queries doesn't depend on the number of notes. Each note gets the rows and events that an adjudicator's
+# acts would leave. The caller holds the locks of the labels and of erasures.
 
 
 @dataclass(frozen=True)
@@ -59,7 +161,7 @@ class _Vote:
     """The vote on one note: its decisions, the number of its ties, and a hash of what the annotators said."""
 
     document: Document
-    rows: list[Row]
+    rows: list[Adjudicated]
     ties: int
     heard: str
 
@@ -68,8 +170,8 @@ class _Vote:
         return [(start, end) for row in self.rows for start, end, *_ in row["spans"]]
 
 
-def decide_batch(act: MajorityAct, pks: Sequence[int]) -> Decided:
-    """Decide those of these notes that are still free, and make those without ties gold.
+def decide_batch(act: MajorityAct, pks: Sequence[int]) -> dict[str, int]:
+    """Decide those of these notes that are still free, and make those without ties gold. Returns counts of the act.
 
     A note that somebody changed, or that has no room for its spans, waits for an adjudicator. Raises IntegrityError if
     somebody began a note at the same time; in a new transaction that note is no longer free.
@@ -110,12 +212,12 @@ def decide_batch(act: MajorityAct, pks: Sequence[int]) -> Decided:
             ),
         ],
     )
-    return Decided(
-        gold=len(whole),
-        spans=sum(map(len, spans.values())),
-        tied=sum(vote.ties > 0 for vote in votes),
-        ties=sum(vote.ties for vote in votes),
-    )
+    return {
+        "gold": len(whole),
+        "spans": sum(map(len, spans.values())),
+        "tied": sum(vote.ties > 0 for vote in votes),
+        "ties": sum(vote.ties for vote in votes),
+    }
 
 
 def _vote(
@@ -127,12 +229,12 @@ def _vote(
     return _Vote(document, rows, len(found) - len(rows), heard)
 
 
-def _row(project: Project, user: User, document: Document, item: Item) -> Row | None:
+def _row(project: Project, user: User, document: Document, item: Item) -> Adjudicated | None:
     """The decision on a location; None where the vote is tied."""
     if item.location.unanimous:
-        return row_for(project, user, item, item.start, item.end, Choice.UNANIMOUS, unanimous_version(item))
+        return row_for(project, user, item, Choice.UNANIMOUS)
     version = majority_version(document.text, item.location)
-    return None if version is None else row_for(project, user, item, item.start, item.end, Choice.MAJORITY, version)
+    return None if version is None else row_for(project, user, item, Choice.MAJORITY, version)
 
 
 def _write(project: Project, user: User, votes: Sequence[_Vote]) -> dict[int, AnnotationSet]:
@@ -224,14 +326,13 @@ def _is_unchanged(note: MajorityNote, owns: Mapping[int, AnnotationSet], golds: 
     return now == (note.adjudicated_version, note.gold_version)
 
 
-def _decisions(sets: Iterable[AnnotationSet]) -> dict[int, list[Row]]:
+def _decisions(sets: Iterable[AnnotationSet]) -> dict[int, list[Adjudicated]]:
     """The decided locations of each note, with their spans."""
     by_note = {own.document_id: own.pk for own in sets}
     spans: dict[int, list[Span]] = defaultdict(list)
     for span in Span.objects.filter(annotation_set_id__in=by_note.values()):
         spans[span.annotation_set_id].append(span)
-    found: dict[int, list[Row]] = {document: [] for document in by_note}
-    for each in Resolution.objects.filter(document_id__in=found):
-        inside = [s for s in spans[by_note[each.document_id]] if each.start <= s.start and s.end <= each.end]
-        found[each.document_id].append(row_of(each, inside))
-    return found
+    resolutions: dict[int, list[Resolution]] = defaultdict(list)
+    for each in Resolution.objects.filter(document_id__in=by_note):
+        resolutions[each.document_id].append(each)
+    return {document: rows_of(resolutions[document], spans[pk]) for document, pk in by_note.items()}

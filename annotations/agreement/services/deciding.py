@@ -6,9 +6,13 @@ changed. A change id is recorded only once, so that a request can be sent again.
 """
 
 import time
+from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
+from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
+from django.http import Http404
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
@@ -19,15 +23,26 @@ from annotations.agreement.events import (
     ADJUDICATION_UNDONE,
     AdjudicationDecided,
 )
-from annotations.agreement.rules.adjudication import LocationState
-from annotations.agreement.selectors.adjudication.desk import Desk, DeskState, desk, desk_state
-from annotations.agreement.selectors.adjudication.waiting import unanimous_notes
-from annotations.agreement.services.adjudication.log import Effect, apply_effect, check_unchanged, effect_of, last_act
-from annotations.agreement.services.adjudication.plan import Act, Request, plan, row_for, unanimous_version
+from annotations.agreement.rules.adjudication import Fated, LocationState, outcome
+from annotations.agreement.selectors.adjudications import unanimous_notes
+from annotations.agreement.selectors.desk import Desk, DeskState, desk, desk_state
 from annotations.agreement.services.comparing import annotation_sets_hash
+from annotations.agreement.services.plan import (
+    Act,
+    Effect,
+    Request,
+    apply_effect,
+    check_unchanged,
+    effect_of,
+    last_act,
+    plan,
+    row_for,
+)
+from annotations.core.access import Access
 from annotations.core.errors import ServiceError
-from annotations.core.events import Verb
+from annotations.core.events import NOTE_READ, Verb
 from annotations.core.locks import keep_labels
+from annotations.core.spans import own_set, spans_of
 from annotations.models import (
     Adjudication,
     AnnotationSet,
@@ -40,7 +55,8 @@ from annotations.models import (
     Resolution,
     User,
 )
-from annotations.text.spans import Span as DomainSpan
+from annotations.notes.selectors.comments import outcome_set
+from annotations.text.spans import Span
 
 Choice = Resolution.Choice
 State = AnnotationSetState
@@ -105,17 +121,19 @@ def _decide(project: Project, document: Document, user: User, row: AnnotationSet
         check_unchanged(row, effect)
         verb, reverts = ADJUDICATION_UNDONE, event.pk
     else:
-        found = desk(project, document)
-        if not found.ready:
-            raise ServiceError(
-                gettext("Fewer than two annotators have currently submitted this note."), code="annotators"
-            )
-        effect = plan(document, user, row, found, request)
+        effect = plan(document, user, row, _ready(project, document), request)
         if not effect.before and not effect.after:
             return
     write_decisions(
         project, document, user, row, effect, verb=verb, act=request.act, change_id=request.change_id, reverts=reverts
     )
+
+
+def _ready(project: Project, document: Document) -> Desk:
+    found = desk(project, document)
+    if not found.ready:
+        raise ServiceError(gettext("Fewer than two annotators have currently submitted this note."), code="annotators")
+    return found
 
 
 def write_decisions(
@@ -151,11 +169,7 @@ def finish_adjudication(*, project: Project, document: Document, user: User) -> 
         done = Adjudication.objects.filter(document_id=document.pk).first()
         if row.state == State.SUBMITTED and done is not None:
             return done
-        found = desk(project, document)
-        if not found.ready:
-            raise ServiceError(
-                gettext("Fewer than two annotators have currently submitted this note."), code="annotators"
-            )
+        found = _ready(project, document)
         if project.unanimous_passes:
             found = _pass_by_rule(project, document, user, row, found)
         left = len(found.open_items(unanimous_passes=False))
@@ -166,20 +180,17 @@ def finish_adjudication(*, project: Project, document: Document, user: User) -> 
                 left,
             )
             raise ServiceError(message % {"count": left}, code="open")
-        row.state, row.submitted_at = State.SUBMITTED, timezone.now()
-        row.version += 1
-        row.save(update_fields=["state", "submitted_at", "version", "updated_at"])
-        annotation_sets: dict[str, list[DomainSpan]] = {annotator.author: [] for annotator in found.submitted}
-        for item in found.items:
-            for author, version in item.location.versions.items():
-                annotation_sets[author].extend(version)
+        now = timezone.now()
+        _set_state(row, State.SUBMITTED, now)
+        annotation_sets = {
+            annotator.author: [
+                span for item in found.items for span in item.location.versions.get(annotator.author, ())
+            ]
+            for annotator in found.submitted
+        }
         done, _made = Adjudication.objects.update_or_create(
             document=document,
-            defaults={
-                "heard": annotation_sets_hash(annotation_sets),
-                "finished_by": user,
-                "finished_at": row.submitted_at,
-            },
+            defaults={"heard": annotation_sets_hash(annotation_sets), "finished_by": user, "finished_at": now},
         )
         ADJUDICATION_FINISHED.record(
             actor=user,
@@ -195,11 +206,8 @@ def _pass_by_rule(project: Project, document: Document, user: User, row: Annotat
     passing = [item for item in found.items if item.state is LocationState.AGREED]
     if not passing:
         return found
-    rows = [
-        row_for(project, user, item, item.start, item.end, Choice.RULE, unanimous_version(item), rule=True)
-        for item in passing
-    ]
-    write_decisions(project, document, user, row, Effect([], rows), verb=ADJUDICATION_DECIDED, act="rule")
+    effect = Effect([], [row_for(project, user, item, Choice.RULE) for item in passing])
+    write_decisions(project, document, user, row, effect, verb=ADJUDICATION_DECIDED, act="rule")
     return desk(project, document)
 
 
@@ -209,9 +217,7 @@ def reopen(*, project: Project, document: Document, user: User) -> None:
         row = locked_set(project, document)
         if row.state != State.SUBMITTED:
             return
-        row.state, row.submitted_at = State.DRAFT, None
-        row.version += 1
-        row.save(update_fields=["state", "submitted_at", "version", "updated_at"])
+        _set_state(row, State.DRAFT, None)
         Adjudication.objects.filter(document_id=document.pk).delete()
         ADJUDICATION_REOPENED.record(
             actor=user,
@@ -221,8 +227,22 @@ def reopen(*, project: Project, document: Document, user: User) -> None:
         )
 
 
-def finish_unanimous(*, project: Project, user: User, seconds: float) -> tuple[int, int]:
-    """Finish unanimous notes by the project's rule, for about `seconds`. Returns how many, and how many are left."""
+def _set_state(row: AnnotationSet, state: AnnotationSetState, at: datetime | None) -> None:
+    row.state, row.submitted_at = state, at
+    row.version += 1
+    row.save(update_fields=["state", "submitted_at", "version", "updated_at"])
+
+
+@dataclass(frozen=True)
+class FinishedNotes:
+    """How many unanimous notes were finished, and how many are left for another request."""
+
+    finished: int
+    left: int
+
+
+def finish_unanimous(*, project: Project, user: User, seconds: float = 5.0) -> FinishedNotes:
+    """Finish unanimous notes by the project's rule, for about `seconds`. Raises ServiceError `rule` without it."""
     if not project.unanimous_passes:
         raise ServiceError(gettext("This project does not accept unanimous annotations automatically."), code="rule")
     until = time.monotonic() + seconds
@@ -237,4 +257,37 @@ def finish_unanimous(*, project: Project, user: User, seconds: float) -> tuple[i
         except ServiceError:
             continue  # Annotations changed meanwhile: the note waits for an adjudicator.
         done += 1
-    return done, len(waiting) - done
+    return FinishedNotes(done, len(waiting) - done)
+
+
+# ── The outcome for annotators ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class OpenOutcome:
+    """The adjudicated set, and what became of each span. The labels of the spans are ids."""
+
+    adjudicated: AnnotationSet
+    lines: list[Fated]
+
+
+def open_outcome(*, access: Access, note: Document) -> OpenOutcome:
+    """Return the outcome, and record that this person has seen it: they can't annotate the note blind any more.
+
+    Raises Http404 before they have submitted the note or the adjudication is finished, and PermissionDenied where the
+    project shows no outcomes.
+    """
+    own = own_set(note.pk, access.user)
+    if own is None or own.state != State.SUBMITTED:
+        raise Http404("no submitted annotations of this person")
+    if not access.project.show_outcome:
+        raise PermissionDenied("this project shows no outcomes")
+    adjudicated = outcome_set(access.project, note.pk)
+    if adjudicated is None:
+        raise Http404("not adjudicated yet")
+    NOTE_READ.record(actor=access.user, project_id=note.project_id, document_id=note.pk, data={"what": "outcome"})
+    return OpenOutcome(adjudicated, outcome(_spans(own.pk), _spans(adjudicated.pk)))
+
+
+def _spans(pk: int) -> list[Span]:
+    return [Span(span["start"], span["end"], str(span["label"])) for span in spans_of(pk)]

@@ -1,0 +1,413 @@
+"""Routes of adjudication: the notes to adjudicate, one note, its outcome for annotators, and majority votes."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, Self, cast
+from uuid import UUID, uuid4
+
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+from ninja import Field, Query, Router, Schema
+from ninja.responses import Status
+
+from annotations.agreement.api.disagreements import compare
+from annotations.agreement.rules.adjudication import Fated
+from annotations.agreement.selectors.adjudications import (
+    AdjudicationCounts,
+    AdjudicationItem,
+    MajorityPreview,
+    Show,
+    adjudication_counts,
+    adjudication_notes,
+    items_of,
+    next_to_adjudicate,
+    preview,
+)
+from annotations.agreement.selectors.desk import (
+    DeskState,
+    DeskSummary,
+    LocationItem,
+    LocationSummary,
+    SpanTriple,
+    desk,
+    desk_state,
+)
+from annotations.agreement.services.deciding import (
+    FinishedNotes,
+    decide,
+    finish_adjudication,
+    finish_unanimous,
+    open_outcome,
+    reopen,
+)
+from annotations.agreement.services.majority import start_majority, start_undo
+from annotations.agreement.services.plan import WITH_A_SPAN, Act, Seen
+from annotations.agreement.services.plan import Request as Wanted
+from annotations.core.access import Access, Can, note_for
+from annotations.core.api.paging import Page, Paging, paged
+from annotations.core.api.problems import invalid, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
+from annotations.core.events import NOTE_READ
+from annotations.jobs.api import JobItem, started
+from annotations.jobs.services.batch_acts import job_of
+from annotations.models import Document, Label, MajorityAct
+from annotations.notes.api import codes_of
+from annotations.text.names import MAX_ID, MAX_OFFSET
+from annotations.text.spans import Span
+
+router = Router(tags=["Adjudication"])
+LIST: Final = "/projects/{slug:slug}/adjudications"
+NOTE: Final = "/projects/{slug:slug}/notes/{int:note}"
+PATH: Final = f"{NOTE}/adjudication"
+VOTES: Final = "/projects/{slug:slug}/majority-votes"
+VOTE: Final = f"{VOTES}/{{uuid:vote}}"
+MOST_LOCATIONS: Final = 20_000
+RECENT: Final = 20
+_FIELDS: Final[Mapping[str, str]] = {
+    "label": "span.label",
+    "quote": "span.quote",
+    **dict.fromkeys(("outside", "empty", "white"), "span.start"),
+    "annotator": "annotator",
+    "attribute": "attribute",
+    "location": "seen",
+}
+
+
+class DecidedSpan(Schema):
+    """A span: offsets in code points, end-exclusive; the label's code; attributes by name."""
+
+    start: int
+    end: int
+    label: str
+    attributes: dict[str, str | bool] = {}
+
+
+class AdjudicatedLocation(LocationSummary):
+    """A location that somebody marked. Send `start`, `end` and `key` to decide it as it is now.
+
+    `state`: open, agreed (all annotators agree, no decision yet), decided or changed since. `versions` are in the
+    order of `annotators`; `majority` and `outcome` are null without one. `annotator`: whose version was accepted.
+    """
+
+    versions: list[list[DecidedSpan]]
+    majority: list[DecidedSpan] | None
+    outcome: list[DecidedSpan] | None
+
+
+class Desk(DeskSummary):
+    """The adjudication of a note. `open`: locations without a decision. `ready`: two annotators have submitted.
+
+    `passes`: locations on which all annotators agree need no decision. `missing` names annotators who have not
+    submitted the note.
+    """
+
+    locations: list[AdjudicatedLocation]
+
+
+class SeenLocation(Body):
+    """A location as it was read."""
+
+    start: int = Field(ge=0, le=MAX_OFFSET)
+    end: int = Field(ge=0, le=MAX_OFFSET)
+    key: str = Field(max_length=16)
+
+
+class NamedSpan(Body):
+    """A span: offsets in code points, end-exclusive, and the label's code. `quote` is the text of one's own span."""
+
+    start: int = Field(ge=0, le=MAX_OFFSET)
+    end: int = Field(ge=0, le=MAX_OFFSET)
+    label: str = Field(max_length=60)
+    quote: str | None = None
+
+
+class NewAttribute(Body):
+    """An attribute and its value: a choice, true, or null to remove it."""
+
+    name: str = Field(max_length=60)
+    value: str | bool | None
+
+
+class NewDecision(Body):
+    """One act at the locations `seen`.
+
+    majority, annotator (with the number), nothing, keep: decide one location. own: one's own `span` with its quote, at
+    the locations that it overlaps. drop, attribute: change a decided `span`. unanimous: accept all locations `seen`
+    on which the annotators agree. undo, redo: one's own acts.
+    """
+
+    act: Act
+    seen: list[SeenLocation] = Field([], max_length=MOST_LOCATIONS)
+    annotator: int | None = Field(None, ge=0, le=MAX_OFFSET)
+    span: NamedSpan | None = None
+    attribute: NewAttribute | None = None
+
+
+class OutcomeLine(Schema):
+    """One's own span, and what became of it: kept, changed, left_out, or missed (a span that one did not mark)."""
+
+    fate: str
+    own: DecidedSpan | None
+    now: DecidedSpan | None
+
+
+class AdjudicationOutcome(Schema):
+    items: list[OutcomeLine]
+
+
+@router.get(PATH, response=Desk)
+def read_adjudication(request: ApiRequest, slug: str, note: int) -> Desk:
+    """Read the adjudication of a note. The audit log records it."""
+    access, document = _open(request, slug, note)
+    NOTE_READ.record(actor=access.user, project_id=document.project_id, document_id=document.pk)
+    return _state(access, document)
+
+
+@router.post(f"{PATH}/decide", response=Desk)
+def decide_locations(request: ApiRequest, slug: str, note: int, body: NewDecision) -> Desk:
+    """Decide a location, or undo or redo one's own last act. A location that changed meanwhile is a conflict."""
+    access, document = _open(request, slug, note)
+    wanted = _wanted(access, body)
+    with named(_FIELDS):
+        state = decide(project=access.project, document=document, user=access.user, request=wanted)
+    return _desk(access, state)
+
+
+@router.post(f"{PATH}/finish", response=Desk)
+def finish_adjudicating(request: ApiRequest, slug: str, note: int) -> Desk:
+    """Finish the adjudication, so that its outcome can become gold and annotators see it."""
+    access, document = _open(request, slug, note)
+    finish_adjudication(project=access.project, document=document, user=access.user)
+    return _state(access, document)
+
+
+@router.post(f"{PATH}/reopen", response=Desk)
+def reopen_adjudication(request: ApiRequest, slug: str, note: int) -> Desk:
+    """Reopen a finished adjudication. Its decisions stay."""
+    access, document = _open(request, slug, note)
+    reopen(project=access.project, document=document, user=access.user)
+    return _state(access, document)
+
+
+@router.get(f"{NOTE}/outcome", response=AdjudicationOutcome)
+def read_outcome(request: ApiRequest, slug: str, note: int) -> AdjudicationOutcome:
+    """Compare one's own submitted spans with the adjudicated ones. Later annotations of this note are not blind.
+
+    404 until the adjudication is finished, 403 where the project does not show outcomes.
+    """
+    access = enter(request, slug, Can.ANNOTATE)
+    document = note_for(access, note)
+    found, codes = open_outcome(access=access, note=document), codes_of(access.project.pk)
+    return AdjudicationOutcome(items=[_line(line, codes) for line in found.lines])
+
+
+def _open(request: ApiRequest, slug: str, note: int) -> tuple[Access, Document]:
+    access = enter(request, slug, Can.MAKE_GOLD)
+    document = note_for(access, note)
+    document.project = access.project
+    return access, document
+
+
+def _state(access: Access, document: Document) -> Desk:
+    return _desk(access, desk_state(access.project, desk(access.project, document)))
+
+
+def _desk(access: Access, state: DeskState) -> Desk:
+    codes = codes_of(access.project.pk)
+    return {**state, "locations": [_location(each, codes) for each in state["locations"]]}
+
+
+def _location(item: LocationItem, codes: Mapping[int, str]) -> AdjudicatedLocation:
+    given = item.get("attributes") or {"versions": [{} for _version in item["versions"]], "majority": {}, "outcome": {}}
+
+    def spans(triples: list[SpanTriple], attributes: Mapping[str, Any]) -> list[DecidedSpan]:
+        return [_span(triple, codes, attributes) for triple in triples]
+
+    found = {
+        "versions": [spans(*each) for each in zip(item["versions"], given["versions"], strict=True)],
+        "majority": None if item["majority"] is None else spans(item["majority"], given["majority"]),
+        "outcome": None if item["outcome"] is None else spans(item["outcome"], given["outcome"]),
+    }
+    # The other keys are the same.
+    kept = {key: value for key, value in item.items() if key in LocationSummary.__annotations__}
+    return cast(AdjudicatedLocation, kept | found)
+
+
+def _wanted(access: Access, body: NewDecision) -> Wanted:
+    """Return the request for the act. Raises Problem (422) for a field that the act needs or that names nothing."""
+    act = body.act
+    if act is Act.ANNOTATOR and body.annotator is None:
+        raise invalid(("annotator", _("Give the number of the annotator.")))
+    if act in WITH_A_SPAN and body.span is None:
+        raise invalid(("span", _("Give start, end and label of the span.")))
+    if act is Act.OWN and body.span is not None and body.span.quote is None:
+        raise invalid(("span.quote", _("Give the text between start and end.")))
+    if act is Act.ATTRIBUTE and body.attribute is None:
+        raise invalid(("attribute", _("Give the name and the value of the attribute.")))
+    if body.attribute is not None and body.attribute.value is False:
+        raise invalid(("attribute.value", _("Send null to remove an attribute.")))
+    own = body.span if act in WITH_A_SPAN else None
+    changed = body.attribute if act is Act.ATTRIBUTE else None
+    return Wanted(
+        change_id=uuid4(),
+        act=act,
+        seen=tuple(Seen(each.start, each.end, each.key) for each in body.seen),
+        annotator=body.annotator if act is Act.ANNOTATOR else None,
+        span=(own.start, own.end, _label(access, own.label)) if own else None,
+        quote=own.quote if own and act is Act.OWN else None,
+        attribute=(changed.name, changed.value) if changed else None,
+    )
+
+
+def _label(access: Access, code: str) -> int:
+    labels = Label.objects.filter(label_set__project=access.project, merged_into__isnull=True, code=code)
+    found = labels.values_list("pk", flat=True).first()
+    if found is None:
+        raise invalid(("span.label", _("The project has no label with this code.")))
+    return found
+
+
+def _span(triple: SpanTriple, codes: Mapping[int, str], attributes: Mapping[str, Any]) -> DecidedSpan:
+    start, end, label = triple
+    its = attributes.get(f"{start}-{end}-{label}", {})
+    return DecidedSpan(start=start, end=end, label=codes[label], attributes=its)
+
+
+def _line(line: Fated, codes: Mapping[int, str]) -> OutcomeLine:
+    def shown(span: Span | None) -> DecidedSpan | None:
+        return None if span is None else _span((span.start, span.end, int(span.label)), codes, {})
+
+    return OutcomeLine(fate=line.fate.value, own=shown(line.own), now=shown(line.now))
+
+
+# ── The notes to adjudicate ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+class LastNote(Schema):
+    """The note that was adjudicated last."""
+
+    after: int | None = Field(None, ge=0, le=MAX_ID)
+
+
+class NextNote(Schema):
+    """The note to adjudicate next; null if none is left."""
+
+    note: int | None
+
+
+@router.get(LIST, response=Page[AdjudicationItem])
+def list_adjudications(
+    request: ApiRequest, slug: str, paging: Query[Paging], state: Show = Show.TODO
+) -> dict[str, Any] | HttpResponseBase:
+    """List the notes that two or more annotators have submitted, by id."""
+    access = _compared(request, slug)
+
+    def fetch(after: int | None, size: int) -> Sequence[AdjudicationItem]:
+        rows = adjudication_notes(access.project, state).filter(document_id__gt=after or 0)
+        return items_of(list(rows.order_by("document_id")[:size]))
+
+    return paged(request, paging, fetch, lambda row: row, lambda row: row.note)
+
+
+@router.get(f"{LIST}/counts", response=AdjudicationCounts)
+def count_adjudications(request: ApiRequest, slug: str) -> AdjudicationCounts:
+    """Count the notes to adjudicate."""
+    return adjudication_counts(_compared(request, slug).project)
+
+
+@router.get(f"{LIST}/next", response=NextNote)
+def next_adjudication(request: ApiRequest, slug: str, place: Query[LastNote]) -> NextNote:
+    """Say which note to adjudicate next: the one after the note `after`, lowest agreement first."""
+    return NextNote(note=next_to_adjudicate(_compared(request, slug).project, place.after))
+
+
+@router.post(f"{LIST}/unanimous", response=FinishedNotes)
+def finish_unanimous_notes(request: ApiRequest, slug: str) -> FinishedNotes:
+    """Finish the notes on which all annotators agree, in a project that accepts them, some at a time."""
+    access = _compared(request, slug)
+    return finish_unanimous(project=access.project, user=access.user)
+
+
+def _compared(request: ApiRequest, slug: str) -> Access:
+    access = enter(request, slug, Can.MAKE_GOLD)
+    compare(access.project)
+    return access
+
+
+# ── Majority votes ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class MajorityVote(Schema):
+    """A majority vote. `state`: working, done, undoing or undone. `job` is its job, or that of its undo.
+
+    Of the `planned` notes, `gold` became gold, with `spans`; `left` were changed before their turn. An undo leaves the
+    `kept` notes alone, which were changed since.
+    """
+
+    id: UUID
+    state: str
+    by: str
+    created_at: datetime
+    ended_at: datetime | None
+    planned: int
+    gold: int
+    spans: int
+    tied: int
+    ties: int
+    has_gold: int
+    in_review: int
+    begun: int
+    pending: int
+    left: int
+    undone: int
+    kept: int
+    job: int | None
+
+    @classmethod
+    def of(cls, act: MajorityAct) -> Self:
+        job = job_of(act, "majority_undo") or job_of(act, "majority")
+        counts = {name: getattr(act, name) for name in cls.model_fields if name not in ("by", "job")}
+        return cls(**counts, by=act.user.username, job=job.number if job else None)
+
+
+@router.get(f"{VOTES}/preview", response=MajorityPreview)
+def preview_majority_vote(request: ApiRequest, slug: str) -> MajorityPreview:
+    """Count what a majority vote would decide."""
+    access = enter(request, slug, Can.MAKE_GOLD)
+    compare(access.project)
+    return preview(access.project)
+
+
+@router.get(VOTES, response=list[MajorityVote])
+def list_majority_votes(request: ApiRequest, slug: str) -> list[MajorityVote]:
+    """List the latest 20 majority votes, the newest first."""
+    access = enter(request, slug, Can.MAKE_GOLD)
+    rows = MajorityAct.objects.filter(project=access.project).select_related("user")
+    return [MajorityVote.of(row) for row in rows[:RECENT]]
+
+
+@router.post(VOTES, response={202: JobItem})
+def start_majority_vote(request: ApiRequest, response: HttpResponse, slug: str) -> Status[JobItem]:
+    """Make the majority of the annotators gold in all notes that several annotators have submitted."""
+    access = enter(request, slug, Can.MAKE_GOLD)
+    compare(access.project)
+    return started(response, slug, start_majority(project=access.project, user=access.user, key=str(uuid4())))
+
+
+@router.get(VOTE, response=MajorityVote)
+def read_majority_vote(request: ApiRequest, slug: str, vote: UUID) -> MajorityVote:
+    """Read a majority vote."""
+    return MajorityVote.of(_vote(enter(request, slug, Can.MAKE_GOLD), vote))
+
+
+@router.post(f"{VOTE}/undo", response={202: JobItem})
+def undo_majority_vote(request: ApiRequest, response: HttpResponse, slug: str, vote: UUID) -> Status[JobItem]:
+    """Undo a majority vote. Notes that somebody changed since stay as they are."""
+    access = enter(request, slug, Can.MAKE_GOLD)
+    return started(response, slug, start_undo(act=_vote(access, vote), user=access.user))
+
+
+def _vote(access: Access, pk: UUID) -> MajorityAct:
+    return get_object_or_404(MajorityAct.objects.select_related("user", "project"), project=access.project, pk=pk)

@@ -1,0 +1,314 @@
+"""The notes to adjudicate: those that wait, lowest agreement first, counts, and those that a majority vote decides."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import (
+    Case,
+    Count,
+    Exists,
+    F,
+    FloatField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    Value,
+    When,
+)
+from django.db.models.enums import TextChoices
+from django.db.models.functions import Coalesce
+from django.utils.translation import gettext_lazy as _
+
+from annotations.agreement.selectors.desk import LEAST_ANNOTATORS
+from annotations.annotate.selectors.progress import shared_notes
+from annotations.core.access import Access, Can
+from annotations.core.authors import gold_sets, review_drafts
+from annotations.core.navigation import MOST
+from annotations.models import (
+    Adjudication,
+    AnnotationSet,
+    AnnotationSetState,
+    Assignment,
+    AssignmentState,
+    Author,
+    AuthorKind,
+    Comparison,
+    Project,
+    Resolution,
+)
+
+SUBMITTED = AnnotationSetState.SUBMITTED
+# The sort key of notes in which nobody marked anything: they come last.
+NOTHING_MARKED = 2.0
+
+
+class Show(TextChoices):
+    """The filters of the list."""
+
+    TODO = "todo", _("To adjudicate")
+    BEGUN = "begun", _("Begun")
+    AGAIN = "again", _("Annotations changed since")
+    FINISHED = "finished", _("Finished")
+    ALL = "all", _("All")
+
+
+@dataclass(frozen=True)
+class AdjudicationItem:
+    """A note that two or more annotators have submitted. `pending` annotators still have it.
+
+    `state`: new, begun, again (annotations changed since) or finished. `agreement` is null if nobody marked anything.
+    """
+
+    note: int
+    name: str
+    annotators: int
+    pending: int
+    agreement: float | None
+    disputed: int
+    agreed: int
+    decided: int
+    state: str
+    gold: bool
+
+
+@dataclass(frozen=True)
+class AdjudicationCounts:
+    """The number of notes for each state, of finished ones without gold, and of unanimous notes.
+
+    Unanimous notes count only in a project that accepts them without an adjudicator, and until somebody begins them.
+    """
+
+    todo: int
+    begun: int
+    again: int
+    finished: int
+    all: int
+    unanimous: int
+    without_gold: int
+
+
+def adjudicated_id(project: Project) -> int:
+    """The id of the project's author of adjudicated sets; 0 before the first adjudication."""
+    authors = Author.objects.filter(project=project, kind=AuthorKind.ADJUDICATED)
+    return authors.values_list("pk", flat=True).first() or 0
+
+
+def _notes(project: Project) -> "QuerySet[Any]":
+    """The notes that at least two annotators have submitted, with the state of their adjudication."""
+    here = {"document_id": OuterRef("document_id")}
+    return Comparison.objects.filter(project=project, annotators__gte=LEAST_ANNOTATORS).annotate(
+        state_of=Subquery(AnnotationSet.objects.filter(author_id=adjudicated_id(project), **here).values("state")[:1]),
+        heard_then=Subquery(Adjudication.objects.filter(**here).values("heard")[:1]),
+        order=Coalesce(F("agreement"), Value(NOTHING_MARKED), output_field=FloatField()),
+    )
+
+
+_FINISHED = Q(state_of=SUBMITTED)
+_FILTERS = {
+    Show.TODO: ~_FINISHED | Q(state_of__isnull=True),
+    Show.BEGUN: Q(state_of=AnnotationSetState.DRAFT),
+    Show.AGAIN: _FINISHED & ~Q(heard_then=F("heard")) & ~Q(heard_then=""),
+    Show.FINISHED: _FINISHED,
+    Show.ALL: Q(),
+}
+
+
+def adjudication_notes(project: Project, show: Show) -> "QuerySet[Any]":
+    """The notes in the order of the list, for `items_of`. Bring the comparisons up to date before."""
+    found = _notes(project).filter(_FILTERS[show]).select_related("document").defer("document__text")
+    return found.order_by("order", "document_id")
+
+
+def items_of(rows: Sequence[Any]) -> list[AdjudicationItem]:
+    """The rows of a page of `adjudication_notes`."""
+    ids = [row.document_id for row in rows]
+
+    def counts(found: "QuerySet[Any]") -> dict[int, int]:
+        return dict(found.filter(document_id__in=ids).order_by().values_list("document_id").annotate(n=Count("id")))
+
+    decided = counts(Resolution.objects.all())
+    pending = counts(Assignment.objects.filter(state=AssignmentState.OPEN))
+    gold = counts(AnnotationSet.objects.filter(author__kind=AuthorKind.GOLD, state=SUBMITTED))
+    return [
+        AdjudicationItem(
+            note=row.document_id,
+            name=row.document.name,
+            annotators=row.annotators,
+            pending=pending.get(row.document_id, 0),
+            agreement=row.agreement,
+            disputed=row.disputed,
+            agreed=row.agreed,
+            decided=decided.get(row.document_id, 0),
+            state=_state(row),
+            gold=row.document_id in gold,
+        )
+        for row in rows
+    ]
+
+
+def _state(row: Any) -> str:
+    state, heard = row.state_of, row.heard_then
+    if state is None:
+        return "new"
+    if state != SUBMITTED:
+        return "begun"
+    return "finished" if heard in (row.heard, "") else "again"
+
+
+def adjudication_counts(project: Project) -> AdjudicationCounts:
+    found = _notes(project)
+    by_state = {show.value: Count("document_id", filter=_FILTERS[show]) for show in Show if show != Show.ALL}
+    return AdjudicationCounts(
+        **found.aggregate(**by_state),
+        all=found.count(),
+        unanimous=unanimous_notes(project).count() if project.unanimous_passes else 0,
+        without_gold=finished_without_gold(project),
+    )
+
+
+def next_to_adjudicate(project: Project, after: int | None) -> int | None:
+    """The next unfinished note after note `after` in the order of the list; after the last, the first."""
+    todo = _notes(project).filter(_FILTERS[Show.TODO]).order_by("order", "document_id")
+    here = _notes(project).filter(document_id=after).values_list("order", flat=True).first() if after else None
+    found: int | None = None
+    if here is not None:
+        later = todo.filter(Q(order__gt=here) | Q(order=here, document_id__gt=after))
+        found = later.values_list("document_id", flat=True).first()
+    return found or todo.exclude(document_id=after or 0).values_list("document_id", flat=True).first()
+
+
+def unanimous_notes(project: Project) -> "QuerySet[Any]":
+    """The notes without disagreements whose adjudication nobody has begun."""
+    return _notes(project).filter(disputed=0, state_of__isnull=True).order_by("document_id")
+
+
+def finished_without_gold(project: Project) -> int:
+    """The number of finished adjudications without gold."""
+    gold = AnnotationSet.objects.filter(document_id=OuterRef("document_id"), author__kind=AuthorKind.GOLD)
+    return adjudicated_sets(project).filter(~Exists(gold)).count()
+
+
+# ── Counts from indexes only: nothing is compared ────────────────────────────────────────────────────────────────────
+
+
+def adjudicated_sets(project: Project) -> QuerySet[AnnotationSet]:
+    """Query the adjudicated sets of notes whose adjudication is finished."""
+    authors = Author.objects.filter(project=project, kind=AuthorKind.ADJUDICATED).order_by()
+    return AnnotationSet.objects.filter(author__in=authors, state=SUBMITTED).order_by()
+
+
+def to_adjudicate(project: Project) -> QuerySet[Any, Any]:
+    """Query the notes that two annotators have submitted and whose adjudication is not finished."""
+    finished = adjudicated_sets(project).filter(document_id=OuterRef("document_id"))
+    return shared_notes(project).filter(~Exists(finished))
+
+
+def notes_left(access: Access) -> int | None:
+    """Count the notes to adjudicate for the header, which shows no number above MOST."""
+    if not access.can(Can.MAKE_GOLD):
+        return None
+    return to_adjudicate(access.project)[: MOST + 1].count()
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """A person's adjudicated notes: how many, and the ids and names of the last ones."""
+
+    count: int
+    last: list[tuple[int, str]]
+
+
+def outcomes(access: Access, most: int) -> Outcomes | None:
+    """The outcomes that this person may open; None without any, or where the project doesn't show outcomes."""
+    if not access.project.show_outcome:
+        return None
+    user = access.user.pk
+    own = AnnotationSet.objects.filter(
+        document_id=OuterRef("document_id"), author__kind=AuthorKind.ANNOTATOR, author__user_id=user, state=SUBMITTED
+    )
+    assigned = Assignment.objects.filter(
+        document_id=OuterRef("document_id"), user_id=user, state__in=[AssignmentState.OPEN, AssignmentState.DONE]
+    )
+    mine = adjudicated_sets(access.project).filter(Exists(own))
+    if access.blind:
+        mine = mine.filter(Exists(assigned))
+    count = mine.count()
+    last = list(mine.order_by("-updated_at", "pk").values_list("document_id", "document__name")[:most])
+    return Outcomes(count, last) if count else None
+
+
+# ── Majority votes ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Reason(TextChoices):
+    """Why the vote skips a note. The first reason that applies counts."""
+
+    HAS_GOLD = "has_gold"
+    IN_REVIEW = "in_review"
+    BEGUN = "begun"
+    PENDING = "pending"
+    NONE = ""
+
+
+@dataclass(frozen=True)
+class MajorityPreview:
+    """What a vote would do. `whole` notes would become gold; `tied` ones have `ties` locations without a majority.
+
+    The others are skipped: they have gold, an open review or an adjudication, or wait for an annotator.
+    """
+
+    whole: int
+    tied: int
+    ties: int
+    has_gold: int
+    in_review: int
+    begun: int
+    pending: int
+
+    @property
+    def planned(self) -> int:
+        return self.whole + self.tied
+
+    @property
+    def notes(self) -> int:
+        return self.planned + self.has_gold + self.in_review + self.begun + self.pending
+
+
+def _notes_of_vote(project: Project) -> "QuerySet[Any]":
+    """The notes that at least two annotators have submitted, with the `reason` to skip each. Compare notes before."""
+    here = {"document_id": OuterRef("document_id")}
+    adjudicated = AnnotationSet.objects.filter(author_id=adjudicated_id(project), **here)
+    pending = Assignment.objects.filter(state=AssignmentState.OPEN, **here)
+    return Comparison.objects.filter(project=project, annotators__gte=LEAST_ANNOTATORS).annotate(
+        reason=Case(
+            When(Exists(gold_sets(project).filter(**here)), then=Value(Reason.HAS_GOLD.value)),
+            When(Exists(review_drafts(project).filter(**here)), then=Value(Reason.IN_REVIEW.value)),
+            When(Exists(adjudicated), then=Value(Reason.BEGUN.value)),
+            When(Exists(pending), then=Value(Reason.PENDING.value)),
+            default=Value(Reason.NONE.value),
+        )
+    )
+
+
+def preview(project: Project) -> MajorityPreview:
+    rows = (
+        _notes_of_vote(project)
+        .order_by()
+        .values_list("reason")
+        .annotate(n=Count("document_id"), with_ties=Count("document_id", filter=Q(tied__gt=0)), ties=Sum("tied"))
+    )
+    found = {reason: (n, tied, ties) for reason, n, tied, ties in rows}
+    n, tied, ties = found.pop(Reason.NONE, (0, 0, 0))
+    skipped = {reason.value: found.get(reason.value, (0,))[0] for reason in Reason if reason}
+    return MajorityPreview(whole=n - tied, tied=tied, ties=ties or 0, **skipped)
+
+
+def free_notes(project: Project, among: Sequence[int] | None = None) -> list[int]:
+    """The ids of the notes that the vote decides, optionally `among` some."""
+    rows = _notes_of_vote(project).filter(reason=Reason.NONE)
+    if among is not None:
+        rows = rows.filter(document_id__in=among)
+    return list(rows.order_by("document_id").values_list("document_id", flat=True))
