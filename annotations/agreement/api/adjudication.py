@@ -1,8 +1,7 @@
 """Routes of adjudication: the notes to adjudicate, one note, its outcome for annotators, and majority votes."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import Any, Final, Self, cast
+from typing import Any, Final, cast
 from uuid import UUID, uuid4
 
 from django.http import HttpResponse, HttpResponseBase
@@ -41,7 +40,7 @@ from annotations.agreement.services.deciding import (
     open_outcome,
     reopen,
 )
-from annotations.agreement.services.majority import start_majority, start_undo
+from annotations.agreement.services.majority import MajorityVote, recent_votes, start_majority, start_undo, vote_of
 from annotations.agreement.services.plan import WITH_A_SPAN, Act, Seen
 from annotations.agreement.services.plan import Request as Wanted
 from annotations.core.access import Access, Can, note_for
@@ -51,7 +50,6 @@ from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.core.events import NOTE_READ
 from annotations.jobs.api import JobItem, started
-from annotations.jobs.services.batch_acts import job_of
 from annotations.models import Document, Label, MajorityAct
 from annotations.notes.api import codes_of
 from annotations.text.names import MAX_ID, MAX_OFFSET
@@ -64,7 +62,6 @@ PATH: Final = f"{NOTE}/adjudication"
 VOTES: Final = "/projects/{slug:slug}/majority-votes"
 VOTE: Final = f"{VOTES}/{{uuid:vote}}"
 MOST_LOCATIONS: Final = 20_000
-RECENT: Final = 20
 _FIELDS: Final[Mapping[str, str]] = {
     "label": "span.label",
     "quote": "span.quote",
@@ -339,39 +336,6 @@ def _compared(request: ApiRequest, slug: str) -> Access:
 # ── Majority votes ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class MajorityVote(Schema):
-    """A majority vote. `state`: working, done, undoing or undone. `job` is its job, or that of its undo.
-
-    Of the `planned` notes, `gold` became gold, with `spans`; `left` were changed before their turn. An undo leaves the
-    `kept` notes alone, which were changed since.
-    """
-
-    id: UUID
-    state: str
-    by: str
-    created_at: datetime
-    ended_at: datetime | None
-    planned: int
-    gold: int
-    spans: int
-    tied: int
-    ties: int
-    has_gold: int
-    in_review: int
-    begun: int
-    pending: int
-    left: int
-    undone: int
-    kept: int
-    job: int | None
-
-    @classmethod
-    def of(cls, act: MajorityAct) -> Self:
-        job = job_of(act, "majority_undo") or job_of(act, "majority")
-        counts = {name: getattr(act, name) for name in cls.model_fields if name not in ("by", "job")}
-        return cls(**counts, by=act.user.username, job=job.number if job else None)
-
-
 @router.get(f"{VOTES}/preview", response=MajorityPreview)
 def preview_majority_vote(request: ApiRequest, slug: str) -> MajorityPreview:
     """Count what a majority vote would decide."""
@@ -384,8 +348,7 @@ def preview_majority_vote(request: ApiRequest, slug: str) -> MajorityPreview:
 def list_majority_votes(request: ApiRequest, slug: str) -> list[MajorityVote]:
     """List the latest 20 majority votes, the newest first."""
     access = enter(request, slug, Can.MAKE_GOLD)
-    rows = MajorityAct.objects.filter(project=access.project).select_related("user")
-    return [MajorityVote.of(row) for row in rows[:RECENT]]
+    return [vote_of(row) for row in recent_votes(access.project)]
 
 
 @router.post(VOTES, response={202: JobItem})
@@ -399,7 +362,7 @@ def start_majority_vote(request: ApiRequest, response: HttpResponse, slug: str) 
 @router.get(VOTE, response=MajorityVote)
 def read_majority_vote(request: ApiRequest, slug: str, vote: UUID) -> MajorityVote:
     """Read a majority vote."""
-    return MajorityVote.of(_vote(enter(request, slug, Can.MAKE_GOLD), vote))
+    return vote_of(_vote(enter(request, slug, Can.MAKE_GOLD), vote))
 
 
 @router.post(f"{VOTE}/undo", response={202: JobItem})

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
+from annotations.agreement.forms import AmendmentForm
 from annotations.agreement.rules.disagreement import DisagreementKind, TagRows
 from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.selectors.disagreements import (
@@ -29,7 +30,6 @@ from annotations.agreement.selectors.sentences import Sentence, sentence_lines, 
 from annotations.agreement.services.amending import amend
 from annotations.agreement.services.causes import change_cause
 from annotations.agreement.services.comparing import bring_up_to_date
-from annotations.agreement.views.amendments import AmendmentForm
 from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import csv_answer
 from annotations.core.api.etags import matched, outdated

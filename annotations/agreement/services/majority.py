@@ -9,13 +9,14 @@ assigned annotator has not submitted. A job that was stopped continues with the 
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import partial
 from typing import Final, cast
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -40,7 +41,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import Whose
 from annotations.core.progress import Progress, silent
 from annotations.gold.services.making import make_new_golds, withdraw_golds
-from annotations.jobs.services.batch_acts import Fence, begin_undo, check_ended, do_batches, end, start_job
+from annotations.jobs.services.batch_acts import Fence, begin_undo, check_ended, do_batches, end, job_of, start_job
 from annotations.models import (
     Adjudication,
     AnnotationSet,
@@ -66,6 +67,7 @@ ACT: Final = "majority-of-notes"
 BATCH: Final = 50
 """Notes in one transaction, which others wait for on SQLite."""
 ATTEMPTS: Final = 5
+RECENT: Final = 20
 
 
 def _batches(pks: Sequence[int]) -> Iterator[Sequence[int]]:
@@ -96,6 +98,51 @@ def undo_majority(
     act.refresh_from_db()
     do_batches(act, State.UNDOING, act.undone, _batches(notes), lambda pks: undo_batch(act, pks, user), progress, fence)
     return _end(act, State.UNDONE, user, kept=act.notes.count())
+
+
+# ── What a vote did ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class MajorityVote:
+    """A majority vote. `state`: working, done, undoing or undone. `job` is its job, or that of its undo.
+
+    Of the `planned` notes, `gold` became gold, with `spans`; `left` were changed before their turn. An undo leaves the
+    `kept` notes alone, which were changed since.
+    """
+
+    id: UUID
+    state: str
+    by: str
+    created_at: datetime
+    ended_at: datetime | None
+    planned: int
+    gold: int
+    spans: int
+    tied: int
+    ties: int
+    has_gold: int
+    in_review: int
+    begun: int
+    pending: int
+    left: int
+    undone: int
+    kept: int
+    job: int | None
+
+
+def recent_votes(project: Project) -> QuerySet[MajorityAct]:
+    return MajorityAct.objects.filter(project=project).select_related("user")[:RECENT]
+
+
+def last_job(act: MajorityAct) -> Job | None:
+    return job_of(act, "majority_undo") or job_of(act, "majority")
+
+
+def vote_of(act: MajorityAct) -> MajorityVote:
+    job = last_job(act)
+    same = {each.name: getattr(act, each.name) for each in fields(MajorityVote) if each.name not in ("by", "job")}
+    return MajorityVote(**same, by=act.user.username, job=job.number if job else None)
 
 
 # ── The act itself ────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -22,17 +22,15 @@ from annotations.agreement.selectors.adjudications import (
 )
 from annotations.agreement.services.comparing import bring_up_to_date, waiting
 from annotations.agreement.services.deciding import finish_unanimous
-from annotations.agreement.services.majority import start_majority, start_undo
+from annotations.agreement.services.majority import last_job, recent_votes, start_majority, start_undo
 from annotations.agreement.views.disagreements import AT_ONCE, compared
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, number, paged
-from annotations.jobs.services.batch_acts import job_of
 from annotations.jobs.tokens import form_key
 from annotations.models import MajorityAct
 
 PAGE = 50
-RECENT = 20
 
 
 @require_safe
@@ -104,7 +102,7 @@ def majority(request: Request, slug: str) -> HttpResponse:
     if isinstance(context, HttpResponse):
         return context
     if not context["left"]:
-        recent = MajorityAct.objects.filter(project=access.project).select_related("user")[:RECENT]
+        recent = recent_votes(access.project)
         context |= {"found": preview(access.project), "recent": recent, "token": uuid.uuid4()}
     return render(request, "agreement/adjudicate/majority.html", context)
 
@@ -128,8 +126,8 @@ def majority_act(request: Request, slug: str, vote: UUID) -> HttpResponse:
     """One vote: what it did, and the button to undo it."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
     row = get_object_or_404(MajorityAct.objects.select_related("user"), project=access.project, pk=vote)
-    job = job_of(row, "majority_undo") or job_of(row, "majority")
-    return render(request, "agreement/adjudicate/majority_act.html", {"access": access, "vote": row, "job": job})
+    context = {"access": access, "vote": row, "job": last_job(row)}
+    return render(request, "agreement/adjudicate/majority_act.html", context)
 
 
 @require_POST

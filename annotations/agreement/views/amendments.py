@@ -2,38 +2,23 @@
 
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
+from annotations.agreement.forms import AmendmentForm
 from annotations.agreement.selectors.disagreements import rounds
 from annotations.agreement.services.amending import amend, amended, next_number
 from annotations.core.access import Access, Can, enter, note_for
 from annotations.core.errors import ServiceError
-from annotations.core.forms import WholeField, add_error
+from annotations.core.forms import add_error
 from annotations.core.requests import Request, number, paged
 from annotations.models import Amendment, Document
 
 ROWS = 30
-
-
-class AmendmentForm(forms.Form):
-    """One rule for the guidelines; `seen_version` is the version of the guidelines that the page showed."""
-
-    text = forms.CharField(
-        label=gettext_lazy("Rule"),
-        max_length=4000,
-        help_text=gettext_lazy(
-            "Markdown. The rule is added at the end of the guidelines, with a number and today's date."
-        ),
-        widget=forms.Textarea(attrs={"rows": 8, "dir": "auto"}),
-    )
-    seen_version = WholeField(label=gettext_lazy("Version of the guidelines"), widget=forms.HiddenInput())
 
 
 @require_safe

@@ -5,11 +5,18 @@ from typing import Any
 from uuid import UUID
 
 from django.core.management.base import CommandParser
+from pydantic_core import to_jsonable_python
 
-from annotations.agreement.api.adjudication import RECENT, MajorityVote
 from annotations.agreement.selectors.adjudications import preview
 from annotations.agreement.services.comparing import bring_up_to_date
-from annotations.agreement.services.majority import plan_majority, run_majority, start_undo
+from annotations.agreement.services.majority import (
+    RECENT,
+    plan_majority,
+    recent_votes,
+    run_majority,
+    start_undo,
+    vote_of,
+)
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
@@ -37,8 +44,7 @@ class Command(JourneyCommand):
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
         if options["list"]:
-            rows = MajorityAct.objects.filter(project=project).select_related("user")
-            return {"votes": [_described(row) for row in rows[:RECENT]]}
+            return {"votes": [_described(row) for row in recent_votes(project)]}
         if options["undo"]:
             return self._undone(_vote(project, options["undo"]), decider(actor, project), options)
         bring_up_to_date(project)
@@ -82,7 +88,8 @@ def _vote(project: Project, name: str) -> MajorityAct:
 
 
 def _described(act: MajorityAct) -> dict[str, Any]:
-    return MajorityVote.of(act).model_dump(mode="json")
+    described: dict[str, Any] = to_jsonable_python(vote_of(act))
+    return described
 
 
 def _line(row: dict[str, Any]) -> str:
