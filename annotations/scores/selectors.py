@@ -101,6 +101,11 @@ def codes_of(project: Project, language: str) -> list[str]:
     return ["", language] if language == project.language else [language]
 
 
+def _in_language(rows: QuerySet[Any, Any], project: Project, language: str) -> QuerySet[Any, Any]:
+    """The rows whose note is in a language; all rows without one."""
+    return rows.filter(document__language__in=codes_of(project, language)) if language else rows
+
+
 def note_languages(project: Project) -> list[str]:
     """List the languages of the project's notes."""
     found = Document.objects.filter(project=project).order_by().values_list("language", flat=True).distinct()
@@ -114,9 +119,7 @@ def compared(reference: Reference, author: Author, *, split: str = "", language:
     `key` is a hash of everything that their score depends on, except the label set.
     """
     gold = _gold_notes(reference, split, language)
-    own = AnnotationSet.objects.filter(author=author)
-    if language:
-        own = own.filter(document__language__in=codes_of(reference.project, language))
+    own = _in_language(AnnotationSet.objects.filter(author=author), reference.project, language)
     sets = own.values_list("document_id", "pk", "version", "state")
     stamp = hashlib.sha256()
     annotation_sets: dict[int, int] = {}
@@ -165,16 +168,13 @@ def _rewritten_key(author: Author) -> tuple[Any, ...]:
 def _gold_notes(reference: Reference, split: str, language: str) -> dict[int, str]:
     """Return the gold notes by id, each with a string that identifies the state of its gold."""
     if reference.version is None:
-        sets = gold_sets(reference.project)
-        if language:
-            sets = sets.filter(document__language__in=codes_of(reference.project, language))
-        rows = sets.values_list("document_id", "pk", "version")
+        rows = gold_sets(reference.project).values_list("document_id", "pk", "version")
+        rows = _in_language(rows, reference.project, language)
         return {note: f"{pk} {version}" for note, pk, version in rows}
     notes = GoldVersionNote.objects.filter(version=reference.version)
     if split:
         notes = notes.filter(split=split)
-    if language:
-        notes = notes.filter(document__language__in=codes_of(reference.project, language))
+    notes = _in_language(notes, reference.project, language)
     return {note: str(pk) for note, pk in notes.values_list("document_id", "pk")}
 
 
@@ -337,8 +337,7 @@ def authors_with_notes(
         gold = GoldVersionNote.objects.filter(version=reference.version).values("document_id")
     authors = {author.pk: author for author in scorable_authors(reference.project, among)}
     sets = AnnotationSet.objects.filter(author__in=list(authors), state=SUBMITTED).order_by().values_list("author")
-    if language:
-        sets = sets.filter(document__language__in=codes_of(reference.project, language))
+    sets = _in_language(sets, reference.project, language)
     submitted: dict[int, int] = dict(sets.annotate(n=Count("pk")))
     shared: dict[int, int] = dict(sets.filter(document_id__in=gold).annotate(n=Count("pk")))
     order = [

@@ -77,17 +77,6 @@ def test_filters(read, client):
         assert shown(client.get(f"{PAGE}?{query}")) == count, query
 
 
-def test_the_page_follows_an_annotation_set(read, client, sign_in):
-    ben = sign_in(read.ben)
-    assert shown(client.get(PAGE)) == 2
-    ben.post(reverse("reopen", args=["covid", read.note.pk]))
-    assert shown(client.get(PAGE)) == 0
-    read.sets[1].spans.update(start=0)
-    ben.post(reverse("submit", args=["covid", read.note.pk]))
-    answer = client.get(PAGE)
-    assert shown(answer) == 1 and "B-AGE" in answer.content.decode()
-
-
 def test_many_notes_are_compared_behind_a_progress_bar(read, client, monkeypatch):
     for number in range(3):
         make.make_set(make.make_note(read.project, TEXT, f"more-{number}"), read.ann, [], submitted=True)

@@ -7,6 +7,7 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
+from annotations.agreement.rules.coefficients import NEITHER_MARKED, NOTHING_MARKED
 from annotations.agreement.rules.units import ComparedUnit, granularities
 from annotations.agreement.services import figures as service
 from annotations.models import Amendment, AnnotationSet, Span
@@ -137,10 +138,16 @@ def test_without_figures_the_page_says_why(read, sign_in):
     ):
         assert words in html
     assert not re.search(r"\bnan\b", html, re.IGNORECASE)
+    for unit in ("marked", "entity"):
+        result = answered("agreement", "covid", "--unit", unit, "--per", "note")
+        assert (result["notes"], result["observed"]["value"], result["units"]) == (1, None, 0)
+        assert result["alpha"]["why"] == result["fleiss"]["why"] == result["per_note"][0]["why"] == NOTHING_MARKED
+        assert {row["kappa"]["why"] for row in result["pairs"]} == {NEITHER_MARKED}
     read.note.annotation_sets.first().delete()
     AnnotationSet.objects.update(state="draft")
     html = check_page(client.get(url))
     assert "No figures yet" in html and "1 draft" in html
+    assert "No note has been submitted by two annotators" in answered("agreement", "covid")["alpha"]["why"]
 
 
 def test_sets_that_count_nowhere_are_counted(read, sign_in):
@@ -155,6 +162,7 @@ def test_sets_that_count_nowhere_are_counted(read, sign_in):
     html = check_page(sign_in(read.mia).get(url))
     assert "<b>zoe" not in html and "<img src=x" not in html
     html = words_of(html)
+    assert answered("agreement", "covid")["left_out"] == {"not_blind": 1, "seeded": 1, "drafts": 0}
     assert "1 submitted annotation set was seeded by a model" in html
     assert "1 submitted annotation set is by a person who could see other people's spans" in html
     assert "1 note, submitted by two or more of 3 annotators" in html

@@ -218,14 +218,6 @@ def test_authors_with_the_same_name_are_distinguished_by_kind(project):
     assert score_request(project, version=0, author="adjudicated").author.kind == "adjudicated"
 
 
-def test_the_job_computes_the_same_figures(project):
-    author, steps = Author.objects.get(kind="run"), []
-    known = {"project_id": project.pk, "params": {"version": 0, "author_id": author.pk}}
-    result = scoring.run_score(**known, progress=lambda done, total: steps.append((done, total)))
-    assert result["notes"] == 2 and steps[-1] == (2, 2)
-    assert kept_score(score_request(project, version=0, author_id=author.pk)) is not None
-
-
 def test_the_rewritten_text_is_counted_in_the_projects_placeholders(project):
     Label.objects.filter(label_set__project=project, code="DOCTOR").update(placeholder="[AGE]")
     run = Author.objects.get(project=project, kind="run")

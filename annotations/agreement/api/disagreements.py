@@ -27,9 +27,8 @@ from annotations.agreement.selectors.disagreements import (
     in_context,
 )
 from annotations.agreement.selectors.sentences import Sentence, sentence_lines, sentences
-from annotations.agreement.services.amending import amend
-from annotations.agreement.services.causes import change_cause
 from annotations.agreement.services.comparing import bring_up_to_date
+from annotations.agreement.services.disagreements import amend, change_cause
 from annotations.core.access import Access, Can, note_for
 from annotations.core.answers import csv_answer
 from annotations.core.api.etags import matched, outdated

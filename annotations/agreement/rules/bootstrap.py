@@ -5,9 +5,10 @@ note, times the contribution of each note. numpy is imported with the first inte
 for the import.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from annotations.agreement.rules.capture import COUNTS, AnnotatorGroup, CaptureSums
 from annotations.agreement.rules.coefficients import Facts, apart
@@ -44,25 +45,25 @@ class Interval:
     why: str = ""
 
 
-def resample(added: "Array", samples: int = SAMPLES, between: Between = nothing) -> "Array":
+def resample(added: "Array", between: Between = nothing) -> "Array":
     """The sums of each sample (samples × columns) from the contributions `added` (notes × columns); a fixed seed."""
     import numpy as np
 
     notes = len(added)
     pieces = []
-    for piece in _draws(np, notes, samples):
+    for piece in _draws(np, notes):
         between()
         pieces.append(piece.astype(float) @ added)
     result: Array = np.concatenate(pieces)
     return result
 
 
-def _draws(np: Any, notes: int, samples: int) -> "Iterator[Array]":
+def _draws(np: Any, notes: int) -> "Iterator[Array]":
     """How often each sample drew each note (samples × notes), in pieces of some samples."""
     random = np.random.default_rng(SEED)
     step = max(1, CELLS // notes)
-    for at in range(0, samples, step):
-        rows = min(step, samples - at)
+    for at in range(0, SAMPLES, step):
+        rows = min(step, SAMPLES - at)
         drawn = random.integers(0, notes, size=(rows, notes)) + notes * np.arange(rows)[:, None]
         yield np.bincount(drawn.ravel(), minlength=rows * notes).reshape(rows, notes)
 
@@ -82,33 +83,17 @@ def interval(values: "Array") -> Interval:
 FEW = Interval(why="An interval over notes needs at least two notes.")
 
 
-@dataclass(frozen=True, slots=True)
-class Intervals:
-    """The intervals of the coefficients of one set of notes by name, and those of `labels` by value.
+class Intervals(NamedTuple):
+    """The intervals of the coefficients of one set of notes by name, and those of labels by value."""
 
-    Where there are none, each is `otherwise`.
-    """
-
-    named: Mapping[str, Interval] = field(default_factory=dict)
-    labels: Mapping[str, Interval] = field(default_factory=dict)
-    otherwise: Interval = Interval()
-
-    def __getitem__(self, name: str) -> Interval:
-        return self.named.get(name, self.otherwise)
-
-    def of_label(self, value: str) -> Interval:
-        return self.labels.get(value, self.otherwise)
-
-
-NO_INTERVALS = Intervals()
-"""The result if no intervals were requested."""
+    named: Mapping[str, Interval]
+    labels: Mapping[str, Interval]
 
 
 def intervals(
     facts: Sequence[Facts],
     notes: Sequence[Sequence[tuple[int, int]]],
     values: Sequence[str],
-    samples: int = SAMPLES,
     between: Between = nothing,
 ) -> Intervals:
     """The intervals of all coefficients over `notes`.
@@ -116,10 +101,11 @@ def intervals(
     `notes` lists for each note its patterns, as (index in `facts`, count). `values` are all values except `O`.
     """
     if len(notes) < 2:
-        return Intervals(otherwise=FEW)
+        few: Mapping[str, Interval] = defaultdict(lambda: FEW)
+        return Intervals(few, few)
     import numpy as np
 
-    sums = _Sums(np, resample(_added(np, facts, notes, values), samples, between), values)
+    sums = _Sums(np, resample(_added(np, facts, notes, values), between), values)
     with np.errstate(divide="ignore", invalid="ignore"):
         named = {
             "observed": sums.agreeing / sums.units,
@@ -206,7 +192,6 @@ def recall_intervals(
     groups: Mapping[tuple[str, ...], AnnotatorGroup],
     notes: int,
     names: Sequence[str],
-    samples: int = SAMPLES,
     between: Between = nothing,
 ) -> RecallIntervals:
     """Intervals of the shares that annotators find, over `notes` notes in all."""
@@ -219,7 +204,7 @@ def recall_intervals(
     ends = np.cumsum(widths)
     for group, end, width in zip(groups.values(), ends, widths, strict=True):
         added[np.array(group.notes), end - width : end] = np.hstack([group.found_by, group.alone, group.found])
-    sums = resample(added, samples, between)
+    sums = resample(added, between)
     found = CaptureSums()
     for group, end, width in zip(groups.values(), ends, widths, strict=True):
         columns = list(sums[:, end - width : end].T)

@@ -141,26 +141,6 @@ def sums_of(counted: Mapping[Pattern, int]) -> Sums:
     return sums
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """Observed agreement and Krippendorff's alpha over `units` units.
-
-    `observed` is None without units. `alpha` is None if it is undefined; `undefined` then gives the reason.
-    """
-
-    observed: float | None
-    alpha: float | None
-    units: int
-    undefined: str = ""
-
-
-def agreement(counted: Mapping[Pattern, int]) -> Agreement:
-    """Compute observed agreement and Krippendorff's alpha (nominal) from counted patterns."""
-    sums = sums_of(counted)
-    alpha = sums.alpha()
-    return Agreement(sums.observed().value, alpha.value, sums.units, alpha.why)
-
-
 def fleiss(counted: Mapping[Pattern, int], empty: str = NO_UNITS) -> tuple[Value, int]:
     """Fleiss' kappa over the units that have a value from every annotator, and the number of these units.
 

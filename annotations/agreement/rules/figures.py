@@ -10,8 +10,8 @@ from typing import Final
 
 from annotations.agreement.rules import bootstrap
 from annotations.agreement.rules.bootstrap import (
-    NO_INTERVALS,
     Between,
+    Interval,
     Intervals,
     RecallIntervals,
     intervals,
@@ -59,20 +59,17 @@ from annotations.text.spans import Span
 # The estimated recall of annotators, with intervals, ready for JSON.
 
 
-def recall(
-    captures: Captures, annotators: Sequence[str], samples: int, between: Between = nothing
-) -> dict[str, Recall]:
+def recall(captures: Captures, annotators: Sequence[str], between: Between) -> dict[str, Recall]:
     """For each matching: the spans found, the estimated spans that nobody found, and the recall of annotators."""
     result: dict[str, Recall] = {}
     for matching in Matching:
         groups = captures.groups[matching]
-        found = found_in(groups)
-        around = recall_intervals(groups, captures.notes, annotators, samples, between) if samples else None
-        result[str(matching)] = _figures(found, around, annotators)
+        around = recall_intervals(groups, captures.notes, annotators, between)
+        result[str(matching)] = _figures(found_in(groups), around, annotators)
     return result
 
 
-def _figures(found: CaptureSums, around: RecallIntervals | None, annotators: Sequence[str]) -> Recall:
+def _figures(found: CaptureSums, around: RecallIntervals, annotators: Sequence[str]) -> Recall:
     return {
         "found": found.known,
         "hidden": found.hidden if found.twice else None,
@@ -80,14 +77,11 @@ def _figures(found: CaptureSums, around: RecallIntervals | None, annotators: Seq
             {
                 "annotators": number,
                 "projected": found.projected_for(number),
-                **shown(found.recall(number), around.annotators[number] if around else None),
+                **shown(found.recall(number), around.annotators[number]),
             }
             for number in COUNTS
         ],
-        "each": [
-            {"annotator": name, **shown(found.recall_of(name), around.each[name] if around else None)}
-            for name in annotators
-        ],
+        "each": [{"annotator": name, **shown(found.recall_of(name), around.each[name])} for name in annotators],
     }
 
 
@@ -184,15 +178,13 @@ class _Note:
 class AgreementCounts:
     """One pass over the annotation sets: patterns of tags by note, spans shared by pairs, and who found which span."""
 
-    def __init__(
-        self, notes: Iterable[NoteAnnotationSets], setup: Setup, unit: ComparedUnit, wanted: Sequence[Granularity]
-    ) -> None:
-        self.setup, self.unit = setup, unit
+    def __init__(self, notes: Iterable[NoteAnnotationSets], setup: Setup, unit: ComparedUnit) -> None:
+        self.setup = setup
         self.patterns: list[Pattern] = []
         self.notes: list[_Note] = []
         # The spans of each pair of annotators; for spans, BIO is the same as labels.
         self.shared: dict[Granularity, dict[tuple[str, str], Shared]] = {
-            _span_granularity(granularity): defaultdict(Shared) for granularity in wanted
+            _span_granularity(granularity): defaultdict(Shared) for granularity in granularities(unit)
         }
         self._values = {granularity: _values(granularity, setup.category_of) for granularity in self.shared}
         self.captures = Captures()
@@ -231,40 +223,30 @@ def _span_granularity(granularity: Granularity) -> Granularity:
 
 
 def figures(
-    notes: Iterable[NoteAnnotationSets],
-    setup: Setup,
-    unit: ComparedUnit,
-    *,
-    wanted: Sequence[Granularity] | None = None,
-    samples: int = bootstrap.SAMPLES,
-    between: Between = nothing,
+    notes: Iterable[NoteAnnotationSets], setup: Setup, unit: ComparedUnit, *, between: Between = nothing
 ) -> AgreementFigures:
-    """All figures for one unit, at all its granularities (or those in `wanted`), ready for JSON.
+    """All figures for one unit, at all its granularities, ready for JSON.
 
-    `samples` is the number of bootstrap samples; with 0 there are no intervals. `between` is called while samples are
-    drawn, so that long work can be stopped.
+    `between` is called while samples are drawn, so that long work can be stopped.
     """
-    wanted = granularities(unit) if wanted is None else wanted
-    tally = AgreementCounts(notes, setup, unit, wanted)
+    tally = AgreementCounts(notes, setup, unit)
     return {
         "version": VERSION,
         "unit": str(unit),
         "notes": len(tally.notes),
         "annotators": list(setup.annotators),
         "mixed": sum(note.mixed for note in tally.notes),
-        "interval": {"level": bootstrap.LEVEL, "samples": samples, "seed": bootstrap.SEED, "over": "notes"},
-        "granularities": {
-            str(granularity): _Report(tally, granularity, samples, between).all() for granularity in wanted
-        },
-        "recall": recall(tally.captures, setup.annotators, samples, between),
+        "interval": {"level": bootstrap.LEVEL, "samples": bootstrap.SAMPLES, "seed": bootstrap.SEED, "over": "notes"},
+        "granularities": {str(each): _Report(tally, each, between).all() for each in granularities(unit)},
+        "recall": recall(tally.captures, setup.annotators, between),
     }
 
 
 class _Report:
     """The figures at one granularity."""
 
-    def __init__(self, tally: AgreementCounts, granularity: Granularity, samples: int, between: Between) -> None:
-        self.tally, self.granularity, self.samples, self.between = tally, granularity, samples, between
+    def __init__(self, tally: AgreementCounts, granularity: Granularity, between: Between) -> None:
+        self.tally, self.granularity, self.between = tally, granularity, between
         merged = compared(tally.patterns, granularity, tally.setup.category_of)
         self.facts: list[Facts] = []
         self.patterns: list[Pattern] = []
@@ -283,24 +265,25 @@ class _Report:
     def all(self) -> GranularityFigures:
         counted, sums = self._over(self.tally.notes)
         found = self._intervals(self.tally.notes)
+        around = found.named
         kappa, complete = fleiss(counted, sums.empty)
         marked = sums.without_unmarked()
         return {
             "units": sums.units,
             "unmarked": sums.unmarked,
-            "observed": shown(sums.observed(), found["observed"]),
-            "alpha": shown(sums.alpha(), found["alpha"]),
+            "observed": shown(sums.observed(), around["observed"]),
+            "alpha": shown(sums.alpha(), around["alpha"]),
             "marked": {
                 "units": marked.units,
-                "observed": shown(marked.observed(), found["observed_marked"]),
-                "alpha": shown(marked.alpha(), found["alpha_marked"]),
+                "observed": shown(marked.observed(), around["observed_marked"]),
+                "alpha": shown(marked.alpha(), around["alpha_marked"]),
             },
             "fleiss": {**shown(kappa), "units": complete},
-            "full": shown(sums.share(sums.full), found["full"]),
-            "majority": shown(sums.share(sums.majority), found["majority"]),
-            "labels": self._labels(counted, sums, found),
+            "full": shown(sums.share(sums.full), around["full"]),
+            "majority": shown(sums.share(sums.majority), around["majority"]),
+            "labels": self._labels(counted, sums, found.labels),
             "pairs": self._pairs(counted),
-            "rounds": self._rounds(found),
+            "rounds": self._rounds(around),
             "per_note": self._per_note(),
         }
 
@@ -316,12 +299,12 @@ class _Report:
         return Counter({p: times for p, times in zip(self.patterns, totals, strict=True) if times}), sums
 
     def _intervals(self, notes: Sequence[_Note]) -> Intervals:
-        if not self.samples:
-            return NO_INTERVALS
         entries = [[(self.index_of[pattern], times) for pattern, times in note.entries] for note in notes]
-        return intervals(self.facts, entries, self.values, self.samples, self.between)
+        return intervals(self.facts, entries, self.values, self.between)
 
-    def _labels(self, counted: Mapping[Pattern, int], sums: Sums, found: Intervals) -> list[AgreementOfLabel]:
+    def _labels(
+        self, counted: Mapping[Pattern, int], sums: Sums, around: Mapping[str, Interval]
+    ) -> list[AgreementOfLabel]:
         """The figures of each value that anybody gave, against all others; in label order."""
         total = sum(sums.totals.values())
         order = {value: at for at, value in enumerate(self._values())}
@@ -331,7 +314,7 @@ class _Report:
                 "value": value,
                 "units": ones[value].units,
                 "full": ones[value].full,
-                "alpha": shown(ones[value].alpha(total), found.of_label(value)),
+                "alpha": shown(ones[value].alpha(total), around[value]),
             }
             for value in sorted(ones, key=lambda value: (order.get(value, len(order)), value))
         ]
@@ -363,7 +346,7 @@ class _Report:
             )
         return rows
 
-    def _rounds(self, of_all: Intervals) -> list[RoundFigures]:
+    def _rounds(self, of_all: Mapping[str, Interval]) -> list[RoundFigures]:
         by_round: dict[int, list[_Note]] = {}
         for note in self.tally.notes:
             by_round.setdefault(note.round, []).append(note)
@@ -371,7 +354,7 @@ class _Report:
         for number in sorted(by_round):
             notes = by_round[number]
             _, sums = self._over(notes)
-            found = self._intervals(notes) if len(by_round) > 1 else of_all
+            around = self._intervals(notes).named if len(by_round) > 1 else of_all
             marked = sums.without_unmarked()
             rows.append(
                 {
@@ -379,9 +362,9 @@ class _Report:
                     "notes": len(notes),
                     "mixed": sum(note.mixed for note in notes),
                     "units": sums.units,
-                    "observed": shown(sums.observed(), found["observed"]),
-                    "alpha": shown(sums.alpha(), found["alpha"]),
-                    "alpha_marked": shown(marked.alpha(), found["alpha_marked"]),
+                    "observed": shown(sums.observed(), around["observed"]),
+                    "alpha": shown(sums.alpha(), around["alpha"]),
+                    "alpha_marked": shown(marked.alpha(), around["alpha_marked"]),
                 }
             )
         return rows

@@ -57,6 +57,19 @@ class NoteAnnotationSets:
     tokenizer: Tokenizer = tokenize
 
 
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How notes are read: the annotators in order, the value of a BIO tag, and which of two labels counts first."""
+
+    annotators: Sequence[str]
+    value: Callable[[str], str]
+    label_order: Sequence[str]
+
+    def shared(self, notes: Iterable[NoteAnnotationSets]) -> Iterator[NoteAnnotationSets]:
+        """The notes that at least two of the annotators submitted."""
+        return (note for note in notes if sum(name in note.annotation_sets for name in self.annotators) > 1)
+
+
 def tagged_by_note(
     notes: Iterable[NoteAnnotationSets],
     annotators: Sequence[str],
@@ -69,19 +82,17 @@ def tagged_by_note(
     Units other than tokens have `B-` only. `compared` converts the patterns to another granularity. Tokens are split at
     the start and end of every compared span.
     """
-    value = (lambda tag: tag) if Granularity.BIO in granularities(unit) else beginning
+    how = _Reading(annotators, str if Granularity.BIO in granularities(unit) else _beginning, label_order)
     wanted = is_marked if unit is ComparedUnit.MARKED else bool
-    for note in notes:
-        if sum(name in note.annotation_sets for name in annotators) < 2:
-            continue
+    for note in how.shared(notes):
         counted: Counter[Pattern] = Counter()
         if unit is ComparedUnit.ENTITY:
-            counted.update(pattern for _, pattern in _entities(note, annotators, value, label_order))
+            counted.update(pattern for _, pattern in _entities(note, how))
         elif unit is ComparedUnit.CHARACTER:
-            for (start, end), pattern in _stretches(note, annotators, value, label_order):
+            for (start, end), pattern in _stretches(note, how):
                 counted[pattern] += end - start
         else:
-            _count_tokens(counted, note, annotators, value, label_order)
+            _count_tokens(counted, note, how)
         yield note, {pattern: times for pattern, times in counted.items() if times and wanted(pattern)}
 
 
@@ -99,18 +110,16 @@ def table(
     Characters come as stretches over which no annotator's label changes: such a row stands for as many units as it has
     characters.
     """
-    value = valuer(granularity, category_of)
-    for note in notes:
-        if sum(name in note.annotation_sets for name in annotators) < 2:
-            continue
+    how = _Reading(annotators, valuer(granularity, category_of), label_order)
+    for note in how.shared(notes):
         found: Iterable[tuple[Bounds, Pattern]]
         if unit is ComparedUnit.ENTITY:
-            found = sorted(_entities(note, annotators, value, label_order), key=itemgetter(0))
+            found = sorted(_entities(note, how), key=itemgetter(0))
         elif unit is ComparedUnit.CHARACTER:
-            found = _stretches(note, annotators, value, label_order)
+            found = _stretches(note, how)
         else:
             tokens = split_at(note.tokenizer(note.text), list(_edges(note, annotators)))
-            values = _aligned(note, annotators, tokens, value, label_order)
+            values = _aligned(note, how, tokens)
             rows = (((token.start, token.end), pattern) for token, pattern in zip(tokens, values, strict=True))
             found = (row for row in rows if unit is ComparedUnit.TOKEN or is_marked(row[1]))
         for bounds, pattern in found:
@@ -134,7 +143,7 @@ def valuer(granularity: Granularity, category_of: Mapping[str, str]) -> Callable
     The value of a label or category that is itself called `O` is `B-O`, to distinguish it from the tag `O`.
     """
     if granularity is Granularity.BIO:
-        return lambda tag: tag
+        return str
     if granularity is Granularity.BINARY:
         return lambda tag: tag if tag == OUTSIDE else MARKED
     if granularity is Granularity.CATEGORY:
@@ -146,7 +155,7 @@ def _value_of(name: str) -> str:
     return name if name != OUTSIDE else f"B-{name}"
 
 
-def beginning(tag: str) -> str:
+def _beginning(tag: str) -> str:
     """The `B-` tag with the same label, for units that can't be inside a span."""
     return tag if tag == OUTSIDE else f"B-{tag[2:]}"
 
@@ -161,18 +170,12 @@ def compared(tagged: Sequence[Pattern], granularity: Granularity, category_of: M
     return [tuple([known[tag] for tag in pattern]) for pattern in tagged]
 
 
-def _count_tokens(
-    counted: Counter[Pattern],
-    note: NoteAnnotationSets,
-    annotators: Sequence[str],
-    value: Callable[[str], str],
-    label_order: Sequence[str],
-) -> None:
-    marked, others = _marked_tokens(note, annotators)
+def _count_tokens(counted: Counter[Pattern], note: NoteAnnotationSets, how: _Reading) -> None:
+    marked, others = _marked_tokens(note, how.annotators)
     # Most tokens are unmarked. They are counted together instead of being compared one by one.
-    nobody = tuple(OUTSIDE if name in note.annotation_sets else None for name in annotators)
+    nobody = tuple(OUTSIDE if name in note.annotation_sets else None for name in how.annotators)
     counted[nobody] += others
-    counted.update(_aligned(note, annotators, marked, value, label_order))
+    counted.update(_aligned(note, how, marked))
 
 
 def _marked_tokens(note: NoteAnnotationSets, annotators: Sequence[str]) -> tuple[list[Token], int]:
@@ -199,22 +202,16 @@ def _merged(note: NoteAnnotationSets, annotators: Sequence[str]) -> list[tuple[i
     return stretches
 
 
-def _aligned(
-    note: NoteAnnotationSets,
-    annotators: Sequence[str],
-    tokens: list[Token],
-    value: Callable[[str], str],
-    label_order: Sequence[str],
-) -> Iterator[Pattern]:
+def _aligned(note: NoteAnnotationSets, how: _Reading, tokens: list[Token]) -> Iterator[Pattern]:
     starts = {token.start: at for at, token in enumerate(tokens)}
     ends = {token.end: at for at, token in enumerate(tokens, start=1)}
     columns: list[list[str] | list[None]] = []
-    for name in annotators:
+    for name in how.annotators:
         if name not in note.annotation_sets:
             columns.append([None] * len(tokens))
             continue
-        tags = _tags(tokens, starts, ends, note.annotation_sets[name], label_order)
-        known = {tag: value(tag) for tag in set(tags)}
+        tags = _tags(tokens, starts, ends, note.annotation_sets[name], how.label_order)
+        known = {tag: how.value(tag) for tag in set(tags)}
         columns.append([known[tag] for tag in tags])
     return zip(*columns, strict=True)
 
@@ -257,24 +254,21 @@ def _edges(note: NoteAnnotationSets, annotators: Sequence[str]) -> Iterator[int]
             yield span.end
 
 
-def _stretches(
-    note: NoteAnnotationSets, annotators: Sequence[str], value: Callable[[str], str], label_order: Sequence[str]
-) -> Iterator[tuple[Bounds, Pattern]]:
+def _stretches(note: NoteAnnotationSets, how: _Reading) -> Iterator[tuple[Bounds, Pattern]]:
     """Patterns of characters, each with a stretch over which no annotator's labels change."""
-    edges = sorted({0, len(note.text), *_edges(note, annotators)})
+    edges = sorted({0, len(note.text), *_edges(note, how.annotators)})
     stretches = [Token(start, end) for start, end in pairwise(edges)]
-    for token, pattern in zip(stretches, _aligned(note, annotators, stretches, value, label_order), strict=True):
+    for token, pattern in zip(stretches, _aligned(note, how, stretches), strict=True):
         yield (token.start, token.end), pattern
 
 
-def _entities(
-    note: NoteAnnotationSets, annotators: Sequence[str], value: Callable[[str], str], label_order: Sequence[str]
-) -> Iterator[tuple[Bounds, Pattern]]:
+def _entities(note: NoteAnnotationSets, how: _Reading) -> Iterator[tuple[Bounds, Pattern]]:
     """A pattern for each distinct bounds; if an annotator has two labels there, the first in label order counts."""
     said: dict[Bounds, dict[str, str]] = {}
-    order = Precedence(label_order)
-    for name in annotators:
+    order = Precedence(how.label_order)
+    for name in how.annotators:
         for span in sorted(note.annotation_sets.get(name, ()), key=order):
-            said.setdefault((span.start, span.end), {}).setdefault(name, value(f"B-{span.label}"))
+            said.setdefault((span.start, span.end), {}).setdefault(name, how.value(f"B-{span.label}"))
+    given = [(name, OUTSIDE if name in note.annotation_sets else None) for name in how.annotators]
     for bounds, values in said.items():
-        yield bounds, tuple(values.get(name, OUTSIDE) if name in note.annotation_sets else None for name in annotators)
+        yield bounds, tuple(values.get(name, otherwise) for name, otherwise in given)

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotations.agreement.rules.adjudication import Fate, Fated
 from annotations.agreement.selectors.desk import DeskState, desk, desk_state
-from annotations.agreement.services.causes import change_cause
 from annotations.agreement.services.deciding import decide, finish_adjudication, open_outcome, reopen
+from annotations.agreement.services.disagreements import change_cause
 from annotations.agreement.services.plan import WITH_A_SPAN, Act, Seen
 from annotations.agreement.services.plan import Request as AdjudicateRequest
 from annotations.core.access import Access, Can, enter, note_for

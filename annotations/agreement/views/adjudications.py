@@ -25,8 +25,7 @@ from annotations.agreement.services.deciding import finish_unanimous
 from annotations.agreement.services.majority import last_job, recent_votes, start_majority, start_undo
 from annotations.agreement.views.disagreements import AT_ONCE, compared
 from annotations.core.access import Can, enter
-from annotations.core.errors import ServiceError
-from annotations.core.requests import Request, number, paged
+from annotations.core.requests import Request, error_as_message, number, paged
 from annotations.jobs.tokens import form_key
 from annotations.models import MajorityAct
 
@@ -73,21 +72,18 @@ def adjudicate_next(request: Request, slug: str) -> HttpResponse:
 def adjudicate_unanimous(request: Request, slug: str) -> HttpResponse:
     """Finish the notes on which all annotators agree, in a project that accepts unanimous annotations."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
-    try:
+    with error_as_message(request):
         bring_up_to_date(access.project, seconds=AT_ONCE)
         done = finish_unanimous(project=access.project, user=access.user)
-    except ServiceError as error:
-        messages.error(request, str(error))
-        return redirect("adjudications", slug)
-    message = ngettext("%(n)d unanimous note was finished.", "%(n)d unanimous notes were finished.", done.finished) % {
-        "n": done.finished
-    }
-    if done.left:
-        more = ngettext(
-            "%(n)d note is left. Press the button again.", "%(n)d notes are left. Press the button again.", done.left
-        ) % {"n": done.left}
-        message = f"{message} {more}"
-    messages.success(request, message)
+        message = ngettext("%(n)d unanimous note was finished.", "%(n)d unanimous notes were finished.", done.finished)
+        messages.success(request, message % {"n": done.finished})
+        if done.left:
+            more = ngettext(
+                "%(n)d note is left. Press the button again.",
+                "%(n)d notes are left. Press the button again.",
+                done.left,
+            )
+            messages.success(request, more % {"n": done.left})
     return redirect("adjudications", slug)
 
 
@@ -111,14 +107,11 @@ def majority(request: Request, slug: str) -> HttpResponse:
 def majority_start(request: Request, slug: str) -> HttpResponse:
     """Start a vote as a job. The form's `token` keeps a form that is sent twice from starting two."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
-    if waiting(access.project):
-        return redirect("majority", slug)
-    try:
-        job = start_majority(project=access.project, user=access.user, key=form_key(request, access))
-    except ServiceError as error:
-        messages.error(request, str(error))
-        return redirect("majority", slug)
-    return redirect("job", slug, job.number)
+    if not waiting(access.project):
+        with error_as_message(request):
+            job = start_majority(project=access.project, user=access.user, key=form_key(request, access))
+            return redirect("job", slug, job.number)
+    return redirect("majority", slug)
 
 
 @require_safe
@@ -134,9 +127,6 @@ def majority_act(request: Request, slug: str, vote: UUID) -> HttpResponse:
 def majority_undo(request: Request, slug: str, vote: UUID) -> HttpResponse:
     access = enter(request.user, slug, Can.MAKE_GOLD)
     row = get_object_or_404(MajorityAct.objects.select_related("project"), project=access.project, pk=vote)
-    try:
-        job = start_undo(act=row, user=access.user)
-    except ServiceError as error:
-        messages.error(request, str(error))
-        return redirect("majority_act", slug, row.pk)
-    return redirect("job", slug, job.number)
+    with error_as_message(request):
+        return redirect("job", slug, start_undo(act=row, user=access.user).number)
+    return redirect("majority_act", slug, row.pk)

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.agreement.forms import AmendmentForm
 from annotations.agreement.selectors.disagreements import rounds
-from annotations.agreement.services.amending import amend, amended, next_number
+from annotations.agreement.services.disagreements import amend, amended, next_number
 from annotations.core.access import Access, Can, enter, note_for
 from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error

@@ -18,8 +18,8 @@ from annotations.agreement.rules.disagreement import DisagreementKind
 from annotations.agreement.rules.units import ComparedUnit
 from annotations.agreement.selectors.disagreements import NO_PAIRS, UNTAGGED, Filters, counts, differences, page, rounds
 from annotations.agreement.selectors.sentences import SENTENCES, columns, sentence_lines, sentences, used_columns
-from annotations.agreement.services.causes import change_cause
 from annotations.agreement.services.comparing import bring_up_to_date
+from annotations.agreement.services.disagreements import change_cause
 from annotations.agreement.templatetags.differences import KINDS
 from annotations.core.access import Access, Can, enter, note_for
 from annotations.core.answers import csv_answer

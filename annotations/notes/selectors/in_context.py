@@ -72,17 +72,12 @@ class Entry:
     second: LabeledText | None
 
 
-def entries(rows: Sequence[Sequence[Any]], looks: dict[str, LabelLook]) -> list[Entry]:
-    """Entries of rows [note id, kind, first span or null, second span or null] with spans [start, end, code], and
-    attributes as a fourth item if a span has some.
-
-    Rows of erased notes are left out.
-    """
-    return [entry for _row, entry in with_entries(rows, looks)]
-
-
 def with_entries(rows: Sequence[Row], looks: dict[str, LabelLook]) -> list[tuple[Row, Entry]]:
-    """Each row with its entry, as `entries` makes them."""
+    """Each row with its entry; rows of erased notes are left out.
+
+    A row is [note id, kind, first span or null, second span or null]; a span is [start, end, code], with its attributes
+    as a fourth item if it has some.
+    """
     notes = {
         pk: (name, language, text)
         for pk, name, language, text in Document.objects.filter(pk__in={row[0] for row in rows}).values_list(
@@ -132,11 +127,18 @@ def note_names(notes: Iterable[int]) -> dict[int, str]:
 def shown_in_context(
     access: Access, rows: Sequence[Any], what: str, looks: dict[str, LabelLook] | None = None
 ) -> list[Entry]:
-    """Entries of the rows (see `selectors.in_context.entries`). Records each of their notes as read.
+    """The entries of the rows (see `with_entries`). Records each of their notes as read.
 
     `what` is the kind of page, for the event. `looks` replaces the looks of the project's labels.
     """
-    shown = entries(rows, label_looks(access.project) if looks is None else looks)
-    notes = (entry.note for entry in shown)
+    return [entry for _row, entry in rows_in_context(access, rows, what, looks)]
+
+
+def rows_in_context(
+    access: Access, rows: Sequence[Row], what: str, looks: dict[str, LabelLook] | None = None
+) -> list[tuple[Row, Entry]]:
+    """Each row with its entry, as `shown_in_context`."""
+    shown = with_entries(rows, label_looks(access.project) if looks is None else looks)
+    notes = (entry.note for _row, entry in shown)
     record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what=what)
     return shown

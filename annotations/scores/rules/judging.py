@@ -12,7 +12,7 @@ from enum import StrEnum
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
-from annotations.agreement.rules.coefficients import agreement, cohen
+from annotations.agreement.rules.coefficients import cohen, sums_of
 from annotations.agreement.rules.units import Pattern
 from annotations.scores.rules.rates import Rates
 from annotations.text.spans import Span, stretches
@@ -234,7 +234,8 @@ class JudgingTally:
 
     def _agreement(self) -> dict[str, Any]:
         """Agreement of the judges over the entities with at least two verdicts."""
-        whole = agreement(self.patterns)
+        whole = sums_of(self.patterns)
+        alpha = whole.alpha()
         pairs = []
         for a, b in combinations(range(self.judges), 2):
             both = cohen(self.patterns, a, b)
@@ -243,9 +244,9 @@ class JudgingTally:
             )
         return {
             "entities": whole.units,
-            "observed": whole.observed,
-            "alpha": whole.alpha,
-            "undefined": whole.undefined,
+            "observed": whole.observed().value,
+            "alpha": alpha.value,
+            "undefined": alpha.why,
             "pairs": pairs,
         }
 

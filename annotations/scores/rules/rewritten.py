@@ -59,45 +59,29 @@ class RewrittenData(TypedDict):
     labels: list[LabelCounts]
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """The counts of one label.
+Counts = Counter[str]
+"""The counts of one label.
 
-    `removed`, `remaining`: occurrences of gold texts. `extra`: superfluous placeholders. `gold`: gold spans.
-    `unmarked`: occurrences in the original that gold doesn't mark, but that are counted nevertheless. `placeholders`:
-    placeholders that the rewriting added (`Counting.SUBSTRING`: all in the rewritten text).
-    """
+`removed`, `remaining`: occurrences of gold texts. `extra`: superfluous placeholders. `gold`: gold spans.
+`unmarked`: occurrences in the original that gold doesn't mark, but that are counted nevertheless. `placeholders`:
+placeholders that the rewriting added (`Counting.SUBSTRING`: all in the rewritten text).
+"""
 
-    removed: int = 0
-    remaining: int = 0
-    extra: int = 0
-    gold: int = 0
-    unmarked: int = 0
-    placeholders: int = 0
 
-    def __add__(self, other: "Counts") -> "Counts":
-        return Counts(
-            self.removed + other.removed,
-            self.remaining + other.remaining,
-            self.extra + other.extra,
-            self.gold + other.gold,
-            self.unmarked + other.unmarked,
-            self.placeholders + other.placeholders,
-        )
-
-    def as_dict(self) -> CountsData:
-        rates = Rates.paired(self.removed, self.removed + self.extra, self.removed + self.remaining)
-        return {
-            "tp": self.removed,
-            "fn": self.remaining,
-            "fp": self.extra,
-            "precision": rates.precision,
-            "recall": rates.recall,
-            "f1": rates.f1,
-            "gold": self.gold,
-            "unmarked": self.unmarked,
-            "placeholders": self.placeholders,
-        }
+def _figures(counts: Counts) -> CountsData:
+    removed, remaining, extra = counts["removed"], counts["remaining"], counts["extra"]
+    rates = Rates.paired(removed, removed + extra, removed + remaining)
+    return {
+        "tp": removed,
+        "fn": remaining,
+        "fp": extra,
+        "precision": rates.precision,
+        "recall": rates.recall,
+        "f1": rates.f1,
+        "gold": counts["gold"],
+        "unmarked": counts["unmarked"],
+        "placeholders": counts["placeholders"],
+    }
 
 
 def placeholder_pattern(placeholders: Iterable[str]) -> re.Pattern[str]:
@@ -184,27 +168,20 @@ class RewrittenScore:
 
     def __init__(self, placeholder_of: Mapping[str, str]) -> None:
         self._placeholder_of = placeholder_of
-        self._counts: dict[Counting, dict[str, Counts]] = {rule: {} for rule in Counting}
+        self._counts: dict[Counting, dict[str, Counts]] = {rule: defaultdict(Counts) for rule in Counting}
 
-    def add(self, original: str, rewritten: str, gold: Iterable[Span]) -> dict[str, Counts]:
-        """Count one note, and return its counts by label, of whole tokens."""
-        spans = list(gold)
-        by_tokens = counts_of(original, rewritten, spans, self._placeholder_of)
-        self._add(Counting.TOKENS, by_tokens)
-        self._add(Counting.SUBSTRING, substring_counts(original, rewritten, spans, self._placeholder_of))
-        return by_tokens
-
-    def _add(self, rule: Counting, found: Mapping[str, Counts]) -> None:
-        whole = self._counts[rule]
-        for label, counts in found.items():
-            whole[label] = whole.get(label, Counts()) + counts
+    def add(self, original: str, rewritten: str, gold: Sequence[Span]) -> None:
+        """Count one note."""
+        for rule, count in ((Counting.TOKENS, counts_of), (Counting.SUBSTRING, substring_counts)):
+            for label, counts in count(original, rewritten, gold, self._placeholder_of).items():
+                self._counts[rule][label] += counts
 
     def as_dict(self, rule: Counting = Counting.TOKENS) -> RewrittenData:
         counts = self._counts[rule]
         return {
-            "micro": sum(counts.values(), Counts()).as_dict(),
+            "micro": _figures(sum(counts.values(), Counts())),
             "labels": [
-                {"label": label, **counts[label].as_dict()} for label in self._placeholder_of if label in counts
+                {"label": label, **_figures(counts[label])} for label in self._placeholder_of if label in counts
             ],
         }
 

@@ -34,13 +34,18 @@ class AuthorTable(TableData):
     characters: RatesData
 
 
-class SideBySideFigures(TypedDict):
-    """The table of each author, how many gold spans only this author found, and how many all authors missed."""
+class AuthorTables(TypedDict):
+    """An author's table, and how many gold spans only this author found."""
 
-    authors: dict[str, AuthorTable]
-    untouched: int
+    table: AuthorTable
+    only: int
+
+
+class MissedSpans(TypedDict):
+    """How many gold spans all authors missed, and of how many nobody marked any part."""
+
     missed_by_all: int
-    only: dict[str, int]
+    untouched: int
 
 
 class SideBySide:
@@ -60,17 +65,16 @@ class SideBySide:
         self._counts.update(one.kind for one in found)
         return found
 
-    def figures(self) -> SideBySideFigures:
-        """The score tables of all authors, and the number of gold spans of each kind."""
+    def table(self, author: str) -> AuthorTables:
+        characters = self._characters[author].as_dict()
         return {
-            "authors": {
-                author: {**scorer.table(), "characters": self._characters[author].as_dict()}
-                for author, scorer in self._scorers.items()
-            },
-            "untouched": self._counts[UNTOUCHED],
-            "missed_by_all": self._counts[UNTOUCHED] + self._counts[MISSED],
-            "only": {author: self._counts[ONLY + author] for author in self._scorers},
+            "table": {**self._scorers[author].table(), "characters": characters},
+            "only": self._counts[ONLY + author],
         }
+
+    def missed(self) -> MissedSpans:
+        untouched = self._counts[UNTOUCHED]
+        return {"missed_by_all": untouched + self._counts[MISSED], "untouched": untouched}
 
 
 def _telling(gold: Sequence[Span], annotation_sets: Mapping[str, Sequence[Span]]) -> list[Telling]:

@@ -6,7 +6,7 @@ Figures are stored under a hash of their input, like scores.
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict
+from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -17,7 +17,7 @@ from annotations.core.locks import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_figures import FigureKind, forget, keep, kept, key_of
 from annotations.models import Author, Project
-from annotations.scores.rules.side_by_side import AuthorTable, SideBySide
+from annotations.scores.rules.side_by_side import AuthorTables, MissedSpans, SideBySide
 from annotations.scores.selectors import Compared, LabelWords, Reference, compared, label_words, note_pairs
 from annotations.scores.services.scoring import REVISION, LabeledBounds, LabelMapper, ScoreRequest, score_request
 from annotations.text.spans import Span
@@ -27,7 +27,7 @@ FEWEST, MOST = 2, 6
 MOST_SPANS = 10_000
 
 
-class AuthorFigures(TypedDict):
+class AuthorFigures(AuthorTables):
     """The figures of one author.
 
     `own_gold_spans` counts the gold spans that were copied from this author, `merged`: or from a run of this list.
@@ -37,12 +37,10 @@ class AuthorFigures(TypedDict):
     kind: str
     merged: bool
     author_id: int
-    table: AuthorTable
-    only: int
     own_gold_spans: int
 
 
-class SideBySideTable(TypedDict):
+class SideBySideTable(MissedSpans):
     """The figures of several authors, side by side."""
 
     project: str
@@ -52,8 +50,6 @@ class SideBySideTable(TypedDict):
     language: str | None
     notes: int
     authors: list[AuthorFigures]
-    missed_by_all: int
-    untouched: int
 
 
 TellingSpan = tuple[int, str, LabeledBounds, LabeledBounds | None]
@@ -210,7 +206,6 @@ def _computed(
                 listed.append((note, one.kind, one.gold, one.near))
         if done % 100 == 0 or done == notes.notes:
             progress(done, notes.notes)
-    figures = counted.figures()
     version = wanted.reference.version
     return {
         "project": wanted.reference.project.slug,
@@ -225,14 +220,12 @@ def _computed(
                 "kind": author.kind,
                 "merged": author.merged_from is not None,
                 "author_id": author.pk,
-                "table": figures["authors"][str(author.pk)],
-                "only": figures["only"][str(author.pk)],
+                **counted.table(str(author.pk)),
                 "own_gold_spans": own[str(author.pk)],
             }
             for author in wanted.authors
         ],
-        "missed_by_all": figures["missed_by_all"],
-        "untouched": figures["untouched"],
+        **counted.missed(),
     }, spans
 
 

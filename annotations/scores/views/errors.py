@@ -16,9 +16,9 @@ from django_htmx.http import HttpResponseClientRefresh
 from annotations.core.access import Access, Can, enter
 from annotations.core.answers import streamed
 from annotations.core.errors import ServiceError
-from annotations.core.requests import Request, number, paged
+from annotations.core.requests import Request, error_as_message, number, paged
 from annotations.models import CauseKind
-from annotations.notes.selectors.in_context import Entry, LabelLook, label_looks, note_names, shown_in_context
+from annotations.notes.selectors.in_context import Entry, LabelLook, label_looks, note_names, rows_in_context
 from annotations.scores.rules.causes import Causes, ErrorId
 from annotations.scores.rules.errors import ErrorType
 from annotations.scores.rules.scorer import THRESHOLD
@@ -89,15 +89,11 @@ def _listed(request: Request, access: Access, version: int, author: int) -> List
     if isinstance(wanted, HttpResponse):
         return wanted
     back = reverse("score", args=[access.project.slug, version, author]) + query_of(wanted)
-    try:
-        found = score_now(wanted)
-        errors = score_errors(wanted, found) if found else []
-    except ServiceError as error:
-        messages.error(request, str(error))
-        return redirect(back)
-    if found is None:
-        return redirect(back)
-    return ListedErrors(wanted, found.table, errors, _filters_of(request), causes_of_errors(wanted))
+    with error_as_message(request):
+        if found := score_now(wanted):
+            errors = score_errors(wanted, found)
+            return ListedErrors(wanted, found.table, errors, _filters_of(request), causes_of_errors(wanted))
+    return redirect(back)
 
 
 @require_safe
@@ -112,14 +108,8 @@ def errors_export(request: Request, slug: str, version: int, author: int) -> Htt
 
 
 def _shown(access: Access, rows: Sequence[Error], looks: dict[str, LabelLook], causes: Causes) -> list[ShownError]:
-    entries = shown_in_context(access, rows, "score", looks)
-    # Entries leave out the errors of notes that were erased meanwhile.
-    present = {entry.note for entry in entries}
-    ids = [ErrorId.of(row) for row in rows if row[0] in present]
-    return [
-        ShownError(**vars(entry), error=str(error), causes=set(causes.get(error, ())))
-        for entry, error in zip(entries, ids, strict=True)
-    ]
+    shown = [(ErrorId.of(row), entry) for row, entry in rows_in_context(access, rows, "score", looks)]
+    return [ShownError(**vars(entry), error=str(one), causes=set(causes.get(one, ()))) for one, entry in shown]
 
 
 def _tagging(access: Access, wanted: ScoreRequest, request: Request) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from annotations.agreement.templatetags.coefficients import percent
 from annotations.core import tokenizers
 from annotations.core.access import Can, authors_for, enter
 from annotations.core.errors import ServiceError
-from annotations.core.requests import Request, number, one_of
+from annotations.core.requests import Request, error_as_message, number, one_of
 from annotations.core.templatetags.plots import PlotLine
 from annotations.gold.rules import Split
 from annotations.gold.selectors import versions
@@ -367,7 +367,7 @@ def job_start_score(request: Request, slug: str) -> HttpResponse:
     `type` (several).
     """
     access = enter(request.user, slug, Can.READ_NOTES)
-    try:
+    with error_as_message(request):
         wanted = score_request(
             access.project,
             version=number(request.POST, "version") or 0,
@@ -375,8 +375,6 @@ def job_start_score(request: Request, slug: str) -> HttpResponse:
             among=authors_for(access),
             **choices_of(request.POST),
         )
-    except ServiceError as error:
-        messages.error(request, str(error))
-        return redirect("scores", slug)
-    job = start_score(wanted=wanted, actor=access.user, token=form_token(request))
-    return redirect("job", slug, job.number)
+        job = start_score(wanted=wanted, actor=access.user, token=form_token(request))
+        return redirect("job", slug, job.number)
+    return redirect("scores", slug)

@@ -140,7 +140,7 @@ def _judged_note(judging: Judging, pair: NotePair, mapper: LabelMapper, *, faile
         entities=[list(entity) for entity in entities],
         hidden=sorted([span.start, span.end, span.label] for span in predicted),
         beside={
-            "rewritten": {label: [one.removed, one.remaining, one.extra] for label, one in counted.items()},
+            "rewritten": {label: [one["removed"], one["remaining"], one["extra"]] for label, one in counted.items()},
             "spans": spans,
             "unanswered": unanswered,
             "rewritten_sha256": "" if rewritten is None else text_sha256(rewritten),

@@ -7,12 +7,10 @@ from functools import partial
 import pytest
 
 from annotations.agreement.events import ADJUDICATION_DECIDED
-from annotations.agreement.rules.disagreement import majority
 from annotations.agreement.services.deciding import decide
 from annotations.agreement.services.plan import Act, Request
 from annotations.core.errors import ServiceError
 from annotations.models import AnnotationSet, Event, Resolution, Span
-from annotations.text.spans import Span as DomainSpan
 from tests import factories as make
 from tests.worlds.adjudicated import (
     AGE,
@@ -20,7 +18,6 @@ from tests.worlds.adjudicated import (
     DATE,
     DOCTOR,
     NAME,
-    TEXT,
     act,
     location_at,
     location_states,
@@ -46,18 +43,6 @@ def test_locations_consensus_and_majority(world):
     assert found["locations"][1]["majority"] == []  # two of three say nothing
     assert found["locations"][3]["majority"] is None
     assert (found["open"], found["finished"], found["ready"]) == (4, False, True)
-
-
-def test_the_shown_majority_is_the_domain_s(world):
-    annotation_sets = [
-        [DomainSpan(s.start, s.end, str(s.label_id)) for s in each.spans.all()]
-        for each in world.annotation_sets.values()
-    ]
-    vote, locations = majority(TEXT, annotation_sets), state(world)["locations"]
-    shown = [span for each in locations for span in each["majority"] or []]
-    shown += [span for each in locations if each["consensus"] == "all" for span in each["versions"][0]]
-    assert sorted(shown) == [(s.start, s.end, int(s.label)) for s in vote.spans]
-    assert [(each.start, each.end) for each in vote.open] == [CITY]
 
 
 # ── Acts ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -10,7 +10,7 @@ from annotations.agreement.selectors.adjudications import (
     next_to_adjudicate,
 )
 from annotations.agreement.services.comparing import bring_up_to_date
-from annotations.agreement.services.deciding import FinishedNotes, finish_adjudication, finish_unanimous, reopen
+from annotations.agreement.services.deciding import finish_adjudication, reopen
 from annotations.annotate.services.annotation_set import reopen as reopen_annotation_set
 from annotations.annotate.services.annotation_set import submit
 from annotations.core.errors import ServiceError
@@ -157,20 +157,6 @@ def test_what_all_say_passes_by_the_project_s_rule(world):
     finish(world)
     how = provenance(world, DATE)
     assert (how["rule"], how["by"], how["choice"]) == ("unanimous", None, "rule")
-
-
-def test_unanimous_notes_are_finished_by_the_rule(world):
-    other = make.make_note(world.project, TEXT, "caso-2")
-    for name in ("anna", "bruno"):
-        make.make_set(other, getattr(world, name), [(*DATE, "DATE")], submitted=True)
-    bring_up_to_date(world.project)
-    with pytest.raises(ServiceError) as refused:
-        finish_unanimous(project=world.project, user=world.rita)
-    assert refused.value.code == "rule"
-    let_unanimous_pass(world)
-    assert finish_unanimous(project=world.project, user=world.rita) == FinishedNotes(1, 0)
-    assert Adjudication.objects.get().document == other
-    assert Span.objects.get(annotation_set__author__kind="adjudicated").provenance["rule"] == "unanimous"
 
 
 # ── The list of notes ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -350,16 +350,3 @@ def test_votes_are_previewed_made_listed_and_undone(votes, no_redis):
     assert Event.objects.get(verb="majority.undone").actor == votes.rita
     assert Job.objects.get().kind == "majority_undo"
     assert "undone in 2 notes" in printed("majority_gold", "covid", "--list")
-
-
-def test_unanimous_notes_are_finished_and_reopened(votes):
-    submitted(votes, "alike", [[NAME, CITY]] * 3)
-    assert answered("do", "finish_unanimous_notes", "covid", "--by", "rita") == "rule"
-    votes.project.unanimous_passes = True
-    votes.project.save()
-    assert answered("do", "finish_unanimous_notes", "covid", "--by", "rita")["finished"] == 1
-    note = Adjudication.objects.get().document
-    assert note.name == "alike"
-    assert not isinstance(answered("do", "reopen_adjudication", "covid", note.pk, "--by", "rita"), str)
-    assert not Adjudication.objects.exists()
-    assert Event.objects.get(verb="adjudication.reopened").actor == votes.rita

@@ -8,8 +8,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from annotations.agreement.rules import bootstrap
 from annotations.agreement.rules.bootstrap import SEED, interval, resample
-from annotations.agreement.rules.coefficients import agreement
+from annotations.agreement.rules.coefficients import sums_of
 from annotations.agreement.rules.figures import Setup, figures
 from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets, granularities, table
 from annotations.text.spans import Span
@@ -50,7 +51,7 @@ def test_every_unit_and_granularity(unit):
     found = figures(notes, SETUP, unit)
     assert list(found["granularities"]) == granularities(unit)
     for granularity, report in found["granularities"].items():
-        expected = agreement(
+        expected = sums_of(
             Counter(
                 pattern
                 for _, (start, end), pattern in table(
@@ -61,8 +62,8 @@ def test_every_unit_and_granularity(unit):
             )
         )  # fmt: skip
         assert report["units"] == expected.units
-        assert report["observed"]["value"] == pytest.approx(expected.observed)
-        assert report["alpha"]["value"] == pytest.approx(expected.alpha)
+        assert report["observed"]["value"] == pytest.approx(expected.observed().value)
+        assert report["alpha"]["value"] == pytest.approx(expected.alpha().value)
         assert report["alpha"]["low"] <= report["alpha"]["value"] <= report["alpha"]["high"]
         for part in ("rounds", "per_note"):
             assert sum(row["units"] for row in report[part]) == report["units"]
@@ -118,24 +119,24 @@ def test_no_figure_is_nan_and_undefined_figures_have_a_reason():
         NoteAnnotationSets(TEXT, {"a": [], "b": [], "c": []}, 0),
         NoteAnnotationSets(TEXT, {"a": age, "b": age}, 1),
     ]
-    *_, three = figures(notes, SETUP, ComparedUnit.TOKEN, samples=20)["recall"]["overlap"]["annotators"]
+    *_, three = figures(notes, SETUP, ComparedUnit.TOKEN)["recall"]["overlap"]["annotators"]
     assert (three["annotators"], three["value"], bool(three["why"])) == (3, None, True)
 
 
 # ── The bootstrap ────────────────────────────────────────────────────────────────────────────────────────────────────
-def test_intervals_are_equal_to_those_of_a_direct_bootstrap():
+def test_intervals_are_equal_to_those_of_a_direct_bootstrap(monkeypatch):
     """The same draws, with the figures computed separately for each sample."""
     notes = some_notes(9)
+    monkeypatch.setattr(bootstrap, "SAMPLES", 40)
 
     def age_of(report):
         return next(row["alpha"] for row in report["labels"] if row["value"] == "AGE")
 
-    found = figures(notes, SETUP, ComparedUnit.TOKEN, samples=40)["granularities"]["subcategory"]
+    found = figures(notes, SETUP, ComparedUnit.TOKEN)["granularities"]["subcategory"]
     alphas, ages = [], []
     for sample in np.random.default_rng(SEED).integers(0, 9, size=(40, 9)):
         taken = [notes[at] for at in sample]
-        report = figures(taken, SETUP, ComparedUnit.TOKEN, wanted=[Granularity.SUBCATEGORY], samples=0)
-        report = report["granularities"]["subcategory"]
+        report = figures(taken, SETUP, ComparedUnit.TOKEN)["granularities"]["subcategory"]
         alphas.append(report["alpha"]["value"])
         ages.append(age_of(report)["value"])
     for interval_of, values in ((found["alpha"], alphas), (age_of(found), ages)):
@@ -145,5 +146,5 @@ def test_intervals_are_equal_to_those_of_a_direct_bootstrap():
     assert interval(np.array([np.nan] * 40 + [0.5] * 960)).low == 0.5
     none = interval(np.array([np.nan] * 60 + [0.5] * 940))
     assert none.low is None and "60 of 1,000" in none.why
-    sums = resample(np.ones((7, 1)), samples=50)
-    assert sums.shape == (50, 1) and (sums == 7).all()
+    sums = resample(np.ones((7, 1)))
+    assert sums.shape == (40, 1) and (sums == 7).all()

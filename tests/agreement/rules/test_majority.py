@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.agreement.rules.disagreement import OpenLocation, majority
-from annotations.text.spans import Span, SpanError
+from annotations.agreement.rules.disagreement import majority
+from annotations.text.spans import Span
 from annotations.text.tokens import Token, split_at, tokenize
 from tests.text.strategies import LABELS, apart, spans_of, texts
 
@@ -34,8 +34,7 @@ DECIDED = [
 
 @pytest.mark.parametrize(("text", "annotation_sets", "spans"), DECIDED)
 def test_more_than_half_decides(text: str, annotation_sets: list[list[Span]], spans: list[Span]) -> None:
-    result = majority(text, annotation_sets)
-    assert (result.spans, result.open) == (spans, [])
+    assert majority(text, annotation_sets) == spans
 
 
 CARLO = [Span(0, 18, "H"), Span(9, 18, "H")]
@@ -43,30 +42,17 @@ STATES = [[Span(21, 25, "STATE")], [Span(21, 25, "CITY")], []]
 
 
 TIES = [
-    (TEXT, [[WHOLE], []], [], [OpenLocation(4, 19, (("NAME", 1), ("O", 1)))]),
-    (TEXT, STATES, [], [OpenLocation(21, 25, (("CITY", 1), ("STATE", 1), ("O", 1)))]),
-    # Nested spans with other labels are voted on separately.
-    (TEXT, [[WHOLE, WOMAN], [WHOLE]], [WHOLE], [OpenLocation(9, 14, (("NAME", 2), ("WOMAN", 1)))]),
-    # Overlapping spans with one label in one annotation set
-    ("Ospedale San Carlo", [CARLO] * 3, CARLO[:1], [OpenLocation(9, 18, (("H", 3),))]),
+    (TEXT, [[WHOLE], []]),
+    (TEXT, STATES),
+    (TEXT, [[WHOLE, WOMAN], [WHOLE]]),  # nested spans with other labels are voted on separately
+    ("Ospedale San Carlo", [CARLO] * 3),  # overlapping spans with one label in one annotation set
+    ("aa bb", [TWO, []]),
 ]
 
 
-@pytest.mark.parametrize(("text", "annotation_sets", "spans", "left"), TIES)
-def test_ties_are_left_open(
-    text: str, annotation_sets: list[list[Span]], spans: list[Span], left: list[OpenLocation]
-) -> None:
-    result = majority(text, annotation_sets)
-    assert (result.spans, result.open) == (spans, left)
-
-
-def test_open_locations_have_label_order_and_are_split_where_an_annotator_starts_a_span() -> None:
-    (ordered,) = majority(TEXT, STATES, label_order=["STATE", "CITY"]).open
-    assert ordered.votes == (("STATE", 1), ("CITY", 1), ("O", 1))
-    result = majority("aa bb", [TWO, []])
-    assert [(location.start, location.end) for location in result.open] == [(0, 2), (3, 5)]
-    with pytest.raises(SpanError):
-        majority("ab", [[Span(0, 3, "X")]])
+@pytest.mark.parametrize(("text", "annotation_sets"), TIES)
+def test_ties_are_left_open(text: str, annotation_sets: list[list[Span]]) -> None:
+    assert majority(text, annotation_sets) is None
 
 
 @st.composite
@@ -91,13 +77,12 @@ def test_against_a_plain_count(made: tuple[str, list[list[Span]]]) -> None:
     tokens = split_at(tokenize(text), [edge for spans in sets for s in spans for edge in (s.start, s.end)])
     expected: list[list] = []
     before = "O"
-    open_at = set()
+    is_open = False
     for token in tokens:
         tags = [tag(token, spans) for spans in sets]
         counts = Counter(label for label, _ in tags)
         winner = next((label for label, count in counts.items() if 2 * count > len(sets)), None)
-        if winner is None and set(counts) - {"O"}:
-            open_at.add(token.start)
+        is_open = is_open or (winner is None and bool(set(counts) - {"O"}))
         if winner in (None, "O"):
             before = "O"
             continue
@@ -107,14 +92,7 @@ def test_against_a_plain_count(made: tuple[str, list[list[Span]]]) -> None:
         else:
             expected.append([token.start, token.end, winner])
         before = winner
-    result = majority(text, sets)
-    assert result.spans == [Span(*each) for each in expected]
-    assert {t.start for t in tokens for location in result.open if location.start <= t.start < location.end} == open_at
-    for location in result.open:
-        assert sum(count for _, count in location.votes) == len(sets)
-        for token in tokens:
-            if location.start <= token.start < location.end:
-                assert dict(location.votes) == Counter(tag(token, spans)[0] for spans in sets)
+    spans = [Span(*each) for each in expected]
+    assert majority(text, sets) == (None if is_open else spans)
     for spans in sets[:1]:
-        unanimous = majority(text, [spans] * 3)
-        assert (unanimous.spans, unanimous.open) == (spans, [])
+        assert majority(text, [spans] * 3) == spans

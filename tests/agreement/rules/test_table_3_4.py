@@ -39,7 +39,7 @@ SETUP = Setup(["1", "2", "3"], list(CATEGORY), CATEGORY)
 
 
 def report(unit=ComparedUnit.TOKEN, granularity=Granularity.SUBCATEGORY):
-    return figures(NOTES, SETUP, unit, wanted=[granularity], samples=0)["granularities"][granularity]
+    return figures(NOTES, SETUP, unit)["granularities"][granularity]
 
 
 def value(figure):
@@ -133,7 +133,7 @@ def test_recall():
     by one annotator alone, so none is hidden. One annotator finds (3 + 5 + 4) / 3 / 5 = 0.8. Two annotators find all,
     since every span was found by at least two of three.
     """
-    by_overlap = figures(NOTES, SETUP, ComparedUnit.TOKEN, samples=0)["recall"]["overlap"]
+    by_overlap = figures(NOTES, SETUP, ComparedUnit.TOKEN)["recall"]["overlap"]
     assert (by_overlap["found"], by_overlap["hidden"]) == (5, 0)
     assert [value(row) for row in by_overlap["annotators"]] == pytest.approx([0.8, 1.0, 1.0])
     assert [value(row) for row in by_overlap["each"]] == pytest.approx([3 / 5, 5 / 5, 4 / 5])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.agreement.rules.coefficients import agreement, sums_of
+from annotations.agreement.rules.coefficients import sums_of
 from annotations.agreement.rules.figures import Shared
 from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets, compared, tagged_by_note
 from annotations.text.bio import encode
@@ -36,7 +36,7 @@ def test_all_tokens():
     assert patterns_of(short, short, long) == {("O", "O", "O"): 2, ("AGE", "AGE", "AGE"): 1, ("O", "O", "AGE"): 1}
     assert patterns_of(short, short, long, granularity=Granularity.BIO)["O", "O", "I-AGE"] == 1
     assert patterns_of(short, short, long, unit=ComparedUnit.MARKED).total() == 2
-    assert agreement(patterns_of(short, short, long)).observed == pytest.approx((1 + 1 + 1 + 1 / 3) / 4)
+    assert sums_of(patterns_of(short, short, long)).observed().value == pytest.approx((1 + 1 + 1 + 1 / 3) / 4)
 
 
 def test_characters_entities_and_missing_annotation_sets():
@@ -53,9 +53,9 @@ def test_characters_entities_and_missing_annotation_sets():
 
 def test_granularity():
     doctor, patient = [Span(0, 4, "DOCTOR")], [Span(0, 4, "PATIENT")]
-    assert agreement(patterns_of(doctor, patient)).observed == pytest.approx(3 / 4)
-    assert agreement(patterns_of(doctor, patient, granularity=Granularity.CATEGORY)).observed == 1
-    assert agreement(patterns_of(doctor, patient, granularity=Granularity.BINARY)).observed == 1
+    assert sums_of(patterns_of(doctor, patient)).observed().value == pytest.approx(3 / 4)
+    assert sums_of(patterns_of(doctor, patient, granularity=Granularity.CATEGORY)).observed().value == 1
+    assert sums_of(patterns_of(doctor, patient, granularity=Granularity.BINARY)).observed().value == 1
 
 
 def test_labels_that_look_like_tags_are_distinguished_from_tags():

@@ -19,9 +19,9 @@ def test_who_found_what():
     )
     rows = [(one.kind, one.gold[:2], one.near and one.near[:2]) for one in found]
     assert rows == [("only:a", (13, 15), (13, 15)), (MISSED, (30, 36), (29, 36)), (UNTOUCHED, (47, 54), None)]
-    figures = both.figures()
-    assert (figures["missed_by_all"], figures["untouched"], figures["only"]) == (2, 1, {"a": 1, "b": 0})
-    assert figures["authors"]["b"]["characters"]["found"] == 11 + 6
+    assert both.missed() == {"missed_by_all": 2, "untouched": 1}
+    assert [both.table(author)["only"] for author in "ab"] == [1, 0]
+    assert both.table("b")["table"]["characters"]["found"] == 11 + 6
 
 
 def test_equal_bounds_with_another_label_are_missed_but_not_untouched():
@@ -45,6 +45,6 @@ def test_each_author_has_the_figures_of_its_own_score(one, other):
     both.add(text, gold, {"a": spans, "b": gold})
     alone = Scorer(order, category_of)
     alone.add(text, gold, spans)
-    table = both.figures()["authors"]["a"]
+    table = both.table("a")["table"]
     table.pop("characters")
     assert table == alone.table()
