@@ -1138,7 +1138,7 @@ class Migration(migrations.Migration):
                     fields=[
                         ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                         ('project', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='surrogate_entities', to='annotations.project')),
-                        ('kind', models.CharField(help_text='annotations.release.rules.redaction.kinds', max_length=20)),
+                        ('kind', models.CharField(help_text='annotations.release.rules.redaction.policy', max_length=20)),
                         ('scope', models.CharField(blank=True, max_length=32)),
                         ('sealed', models.BinaryField()),
                         ('surrogate_digest', models.CharField(max_length=32, null=True)),

@@ -92,7 +92,7 @@ class SurrogateEntity(models.Model):
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="surrogate_entities", db_index=False)
-    kind = models.CharField(max_length=20, help_text="annotations.release.rules.redaction.kinds")
+    kind = models.CharField(max_length=20, help_text="annotations.release.rules.redaction.policy")
     scope = models.CharField(max_length=32, blank=True)
     sealed = models.BinaryField()
     surrogate_digest = models.CharField(max_length=32, null=True)  # noqa: DJ001, several entities may have none

@@ -12,14 +12,9 @@ class ReleaseConfig(AppConfig):
         from annotations.core.hooks import patient_erased, project_deleted
         from annotations.jobs import registry
         from annotations.jobs.registry import JobKind, register
-        from annotations.release.services.erasing import (
-            count_erased,
-            count_erased_in_audits,
-            delete_releases,
-            remember_erased,
-        )
-        from annotations.release.services.known.master import delete_expired_uploads, erase_known
-        from annotations.release.services.surrogates.erasing import forget_notes
+        from annotations.release.services.known import delete_expired_uploads, erase_known
+        from annotations.release.services.settling import delete_releases, erase_from_releases
+        from annotations.release.services.surrogates.making import forget_notes
 
         register(
             {
@@ -39,7 +34,7 @@ class ReleaseConfig(AppConfig):
                 ),
             }
         )
-        patient_erased.add(count_erased)
+        patient_erased.add(erase_from_releases)
         project_deleted.add(delete_releases)
         navigation.add_group(navigation.NavigationGroup("release", _("Release"), 85))
         made = frozenset({"release", "release_new", "release_findings", "release_note"})
@@ -84,7 +79,6 @@ class ReleaseConfig(AppConfig):
         navigation.register(
             navigation.Entry("release", 40, _("Surrogates"), "surrogates", Can.RELEASE, frozenset({"surrogate"}))
         )
-        patient_erased.add(count_erased_in_audits)
         navigation.register(
             navigation.Entry(
                 "release",
@@ -95,5 +89,4 @@ class ReleaseConfig(AppConfig):
                 frozenset({"release_audit", "audit_read", "audit_leaks"}),
             )
         )
-        patient_erased.add(remember_erased)
         navigation.extend("releases", "certificate_sign")

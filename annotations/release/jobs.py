@@ -11,16 +11,13 @@ from annotations.core.errors import ServiceError
 from annotations.exchange.services.label_mappings import ExportLabels
 from annotations.jobs.runner import Claim, take_share, writing_share
 from annotations.models import Document, KnownUpload, KnownUploadState, Project, Release, ReleasedNote, ReleaseState
-from annotations.release.rules.known.csv_master import read_csv
-from annotations.release.rules.known.fhir_master import person_of, resources
-from annotations.release.rules.known.master import Master, MasterError, Problem
+from annotations.release.rules.known.master import Master, MasterError, Problem, person_of, read_csv, resources
 from annotations.release.selectors.releases import leak_counts, note_counts
 from annotations.release.services.batches import MEANWHILE, next_batch, pending, prepare_rows, preparer_of
 from annotations.release.services.exporting import run_release_export
-from annotations.release.services.known.master import discard_upload, keep_read, staged_content
-from annotations.release.services.measuring import dropped, surrogate_measures
+from annotations.release.services.known import discard_upload, keep_read, staged_content
 from annotations.release.services.searching import searched_in
-from annotations.release.services.settling import settle
+from annotations.release.services.settling import dropped, settle, surrogate_measures
 
 # How often the worker that leads the job checks whether others have finished their batches (seconds).
 LOOK_EVERY = 0.25

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import accumulate
+from pathlib import Path
 from typing import Any, Final
 
 from confusable_homoglyphs.utils import load
@@ -283,6 +284,11 @@ def words(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=1 << 14)
 def _short_words(text: str) -> tuple[str, ...]:
     return tuple(WORD.findall(folded(text)))
+
+
+def lines_of(file: Path) -> list[str]:
+    """The lines of a data file, without empty ones and comments."""
+    return [line for line in file.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
 
 
 _ONLY_LETTERS: Final = bytes(code if chr(code).isalpha() and code < 128 else 32 for code in range(256))

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from annotations.release.rules.redaction.kinds import IdentifierType, kinds_of
-from annotations.release.rules.surrogates.clustering import RuleClusterer
+from annotations.release.rules.redaction.policy import IdentifierType, kinds_of
+from annotations.release.rules.surrogates.clustering import clusters_of
 from annotations.release.rules.surrogates.folding import long_words
-from annotations.release.rules.surrogates.generating.rules import RuleGenerator, in_order
+from annotations.release.rules.surrogates.generating import generate, in_order
 from annotations.release.rules.surrogates.pipeline import Around, Indexed, Mentioned
 from annotations.release.rules.surrogates.writing import Writer
 from annotations.text.characters import trim
@@ -101,9 +101,9 @@ def with_surrogates(
         if span.label in kinds and not any(other is not span and overlaps(span, other) for other in spans)
     ]  # fmt: skip
     words = {word for mention in mentions for word in long_words(mention.text)}
-    generator, related, edits = RuleGenerator(chance), list[Indexed](), list[Edit]()
-    for number, cluster in enumerate(in_order(RuleClusterer().cluster(mentions, language)), 1):
-        surrogate = generator.generate(cluster, Around(related), words, 0)
+    related, edits = list[Indexed](), list[Edit]()
+    for number, cluster in enumerate(in_order(clusters_of(mentions, language)), 1):
+        surrogate = generate(chance, cluster, Around(related), words)
         related.append(Indexed(number, cluster.kind, cluster.forms, surrogate))
         writer = Writer(surrogate, cluster)
         edits += (Edit(mention.start, mention.end, writer.write(mention)) for mention in cluster.mentions)

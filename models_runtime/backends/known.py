@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from annotations.release.rules.known.mention import CONFIDENCE, How, Mention
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.known.person import CONFIDENCE, How, Mention
+from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.text.characters import trim
 from annotations.text.spans import Span
 
@@ -18,7 +18,7 @@ class KnownBackend:
 
     `find` knows the patients; `labels` has a label for each kind of mention, and `denied` the labels of denied terms.
     `content` is a digest of what `find` knows, for the revision. The source of a span says how the mention is written:
-    `known.exact`, `known.order`, `known.typo` and so on (annotations.release.rules.known.mention.How).
+    `known.exact`, `known.order`, `known.typo` and so on (annotations.release.rules.known.person.How).
     """
 
     name = "known"

@@ -4,7 +4,7 @@ import pytest
 
 from annotations.release.rules.known.matcher import Denied, Profile, find
 from annotations.release.rules.known.person import MasterPerson
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import IdentifierType
 from models_runtime.backends import Backend
 from models_runtime.backends.base import OfPatients
 from models_runtime.backends.known import KnownBackend

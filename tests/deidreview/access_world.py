@@ -53,10 +53,10 @@ from annotations.models import (
 )
 from annotations.release.rules.certificates.signatures import fingerprint_of
 from annotations.release.rules.known.person import MasterPerson
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.release.rules.redaction.released import Mention
-from annotations.release.services.certificates.keys import newest_key
-from annotations.release.services.known.master import store_people
+from annotations.release.services.certificates.signing import newest_key
+from annotations.release.services.known import store_people
 from annotations.release.services.policies import codes_of, save_policy
 from annotations.release.services.surrogates.making import NoteMentions, surrogates_for
 from models_runtime.core.external_model import ExternalModel

@@ -54,11 +54,10 @@ from annotations.models import (
     SurrogateEntity,
 )
 from annotations.release.rules.known.person import MasterPerson
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.release.rules.redaction.released import Mention
-from annotations.release.services.known.lists import add_terms
-from annotations.release.services.known.master import store_people
-from annotations.release.services.surrogates.editing import replace
+from annotations.release.services.known import add_terms, store_people
+from annotations.release.services.surrogates.editing import change
 from annotations.release.services.surrogates.making import NoteMentions, surrogates_for
 from annotations.review.selectors.planted import aliases
 from annotations.review.services.planting import draw_leaks
@@ -202,7 +201,7 @@ def _release(world: World, note: Document) -> None:
     mention = Mention(0, 4, "CITY", IdentifierType.CITY, TEXT[:4])
     surrogates_for(project=project, notes=[NoteMentions(note.pk, "", "en", TEXT, [mention])])
     entity = SurrogateEntity.objects.get(project=project, kind=IdentifierType.CITY)
-    replace(project=project, entity=entity.pk, version=entity.version, text="Zqsurrogate", actor=manager)
+    change(project=project, entity=entity.pk, version=entity.version, act="replace", text="Zqsurrogate", actor=manager)
     Certificate.objects.filter(release__project=project).update(json=b'{"purpose":"zqcertified"}')
 
 

@@ -14,10 +14,9 @@ from annotations.release.services.audits.planning import discard_plan, plan_audi
 from annotations.release.services.audits.reading import finish, mark, next_note, reading_note
 from annotations.release.services.certificates.drafting import Terms
 from annotations.release.services.certificates.signing import prospect, sign
-from annotations.release.services.deciding import decide, decide_all
+from annotations.release.services.deciding import answer_chosen
 from annotations.release.services.exporting import start_release_export
-from annotations.release.services.known.lists import add_terms
-from annotations.release.services.known.master import import_upload, stage_master
+from annotations.release.services.known import add_terms, import_upload, stage_master
 from annotations.release.services.policies import save_policy
 from annotations.release.services.starting import start_release
 from tests import factories as make
@@ -125,11 +124,13 @@ def releases(world, *, patient, word):
     masked = prepared(world, "mask", purpose="Teaching")
     own = models.LeakFinding.objects.filter(note__release=masked, note__document=note)
     assert own.filter(origin=models.LeakFinding.Origin.KNOWN).exists(), "the gate finds Torino"
-    decide(release=masked, findings=list(own.values_list("pk", flat=True)[:1]), answer="replace", actor=world.mia)
-    decide_all(release=masked, answer="allow", actor=world.mia)
+    answer_chosen(
+        release=masked, findings=list(own.values_list("pk", flat=True)[:1]), answer="replace", actor=world.mia
+    )
+    answer_chosen(release=masked, answer="allow", actor=world.mia)
     masked.refresh_from_db()
     read(planned(masked, note, world.mia), make.make_member(world.project, "reviewer", "rita"))
-    decide_all(release=masked, answer="allow", actor=world.mia)
+    answer_chosen(release=masked, answer="allow", actor=world.mia)
     masked.refresh_from_db()
     job = start_release_export(release=masked, format="text", actor=world.mia)
     work(job.pk)
@@ -140,7 +141,7 @@ def releases(world, *, patient, word):
     surrogates = prepared(world, "surrogate")
     found = models.LeakFinding.objects.filter(note__release=surrogates)
     some = list(found.filter(note__document=note).values_list("pk", flat=True))
-    decide(release=surrogates, findings=some[:1], answer="allow", actor=world.mia)
+    answer_chosen(release=surrogates, findings=some[:1], answer="allow", actor=world.mia)
     assert found.filter(decision="").exists()
     assert models.ReleasedNote.objects.filter(release=surrogates, document=note).exists()
     return SimpleNamespace(masked=masked, surrogates=surrogates, certificate=certificate, export=job)

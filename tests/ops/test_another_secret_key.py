@@ -13,8 +13,7 @@ from annotations.ops.services.erasing import erase_patient
 from annotations.release.rules.known.person import MasterPerson
 from annotations.release.services.certificates.signing import sign
 from annotations.release.services.certificates.verifying import verify_certificate
-from annotations.release.services.known.lists import add_terms
-from annotations.release.services.known.master import store_people
+from annotations.release.services.known import add_terms, store_people
 from annotations.release.services.policies import policy_named
 from annotations.release.services.starting import start_release
 from tests import factories as make

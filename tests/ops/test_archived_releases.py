@@ -14,10 +14,9 @@ from annotations.release.selectors.audits import Choices
 from annotations.release.services.audits.planning import plan_audit
 from annotations.release.services.certificates.signing import sign
 from annotations.release.services.certificates.verifying import verify_certificate
-from annotations.release.services.deciding import decide_all
-from annotations.release.services.exporting import start_release_export
-from annotations.release.services.surrogates.editing import lock
-from annotations.release.services.withdrawing import withdraw
+from annotations.release.services.deciding import answer_chosen
+from annotations.release.services.exporting import start_release_export, withdraw
+from annotations.release.services.surrogates.editing import change
 from tests.held import made_once
 from tests.ops.released_world import TERMS
 from tests.worlds.commands import answered
@@ -30,7 +29,7 @@ def build():
     """An archived project: release 1 is signed and exported, release 2 has open findings and surrogates."""
     clinic = make_clinic()
     signed = make_release(clinic.project, clinic.mia)
-    decide_all(release=signed, answer="replace", actor=clinic.mia)
+    answer_chosen(release=signed, answer="replace", actor=clinic.mia)
     signed.refresh_from_db()
     clinic.export = start_release_export(release=signed, format="text", actor=clinic.mia)
     work(clinic.export.pk)
@@ -63,14 +62,14 @@ def test_services_refuse_what_pages_would_ask_for(clinic):
     entity = SurrogateEntity.objects.first()
     of_open = {"release": clinic.open, "actor": clinic.mia}
     for act in (
-        lambda: decide_all(answer="allow", **of_open),
-        lambda: decide_all(answer="replace", **of_open),
+        lambda: answer_chosen(answer="allow", **of_open),
+        lambda: answer_chosen(answer="replace", **of_open),
         lambda: start_release_export(format="text", leave_out=True, **of_open),
         lambda: sign(terms=TERMS, accepted=(), everything=True, **of_open),
         lambda: withdraw(**of_open),
         lambda: plan_audit(choices=Choices(target=0.5, planted=0.0), **{**of_open, "release": unsigned(clinic)}),
         lambda: make_release(clinic.project, clinic.mia),
-        lambda: lock(project=clinic.project, entity=entity.pk, version=entity.version, locked=True, actor=clinic.mia),
+        lambda: change(project=clinic.project, entity=entity.pk, version=entity.version, act="lock", actor=clinic.mia),
         lambda: erase_patient(project=clinic.project, patient_id="P-1", actor=clinic.mia),
     ):
         with pytest.raises(ProjectArchived):

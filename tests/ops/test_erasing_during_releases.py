@@ -15,7 +15,7 @@ from annotations.release.services.audits.planning import plan_audit
 from annotations.release.services.audits.reading import next_note
 from annotations.release.services.certificates import signing
 from annotations.release.services.certificates.signing import content_of, sign
-from annotations.release.services.deciding import decide_all
+from annotations.release.services.deciding import answer_chosen
 from annotations.release.services.exporting import start_release_export
 from annotations.release.services.policies import policy_named
 from annotations.release.services.starting import start_release
@@ -50,7 +50,7 @@ def start(clinic, policy="mask"):
 
 def prepared(clinic, policy="mask"):
     release = make_release(clinic.project, clinic.mia, policy)
-    decide_all(release=release, answer="allow", actor=clinic.mia)
+    answer_chosen(release=release, answer="allow", actor=clinic.mia)
     return models.Release.objects.select_related("project", "policy").get(pk=release.pk)
 
 
@@ -85,7 +85,7 @@ def test_deciding(clinic, monkeypatch, after):
     release = make_release(clinic.project, clinic.mia)
     assert models.LeakFinding.objects.filter(note__release=release).exists()
     meanwhile = Meanwhile(clinic, monkeypatch, deciding, "unerased", after=after)
-    decide_all(release=release, answer="replace", actor=clinic.mia)
+    answer_chosen(release=release, answer="replace", actor=clinic.mia)
     meanwhile.check(waited=after)
     assert not models.LeakFinding.objects.exists()
     release.refresh_from_db()

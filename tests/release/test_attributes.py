@@ -5,7 +5,7 @@ import json
 import pytest
 
 from annotations.models import Label, LeakFinding, Span
-from annotations.release.services.deciding import decide_all, undecide
+from annotations.release.services.deciding import answer_chosen
 from annotations.text.attributes import as_text
 from tests import factories as make
 from tests.release.conftest import add_note, new_project, release_command
@@ -66,11 +66,11 @@ def test_a_decision_removes_attributes_and_is_undone(ward, sign_in):
     mara = make.make_member(ward, "manager", "mara")
     client, path = sign_in(mara), f"/projects/ward/releases/{release.number}/"
     assert "<mark>who: present</mark>" in client.get(path + "findings/").content.decode()
-    decide_all(release=release, answer="replace", actor=None)
+    answer_chosen(release=release, answer="replace", actor=None)
     row = release.notes.get(pk=found.note_id)
     assert (row.state, row.spans) == ("done", [[6, 15, "PATIENT"]])
     assert client.get(path + "findings/?show=all").status_code == 200
-    undecide(release=release, findings=[found.pk], actor=None)
+    answer_chosen(release=release, answer="undo", findings=[found.pk], actor=None)
     row.refresh_from_db()
     assert (row.state, row.spans) == ("held", [[6, 15, "PATIENT", {"who": "present"}]])
     read = Program(mara).get(f"{path.removesuffix('/')}/notes/{row.document_id}")

@@ -11,7 +11,7 @@ from annotations.core.errors import ServiceError
 from annotations.formats import FORMATS
 from annotations.formats.base import LoadedFiles
 from annotations.gold.services.making import freeze
-from annotations.release.rules.redaction.shipped import SHIPPED
+from annotations.release.rules.redaction.policy import SHIPPED
 from annotations.release.services.policies import policies_of
 from annotations.release.services.previewing import preview
 from annotations.release.services.sources import source_of, specs_of, union_of

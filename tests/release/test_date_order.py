@@ -8,7 +8,7 @@ import pytest
 from annotations.models import LeakFinding
 from annotations.release.rules.redaction.date_reading import is_ambiguous, order_of
 from annotations.release.rules.redaction.dates import shifted
-from annotations.release.services.deciding import decide_all
+from annotations.release.services.deciding import answer_chosen
 from tests.release.conftest import add_note, new_project
 from tests.worlds.released import make_release
 
@@ -47,7 +47,7 @@ def test_a_note_that_stays_ambiguous_is_held_back_until_somebody_decides(ward):
     note = release.notes.get()
     found = LeakFinding.objects.filter(note=note)
     assert note.state == "held" and [one.label for one in found] == ["DATE", "DATE"]
-    assert decide_all(release=release, answer="replace", actor=None) == 2
+    assert answer_chosen(release=release, answer="replace", actor=None) == 2
     note.refresh_from_db()
     assert (note.state, note.text) == ("done", "From [DATE] to [DATE].\n")
 

@@ -7,7 +7,7 @@ from annotations.core.sealing import project_key
 from annotations.jobs.runner import run as work
 from annotations.models import Event, Job, LeakFinding, Release, ReleasedNote, ReleaseState
 from annotations.release.services import deciding
-from annotations.release.services.deciding import decide, decide_all, decide_equal, undecide
+from annotations.release.services.deciding import answer_chosen
 from annotations.release.services.policies import policy_named
 from annotations.release.services.starting import start_release
 from annotations.release.services.surrogates.makers import MAKERS, MakerKind, RulesMaker
@@ -82,13 +82,13 @@ def test_findings_hold_notes_back(release, ward):
 
 def test_replacing_one_prepares_its_note_again(release, ward):
     before, hashed = found(release), release.content_hash
-    assert decide(release=release, findings=[before[0].pk], answer="replace", actor=ward.mara) == 1
+    assert answer_chosen(release=release, findings=[before[0].pk], answer="replace", actor=ward.mara) == 1
     assert text_of(release, "a") == "[PATIENT] is well. [PATIENT] slept. Call Quimby's son.\n"
     assert states(release) == "hhd"
     # The other finding of the note has moved with its text.
     second = LeakFinding.objects.get(pk=before[1].pk)
     assert text_of(release, "a")[second.start : second.end] == "Quimby" and not second.decision
-    decide(release=release, findings=[second.pk], answer="replace", actor=ward.mara)
+    answer_chosen(release=release, findings=[second.pk], answer="replace", actor=ward.mara)
     assert states(release) == "dhd"
     release.refresh_from_db()
     assert release.content_hash not in ("", hashed)
@@ -97,7 +97,7 @@ def test_replacing_one_prepares_its_note_again(release, ward):
 
 def test_equal_strings_are_decided_together_with_one_event(release, ward):
     key = found(release)[0].string_key
-    assert decide_equal(release=release, string_key=key, answer="replace", actor=ward.mara) == 3
+    assert answer_chosen(release=release, string_key=key, answer="replace", actor=ward.mara) == 3
     assert states(release) == "ddd"
     assert text_of(release, "b") == "[PATIENT] left. [PATIENT] paid.\n"
     event = Event.objects.get(verb="release.decided")
@@ -108,30 +108,30 @@ def test_equal_strings_are_decided_together_with_one_event(release, ward):
 @pytest.mark.parametrize("answer", ["replace", "allow"])
 def test_every_answer_can_be_undone(release, ward, answer):
     ids, texts = [one.pk for one in found(release)], [text_of(release, name) for name in TEXTS]
-    assert decide_all(release=release, answer=answer, actor=ward.mara) == 3
+    assert answer_chosen(release=release, answer=answer, actor=ward.mara) == 3
     assert states(release) == "ddd"
     assert (texts == [text_of(release, name) for name in TEXTS]) is (answer == "allow"), "allowing keeps the text"
     release.refresh_from_db()
     assert release.figures["leaks"]["allowed" if answer == "allow" else "replaced"] == 3 and release.content_hash
-    assert undecide(release=release, findings=ids, actor=ward.mara) == 3
+    assert answer_chosen(release=release, answer="undo", findings=ids, actor=ward.mara) == 3
     assert [one.pk for one in found(release)] == ids and states(release) == "hhd"
     assert [text_of(release, name) for name in TEXTS] == texts
     assert {(one.decision, one.decided_by) for one in found(release)} == {("", None)}
-    assert undecide(release=release, findings=ids, actor=ward.mara) == 0
+    assert answer_chosen(release=release, answer="undo", findings=ids, actor=ward.mara) == 0
 
 
 def test_an_answer_stays_when_somebody_else_answers_too(release, ward):
     ids = [one.pk for one in found(release)]
-    decide(release=release, findings=ids[:1], answer="allow", actor=ward.mara)
-    assert decide(release=release, findings=ids[:1], answer="replace", actor=None) == 0
-    assert decide(release=release, findings=ids, answer="replace", actor=None) == 2
+    answer_chosen(release=release, findings=ids[:1], answer="allow", actor=ward.mara)
+    assert answer_chosen(release=release, findings=ids[:1], answer="replace", actor=None) == 0
+    assert answer_chosen(release=release, findings=ids, answer="replace", actor=None) == 2
     assert [one.decision for one in found(release)] == ["allow", "replace", "replace"]
     assert text_of(release, "a") == "[PATIENT] is well. Quimby slept. Call [PATIENT]'s son.\n"
 
 
 def test_many_notes_are_prepared_by_a_job(release, ward, monkeypatch):
     monkeypatch.setattr(deciding, "AT_ONCE", 1)
-    assert decide_all(release=release, answer="replace", actor=None) == 3
+    assert answer_chosen(release=release, answer="replace", actor=None) == 3
     release.refresh_from_db()
     assert release.state == ReleaseState.PREPARING and states(release) == "ppd"
     assert Job.objects.filter(kind="release").count() == 2
@@ -147,7 +147,7 @@ def test_two_people_decide_at_once(release, at_once):
     ids = [one.pk for one in found(release)]
 
     def act(answer):
-        return decide(release=Release.objects.get(), findings=ids, answer=answer, actor=None)
+        return answer_chosen(release=Release.objects.get(), findings=ids, answer=answer, actor=None)
 
     counts = at_once(lambda: act("replace"), lambda: act("allow"))
     assert sorted(counts) == [0, 3]
@@ -164,7 +164,7 @@ def test_a_language_model_is_never_called_by_a_page(ward, monkeypatch):
     policy, maker = policy_named(ward, "surrogate"), {"kind": "model"}
     release = start_release(project=ward, set_spec="gold", policy=policy, actor=None, surrogate_maker=maker)
     work(release.job_id)
-    assert decide_all(release=release, answer="replace", actor=None) == 3
+    assert answer_chosen(release=release, answer="replace", actor=None) == 3
     assert (release.state, release.job.queue) == (ReleaseState.PREPARING, "llm")
     work(release.job_id)
     assert states(release) == "ddd"
@@ -172,13 +172,13 @@ def test_a_language_model_is_never_called_by_a_page(ward, monkeypatch):
 
 def test_an_unknown_answer_or_another_state_is_refused(release, ward):
     other = prepared(ward)
-    assert decide(release=release, findings=[one.pk for one in found(other)], answer="allow", actor=None) == 0
+    assert answer_chosen(release=release, findings=[one.pk for one in found(other)], answer="allow", actor=None) == 0
     assert states(other) == "hhd", "findings of another release are not touched"
     other.delete()
     for call in (
-        lambda: decide(release=release, findings=[], answer="no", actor=None),
-        lambda: decide_equal(release=release, string_key=1, answer="no", actor=None),
-        lambda: decide_all(release=release, answer="", actor=None),
+        lambda: answer_chosen(release=release, findings=[], answer="no", actor=None),
+        lambda: answer_chosen(release=release, string_key=1, answer="no", actor=None),
+        lambda: answer_chosen(release=release, answer="", actor=None),
     ):
         with pytest.raises(ServiceError) as refused:
             call()
@@ -186,7 +186,7 @@ def test_an_unknown_answer_or_another_state_is_refused(release, ward):
     for state in ("preparing", "signed", "withdrawn"):
         Release.objects.update(state=state)
         with pytest.raises(ServiceError) as refused:
-            decide_all(release=release, answer="replace", actor=None)
+            answer_chosen(release=release, answer="replace", actor=None)
         assert refused.value.code == "state"
     assert states(release) == "hhd" and not Event.objects.filter(verb="release.decided").exists()
 
@@ -197,8 +197,8 @@ def test_measures_of_surrogates_include_what_decisions_replace(ward):
     before = made.figures["surrogates"]["mentions"]
     open_ones = [one.pk for one in found(made)]
     assert before and len(open_ones) == 3
-    for act, more in ((decide, 3), (undecide, 0)):
-        act(release=made, findings=open_ones, actor=ward.mara, **({"answer": "replace"} if act is decide else {}))
+    for answer, more in (("replace", 3), ("undo", 0)):
+        answer_chosen(release=made, answer=answer, findings=open_ones, actor=ward.mara)
         made.refresh_from_db()
         measures = made.figures["surrogates"]
         assert (measures["mentions"], measures["notes"], measures["originals_left"]) == (before + more, 3, 0)

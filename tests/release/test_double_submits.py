@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from annotations import models
 from annotations.jobs.runner import run as run_job
-from annotations.release.services.deciding import decide_all
-from annotations.release.services.outdating import outdated
-from annotations.release.services.surrogates.editing import replace
+from annotations.release.services.deciding import answer_chosen
+from annotations.release.services.starting import outdated
+from annotations.release.services.surrogates.editing import change
 from tests import factories as make
 from tests.worlds.released import make_release
 
@@ -55,7 +55,9 @@ def test_start_release(clinic, twice):
 def test_prepare_again(clinic, twice, people):
     clinic.release = make_release(clinic.project, clinic.mia, "surrogate")
     row = models.SurrogateEntity.objects.filter(project=clinic.project, kind="city").first()
-    replace(project=clinic.project, entity=row.pk, version=row.version, text="Zarelloburgo", actor=clinic.mia)
+    change(
+        project=clinic.project, entity=row.pk, version=row.version, act="replace", text="Zarelloburgo", actor=clinic.mia
+    )
     assert outdated(clinic.release)
     assert twice("release_prepare", {}, number=2, people=people) == [302, 302]
     assert models.Job.objects.filter(kind="release", state="queued").count() == events("release.prepared_again") == 1
@@ -111,7 +113,7 @@ def test_a_release_from_its_decisions_to_its_withdrawal(clinic, twice, people):
     assert release.figures["leaks"]["open"] == 3 - before
     assert release.figures["notes"] == models.ReleasedNote.objects.filter(state="done").count()
 
-    decide_all(release=release, answer="allow", actor=clinic.mia)
+    answer_chosen(release=release, answer="allow", actor=clinic.mia)
     form = {"target": "10", "confidence": "95", "by": "", "planted": "10", "leaks": "0"}
     assert twice("audit_start", form, people=people) == [302, 302]
     assert models.AuditPlan.objects.count() == events("audit.planned") == 1

@@ -12,12 +12,11 @@ from annotations.core.stored_files import open_stored
 from annotations.jobs.runner import run as work
 from annotations.models import Event, Job, JobState, Release, ReleaseState, StoredFile
 from annotations.ops.services.erasing import delete_note
-from annotations.release.services.deciding import decide_all
-from annotations.release.services.exporting import start_release_export
+from annotations.release.services.deciding import answer_chosen
+from annotations.release.services.exporting import start_release_export, withdraw
 from annotations.release.services.files import RELEASE_FORMATS
 from annotations.release.services.policies import policy_named
 from annotations.release.services.starting import start_release
-from annotations.release.services.withdrawing import withdraw
 from tests import factories as make
 from tests.held import fresh
 from tests.release.conftest import add_note, make_ward
@@ -70,7 +69,7 @@ def test_findings_must_be_decided_or_left_out(release, ward):
     assert first == second
     job = exported(release, ward.manager, leave_out=True)
     assert (job.state, job.result["notes"], job.result["held_back"]) == ("done", 4, 1)
-    decide_all(release=release, answer="replace", actor=ward.manager)
+    answer_chosen(release=release, answer="replace", actor=ward.manager)
     job = exported(release, ward.manager)
     assert (job.result["notes"], job.result["held_back"]) == (5, 0)
 
@@ -109,7 +108,7 @@ def test_a_decision_during_an_export_stores_nothing(release, ward, monkeypatch):
 
     def deciding(*args):
         write(*args)
-        decide_all(release=Release.objects.get(), answer="replace", actor=None)
+        answer_chosen(release=Release.objects.get(), answer="replace", actor=None)
 
     monkeypatch.setattr(exporting, "write_zip", deciding)
     job = exported(release, ward.manager, leave_out=True)

@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 
 from annotations.release.rules.leaks.gate import Leak
 from annotations.release.rules.leaks.needles import Needle
-from annotations.release.rules.redaction.kinds import IdentifierType
-from annotations.release.services.leftovers import merged, with_longer
+from annotations.release.rules.redaction.policy import IdentifierType as Kind
+from annotations.release.services.searching import merged, with_longer
 from tests.timing import takes_at_most
 
-NEEDLE = Needle("Wilson", "NAME", IdentifierType.NAME)
+NEEDLE = Needle("Wilson", "NAME", Kind.NAME)
 
 
 def leak(start: int, end: int) -> Leak:

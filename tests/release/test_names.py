@@ -4,8 +4,8 @@ import pytest
 
 from annotations.models import Document, LeakFinding
 from annotations.release.rules.redaction.calendars import with_weekday
-from annotations.release.services.deciding import decide_all
-from annotations.release.services.writing import neutral_names
+from annotations.release.services.batches import neutral_names
+from annotations.release.services.deciding import answer_chosen
 from tests import factories as make
 from tests.release.conftest import add_note, new_project, release_command, texts_in
 from tests.worlds.released import make_release
@@ -50,7 +50,7 @@ def test_kept_names_are_searched_for_dates_and_numbers_of_any_kind(ward):
         ("2021-03-12", "DATE"),
         ("8812345-20210312", "IDNUM"),
     ]
-    decide_all(release=release, answer="replace", actor=None)
+    answer_chosen(release=release, answer="replace", actor=None)
     assert {name.split("-")[0] for name in release.notes.values_list("name", flat=True)} == {"note", "faguilera"}
 
 

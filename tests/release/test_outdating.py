@@ -6,8 +6,8 @@ from django.urls import reverse
 from annotations.core.errors import ServiceError
 from annotations.jobs.runner import run as run_job
 from annotations.models import Event, Job, LeakFinding, Release, ReleasedNote, SurrogateEntity
-from annotations.release.services.outdating import outdated, prepare_again
-from annotations.release.services.surrogates.editing import replace
+from annotations.release.services.starting import outdated, prepare_again
+from annotations.release.services.surrogates.editing import change
 from tests.held import fresh
 from tests.worlds.checks import check_page
 from tests.worlds.released import make_release, make_released_clinic
@@ -19,7 +19,9 @@ def make_edited():
     clinic.release = make_release(clinic.project, clinic.mia, "surrogate")
     assert not outdated(clinic.release)
     row = SurrogateEntity.objects.filter(project=clinic.project, kind="city").first()
-    replace(project=clinic.project, entity=row.pk, version=row.version, text="Zarelloburgo", actor=clinic.mia)
+    change(
+        project=clinic.project, entity=row.pk, version=row.version, act="replace", text="Zarelloburgo", actor=clinic.mia
+    )
     return clinic
 
 

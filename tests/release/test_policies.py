@@ -5,8 +5,8 @@ from django.db import connection
 
 from annotations.core.errors import ServiceError
 from annotations.models import Event, Label, ReleasePolicy
-from annotations.release.rules.redaction.kinds import IdentifierType
-from annotations.release.rules.redaction.shipped import SHIPPED
+from annotations.release.rules.redaction.policy import SHIPPED
+from annotations.release.rules.redaction.policy import IdentifierType as Kind
 from annotations.release.services.policies import (
     labels_without_kind,
     missing_labels,
@@ -91,18 +91,16 @@ def test_a_label_that_somebody_added_is_masked_unless_its_kind_is_said_once(proj
     edited = policy_named(project, "mask")
     add_label(project, "SHIP")
     assert [label.code for label in labels_without_kind(project)] == ["SHIP"]
-    first = policy_named(project, "mask", 1, kinds={"SHIP": IdentifierType(kind)} if kind else None)
+    first = policy_named(project, "mask", 1, kinds={"SHIP": Kind(kind)} if kind else None)
     assert (first.version, edited.rules.items() <= first.rules.items()) == (2, True)
     assert labels_without_kind(project) == []
     found = {slug: policy_named(project, slug).rules["SHIP"] for slug in SHIPPED}
     assert {slug: rule["action"] for slug, rule in found.items()} == SAID[kind]
     assert {rule["kind"] for rule in found.values()} == {kind or "other"}
-    assert policy_named(project, "mask", kinds={"SHIP": IdentifierType(kind or "other")}) == first, (
-        "the same answer again"
-    )
+    assert policy_named(project, "mask", kinds={"SHIP": Kind(kind or "other")}) == first, "the same answer again"
     for label, other in (("SHIP", "city"), ("AGE", "city"), ("NONE", "other")):
         with pytest.raises(ServiceError) as refused:
-            policy_named(project, "mask", kinds={label: IdentifierType(other)})
+            policy_named(project, "mask", kinds={label: Kind(other)})
         assert refused.value.code == "kinds"
 
 
@@ -113,7 +111,7 @@ def test_a_new_label_follows_the_label_of_its_kind_in_a_policy_of_ones_own(proje
     add_label(project, "SHIP")
     add_label(project, "WARD")
     add_label(project, "OLD", merged_into=Label.objects.get(label_set__project=project, code="WARD"))
-    found = policy_named(project, "own", kinds={"WARD": IdentifierType.HOSPITAL}).rules
+    found = policy_named(project, "own", kinds={"WARD": Kind.HOSPITAL}).rules
     assert {code: found[code]["action"] for code in ("WARD", "OLD", "SHIP")} == {
         "WARD": "keep", "OLD": "keep", "SHIP": "mask",
     }  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotations.models import Event, ReleasePolicy
-from annotations.release.rules.redaction.shipped import SHIPPED
+from annotations.release.rules.redaction.policy import SHIPPED
 
 
 def run(*words):

@@ -9,14 +9,14 @@ from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
 from annotations.jobs.runner import run as work
 from annotations.models import KnownPerson, LeakFinding, ListedTerm, ReleasedNote
-from annotations.release.rules.redaction.date_offsets import LEAST_DAYS, MOST_DAYS
+from annotations.release.rules.redaction.calendars import LEAST_DAYS, MOST_DAYS
 from annotations.release.rules.redaction.dates import shifted
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.selectors.releases import open_findings
-from annotations.release.services.deciding import decide_all
+from annotations.release.services.deciding import answer_chosen
 from annotations.release.services.policies import policy_named, save_policy
 from annotations.release.services.starting import start_release
-from annotations.release.services.surrogates.date_offsets import date_offset
+from annotations.release.services.surrogates.patients import date_offset
 from tests.release.conftest import add_note
 
 
@@ -124,7 +124,7 @@ def test_contacts_that_nobody_labeled_are_found_by_their_shape(ward, slug):
     add_note(ward.project, "c", text, language="es")
     release, rows = released(ward, slug)
     assert found_in(rows["c"]) == [("eve@wardpost.test", "shape"), ("600 123 456", "shape")]
-    decide_all(release=release, answer="replace", actor=None)
+    answer_chosen(release=release, answer="replace", actor=None)
     rows["c"].refresh_from_db()
     text = rows["c"].text
     assert "wardpost" not in text and "600 123" not in text and "TA 120/80, 250000." in text
@@ -209,8 +209,8 @@ def test_what_a_policy_keeps_is_not_looked_for_unless_it_is_denied(ward):
     assert found == {(rows["en-1"], "denied"), (rows["en-6"], "denied")}
     for label in ("", "NONE"):  # A denied term has no label, so a person chooses its placeholder.
         with pytest.raises(ServiceError) as refused:
-            decide_all(release=release, answer="replace", actor=None, label=label)
+            answer_chosen(release=release, answer="replace", actor=None, label=label)
         assert refused.value.code == "label"
-    decide_all(release=release, answer="replace", actor=None, label="HOSPITAL")
+    answer_chosen(release=release, answer="replace", actor=None, label="HOSPITAL")
     text = ReleasedNote.objects.get(pk=rows["en-1"].pk).text
     assert "Millbrook" not in text and "[HOSPITAL]" in text and not open_findings(release).exists()

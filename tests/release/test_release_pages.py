@@ -7,7 +7,7 @@ from annotations.core.events import NOTE_READ
 from annotations.jobs.runner import run as run_job
 from annotations.models import Event, Job, JobState, Label, Release, ReleasePolicy
 from annotations.ops.services.erasing import delete_note, erase_patient
-from annotations.release.services.deciding import decide_all
+from annotations.release.services.deciding import answer_chosen
 from annotations.release.services.settling import settle
 from tests import factories as make
 from tests.worlds.checks import check_page
@@ -168,7 +168,7 @@ def test_a_released_note_is_beside_its_original(clinic, sign_in):
 
 @pytest.mark.parametrize("state", ["prepared", "signed", "withdrawn"])
 def test_figures_after_an_erasure_are_those_of_the_notes_that_are_left(clinic, sign_in, state):
-    decide_all(release=clinic.release, answer="allow", actor=clinic.mia)
+    answer_chosen(release=clinic.release, answer="allow", actor=clinic.mia)
     clinic.release.refresh_from_db()
     before = clinic.release.figures
     assert (before["notes"], before["patients"], before["spans"], before["leaks"]["allowed"]) == (3, 2, 9, 3)

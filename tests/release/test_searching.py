@@ -10,7 +10,7 @@ from annotations.core.sealing import project_key
 from annotations.models import Label, LeakFinding, ListedTerm
 from annotations.release.services.batches import prepare_rows, preparer_of
 from annotations.release.services.certificates.drafting import looked_for
-from annotations.release.services.deciding import decide_all, decide_equal
+from annotations.release.services.deciding import answer_chosen
 from annotations.release.services.policies import policy_named, read_policy
 from annotations.release.services.preparing import Preparer
 from annotations.release.services.sources import source_of
@@ -47,7 +47,7 @@ def test_what_nobody_labeled_is_found_and_replaced_by_the_rule_of_its_label(ward
     assert [text for text, _label, _origin in strings_of(release)] == LEFT
     assert {label for _text, label, _origin in strings_of(release)} == {"DATE", "STREET", "CITY", "HOSPITAL"}
     assert release.notes.get().state == "held"
-    assert decide_all(release=release, answer="replace", actor=None) == len(LEFT)
+    assert answer_chosen(release=release, answer="replace", actor=None) == len(LEFT)
     note = release.notes.get()
     assert note.state == "done" and not any(text in note.text for text in LEFT)
     assert "120/80 mmHg, hemoglobin 12.3 since 2017" in note.text, "values and a year are no findings"
@@ -87,7 +87,7 @@ def test_one_string_is_decided_once_and_an_allowed_term_is_no_finding(ward):
     assert "Fairview Hospital" not in {text for text, *_about in found}
     key = LeakFinding.objects.filter(note__release=release, label="CITY").values_list("string_key", flat=True)
     assert len(key) == 3 and len(set(key)) == 1
-    assert decide_equal(release=release, string_key=key[0], answer="allow", actor=None) == 3
+    assert answer_chosen(release=release, string_key=key[0], answer="allow", actor=None) == 3
 
 
 def test_what_the_policy_keeps_is_no_finding(ward):
@@ -181,7 +181,7 @@ def test_safe_harbor_with_labels_for_dates_of_birth_only(db, no_redis, tmp_path)
 
 
 def by_service(release, label):
-    decide_all(release=release, answer="replace", actor=None, label=label)
+    answer_chosen(release=release, answer="replace", actor=None, label=label)
 
 
 def by_api(release, label):

@@ -9,8 +9,7 @@ from annotations.core.errors import ServiceError
 from annotations.jobs.runner import run as work
 from annotations.models import Job, Label, Span
 from annotations.release.rules.known.person import MasterPerson
-from annotations.release.services.known.lists import add_terms
-from annotations.release.services.known.master import store_people
+from annotations.release.services.known import add_terms, store_people
 from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble
 from models_runtime.runs.services.runs import start_run
 from tests import factories as make

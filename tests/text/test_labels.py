@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from annotations.exchange.rules import likely_labels, rewritten, written_set
 from annotations.formats.brat_config import annotation_conf
 from annotations.formats.notes import OutNote
-from annotations.release.rules.redaction.kinds import kinds_of
+from annotations.release.rules.redaction.policy import kinds_of
 from annotations.text import attributes
 from annotations.text.attributes import AttributeDef, AttributeDefError
 from annotations.text.hashes import gold_hash

@@ -24,9 +24,9 @@ from annotations.release.rules.audits.shown import AuditedText, PartKind
 from annotations.release.selectors.audits import Choices, Leak, leak_marks, preview_of, shown_of
 from annotations.release.selectors.releases import release_for
 from annotations.release.services.audits import reading
-from annotations.release.services.audits.deciding import DECISIONS
 from annotations.release.services.audits.planning import check, discard_plan, plan_audit
-from annotations.release.services.audits.showing import progress_of, show_leaks, show_note
+from annotations.release.services.audits.reading import decide_leak as decide
+from annotations.release.services.audits.reading import progress_of, show_leaks, show_note
 from annotations.text.names import MAX_OFFSET
 
 router = Router(tags=["Audits"])
@@ -304,7 +304,7 @@ def decide_leak(request: ApiRequest, slug: str, release: int, mark: int, body: L
     found = leak_marks(plan).select_related("note__plan__release__project", "note__note").filter(pk=mark).first()
     if found is None:
         raise Http404("This leak does not exist.")
-    DECISIONS[body.answer](mark=found, actor=access.user)
+    decide(mark=found, answer=body.answer, actor=access.user)
     return _state(*_audit(request, slug, release, Can.RELEASE))
 
 

@@ -16,21 +16,20 @@ from annotations.core.api.schemas import Body
 from annotations.core.requests import takes_uploads
 from annotations.models import Certificate
 from annotations.release.forms.audits import SignForm, VerifyForm
-from annotations.release.rules.certificates.risks import LONGEST
+from annotations.release.rules.certificates.statements import LONGEST
 from annotations.release.rules.certificates.verifying import PAGE
 from annotations.release.selectors.certificates import certificates_of, public_keys
 from annotations.release.selectors.releases import release_for
-from annotations.release.services.certificates.downloading import certificate_file
 from annotations.release.services.certificates.drafting import Terms
 from annotations.release.services.certificates.signing import (
-    LONGEST_PURPOSE,
-    LONGEST_RECIPIENT,
     MOST_OWN_RISKS,
     ToAccept,
+    certificate_file,
     prospect,
     sign,
 )
 from annotations.release.services.certificates.verifying import upload_limit, verify_certificate, zip_files
+from annotations.release.services.starting import LONGEST_PURPOSE, LONGEST_RECIPIENT
 
 router = Router(tags=["Certificates"])
 PATH = "/projects/{slug:slug}/releases/{int:release}/certificates"

@@ -20,7 +20,7 @@ from annotations.release.api.releases import ReleasedPiece, pieces_of
 from annotations.release.selectors.findings import FindingInSentence, findings_of, in_context, passing, stored_pieces
 from annotations.release.selectors.releases import open_counts, release_for, released_notes
 from annotations.release.services.deciding import answer_chosen
-from annotations.release.services.viewing import viewed
+from annotations.release.services.previewing import viewed
 from annotations.text.names import MAX_ID
 from annotations.text.spans import Span
 

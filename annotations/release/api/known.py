@@ -23,12 +23,16 @@ from annotations.models import KnownPerson, KnownUpload, ListedTerm
 from annotations.projects.selectors.labels import labels_of
 from annotations.release.forms.known import ListsFileForm, MasterForm, TermsForm
 from annotations.release.selectors.known import master_state, names_of, people_listed, terms_of, uploads_of
-from annotations.release.services.known.lists import LONGEST, add_terms, export_lists, import_lists, remove_term
-from annotations.release.services.known.master import (
+from annotations.release.services.known import (
+    LONGEST,
+    add_terms,
     clear_master,
     delete_person,
     discard_upload,
+    export_lists,
+    import_lists,
     import_upload,
+    remove_term,
     show_person,
     stage_master,
 )

@@ -27,10 +27,8 @@ from annotations.release.forms.policies import (
     history_of,
     offered_policies,
 )
-from annotations.release.rules.redaction.kinds import IdentifierType
-from annotations.release.rules.redaction.policy import Action, LabelRule
-from annotations.release.services.policies import codes_of, read_policy, save_policy
-from annotations.release.services.versions import with_merged
+from annotations.release.rules.redaction.policy import Action, IdentifierType, LabelRule
+from annotations.release.services.policies import codes_of, read_policy, save_policy, with_merged
 
 router = Router(tags=["Releases"])
 PATH = "/projects/{slug:slug}/releases/policies"

@@ -22,18 +22,16 @@ from annotations.jobs.api import JobItem, started
 from annotations.models import Release
 from annotations.release.forms.policies import offered_policies
 from annotations.release.forms.releases import REFUSED_AT, ReleaseExportForm, ReleaseForm, about_formats
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.release.rules.redaction.released import ReplacedPiece as Stretch
 from annotations.release.selectors.releases import leak_counts, note_counts, open_counts, ready_exports, release_for
-from annotations.release.services.exporting import start_release_export
-from annotations.release.services.outdating import outdated, prepare_again
+from annotations.release.services.exporting import start_release_export, withdraw
 from annotations.release.services.policies import labels_without_kind, parsed_policy
 from annotations.release.services.previewing import Placed, preview_placed
 from annotations.release.services.sources import specs_of, union_of
-from annotations.release.services.starting import start_chosen
+from annotations.release.services.starting import outdated, prepare_again, start_chosen
 from annotations.release.services.steps import steps_of
 from annotations.release.services.surrogates.makers import maker_choices
-from annotations.release.services.withdrawing import withdraw
 from annotations.text.names import MAX_ID
 
 router = Router(tags=["Releases"])

@@ -14,7 +14,7 @@ from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.core.errors import ServiceError
 from annotations.models import SurrogateEntity, SurrogateMention
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.release.selectors.surrogates import (
     MOST_FOUND,
     EntityView,

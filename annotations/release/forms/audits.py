@@ -5,11 +5,12 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.core.forms import WholeField
 from annotations.models import AuditPlan
-from annotations.release.rules.certificates.risks import LONGEST
 from annotations.release.rules.certificates.signatures import MOST_BYTES
+from annotations.release.rules.certificates.statements import LONGEST
 from annotations.release.selectors.audits import Choices
 from annotations.release.services.certificates.drafting import Terms
-from annotations.release.services.certificates.signing import LONGEST_PURPOSE, LONGEST_RECIPIENT, MOST_OWN_RISKS
+from annotations.release.services.certificates.signing import MOST_OWN_RISKS
+from annotations.release.services.starting import LONGEST_PURPOSE, LONGEST_RECIPIENT
 from annotations.text.names import MAX_OFFSET
 
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.core.forms import WholeField
 from annotations.models import Label
-from annotations.release.services.known.master import MOST_BYTES
+from annotations.release.services.known import MOST_BYTES
 from annotations.release.services.surrogates.editing import MOST_TYPED
 
 FORMATS = [

@@ -12,11 +12,14 @@ from django.utils.translation import gettext_lazy, ngettext
 from annotations.core.forms import offer
 from annotations.models import Label, Project, ReleasePolicy
 from annotations.notes.selectors.in_context import label_looks
-from annotations.release.rules.redaction.kinds import IdentifierType
-from annotations.release.rules.redaction.policy import Action, LabelRule, actions_for
-from annotations.release.rules.redaction.shipped import SHIPPED
-from annotations.release.services.policies import missing_labels, policies_of
-from annotations.release.services.versions import RuleDifference, changes_between, versions_of
+from annotations.release.rules.redaction.policy import SHIPPED, Action, IdentifierType, LabelRule, actions_for
+from annotations.release.services.policies import (
+    RuleDifference,
+    changes_between,
+    missing_labels,
+    policies_of,
+    versions_of,
+)
 
 NAME_LENGTH = 80
 SLUG_LENGTH = 40

@@ -13,7 +13,7 @@ from annotations.core.forms import Agreed, offer
 from annotations.exchange.forms.exports import ABOUT, FormatDescription, SetChoice, grouped
 from annotations.models import Label, LabelMapping
 from annotations.release.forms.policies import kind_names
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.release.services.files import RELEASE_FORMATS
 from annotations.release.services.surrogates.makers import MakerChoice
 

@@ -12,9 +12,8 @@ from annotations.core.spans import pairs_of
 from annotations.models import Document, LeakFinding, Release, User
 from annotations.notes.selectors.annotation_sets import line_at
 from annotations.notes.selectors.in_context import LabelLook, label_looks
-from annotations.release.rules.redaction.offsets import span_to_released
 from annotations.release.rules.redaction.policy import Action
-from annotations.release.rules.redaction.released import ReplacedPiece
+from annotations.release.rules.redaction.released import ReplacedPiece, span_to_released
 from annotations.text.attributes import as_text
 from annotations.text.segments import BREAK, around
 

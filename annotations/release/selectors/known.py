@@ -12,11 +12,10 @@ from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
 from annotations.models import Document, KnownPerson, KnownUpload, ListedTerm, ListedTermKind, Project
 from annotations.projects.selectors.labels import accepted_labels, labels_of
-from annotations.release.rules.known.folding import folded
 from annotations.release.rules.known.matcher import VERSION, Denied, Profile, find
-from annotations.release.rules.known.mention import Mention
-from annotations.release.rules.known.person import FIELDS, Identifier, MasterPerson, identifiers
-from annotations.release.rules.redaction.kinds import IdentifierType, kinds_of
+from annotations.release.rules.known.person import FIELDS, Identifier, MasterPerson, Mention, identifiers
+from annotations.release.rules.known.reading import folded
+from annotations.release.rules.redaction.policy import IdentifierType, kinds_of
 
 # The kinds that mentions have.
 USED: Final = (

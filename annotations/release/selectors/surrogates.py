@@ -15,9 +15,8 @@ from annotations.core.events import record_reads
 from annotations.core.sealing import Key, project_key
 from annotations.models import Document, Project, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.notes.selectors.in_context import Entry, LabelLook, with_entries
-from annotations.release.rules.redaction.kinds import IdentifierType
-from annotations.release.rules.surrogates.clustering import PEOPLE
-from annotations.release.rules.surrogates.deciding import identities, surrogate_key
+from annotations.release.rules.redaction.policy import PEOPLE, IdentifierType
+from annotations.release.rules.surrogates.clustering import identities, surrogate_key
 from annotations.release.rules.surrogates.folding import folded
 from annotations.release.rules.surrogates.people import FAMILY, GIVEN, field_of, read_person, title_before
 from annotations.release.rules.surrogates.pipeline import REPEATABLE, Cluster, Mentioned, Surrogate, longest_first

@@ -15,13 +15,11 @@ from annotations.jobs.services.queue import key_of
 from annotations.models import LeakFinding, Project, Release, ReleasedNote, ReleasedNoteState, ReleaseState, User
 from annotations.release.events import RELEASE_DECIDED
 from annotations.release.rules.redaction.policy import Action
-from annotations.release.services.batches import MEANWHILE, again, preparer_of, rows_and_siblings
-from annotations.release.services.measuring import dropped
+from annotations.release.services.batches import extras_of, preparer_of, retried, rows_and_siblings, store_prepared
 from annotations.release.services.preparing import Prepared
-from annotations.release.services.replacing import Extra
-from annotations.release.services.settling import settle
+from annotations.release.services.replacing import Extra, GoneMeanwhile
+from annotations.release.services.settling import dropped, settle
 from annotations.release.services.starting import KIND, enqueue_job
-from annotations.release.services.writing import extras_of, store_prepared
 
 UNDO = "undo"
 Answer, State, Where = LeakFinding.Answer, ReleasedNoteState, LeakFinding.Where
@@ -29,39 +27,6 @@ AT_ONCE = 200
 """Up to this many notes are prepared again at once; a job prepares more."""
 SETTLED_AT_ONCE = 2000
 """Figures and hash of a release of up to this many notes are computed again at once."""
-
-
-def decide(*, release: Release, findings: Collection[int], answer: str, actor: User | None, label: str = "") -> int:
-    """Answer open findings by their ids: replace the places, or allow them. Return how many were answered.
-
-    `label` is the code of the label whose placeholder replaces what has no label.
-
-    Findings that somebody else has answered meanwhile keep that answer. Where places are replaced, their notes are
-    prepared again: at once, or by a job if there are many. Raises ServiceError `state` unless the release is prepared
-    and neither signed nor withdrawn, `answer` for an unknown answer, and `label` if a label is needed, or unknown.
-    """
-    if answer not in Answer.values:
-        raise ServiceError(_("Choose whether to replace or to allow."), code="answer")
-    return _act(release, {"pk__in": list(findings), "decision": ""}, answer, actor, label)
-
-
-def decide_equal(*, release: Release, string_key: int, answer: str, actor: User | None, label: str = "") -> int:
-    """Answer all open findings of one string, as `decide` does."""
-    if answer not in Answer.values:
-        raise ServiceError(_("Choose whether to replace or to allow."), code="answer")
-    return _act(release, {"string_key": string_key, "decision": ""}, answer, actor, label)
-
-
-def decide_all(*, release: Release, answer: str, actor: User | None, label: str = "") -> int:
-    """Answer all open findings, as `decide` does."""
-    if answer not in Answer.values:
-        raise ServiceError(_("Choose whether to replace or to allow."), code="answer")
-    return _act(release, {"decision": ""}, answer, actor, label)
-
-
-def undecide(*, release: Release, findings: Collection[int], actor: User | None) -> int:
-    """Undo the answers to findings, by their ids. They are open again. Return how many there were."""
-    return _act(release, {"pk__in": list(findings), "decision__in": Answer.values}, "", actor)
 
 
 def answer_chosen(
@@ -73,52 +38,41 @@ def answer_chosen(
     actor: User | None,
     label: str = "",
 ) -> int:
-    """Answer findings by their ids, or without ids all of one string, or all. Return how many changed.
+    """Answer open findings by their ids, or without ids all of one string, or all. Return how many were answered.
 
-    `answer` is one of LeakFinding.Answer, or `undo`. Raises ServiceError as `decide`.
+    `answer` is one of LeakFinding.Answer, to replace the places or to allow them, or `undo`, which opens answered
+    findings again. `label` is the code of the label whose placeholder replaces what has no label.
+
+    Findings that somebody else has answered meanwhile keep that answer. Where places are replaced, their notes are
+    prepared again: at once, or by a job if there are many. Raises ServiceError `state` unless the release is prepared
+    and neither signed nor withdrawn, `answer` for an unknown answer, and `label` if a label is needed, or unknown.
     """
-    rows = LeakFinding.objects.filter(note__release=release)
-    if string_key is not None:
-        rows = rows.filter(string_key=string_key)
+    if answer not in (UNDO, *Answer.values):
+        raise ServiceError(_("Choose whether to replace or to allow."), code="answer")
+    which: dict[str, object] = {"decision__in": Answer.values} if answer == UNDO else {"decision": ""}
     if findings:
-        rows = rows.filter(pk__in=list(findings))
-    if answer == UNDO:
-        own = list(rows.exclude(decision="").values_list("pk", flat=True))
-        return undecide(release=release, findings=own, actor=actor)
-    if findings:
-        chosen = list(rows.values_list("pk", flat=True))
-        return decide(release=release, findings=chosen, answer=answer, actor=actor, label=label)
+        which["pk__in"] = list(findings)
     if string_key is not None:
-        return decide_equal(release=release, string_key=string_key, answer=answer, actor=actor, label=label)
-    return decide_all(release=release, answer=answer, actor=actor, label=label)
-
-
-def _act(release: Release, which: dict[str, object], answer: str, actor: User | None, label: str = "") -> int:
-    """Answer the chosen findings in one transaction, with one event."""
-    for _try in again():
-        begun = erasures_of(release.project_id)
-        try:
-            prepared, seen = _prepared_first(release, which, answer, label)
-            with transaction.atomic():
-                unerased(release.project_id, begun)
-                locked = _locked(release)
-                chosen = list(LeakFinding.objects.filter(note__release=release, **which).order_by("note", "id"))
-                if not chosen:
-                    return 0
-                if prepared is not None and (locked.revision, [one.pk for one in chosen]) != seen:
-                    continue  # Somebody else has decided meanwhile.
-                _answer(locked, chosen, prepared, answer, actor, label)
-        except MEANWHILE:
-            continue
-        break
-    if release.note_count <= SETTLED_AT_ONCE:
-        for _try in again():
-            try:
-                settle(release=release)
-            except MEANWHILE:
-                continue
-            break
+        which["string_key"] = string_key
+    changed = retried(lambda: _act(release, which, "" if answer == UNDO else answer, actor, label))
+    if changed and release.note_count <= SETTLED_AT_ONCE:
+        retried(lambda: settle(release=release))
     release.refresh_from_db()
+    return changed
+
+
+def _act(release: Release, which: dict[str, object], answer: str, actor: User | None, label: str) -> int:
+    """Answer the chosen findings in one transaction, with one event."""
+    begun = erasures_of(release.project_id)
+    prepared, seen = _prepared_first(release, which, answer, label)
+    with transaction.atomic():
+        unerased(release.project_id, begun)
+        locked = _locked(release)
+        chosen = list(LeakFinding.objects.filter(note__release=release, **which).order_by("note", "id"))
+        if prepared is not None and (locked.revision, [one.pk for one in chosen]) != seen:
+            raise GoneMeanwhile  # Somebody else has decided meanwhile.
+        if chosen:
+            _answer(locked, chosen, prepared, answer, actor, label)
     return len(chosen)
 
 
@@ -209,7 +163,7 @@ def _answer(
                 row.state = State.PENDING
             ReleasedNote.objects.bulk_update(rows, ["extra", "state"])
         release.state = ReleaseState.PREPARING
-    _hold_back(sorted(set(notes) - set(changing)))
+    hold_back(sorted(set(notes) - set(changing)))
     release.content_hash = ""
     release.revision += 1
     if changing:
@@ -234,11 +188,11 @@ def _add_extras(
         row.extra = [list(extra) for extra in extras[row.pk]]
 
 
-def _hold_back(notes: Sequence[int]) -> None:
+def hold_back(notes: Sequence[int]) -> None:
     """Hold back those of these notes that have open findings, and no others."""
     is_open = Exists(LeakFinding.objects.filter(note=OuterRef("pk"), decision=""))
     for at in range(0, len(notes), AT_ONCE):
-        rows = ReleasedNote.objects.filter(pk__in=notes[at : at + AT_ONCE])
+        rows = ReleasedNote.objects.filter(pk__in=notes[at : at + AT_ONCE]).exclude(state=State.PENDING)
         rows.filter(is_open).update(state=State.HELD)
         rows.filter(~is_open).update(state=State.DONE)
 

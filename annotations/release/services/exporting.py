@@ -17,18 +17,20 @@ from annotations.exchange.selectors import target_of
 from annotations.exchange.services.exporting import Told, label_definitions
 from annotations.exchange.services.label_mappings import ExportLabels
 from annotations.exchange.services.writing import write_to_path, write_zip
-from annotations.formats.base import Loss, OutNote
-from annotations.jobs.services.queue import once
+from annotations.formats.notes import Loss, OutNote
+from annotations.jobs.services.queue import cancel, once
 from annotations.models import (
     Job,
+    Project,
     Release,
     ReleasedNote,
     ReleasedNoteState,
     ReleaseState,
+    StoredFile,
     StoredFileKind,
     User,
 )
-from annotations.release.events import RELEASE_EXPORTED, ReleaseExported
+from annotations.release.events import RELEASE_EXPORTED, RELEASE_WITHDRAWN, ReleaseExported
 from annotations.release.selectors.releases import open_findings
 from annotations.release.services.files import RELEASE_FORMATS, WITHOUT_SPANS, Written, out_note, release_files
 from annotations.release.services.settling import released_notes, settle
@@ -189,14 +191,7 @@ class _Export:
             )
 
     def record(self, actor: User | None) -> None:
-        data: ReleaseExported = {
-            "release": self._release.number,
-            "format": self._format,
-            "notes": self._notes,
-            "spans": self._spans,
-            "held_back": self._held,
-            "content_hash": self._release.content_hash,
-        }
+        data: ReleaseExported = {**self._counted()}
         if relabeled := self._relabeled():
             data |= {
                 "mapping": self._labels.mapping,
@@ -206,6 +201,9 @@ class _Export:
         RELEASE_EXPORTED.record(actor=actor, project_id=self._release.project_id, data=data)
 
     def counts(self) -> dict[str, Any]:
+        return {**self._counted(), "labels": self._relabeled()}
+
+    def _counted(self) -> ReleaseExported:
         return {
             "release": self._release.number,
             "format": self._format,
@@ -213,7 +211,6 @@ class _Export:
             "spans": self._spans,
             "held_back": self._held,
             "content_hash": self._release.content_hash,
-            "labels": self._relabeled(),
         }
 
     def _relabeled(self) -> dict[str, Any] | None:
@@ -258,3 +255,32 @@ class _Export:
                 self._spans += len(list(note.spans)) if spans else count
                 yield note, losses
             self._progress(min(at + BATCH, self._total), self._total)
+
+
+# Withdraw a release, so that it is exported no more.
+
+
+def withdraw(*, release: Release, actor: User | None) -> Release:
+    """Withdraw a release in any state, stop its jobs and delete its stored exports. Withdrawing twice does no harm.
+
+    The released texts, the hash and the certificate stay, so that files that were handed over can still be verified.
+    """
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=release.project_id)
+        locked = Release.objects.select_for_update(of=("self",)).get(pk=release.pk)
+        if locked.state != ReleaseState.WITHDRAWN:
+            locked.state = ReleaseState.WITHDRAWN
+            locked.save(update_fields=["state"])
+            exports = Job.objects.filter(project=release.project_id, kind=EXPORT, params__release_id=release.pk)
+            files = [job.result["file_id"] for job in exports if "file_id" in job.result]
+            stored = StoredFile.objects.filter(project=release.project_id, kind=StoredFileKind.RELEASE, pk__in=files)
+            _deleted, by_type = stored.delete()
+            for job in [*exports, *([locked.job] if locked.job else [])]:
+                cancel(job)
+            RELEASE_WITHDRAWN.record(
+                actor=actor,
+                project_id=release.project_id,
+                data={"release": release.number, "files": by_type.get(StoredFile._meta.label, 0)},
+            )
+    release.refresh_from_db()
+    return release

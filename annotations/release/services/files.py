@@ -12,11 +12,12 @@ from typing import IO, Any, Final
 from annotations.core.spans import pairs_of
 from annotations.exchange.services.writing import Content, NoteFilesWriter
 from annotations.formats import FORMATS
-from annotations.formats.base import LOSSES, NAMES, Loss, OutNote, file_names
+from annotations.formats.base import LOSSES, NAMES, file_names
 from annotations.formats.files.csv_files import csv_line
 from annotations.formats.files.safe_names import FileNames
+from annotations.formats.notes import Loss, OutNote
 from annotations.release.rules.certificates.released_files import MANIFEST, SIGNATURE
-from annotations.release.services.certificates.keys import sign_files
+from annotations.release.services.certificates.signing import sign_files
 from annotations.text.attributes import Value
 from annotations.text.labels import LabelDef, LabelSetDef
 from annotations.text.spans import Span

@@ -1,7 +1,9 @@
 """Policies of a project: shipped ones, and versions that people saved."""
 
+import hashlib
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 from django.db import transaction
 from django.utils.text import slugify
@@ -10,10 +12,22 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError, good_name
 from annotations.core.labels import label_rows
 from annotations.models import Label, Project, ReleasePolicy, User
+from annotations.notes.selectors.in_context import LabelLook
 from annotations.release.events import POLICY_SAVED
-from annotations.release.rules.redaction.kinds import IdentifierType, kinds_of
-from annotations.release.rules.redaction.policy import Action, LabelRule, Policy, PolicyError
-from annotations.release.rules.redaction.shipped import SHIPPED, rules_for
+from annotations.release.rules.redaction.policy import (
+    SHIPPED,
+    Action,
+    IdentifierType,
+    LabelRule,
+    Policy,
+    PolicyError,
+    actions_for,
+    kinds_of,
+    rules_for,
+)
+from annotations.release.rules.redaction.released import Replacing
+from annotations.release.rules.redaction.releasing import release_text
+from annotations.text.spans import Span
 
 LONGEST_NAME = 80
 
@@ -260,3 +274,137 @@ def _unknown(project: Project, slug: str, version: int | None) -> ServiceError:
         % {"slug": slug, "known": ", ".join(policy.slug for policy in policies_of(project))},
         code="policy",
     )
+
+
+# The versions of a policy, and what each changed.
+
+
+@dataclass(frozen=True)
+class RuleDifference:
+    """A label whose rule changed, with both rules in words. An empty text: there was, or is, no rule."""
+
+    look: LabelLook
+    before: str
+    after: str
+
+
+def versions_of(project: Project, slug: str) -> list[ReleasePolicy]:
+    """The saved versions of a policy, newest first."""
+    rows = ReleasePolicy.objects.filter(project=project, slug=slug).select_related("created_by")
+    return list(rows.order_by("-version"))
+
+
+def with_merged(project: Project, rules: Mapping[str, LabelRule]) -> dict[str, LabelRule]:
+    """The rules, and for each merged label the rule of the label that it is now. Frozen gold may use merged labels."""
+    labels = {label.pk: label for label in Label.objects.filter(label_set__project=project)}
+    found = dict(rules)
+    for label in labels.values():
+        target = label
+        while target.merged_into_id is not None:
+            target = labels[target.merged_into_id]
+        if target.code in rules:
+            found[label.code] = rules[target.code]
+    return found
+
+
+def changes_between(
+    before: ReleasePolicy,
+    after: ReleasePolicy,
+    *,
+    kinds: Mapping[IdentifierType, str],
+    actions: Mapping[Action, str],
+    looks: Mapping[str, LabelLook],
+) -> list[RuleDifference]:
+    """The labels whose rules differ, in the project's order. Merged labels are left out: they follow another label."""
+    old, new = read_policy(before.rules).rules, read_policy(after.rules).rules
+
+    def words(rule: LabelRule | None) -> str:
+        if rule is None:
+            return ""
+        about = {"kind": kinds[rule.kind], "action": actions[rule.action]}
+        if rule.numbered:
+            return _("%(action)s, numbered (%(kind)s)") % about
+        return _("%(action)s (%(kind)s)") % about
+
+    codes = [code for code in looks if code in old or code in new]
+    return [
+        RuleDifference(looks[code], words(old.get(code)), words(new.get(code)))
+        for code in codes
+        if old.get(code) != new.get(code)
+    ]
+
+
+# An example of what a rule does, for the editor of policies.
+
+
+# Examples of identifiers of each kind, for the editor of policies. All are invented.
+
+
+EXAMPLES: dict[IdentifierType, tuple[str, str]] = {
+    IdentifierType.NAME: ("Maria Rossi", "Laura Conti"),
+    IdentifierType.STAFF: ("Dr. Adam Wilson", "Dr. Kevin Chang"),
+    IdentifierType.USERNAME: ("mrossi84", "lconti51"),
+    IdentifierType.AGE: ("93", "93"),
+    IdentifierType.DATE: ("12/03/2021", "29/04/2021"),
+    IdentifierType.PROFESSION: ("teacher", "accountant"),
+    IdentifierType.HOSPITAL: ("San Giovanni Hospital", "Santa Lucia Hospital"),
+    IdentifierType.ORGANIZATION: ("Northwind Ltd", "Bluewater Ltd"),
+    IdentifierType.STREET: ("12 Garden Street", "48 Mill Lane"),
+    IdentifierType.ZIP: ("10126", "40121"),
+    IdentifierType.CITY: ("Torino", "Bologna"),
+    IdentifierType.REGION: ("Piemonte", "Emilia-Romagna"),
+    IdentifierType.COUNTRY: ("Italy", "France"),
+    IdentifierType.LOCATION: ("Lake Orta", "Lake Iseo"),
+    IdentifierType.PHONE: ("011 555 0142", "051 555 0187"),
+    IdentifierType.FAX: ("011 555 0143", "051 555 0188"),
+    IdentifierType.EMAIL: ("maria.rossi@example.org", "laura.conti@example.org"),
+    IdentifierType.URL: ("https://rossi.example.org", "https://conti.example.org"),
+    IdentifierType.IP: ("192.0.2.44", "198.51.100.17"),
+    IdentifierType.NATIONAL_ID: ("078-05-1120", "219-09-9999"),
+    IdentifierType.RECORD: ("MRN 4471203", "MRN 8820156"),
+    IdentifierType.HEALTH_PLAN: ("HP-55-01928", "HP-71-33408"),
+    IdentifierType.ACCOUNT: ("ACC 7719-02", "ACC 3305-48"),
+    IdentifierType.LICENSE: ("LIC 28391", "LIC 60417"),
+    IdentifierType.VEHICLE: ("AB 123 CD", "FE 806 KM"),
+    IdentifierType.DEVICE: ("SN 0091-A7", "SN 5520-C3"),
+    IdentifierType.BIOMETRIC: ("iris template 17", "iris template 52"),
+    IdentifierType.ID: ("ID 90210-7", "ID 36418-2"),
+    IdentifierType.SEX: ("woman", "woman"),
+    IdentifierType.FAMILY: ("her brother", "her brother"),
+    IdentifierType.ETHNICITY: ("Sami", "Frisian"),
+    IdentifierType.OTHER: ("the red house", "other detail"),
+}
+"""For each kind an identifier and a possible surrogate."""
+
+
+LABEL = "EXAMPLE"
+
+
+@dataclass(frozen=True)
+class PolicyExample:
+    """An invented identifier, and what the release has in its place; empty where it is removed."""
+
+    before: str
+    after: str
+
+
+# What operators need, for an invented note in English.
+_INVENTED: Final = Replacing(
+    "en",
+    days=48,
+    month_first=None,
+    latest_year=None,
+    hashed=lambda mention: hashlib.sha256(mention.text.encode()).hexdigest()[:16],
+    number=lambda _mention: 1,
+    surrogate=lambda mention: EXAMPLES[mention.kind][1],
+)
+
+
+def example_of(rule: LabelRule, placeholder: str) -> PolicyExample | None:
+    """What the rule does with an identifier of its kind; None where the rule is not possible."""
+    if rule.action not in actions_for(rule.kind):
+        return None
+    text = EXAMPLES[rule.kind][0]
+    spans, policy = [Span(0, len(text), LABEL)], Policy({LABEL: rule})
+    released = release_text(text, spans, policy, {LABEL: placeholder}, _INVENTED)
+    return PolicyExample(text, released.text)

@@ -4,56 +4,49 @@ Nothing here writes; `writing.py` stores the result. The text of a note never ch
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
 
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
-from annotations.models import Document, Label, LeakFinding, Project, Release
-from annotations.release.rules.known.mention import Mention as KnownMention
+from annotations.models import Document, Label, LeakFinding, Project
+from annotations.release.rules.known.person import Mention as KnownMention
 from annotations.release.rules.leaks.gate import Gate, Leak
 from annotations.release.rules.leaks.needles import Needle, needles_of
 from annotations.release.rules.leaks.prepared import Prepared as Sought
 from annotations.release.rules.redaction.ages import latest_year
-from annotations.release.rules.redaction.calendars import with_weekday
 from annotations.release.rules.redaction.dates import years
-from annotations.release.rules.redaction.kinds import IdentifierType
-from annotations.release.rules.redaction.offsets import piece_around, span_to_original
-from annotations.release.rules.redaction.planning import Planned, planned
-from annotations.release.rules.redaction.policy import Action, Policy, PolicyError
-from annotations.release.rules.redaction.released import Mention, Released, ReplacedPiece
-from annotations.release.rules.redaction.releasing import release_text, writes_label
-from annotations.release.selectors.known import Finder, allowed_terms, denied_terms, identifiers_of
-from annotations.release.services.date_order import DAY_FIRST, DateOrder
-from annotations.release.services.leftovers import (
-    age_leaks,
-    ambiguous_dates,
-    in_surrogate,
-    kept_words,
-    merged,
-    numbers_in_name,
-    shape_leaks,
-    sighted_leaks,
-    with_longer,
+from annotations.release.rules.redaction.policy import Action, IdentifierType, Policy, PolicyError
+from annotations.release.rules.redaction.released import (
+    Mention,
+    Released,
+    ReplacedPiece,
+    Replacing,
+    piece_around,
+    span_to_original,
 )
-from annotations.release.services.naming import covered_notes
+from annotations.release.rules.redaction.releasing import Planned, planned, release_text, writes_label
+from annotations.release.selectors.known import Finder, allowed_terms, denied_terms, identifiers_of
+from annotations.release.services import searching
 from annotations.release.services.replacing import (
+    DAY_FIRST,
     MASKED,
+    DateOrder,
     Extra,
-    NoteReplacing,
     Original,
     Surrogates,
+    chosen_spans,
+    note_replacing,
     released_spans,
     unmarked,
     with_masks,
 )
-from annotations.release.services.searching import Repeats, Seeking, Sighting, once
-from annotations.release.services.sources import ReleasedAnnotations, source_of
+from annotations.release.services.sources import ReleasedAnnotations, covered_notes
 from annotations.release.services.surrogates.makers import Params
 from annotations.release.services.surrogates.making import NoteMentions, surrogates_for
-from annotations.release.services.surrogates.originals import Originals
+from annotations.release.services.surrogates.patients import Originals
 from annotations.text.attributes import Attributes, as_text, definitions_of, fitting
 from annotations.text.hashes import text_sha256
 from annotations.text.search import words
@@ -65,35 +58,15 @@ SHORTEST_PATIENT_ID = 4
 DIGITS_IN_ATTRIBUTE = 4
 """A number of so many digits in an attribute is a finding. Few choices of annotators have one."""
 _BY_KIND = frozenset({Origin.KNOWN, Origin.SHAPE, Origin.RULES})
-_MOVING = frozenset({Action.SHIFT, Action.SURROGATE})
 READ_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedFinding:
-    """A leak in a prepared note: bounds in the released text, name or attributes, and in the original.
-
-    `document` is the note in which its string is labeled, from `source_start` to `source_end`; all three are None for a
-    known identifier or a denied term.
-    """
-
-    where: LeakFinding.Where
-    start: int
-    end: int
-    original_start: int
-    original_end: int
-    part: bool
-    label: str
-    origin: LeakFinding.Origin
-    document: int | None
-    source_start: int | None
-    source_end: int | None
-    string_key: int
-
-
-@dataclass(frozen=True, slots=True)
 class Prepared:
-    """A prepared note. `spans` are those of the released text: start, end, label code and attributes."""
+    """A prepared note. `spans` are those of the released text: start, end, label code and attributes.
+
+    `found` are unsaved rows. Their source is the note in which the string is labeled; known identifiers have none.
+    """
 
     pk: int
     released: Released
@@ -101,13 +74,8 @@ class Prepared:
     sha256: str
     characters_kept: int
     years: Sequence[int]
-    found: Sequence[PreparedFinding]
+    found: Sequence[LeakFinding]
     exceptions: Mapping[str, int]
-
-
-def source_of_release(release: Release) -> ReleasedAnnotations:
-    """The annotations that a release uses. Raises ServiceError if one of them no longer exists."""
-    return source_of(release.project, release.set_spec)
 
 
 class Preparer:
@@ -156,8 +124,8 @@ class Preparer:
         return Finder(self.project, denied=False)
 
     @cached_property
-    def _seeking(self) -> Seeking:
-        return Seeking(self.project, self._policy, self._label_of, self._runs)
+    def _seeking(self) -> searching.Seeking:
+        return searching.Seeking(self.project, self._policy, self._label_of, self._runs)
 
     @cached_property
     def _kept(self) -> frozenset[str]:
@@ -183,17 +151,15 @@ class Preparer:
         The names are read when the first new surrogate is made; `check` is called between batches. Without this, the
         names that the index holds are avoided: those of the notes that were prepared, and of earlier releases.
         """
-        self._avoided = _WhenNeeded(partial(self._read_originals, check))
+        self._avoided = Originals(self._key, self._all_mentions(check))
 
-    def _read_originals(self, check: Callable[[], object]) -> Originals:
-        found = Originals(self._key)
+    def _all_mentions(self, check: Callable[[], object]) -> Iterator[list[NoteMentions]]:
         notes = covered_notes(self.project, self.source).defer(None).iterator(chunk_size=READ_AT_ONCE)
         while some := list(islice(notes, READ_AT_ONCE)):
             check()
             originals = self.originals([(note, ()) for note in some])
             self._require({span.label for note in originals for span in note.spans})
-            found.add(self._mentions(note, note.spans) for note in originals)
-        return found
+            yield [self._mentions(note, note.spans) for note in originals]
 
     def originals(self, notes: Sequence[tuple[Document, Sequence[Extra]]]) -> list[Original]:
         """Read the annotations of notes. The text and the patient id of each must be loaded."""
@@ -218,7 +184,7 @@ class Preparer:
         """
         everything = [*notes, *siblings]
         self._require({span.label for note in everything for span in note.spans})
-        spans = {note.pk: self._spans(note) for note in everything}
+        spans = {note.pk: chosen_spans(note, self._policy) for note in everything}
         surrogates = self._surrogates(everything, spans) if self.makes_surrogates else {}
         needles = self._needles(everything)
         sought: dict[tuple[object, str], Sought] = {}
@@ -229,7 +195,7 @@ class Preparer:
         known = self._finder.find([(note.patient, note.text) for note in notes])
         suggested = self._seeking.by_runs([note.pk for note in notes])
         searched = {note.pk: self._seeking.by_search(note.text, note.language) for note in everything}
-        repeats: defaultdict[object, Repeats] = defaultdict(Repeats)
+        repeats: defaultdict[object, searching.Repeats] = defaultdict(searching.Repeats)
         for note in everything:
             repeats[_whose(note)].add(note.text, searched[note.pk])
         prepared = []
@@ -238,7 +204,7 @@ class Preparer:
             sightings = self._sightings(mentions, by_rules, suggested[note.pk])
             order = self._date_order.month_first(note, everything)
             plan = partial(self._planned, note, spans[note.pk])
-            replacing = NoteReplacing(self._key, note, plan, surrogates, order, latest.get(_whose(note)))
+            replacing = note_replacing(self._key, note, plan, surrogates, order, latest.get(_whose(note)))
             released = release_text(note.text, spans[note.pk], self._masking, self._placeholder_of, replacing)
             whose = (_whose(note), note.language)
             if whose not in sought:
@@ -252,29 +218,6 @@ class Preparer:
         except PolicyError as error:
             raise ServiceError(str(error), code="unmapped") from error
 
-    def _spans(self, note: Original) -> list[Span]:
-        """The spans to release. Those that a decision masks have a marked label."""
-        forced = [extra for extra in note.extras if extra.masked]
-        spans = [*note.spans, *(Span(*extra[:3]) for extra in note.extras if not extra.masked)]
-        spans = [self._with_weekday(note.text, span) for span in spans]
-        if forced:
-            spans = [self._marked(span, forced) for span in spans]
-        return [*spans, *(Span(extra.start, extra.end, extra.label + MASKED) for extra in forced)]
-
-    def _with_weekday(self, text: str, span: Span) -> Span:
-        """A date that moves, with the weekday beside it: the weekday of the old date would tell the days modulo 7."""
-        rule = self._policy.rules[span.label]
-        if rule.kind is not IdentifierType.DATE or rule.action not in _MOVING:
-            return span
-        start, end = with_weekday(text, span.start, span.end)
-        return span if (start, end) == (span.start, span.end) else replace(span, start=start, end=end)
-
-    def _marked(self, span: Span, forced: Sequence[Extra]) -> Span:
-        if self._policy.rules[span.label].action == Action.KEEP:
-            return span
-        mark = next((one for one in forced if one.start < span.end and span.start < one.end), None)
-        return span if mark is None else Span(span.start, span.end, mark.label + MASKED)
-
     def _planned(self, note: Original, spans: Sequence[Span]) -> list[Planned]:
         return planned(note.text, spans, self._masking)
 
@@ -282,8 +225,7 @@ class Preparer:
         wanted = [mentions for note in notes if (mentions := self._mentions(note, spans[note.pk])).mentions]
         if not wanted:
             return {}
-        made = surrogates_for(project=self.project, notes=wanted, maker=self._maker, avoid=self._avoided)
-        return {(place.document, place.start, place.end): text for place, text in made.items()}
+        return surrogates_for(project=self.project, notes=wanted, maker=self._maker, avoid=self._avoided)
 
     def _mentions(self, note: Original, spans: Sequence[Span]) -> NoteMentions:
         """The mentions of a note that get surrogates."""
@@ -331,12 +273,15 @@ class Preparer:
         return self.originals([(note, ()) for note in notes])
 
     def _sightings(
-        self, known: Iterable[KnownMention], by_rules: Sequence[Sighting], suggested: Sequence[Sighting] = ()
-    ) -> dict[LeakFinding.Origin, list[Sighting]]:
-        return once(
+        self,
+        known: Iterable[KnownMention],
+        by_rules: Sequence[searching.Sighting],
+        suggested: Sequence[searching.Sighting] = (),
+    ) -> dict[LeakFinding.Origin, list[searching.Sighting]]:
+        return searching.once(
             {
                 Origin.KNOWN: [
-                    Sighting(one.start, one.end, one.kind, self._label_of.get(one.kind, "")) for one in known
+                    searching.Sighting(one.start, one.end, one.kind, self._label_of.get(one.kind, "")) for one in known
                 ],
                 Origin.RULES: by_rules,
                 Origin.RUN: suggested,
@@ -354,36 +299,44 @@ class Preparer:
         leaks = self._leaks(note, line, needles, None, exceptions)
         (known,) = self._finder.find([(note.patient, line)])
         for origin, some in self._sightings(known, self._seeking.by_search(line, note.language)).items():
-            leaks = merged(leaks, sighted_leaks(line, some, origin, plain, gate, self._kept, exceptions))
-        leaks = merged(leaks, shape_leaks(plain, gate, self._label_of, self._kept, exceptions))
-        return merged(leaks, numbers_in_name(line, self._label_of, DIGITS_IN_ATTRIBUTE))
+            leaks = searching.merged(
+                leaks, searching.sighted_leaks(line, some, origin, plain, gate, self._kept, exceptions)
+            )
+        leaks = searching.merged(leaks, searching.shape_leaks(plain, gate, self._label_of, self._kept, exceptions))
+        return searching.merged(leaks, searching.numbers_in_name(line, self._label_of, DIGITS_IN_ATTRIBUTE))
 
     def _prepared(
         self,
         note: Original,
         released: Released,
         needles: Sought,
-        sightings: Mapping[LeakFinding.Origin, Sequence[Sighting]],
-        replacing: NoteReplacing,
+        sightings: Mapping[LeakFinding.Origin, Sequence[searching.Sighting]],
+        replacing: Replacing,
     ) -> Prepared:
         gate, exceptions = self._gate(note.language), Counter[str]()
         found = []
         leaks = self._leaks(note, released.text, needles, released.pieces, exceptions)
         known, rules, runs = (
-            sighted_leaks(note.text, some, origin, released, gate, self._kept, exceptions)
+            searching.sighted_leaks(note.text, some, origin, released, gate, self._kept, exceptions)
             for origin, some in sightings.items()
         )
-        leaks = with_longer(leaks, merged(known, shape_leaks(released, gate, self._label_of, self._kept, exceptions)))
-        leaks = merged(merged(leaks, rules), runs)
+        leaks = searching.with_longer(
+            leaks,
+            searching.merged(known, searching.shape_leaks(released, gate, self._label_of, self._kept, exceptions)),
+        )
+        leaks = searching.merged(searching.merged(leaks, rules), runs)
         if self._policy.seeks_ages:
             label = self._label_of.get(IdentifierType.AGE, self._label_of.get(IdentifierType.DATE, ""))
-            leaks = with_longer(leaks, age_leaks(released, replacing.latest_year, label, gate, exceptions))
+            leaks = searching.with_longer(
+                leaks, searching.age_leaks(released, replacing.latest_year, label, gate, exceptions)
+            )
         if replacing.month_first is None and note.language not in DAY_FIRST:
-            leaks = merged(leaks, ambiguous_dates(note.text, released.pieces))
+            leaks = searching.merged(leaks, searching.ambiguous_dates(note.text, released.pieces))
         for leak in leaks:
             bounds = span_to_original(released.pieces, leak.start, leak.end)
             one = self._found(note, Where.TEXT, released.text, bounds, leak)
-            found.append(self._clear(note, one, released.pieces, replacing))
+            self._clear(note, one, released.pieces, replacing)
+            found.append(one)
         spans = released_spans(released.pieces, note.spans)
         for new_start, new_end, label, attributes in spans:
             if attributes:
@@ -394,8 +347,8 @@ class Preparer:
         if self._keep_names:
             leaks = self._leaks(note, note.name, needles, None, exceptions)
             if note.patient:
-                leaks = merged(leaks, gate.find_in_name(note.name, [self._patient_id(note.patient)]))
-            leaks = with_longer(leaks, numbers_in_name(note.name, self._label_of))
+                leaks = searching.merged(leaks, gate.find_in_name(note.name, [self._patient_id(note.patient)]))
+            leaks = searching.with_longer(leaks, searching.numbers_in_name(note.name, self._label_of))
             found += [self._found(note, Where.NAME, note.name, (leak.start, leak.end), leak) for leak in leaks]
         # Several leaks may lie in one replaced stretch: each string is one finding there.
         distinct = {(one.where, one.original_start, one.original_end, one.string_key): one for one in reversed(found)}
@@ -428,7 +381,7 @@ class Preparer:
             found = gate.find(text, needles, pieces, note=note.pk, exceptions=exceptions)
         leaks = []
         for leak in found:
-            exception = in_surrogate(leak, note, text, pieces or ())
+            exception = searching.in_surrogate(leak, note, text, pieces or ())
             if exception:
                 exceptions[exception] += 1
             else:
@@ -439,18 +392,16 @@ class Preparer:
             self._denied_sought[note.language] = gate.prepared(self._denied)
         denied = self._denied_sought[note.language]
         if pieces is None:
-            return merged(leaks, gate.find_in_name(text, denied))
+            return searching.merged(leaks, gate.find_in_name(text, denied))
         # What the policy keeps is no exception for them.
         replaced = [piece for piece in pieces if piece.action != Action.KEEP]
-        return merged(leaks, gate.find(text, denied, replaced))
+        return searching.merged(leaks, gate.find(text, denied, replaced))
 
-    def _found(
-        self, note: Original, where: LeakFinding.Where, text: str, bounds: Bounds, leak: Leak
-    ) -> PreparedFinding:
+    def _found(self, note: Original, where: LeakFinding.Where, text: str, bounds: Bounds, leak: Leak) -> LeakFinding:
         needle = leak.needle
         start, end = needle.source if isinstance(needle.source, tuple) else (None, None)
         labeled = Origin.NOTE if needle.note == note.pk else Origin.PATIENT
-        return PreparedFinding(
+        return LeakFinding(
             where=where,
             start=leak.start,
             end=leak.end,
@@ -459,43 +410,28 @@ class Preparer:
             part=leak.part,
             label=needle.label,
             origin=needle.source if isinstance(needle.source, Origin) else labeled,
-            document=needle.note,
+            source_id=needle.note,
             source_start=start,
             source_end=end,
             string_key=self._key.number("leak", " ".join(words(text[leak.start : leak.end]))),
         )
 
-    def _clear(
-        self, note: Original, found: PreparedFinding, pieces: Sequence[ReplacedPiece], replacing: NoteReplacing
-    ) -> PreparedFinding:
-        """The finding without its label if a person must choose it: a search knows only its kind."""
+    def _clear(self, note: Original, found: LeakFinding, pieces: Sequence[ReplacedPiece], replacing: Replacing) -> None:
+        """Take the label from a finding if a person must choose it: a search knows only its kind."""
         start, end, label = found.original_start, found.original_end, found.label
         around = piece_around(pieces, found.start, found.end)
         if not label or found.origin not in _BY_KIND or (around and around.label == label):
-            return found
+            return
         own = [rule.action for rule in self._policy.rules.values() if rule.kind is self._kind_of(label)]
         mention = Mention(start, end, label, self._kind_of(label), note.text[start:end])
         several = len(own) > 1 and (len(set(own)) > 1 or writes_label(mention, self._policy, replacing))
-        return replace(found, label="") if several else found
+        if several:
+            found.label = ""
 
     def _gate(self, language: str) -> Gate:
         if language not in self._gates:
-            self._gates[language] = Gate(self._allowed, [language] if language else [], kept_words())
+            self._gates[language] = Gate(self._allowed, [language] if language else [], searching.kept_words())
         return self._gates[language]
-
-
-class _WhenNeeded(Container[str]):
-    """Texts that are read when somebody first asks for one."""
-
-    def __init__(self, read: Callable[[], Container[str]]) -> None:
-        self._read = read
-
-    @cached_property
-    def _found(self) -> Container[str]:
-        return self._read()
-
-    def __contains__(self, text: object) -> bool:
-        return text in self._found
 
 
 def _whose(note: Original) -> object:

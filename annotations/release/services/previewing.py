@@ -8,13 +8,13 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.models import Document, LeakFinding, Project, ReleasePolicy
+from annotations.release.rules.redaction.policy import Action, IdentifierType, LabelRule, Policy, rules_for
 from annotations.release.rules.redaction.released import Released
-from annotations.release.services.batches import MEANWHILE, again
-from annotations.release.services.naming import covered_notes
-from annotations.release.services.policies import completed, read_policy
-from annotations.release.services.preparing import PreparedFinding, Preparer
+from annotations.release.services.batches import MEANWHILE, retried
+from annotations.release.services.policies import codes_of, completed, kinds_in, read_policy
+from annotations.release.services.preparing import Preparer
 from annotations.release.services.replacing import Original
-from annotations.release.services.sources import ReleasedAnnotations, source_of
+from annotations.release.services.sources import ReleasedAnnotations, covered_notes, source_of
 from annotations.text.spans import Span
 
 MOST_SIBLINGS = 100
@@ -28,7 +28,7 @@ class ReleasePreview:
     text: str
     spans: Sequence[Span]
     released: Released
-    leaks: Sequence[PreparedFinding]
+    leaks: Sequence[LeakFinding]
 
 
 def preview(*, project: Project, set_spec: str, policy: ReleasePolicy, document: Document) -> ReleasePreview:
@@ -39,16 +39,18 @@ def preview(*, project: Project, set_spec: str, policy: ReleasePolicy, document:
     without a rule.
     """
     source = source_of(project, set_spec)
-    if not source.covers(document):
+    notes = covered_notes(project, source).defer(None)
+    if not notes.filter(pk=document.pk).exists():
         raise ServiceError(_("This note has no such annotations, so a release of them leaves it out."), code="empty")
+    same = notes.filter(patient_id=document.patient_id).exclude(pk=document.pk)
     preparer = Preparer(project, read_policy(completed(project, policy).rules), source)
-    for _try in again():
-        note, *siblings = preparer.originals([(one, ()) for one in [document, *_siblings(source, document)]])
-        try:
-            return _prepared(preparer, note, siblings)
-        except MEANWHILE:
-            continue
-    raise AssertionError("The last try returns or raises.")
+
+    def prepared() -> ReleasePreview:
+        siblings = same[:MOST_SIBLINGS] if document.patient_id else ()
+        note, *others = preparer.originals([(one, ()) for one in [document, *siblings]])
+        return _prepared(preparer, note, others)
+
+    return retried(prepared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +95,37 @@ def _prepared(preparer: Preparer, note: Original, siblings: Sequence[Original]) 
     return ReleasePreview(note.text, note.spans, prepared.released, found)
 
 
-def _siblings(source: ReleasedAnnotations, document: Document) -> list[Document]:
-    if not document.patient_id:
-        return []
-    notes = Document.objects.filter(project=document.project_id, patient_id=document.patient_id)
-    others = notes.exclude(pk=document.pk).order_by("id")[:MOST_SIBLINGS]
-    return [note for note in others if source.covers(note)]
+# A note as readers of the original may also see it: with placeholders, or with surrogates. Nothing is stored.
+
+
+MASKED, SURROGATES = "masked", "surrogates"
+VIEWS = (MASKED, SURROGATES)
+
+
+def viewed(*, document: Document, spans: Sequence[Span], view: str) -> Released:
+    """The note's text with these spans masked, or replaced by surrogates of the project's index.
+
+    Surrogates follow the shipped policy; a label without a kind is masked. New surrogates are not stored, so they may
+    change until a release has made them. Raises ServiceError `note` for a note that is being erased.
+    """
+    project = document.project
+    codes = codes_of(project)
+    rules = {code: LabelRule(IdentifierType.OTHER, Action.MASK) for code in codes}
+    if view == SURROGATES:
+        rules |= rules_for("surrogate", kinds_in(project))
+    language = document.language or project.language
+    note = Original(document.pk, document.name, document.text, language, document.patient_id, spans)
+    preparer = Preparer(project, Policy(rules), ReleasedAnnotations("", ()))
+
+    def prepared() -> Released:
+        try:
+            with transaction.atomic():
+                (found,) = preparer.prepare([note])
+                transaction.set_rollback(True)
+        except MEANWHILE:
+            if not Document.objects.filter(pk=document.pk).exists():
+                raise ServiceError(_("This note no longer exists. Reload the page."), code="note") from None
+            raise
+        return found.released
+
+    return retried(prepared)

@@ -1,17 +1,24 @@
 """What a release replaces in one note: its annotations and decisions, and what is written in their place."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import Final, NamedTuple
 
 from annotations.core.sealing import Key
-from annotations.release.rules.redaction.attributes import attributes_of_pieces
-from annotations.release.rules.redaction.numbering import numbered
-from annotations.release.rules.redaction.planning import Planned
-from annotations.release.rules.redaction.policy import Action, LabelRule, Policy
-from annotations.release.rules.redaction.released import Mention, Released, ReplacedPiece
-from annotations.release.services.surrogates.date_offsets import date_offset
+from annotations.release.rules.redaction.calendars import with_weekday
+from annotations.release.rules.redaction.date_reading import order_of
+from annotations.release.rules.redaction.policy import Action, IdentifierType, LabelRule, Policy
+from annotations.release.rules.redaction.released import (
+    Mention,
+    Released,
+    ReplacedPiece,
+    Replacing,
+    attributes_of_pieces,
+    numbered,
+)
+from annotations.release.rules.redaction.releasing import Planned
+from annotations.release.services.surrogates.patients import date_offset
 from annotations.text.attributes import Attributes
 from annotations.text.search import folded
 from annotations.text.spans import Bounds, Span
@@ -20,6 +27,7 @@ HASH_DIGITS = 16
 """Hexadecimal digits of a keyed hash: 64 bits, so that different identifiers of a project have different hashes."""
 MASKED = "\x00"
 """Ends the label of a stretch that gets its label's placeholder, whatever the policy does with the label."""
+_MOVING = frozenset({Action.SHIFT, Action.SURROGATE})
 Surrogates = Mapping[tuple[int, int, int], str]
 """What to write for each mention, by note, start and end."""
 
@@ -34,7 +42,7 @@ class Extra(NamedTuple):
 
 
 class GoneMeanwhile(Exception):
-    """A note was erased while it was being prepared."""
+    """A note was erased, or its findings were decided, while it was being prepared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,56 +58,60 @@ class Original:
     extras: Sequence[Extra] = ()
 
 
-class NoteReplacing:
-    """What operators need for one note (domain.redaction.released.Replacing)."""
+def note_replacing(
+    key: Key,
+    note: Original,
+    plans: Callable[[], Sequence[Planned]],
+    surrogates: Surrogates,
+    month_first: bool | None = None,
+    latest_year: int | None = None,
+) -> Replacing:
+    """What operators need for one note. `plans` are made if a placeholder has a number."""
 
-    def __init__(
-        self,
-        key: Key,
-        note: Original,
-        plans: Callable[[], Sequence[Planned]],
-        surrogates: Surrogates,
-        month_first: bool | None = None,
-        latest_year: int | None = None,
-    ) -> None:
-        self._key = key
-        self.latest_year = latest_year
-        self.month_first = month_first
-        self._note = note
-        self._plans = plans
-        self._surrogates = surrogates
-
-    @property
-    def language(self) -> str:
-        return self._note.language
-
-    @cached_property
-    def days(self) -> int:
-        return date_offset(self._key, self._note.patient, self._note.pk)
-
-    def hashed(self, mention: Mention) -> str:
+    def hashed(mention: Mention) -> str:
         text = " ".join(folded(mention.text).split())
-        return self._key.hexdigest("hash", str(mention.kind), text)[:HASH_DIGITS]
+        return key.hexdigest("hash", str(mention.kind), text)[:HASH_DIGITS]
 
-    def number(self, mention: Mention) -> int:
-        return self._numbers[mention.start, mention.end]
-
-    @cached_property
-    def _numbers(self) -> Mapping[Bounds, int]:
-        mentions = (plan.mention for plan in self._plans())
+    @cache
+    def numbers() -> Mapping[Bounds, int]:
+        mentions = (plan.mention for plan in plans())
         return numbered(one._replace(label=one.label.removesuffix(MASKED)) for one in mentions)
 
-    def surrogate(self, mention: Mention) -> str:
+    def surrogate(mention: Mention) -> str:
         try:
-            return self._surrogates[self._note.pk, mention.start, mention.end]
+            return surrogates[note.pk, mention.start, mention.end]
         except KeyError:
             raise GoneMeanwhile from None
+
+    def number(mention: Mention) -> int:
+        return numbers()[mention.start, mention.end]
+
+    days = date_offset(key, note.patient, note.pk)
+    return Replacing(note.language, days, month_first, latest_year, hashed, number, surrogate)
 
 
 def with_masks(policy: Policy) -> Policy:
     """The policy with a rule for each label that a decision masks."""
     masks = {code + MASKED: LabelRule(rule.kind, Action.MASK, rule.numbered) for code, rule in policy.rules.items()}
     return Policy({**policy.rules, **masks})
+
+
+def chosen_spans(note: Original, policy: Policy) -> list[Span]:
+    """The spans to release, those that a decision masks with a marked label.
+
+    A date that moves comes with the weekday beside it: the weekday of the old date would tell the days modulo 7.
+    """
+    forced = [extra for extra in note.extras if extra.masked]
+    spans = []
+    for span in [*note.spans, *(Span(*extra[:3]) for extra in note.extras if not extra.masked)]:
+        rule = policy.rules[span.label]
+        if rule.kind is IdentifierType.DATE and rule.action in _MOVING:
+            start, end = with_weekday(note.text, span.start, span.end)
+            span = span if (start, end) == (span.start, span.end) else replace(span, start=start, end=end)
+        mark = next((one for one in forced if one.start < span.end and span.start < one.end), None)
+        marked = mark is not None and rule.action is not Action.KEEP
+        spans.append(Span(span.start, span.end, mark.label + MASKED) if mark and marked else span)
+    return [*spans, *(Span(extra.start, extra.end, extra.label + MASKED) for extra in forced)]
 
 
 def unmarked(released: Released) -> Released:
@@ -118,3 +130,39 @@ def released_spans(pieces: Sequence[ReplacedPiece], spans: Sequence[Span]) -> li
         for one, attributes in zip(pieces, attributes_of_pieces(pieces, spans), strict=True)
         if one.new_start < one.new_end
     ]
+
+
+# Whether the day or the month comes first in dates in figures.
+
+
+DAY_FIRST: Final = ("es", "it")
+"""Languages in which the day always comes before the month."""
+
+
+class DateOrder:
+    """The order that the unambiguous dates of a note tell, else those of its patient, else those of the project."""
+
+    def __init__(self, policy: Policy, first: Callable[[], Sequence[Original]]) -> None:
+        """`first` reads the first notes of the release."""
+        self._dates = frozenset(code for code, rule in policy.rules.items() if rule.kind is IdentifierType.DATE)
+        self._first = first
+
+    def month_first(self, note: Original, notes: Sequence[Original]) -> bool | None:
+        """Whether the month comes first; None if nothing tells it. `notes`: all notes of the patient are among them."""
+        order = self._order_in([note])
+        if order is None and note.patient:
+            order = self._order_in([one for one in notes if one.patient == note.patient])
+        return self._of_project if order is None and note.language not in DAY_FIRST else order
+
+    def _order_in(self, notes: Iterable[Original]) -> bool | None:
+        found = {
+            order
+            for note in notes
+            for span in note.spans
+            if span.label in self._dates and (order := order_of(note.text[span.start : span.end])) is not None
+        }
+        return found.pop() if len(found) == 1 else None
+
+    @cached_property
+    def _of_project(self) -> bool | None:
+        return self._order_in(self._first())

@@ -2,16 +2,79 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import asdict
+from typing import Any, Final
 
 from django.db import transaction
-from django.db.models import Count, Max, Min, Q, QuerySet, Sum
+from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum
 
+from annotations.core.bulk import collector_paused
 from annotations.core.locks import erasures_of, unerased
-from annotations.models import Release, ReleasedNote, ReleasedNoteState, ReleaseState
+from annotations.core.sealing import project_key
+from annotations.models import (
+    AuditNote,
+    AuditPlan,
+    Project,
+    Release,
+    ReleasedNote,
+    ReleasedNoteState,
+    ReleaseErasure,
+    ReleaseState,
+)
+from annotations.release.rules.redaction.policy import Action
+from annotations.release.rules.redaction.released import Mention
+from annotations.release.rules.surrogates.measures import Replaced, measure
+from annotations.release.rules.surrogates.pipeline import Surrogate
 from annotations.release.selectors.releases import leak_counts
-from annotations.release.services.measuring import surrogate_measures
+from annotations.release.services.policies import read_policy
+from annotations.release.services.surrogates.making import entities_in
+from annotations.release.services.surrogates.patients import mentioned
 from annotations.text.hashes import gold_hash
+
+# Measures of a release's surrogates (Singh et al. 2025, appendix A.7).
+
+
+MOST_NOTES: Final = 500
+"""Larger releases are measured on this many notes: those of the first patients, each with all their notes."""
+AT_ONCE: Final = 200
+COLUMNS: Final = ("document_id", "document__text", "document__language", "text", "pieces")
+
+
+def dropped(before: dict[str, Any]) -> dict[str, Any]:
+    """What stays of measures when texts change: the name of the model whose F1 is dropped. The page shows it."""
+    name = (before.get("f1") or before.get("f1_dropped") or {}).get("backend")
+    return {"f1_dropped": {"backend": name}} if name else {}
+
+
+def surrogate_measures(release: Release) -> dict[str, Any]:
+    """The measures, with the number of `notes` that were measured; empty under a policy without surrogates."""
+    policy = read_policy(release.policy.rules)
+    if all(rule.action != Action.SURROGATE for rule in policy.rules.values()):
+        return {}
+    rows = ReleasedNote.objects.filter(release=release).exclude(state=ReleasedNoteState.PENDING).order_by("id")
+    ids = list(rows.values_list("pk", flat=True)[:MOST_NOTES])
+    key = project_key(release.project_id)
+    known: dict[int, Surrogate] = {}
+    kinds = {code: rule.kind for code, rule in policy.rules.items()}
+
+    def replaced() -> Iterator[Replaced]:
+        for at in range(0, len(ids), AT_ONCE):
+            notes = list(rows.filter(pk__in=ids[at : at + AT_ONCE]).values_list(*COLUMNS))
+            entities = entities_in(key, [note[0] for note in notes], known)
+            for document, text, language, new_text, pieces in notes:
+                for start, end, new_start, new_end, label, action in pieces:
+                    entity = entities.get((document, start, end))
+                    if action != Action.SURROGATE or entity is None:
+                        continue
+                    mention = Mention(start, end, label, kinds[label], text[start:end])
+                    here = mentioned(document, text, mention)
+                    in_language = language or release.project.language
+                    yield Replaced(entity, here, new_text[new_start:new_end], known[entity], in_language)
+
+    with collector_paused():
+        measures = measure(replaced())
+    return {"notes": len(ids), **asdict(measures)}
+
 
 BATCH = 500
 State = ReleasedNoteState
@@ -123,3 +186,30 @@ def _extent(rows: QuerySet[ReleasedNote]) -> dict[str, Any]:
     )
     years = None if found["first"] is None else [found["first"], found["last"]]
     return {"patients": found["patients"], "years": years}
+
+
+def delete_releases(*, project: Project) -> None:
+    """Delete the releases of a project that is being deleted. A hook (annotations.core.hooks.project_deleted).
+
+    Releases protect their policies, which the project would delete first.
+    """
+    Release.objects.filter(project=project).delete()
+
+
+def erase_from_releases(*, project: Project, notes: Sequence[int], patient: str) -> None:
+    """Record in releases and audits how many of their notes are erased, but not which; leave them out of the figures.
+
+    A hook (annotations.core.hooks.patient_erased): it runs in the erasure's transaction, while the notes still exist.
+    The hash of a signed release stays, since it names what was handed over. Others are computed again.
+    """
+    rows = ReleasedNote.objects.filter(release__project=project, document__in=list(notes)).order_by()
+    for pk, count in rows.values_list("release").annotate(count=Count("pk")).order_by("release"):
+        found = Release.objects.filter(pk=pk)
+        leave_out(release=found.get(), notes=notes)
+        found.update(erased_count=F("erased_count") + count)
+        found.filter(state=ReleaseState.PREPARED).update(content_hash="", revision=F("revision") + 1)
+        if found.exclude(state=ReleaseState.PREPARING).exists():
+            ReleaseErasure.objects.create(release_id=pk, notes=count, patients=int(bool(patient)))
+    audited = AuditNote.objects.filter(plan__release__project=project, note__document__in=list(notes)).order_by()
+    for plan, count in audited.values_list("plan").annotate(count=Count("pk")):
+        AuditPlan.objects.filter(pk=plan).update(erased_count=F("erased_count") + count)

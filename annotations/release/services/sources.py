@@ -6,13 +6,15 @@ A choice whose name has `+` is put in quotation marks, as in `union:gold:1+"run:
 doubled.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.spans import Stored, pairs_of
+from annotations.exchange.forms.exports import set_choices
 from annotations.formats.files import csv_reading
 from annotations.gold.services.sets import SetChoice, wanted_set
 from annotations.models import (
@@ -23,6 +25,7 @@ from annotations.models import (
     GoldVersion,
     GoldVersionNote,
     Project,
+    Release,
 )
 from annotations.models import Span as SpanRow
 from annotations.text.spans import Span
@@ -118,16 +121,6 @@ class ReleasedAnnotations:
             for pk, spans in found.items()
         }
 
-    def covers(self, note: Document) -> bool:
-        """Whether the note has chosen annotations."""
-        for one in self.wanted:
-            if one.version is not None:
-                if GoldVersionNote.objects.filter(version=one.version, document=note).exists():
-                    return True
-            elif AnnotationSet.objects.filter(author=one.author, document=note, state=SUBMITTED).exists():
-                return True
-        return False
-
 
 def source_of(project: Project, spec: str) -> ReleasedAnnotations:
     """Find what a specification names. Raises ServiceError `set` or `version`, with the possible choices."""
@@ -143,3 +136,20 @@ def source_of(project: Project, spec: str) -> ReleasedAnnotations:
             raise
         hint = _('If a name has “+”, put it in quotation marks, as in union:gold:1+"run:rules+crf".')
         raise ServiceError(f"{error} {hint}", code="set") from error
+
+
+# The annotations of a release for its pages: their names, and the notes that they cover.
+
+
+def named_sets(project: Project, releases: Iterable[Release]) -> dict[int, list[str]]:
+    """The chosen annotations of each release, by its id; a specification where the choice no longer exists."""
+    names = {choice.spec: choice.name for choice in set_choices(project)}
+    return {release.pk: [names.get(spec, spec) for spec in specs_of(release.set_spec)] for release in releases}
+
+
+def covered_notes(project: Project, source: ReleasedAnnotations) -> QuerySet[Document]:
+    """The notes of the project with these annotations, without their texts, in the order of their ids."""
+    condition, values = source.notes()
+    rows = Document.objects.filter(project=project).defer("text").order_by("pk")
+    # The table has no alias in this query, so that the condition can name its column.
+    return rows.extra(where=[condition], params=values)  # noqa: S610 - the condition is ours, the values are parameters

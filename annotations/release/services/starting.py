@@ -6,6 +6,7 @@ from datetime import date
 
 from django.db import connection, transaction
 from django.db.models import Max
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError, good_name
@@ -20,10 +21,12 @@ from annotations.models import (
     ReleasedNote,
     ReleasedNoteState,
     ReleasePolicy,
+    ReleaseState,
     User,
 )
-from annotations.release.events import RELEASE_STARTED
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.events import RELEASE_PREPARED_AGAIN, RELEASE_STARTED
+from annotations.release.rules.redaction.policy import Action, IdentifierType
+from annotations.release.selectors.surrogates import edited_since
 from annotations.release.services.policies import policy_named, read_policy, require_total
 from annotations.release.services.sources import ReleasedAnnotations, source_of, union_of
 from annotations.release.services.surrogates.makers import Params, checked_maker, queue_of
@@ -57,7 +60,9 @@ def start_release(
     `policy` for a policy of another project, `long` for a long text.
     """
     key = f"{project.pk}-{actor.pk if actor else 0}-{token or uuid.uuid4().hex}"
-    purpose, recipient = _checked(purpose, recipient, set_spec)
+    purpose, recipient = checked_texts(purpose, recipient)
+    if len(set_spec) > LONGEST_SPEC:
+        raise ServiceError(_("These are too many annotation sets for one release. Choose fewer."), code="long")
     with transaction.atomic():
         keep_labels(project.pk)
         Project.objects.select_for_update().get(pk=project.pk)
@@ -152,7 +157,8 @@ def enqueue_job(release: Release, key: str, actor: User | None, total: int) -> J
     return enqueue(kind=KIND, project=release.project, params=params, key=key, actor=actor, total=total, queue=queue)
 
 
-def _checked(purpose: str, recipient: str, set_spec: str) -> tuple[str, str]:
+def checked_texts(purpose: str, recipient: str) -> tuple[str, str]:
+    """The purpose and the recipient without surrounding white space. Raises ServiceError `long` or their name."""
     purpose, recipient = good_name(purpose, code="purpose"), good_name(recipient, code="recipient")
     if len(purpose) > LONGEST_PURPOSE or len(recipient) > LONGEST_RECIPIENT:
         raise ServiceError(
@@ -160,8 +166,6 @@ def _checked(purpose: str, recipient: str, set_spec: str) -> tuple[str, str]:
             % {"purpose": LONGEST_PURPOSE, "recipient": LONGEST_RECIPIENT},
             code="long",
         )
-    if len(set_spec) > LONGEST_SPEC:
-        raise ServiceError(_("These are too many annotation sets for one release. Choose fewer."), code="long")
     return purpose, recipient
 
 
@@ -197,3 +201,44 @@ def _make_rows(release: Release, source: ReleasedAnnotations) -> int:
             [release.pk, str(ReleasedNoteState.PENDING), release.project_id, *values],
         )
         return int(cursor.rowcount)
+
+
+# Releases whose surrogates were edited after they were prepared, and preparing them again.
+
+
+def outdated(release: Release) -> bool:
+    """Whether somebody has edited the project's surrogates since a prepared, unsigned release began to use them."""
+    if release.state != ReleaseState.PREPARED or not edited_since(release.project, release.begun_at):
+        return False
+    return any(rule.action == Action.SURROGATE for rule in read_policy(release.policy.rules).rules.values())
+
+
+def prepare_again(*, release: Release, actor: User | None) -> Release:
+    """Prepare all notes of an outdated release again, with the surrogates as they are now.
+
+    Decisions about findings stay where the place is found again (`writing.store_prepared`). A release that is being
+    prepared, or is not outdated, stays as it is, so that a repeated request does no harm. Raises ServiceError `state`
+    for a signed or withdrawn release.
+    """
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=release.project_id)
+        rows = Release.objects.select_for_update(of=("self",)).select_related("project", "policy", "job")
+        locked = rows.get(pk=release.pk)
+        if locked.state not in (ReleaseState.PREPARING, ReleaseState.PREPARED):
+            raise ServiceError(
+                _("Only a release that is not signed can be prepared again. This one is: %(state)s. Make a new one.")
+                % {"state": locked.get_state_display()},
+                code="state",
+            )
+        if outdated(locked):
+            ReleasedNote.objects.filter(release=locked).update(state=ReleasedNoteState.PENDING)
+            locked.state, locked.begun_at = ReleaseState.PREPARING, timezone.now()
+            locked.content_hash, locked.revision = "", locked.revision + 1
+            total = ReleasedNote.objects.filter(release=locked).count()
+            locked.job = enqueue_job(locked, key_of(KIND, f"{locked.pk}-again-{uuid.uuid4().hex}"), actor, total)
+            locked.save(update_fields=["state", "begun_at", "content_hash", "revision", "job"])
+            RELEASE_PREPARED_AGAIN.record(
+                actor=actor, project_id=locked.project_id, data={"release": locked.number, "notes": total}
+            )
+    release.refresh_from_db()
+    return release

@@ -20,9 +20,8 @@ from annotations.notes.selectors.in_context import label_looks
 from annotations.release.rules.audits.looks import at_least, at_most, whole
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.selectors.findings import Bit, SideBySideLine, beside
-from annotations.release.services.certificates.status import SigningState, state_of
-from annotations.release.services.steps import bound_in_words
-from annotations.release.services.viewing import MASKED, SURROGATES, VIEWS, viewed
+from annotations.release.services.previewing import MASKED, SURROGATES, VIEWS, viewed
+from annotations.release.services.steps import SigningState, bound_in_words, state_of
 from annotations.text.spans import Span
 
 register = template.Library()

@@ -24,10 +24,8 @@ from annotations.release.rules.audits.shown import AuditedText, PartKind
 from annotations.release.selectors.audits import Choices, Rate, leak_marks, preview_of, result_of, shown_of, waiting_for
 from annotations.release.selectors.releases import release_for
 from annotations.release.services.audits import reading
-from annotations.release.services.audits.deciding import DECISIONS
 from annotations.release.services.audits.planning import discard_plan, plan_audit
-from annotations.release.services.audits.reading import last_finished, reading_note
-from annotations.release.services.audits.showing import show_leaks, show_note
+from annotations.release.services.audits.reading import decide_leak, last_finished, reading_note, show_leaks, show_note
 from annotations.text.segments import lines
 
 
@@ -332,7 +330,7 @@ def audit_decide(request: Request, slug: str, number: int) -> HttpResponse:
     marks = AuditMark.objects.select_related("note__plan__release__project", "note__note")
     mark = get_object_or_404(marks, note__plan__release=release, pk=form.cleaned_data["mark"])
     try:
-        DECISIONS[form.cleaned_data["answer"]](mark=mark, actor=access.user)
+        decide_leak(mark=mark, answer=form.cleaned_data["answer"], actor=access.user)
     except ServiceError as error:
         messages.error(request, str(error))
     return redirect("audit_leaks", slug, number)

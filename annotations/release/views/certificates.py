@@ -22,9 +22,14 @@ from annotations.release.rules.certificates.layout import sections
 from annotations.release.rules.certificates.verifying import PAGE, CheckState, Verification
 from annotations.release.selectors.certificates import public_keys
 from annotations.release.selectors.releases import release_for
-from annotations.release.services.certificates.downloading import certificate_file
 from annotations.release.services.certificates.drafting import Terms
-from annotations.release.services.certificates.signing import UNDECIDED, check_signable, prospect, sign
+from annotations.release.services.certificates.signing import (
+    UNDECIDED,
+    certificate_file,
+    check_signable,
+    prospect,
+    sign,
+)
 from annotations.release.services.certificates.verifying import upload_limit, verify_certificate, zip_files
 
 FIELDS = {"expiry": "expires_on", "long": ""}

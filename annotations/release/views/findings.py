@@ -34,7 +34,7 @@ from annotations.release.selectors.findings import (
 )
 from annotations.release.selectors.releases import around_note, release_for
 from annotations.release.services.deciding import UNDO, answer_chosen
-from annotations.release.services.viewing import SURROGATES, viewed
+from annotations.release.services.previewing import SURROGATES, viewed
 from annotations.text.names import whole
 from annotations.text.spans import Span
 

@@ -20,12 +20,15 @@ from annotations.models import Document, KnownUploadState, ListedTermKind
 from annotations.projects.selectors.labels import labels_of
 from annotations.release.forms.known import ListsFileForm, MasterForm, TermForm, TermsForm
 from annotations.release.selectors.known import master_state, names_of, people_listed, terms_of, uploads_of
-from annotations.release.services.known.lists import add_terms, export_lists, import_lists, remove_term
-from annotations.release.services.known.master import (
+from annotations.release.services.known import (
+    add_terms,
     clear_master,
     delete_person,
     discard_upload,
+    export_lists,
+    import_lists,
     import_upload,
+    remove_term,
     show_person,
     stage_master,
 )

@@ -17,9 +17,14 @@ from annotations.models import Label, ReleasePolicy
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.release.forms.policies import PolicyForm, PolicyRow, history_of, offered_policies, policy_texts
 from annotations.release.rules.redaction.policy import LabelRule
-from annotations.release.services.examples import PolicyExample, example_of
-from annotations.release.services.policies import policies_of, read_policy, save_policy
-from annotations.release.services.versions import with_merged
+from annotations.release.services.policies import (
+    PolicyExample,
+    example_of,
+    policies_of,
+    read_policy,
+    save_policy,
+    with_merged,
+)
 from annotations.text.names import whole
 
 

@@ -42,16 +42,13 @@ from annotations.release.selectors.releases import (
     released_notes,
     releases_of,
 )
-from annotations.release.services.exporting import start_release_export
-from annotations.release.services.naming import named_sets
-from annotations.release.services.outdating import outdated, prepare_again
+from annotations.release.services.exporting import start_release_export, withdraw
 from annotations.release.services.policies import completed, labels_without_kind
 from annotations.release.services.previewing import preview_placed
-from annotations.release.services.sources import union_of
-from annotations.release.services.starting import start_chosen
+from annotations.release.services.sources import named_sets, union_of
+from annotations.release.services.starting import outdated, prepare_again, start_chosen
 from annotations.release.services.steps import steps_of
 from annotations.release.services.surrogates.makers import MakerChoice, maker_choices
-from annotations.release.services.withdrawing import withdraw
 
 RELEASES = 30
 NOTES = 25

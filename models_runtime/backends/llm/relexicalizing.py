@@ -13,8 +13,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from annotations.release.rules.redaction.kinds import IdentifierType
-from annotations.release.rules.surrogates.clustering import PEOPLE
+from annotations.release.rules.redaction.policy import PEOPLE, IdentifierType
 from annotations.release.rules.surrogates.pipeline import Cluster, Indexed, Mentioned
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.answers import listed

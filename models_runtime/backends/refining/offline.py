@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, Self
 import numpy
 import pycrfsuite
 
-from annotations.release.rules.redaction.kinds import IdentifierType, kind_of
+from annotations.release.rules.redaction.policy import IdentifierType, kind_of
 from annotations.text.search import folded
 from annotations.text.spans import Span
 from annotations.text.tokens import covered

@@ -4,8 +4,8 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from annotations.release.rules.redaction.kinds import IdentifierType as Label
-from annotations.release.rules.redaction.kinds import kind_of
+from annotations.release.rules.redaction.policy import IdentifierType as Label
+from annotations.release.rules.redaction.policy import kind_of
 from annotations.text.spans import Span, overlaps
 from models_runtime.backends.refining.state import Check
 from models_runtime.backends.rules.backend import identifiers, trap_hits

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.text.spans import Bounds, Span
 from models_runtime.refining.rules.injection import Injection, SpuriousSpans
 from models_runtime.refining.rules.lexicons import Lexicon, lexicon

@@ -10,7 +10,7 @@ from django.db.models import Count, QuerySet
 from annotations.models import AuthorKind, Decision, Document, GoldVersion, GoldVersionNote, Project
 from annotations.models import Span as StoredSpan
 from annotations.projects.selectors.labels import accepted_labels
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.release.selectors.known import kinds_of_labels
 from annotations.release.selectors.surrogates import in_parts
 from annotations.scores.selectors import label_words

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from annotations.release.rules.redaction.kinds import IdentifierType, kinds_of
+from annotations.release.rules.redaction.policy import IdentifierType, kinds_of
 
 if TYPE_CHECKING:
     from models_runtime.backends.rules.backend import RulesBackend

@@ -5,8 +5,8 @@ import pytest
 from annotations.models import AuditMark, AuditPlan, AuditPlanState, Event, LeakFinding, ReleasedNote, ReleasedNoteState
 from annotations.release.events import AUDIT_LEAK_DISMISSED, AUDIT_LEAK_RESTORED
 from annotations.release.selectors.audits import audit_result
-from annotations.release.services.audits.deciding import accept_leak, dismiss_leak, replace_leak, undo_decision
-from annotations.release.services.deciding import decide
+from annotations.release.services.audits.reading import decide_leak
+from annotations.release.services.deciding import answer_chosen
 from tests.worlds.audited import planned, read_one
 
 
@@ -25,7 +25,7 @@ def released(leak):
 
 
 def test_replacing_prepares_the_note_again_and_still_counts(ward, leak):
-    replace_leak(mark=leak, actor=ward.mia)
+    decide_leak(mark=leak, answer="replace", actor=ward.mia)
     row = released(leak)
     assert "Bianchi" not in row.text and row.text.endswith("[DOCTOR].") and row.state == ReleasedNoteState.DONE
     result = audit_result(ward.release)
@@ -36,20 +36,20 @@ def test_replacing_prepares_the_note_again_and_still_counts(ward, leak):
 
 def test_accepting_names_who_did_it(ward, leak):
     assert audit_result(ward.release).undecided == 1
-    accept_leak(mark=leak, actor=ward.mia)
+    decide_leak(mark=leak, answer="accept", actor=ward.mia)
     assert "Bianchi" in released(leak).text and released(leak).state == ReleasedNoteState.DONE
     result = audit_result(ward.release)
     assert result.leaks == 1 and [(one.label, one.user) for one in result.accepted] == [("DOCTOR", ward.mia)]
 
 
 def test_what_is_no_identifier_does_not_count_and_reading_goes_on(ward, leak):
-    dismiss_leak(mark=leak, actor=ward.mia)
+    decide_leak(mark=leak, answer="dismiss", actor=ward.mia)
     result = audit_result(ward.release)
     assert result.leaks == 0 and result.accepted == [] and not result.complete
     assert AuditPlan.objects.get().state == AuditPlanState.OPEN
     assert released(leak).state == ReleasedNoteState.DONE
     leak.refresh_from_db()
-    undo_decision(mark=leak, actor=ward.mia)
+    decide_leak(mark=leak, answer="undo", actor=ward.mia)
     assert AuditPlan.objects.get().state == AuditPlanState.UNMET
     assert released(leak).state == ReleasedNoteState.HELD
     assert Event.objects.filter(verb__in=[AUDIT_LEAK_DISMISSED, AUDIT_LEAK_RESTORED]).count() == 2
@@ -57,10 +57,10 @@ def test_what_is_no_identifier_does_not_count_and_reading_goes_on(ward, leak):
 
 def test_another_decision_replaces_the_first(ward, leak):
     for _time in range(2):  # the second time changes nothing
-        dismiss_leak(mark=leak, actor=ward.mia)
+        decide_leak(mark=leak, answer="dismiss", actor=ward.mia)
         leak.refresh_from_db()
     assert Event.objects.filter(verb=AUDIT_LEAK_DISMISSED).count() == 1
-    replace_leak(mark=leak, actor=ward.mia)
+    decide_leak(mark=leak, answer="replace", actor=ward.mia)
     assert LeakFinding.objects.get().decision == "replace" and AuditMark.objects.get().dismissed_at is None
     assert audit_result(ward.release).leaks == 1
 
@@ -73,7 +73,7 @@ def test_a_leak_stays_open_when_its_note_is_prepared_again(ward, leak):
         string_key=5,
     )  # fmt: skip
     ward.release.refresh_from_db()
-    decide(release=ward.release, findings=[other.pk], answer="replace", actor=ward.mia)
+    answer_chosen(release=ward.release, findings=[other.pk], answer="replace", actor=ward.mia)
     finding.refresh_from_db()
     row = released(leak)
     assert not finding.decision and row.state == ReleasedNoteState.HELD

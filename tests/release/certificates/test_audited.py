@@ -6,8 +6,7 @@ from django.urls import reverse
 from annotations.core.errors import ServiceError
 from annotations.models import AuditMark, AuditNote, AuditPlan, AuditPlanState, Event
 from annotations.release.selectors.audits import shown_of
-from annotations.release.services.audits.deciding import accept_leak
-from annotations.release.services.audits.reading import finish, mark, next_note, reading_note
+from annotations.release.services.audits.reading import decide_leak, finish, mark, next_note, reading_note
 from annotations.release.services.certificates.people import readers_of
 from annotations.release.services.certificates.signing import content_of, sign
 from tests import factories as make
@@ -65,7 +64,7 @@ def test_undecided_leaks_are_refused_with_a_link(ward, leak, sign_in):
 
 
 def test_accepted_leaks_are_stated_by_name(ward, leak):
-    accept_leak(mark=leak, actor=ward.mia)
+    decide_leak(mark=leak, answer="accept", actor=ward.mia)
     content = content_of(signed(ward))
     audit = content["identifiability"]["audit"]
     at = leak.finding.__class__.objects.get().decided_at
@@ -129,7 +128,9 @@ def test_the_steps_follow_the_audit(ward, sign_in):
     plan.notes.update(state="waiting", reader=None)
     AuditPlan.objects.update(state="open")
     read_one(plan, ward.rev, "Bianchi")
-    accept_leak(mark=AuditMark.objects.select_related("note__plan__release__project").get(), actor=ward.mia)
+    decide_leak(
+        mark=AuditMark.objects.select_related("note__plan__release__project").get(), answer="accept", actor=ward.mia
+    )
     step = steps(client)["Audit a sample"]
     assert (step.done, step.page) == (False, "release_audit") and "The target of 10% was not met." in step.text
     signed(ward)

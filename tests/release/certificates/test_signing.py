@@ -33,12 +33,11 @@ from annotations.release.rules.certificates.signatures import fingerprint_of, op
 from annotations.release.rules.certificates.verifying import CheckState
 from annotations.release.services import deciding
 from annotations.release.services.certificates.drafting import Terms
-from annotations.release.services.certificates.keys import newest_key, signer
 from annotations.release.services.certificates.people import readers_of
-from annotations.release.services.certificates.signing import certify, content_of, prospect, sign
-from annotations.release.services.certificates.status import state_of
+from annotations.release.services.certificates.signing import certify, content_of, newest_key, prospect, sign, signer
 from annotations.release.services.certificates.verifying import verify_certificate
-from annotations.release.services.outdating import outdated
+from annotations.release.services.starting import outdated
+from annotations.release.services.steps import state_of
 from annotations.review.events import REVIEW_FINISHED
 from models_runtime.models import Run, TrainedModel
 from tests import factories as make
@@ -238,7 +237,7 @@ def test_signing_settles_a_release_that_a_decision_has_changed(released, monkeyp
     one = finding(released)
     ReleasedNote.objects.filter(pk=one.note_id).update(exceptions={"generic": 3})
     monkeypatch.setattr(deciding, "SETTLED_AT_ONCE", 0)
-    deciding.decide(release=released.release, findings=[one.pk], answer="allow", actor=released.mia)
+    deciding.answer_chosen(release=released.release, findings=[one.pk], answer="allow", actor=released.mia)
     release = Release.objects.get(pk=released.release.pk)
     assert release.content_hash == ""
     shown = prospect(release, TERMS, released.mia).content

@@ -8,9 +8,9 @@ from annotations.models import Event, Label, ListedTerm
 from annotations.ops.selectors.free_texts import free_texts
 from annotations.projects.selectors.labels import shipped_set
 from annotations.projects.services.labels import merge_labels
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import IdentifierType as Kind
 from annotations.release.selectors.known import USED, DeniedTerm, allowed_terms, denied_terms, labels_by_kind
-from annotations.release.services.known.lists import LONGEST, add_terms
+from annotations.release.services.known import LONGEST, add_terms
 from tests import factories as make
 from tests.worlds.checks import check_page
 
@@ -99,28 +99,21 @@ def test_every_kind_has_a_label_in_every_shipped_set(key):
 
 def test_the_label_is_the_kinds_own_else_the_nearest_else_that_of_names():
     found = labels_by_kind(project_with("PATIENT", "DATE", "IDNUM", "CITY", key="i2b2-2014"))
-    assert found[IdentifierType.NAME] == "PATIENT" and found[IdentifierType.CITY] == "CITY"
-    assert (
-        found[IdentifierType.STREET] == "CITY"
-        and found[IdentifierType.NATIONAL_ID] == found[IdentifierType.PHONE] == "IDNUM"
-    )
-    assert labels_by_kind(project_with("NOME", key="it-4"))[IdentifierType.PHONE] == "NOME"
+    assert found[Kind.NAME] == "PATIENT" and found[Kind.CITY] == "CITY"
+    assert found[Kind.STREET] == "CITY" and found[Kind.NATIONAL_ID] == found[Kind.PHONE] == "IDNUM"
+    assert labels_by_kind(project_with("NOME", key="it-4"))[Kind.PHONE] == "NOME"
 
 
 def test_own_labels_are_recognized_by_their_codes():
     found = labels_by_kind(project_with("PERSON_NAME", "CONTACT_TEL", "MISC"))
-    assert (found[IdentifierType.NAME], found[IdentifierType.PHONE], found[IdentifierType.ZIP]) == (
-        "PERSON_NAME",
-        "CONTACT_TEL",
-        "MISC",
-    )
+    assert (found[Kind.NAME], found[Kind.PHONE], found[Kind.ZIP]) == ("PERSON_NAME", "CONTACT_TEL", "MISC")
 
 
 def test_a_merged_label_stands_for_its_target():
     project = project_with("PATIENT", "PERSONA", key="i2b2-2014")
     source, target = (Label.objects.get(label_set__project=project, code=code) for code in ("PATIENT", "PERSONA"))
     merge_labels(source=source, target=target, actor=make.make_user())
-    assert labels_by_kind(project)[IdentifierType.NAME] == "PERSONA"
+    assert labels_by_kind(project)[Kind.NAME] == "PERSONA"
 
 
 def test_a_project_without_a_fitting_label_says_so():

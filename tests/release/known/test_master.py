@@ -15,9 +15,9 @@ from annotations.models import Document, Event, Job, JobState, KnownPerson, Know
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.events import MASTER_IMPORTED, PERSON_DELETED, PERSON_SHOWN
 from annotations.release.rules.known.person import MasterPerson
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import IdentifierType as Kind
 from annotations.release.selectors.known import content_digest, identifiers_of, master_state
-from annotations.release.services.known.master import delete_expired_uploads, import_upload, stage_master, store_people
+from annotations.release.services.known import delete_expired_uploads, import_upload, stage_master, store_people
 from tests import factories as make
 from tests.release.known.files import CSV, FHIR, SECRETS
 from tests.worlds.checks import check_page
@@ -82,10 +82,7 @@ def test_fhir_patients_are_validated_by_a_worker(patients, mia):
     assert "Resource 2, element “birthDate”, does not follow FHIR R4" in html and "secret" not in html
     mia.post(page, {"do": "import"})
     known = identifiers_of(patients.project, ["P-1", "P-3", ""])["P-1"]
-    assert [(each.text, each.kind) for each in known] == [
-        ("Mario Brambillaschi", IdentifierType.NAME),
-        ("1970-01-12", IdentifierType.DATE),
-    ]
+    assert [(each.text, each.kind) for each in known] == [("Mario Brambillaschi", Kind.NAME), ("1970-01-12", Kind.DATE)]
 
 
 def test_a_file_that_is_no_master_fails_its_job_and_leaves_nothing(mia):

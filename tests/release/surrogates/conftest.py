@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import IdentifierType as Kind
 from annotations.release.rules.redaction.released import Mention
 from annotations.release.services.surrogates.making import NoteMentions, surrogates_for
 from tests import factories as make
@@ -23,7 +23,7 @@ def with_mentions(note, *mentions):
         assert at >= 0, text
         while at >= 0:
             if not any(one.start < at + len(text) and at < one.end for one in found):
-                found.append(Mention(at, at + len(text), kind.upper(), IdentifierType(kind), text))
+                found.append(Mention(at, at + len(text), kind.upper(), Kind(kind), text))
             at = note.text.find(text, at + 1)
     return NoteMentions(note.pk, note.patient_id, note.language, note.text, found)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import IdentifierType as Kind
 from annotations.release.rules.redaction.released import Mention
 from annotations.release.services.surrogates.making import NoteMentions, surrogates_for
 from tests.factories import make_member, make_note, make_project
@@ -17,7 +17,7 @@ def program(db):
     project = make_project("ward", language="it")
     note = make_note(project, TEXT, patient_id="P-1")
     mentions = [
-        Mention(start, start + len(name), "PATIENT", IdentifierType.NAME, name)
+        Mention(start, start + len(name), "PATIENT", Kind.NAME, name)
         for name, start in (("Anna Bianchi", 0), ("Marco Verdi", 15), ("Anna Bianchi", 28))
     ]
     surrogates_for(project=project, notes=[NoteMentions(note.pk, "P-1", "it", TEXT, mentions)])

@@ -11,9 +11,9 @@ from annotations.models import Event, SurrogateEntity, SurrogateMention
 from annotations.release.rules.surrogates.identifiers import birth_in
 from annotations.release.selectors.surrogates import edited_since, opened
 from annotations.release.services.surrogates import editing
-from annotations.release.services.surrogates.date_offsets import date_offset
 from annotations.release.services.surrogates.editing import draw
 from annotations.release.services.surrogates.making import surrogates_for
+from annotations.release.services.surrogates.patients import date_offset
 from tests import factories as make
 from tests.release.surrogates.conftest import said, with_mentions
 
@@ -30,7 +30,8 @@ def entity_of(ward, note, text):
 
 
 def edit(ward, act, entity, **more):
-    return getattr(editing, act)(project=ward.project, entity=entity.pk, version=entity.version, actor=ward.mia, **more)
+    who = {"project": ward.project, "entity": entity.pk, "version": entity.version, "actor": ward.mia}
+    return editing.split(**who, **more) if act == "split" else editing.change(**who, act=act, **more)
 
 
 def refused(code):
@@ -55,10 +56,10 @@ def test_what_may_not_be_a_surrogate(made):
 
 
 def test_drawing_another_and_undoing_it(made):
-    edit(made, "draw_another", entity_of(made, 0, "Adam Wilson"))
+    edit(made, "draw", entity_of(made, 0, "Adam Wilson"))
     second = made.make()
     assert second[made.one] != made.found[made.one]
-    edit(made, "draw_another", entity_of(made, 0, "Adam Wilson"))
+    edit(made, "draw", entity_of(made, 0, "Adam Wilson"))
     third = made.make()
     assert third[made.one] not in (second[made.one], made.found[made.one])
     edit(made, "restore", entity_of(made, 0, "Adam Wilson"))
@@ -70,13 +71,13 @@ def test_drawing_another_and_undoing_it(made):
 
 
 def test_a_locked_entity_is_not_changed(made):
-    edit(made, "lock", entity_of(made, 0, "Adam Wilson"), locked=True)
-    for act, more in (("draw_another", {}), ("replace", {"text": "Gregory Fletcher"}), ("restore", {})):
+    edit(made, "lock", entity_of(made, 0, "Adam Wilson"))
+    for act, more in (("draw", {}), ("replace", {"text": "Gregory Fletcher"}), ("restore", {})):
         with refused("locked"):
             edit(made, act, entity_of(made, 0, "Adam Wilson"), **more)
     assert made.make() == made.found
-    edit(made, "lock", entity_of(made, 0, "Adam Wilson"), locked=False)
-    edit(made, "draw_another", entity_of(made, 0, "Adam Wilson"))
+    edit(made, "unlock", entity_of(made, 0, "Adam Wilson"))
+    edit(made, "draw", entity_of(made, 0, "Adam Wilson"))
 
 
 def test_what_may_not_be_merged(made):
@@ -92,7 +93,7 @@ def test_what_may_not_be_merged(made):
 def test_nobody_undoes_what_somebody_else_has_changed(made):
     entity = entity_of(made, 0, "Adam Wilson")
     edit(made, "replace", entity, text="Gregory Fletcher")
-    for act, more in (("replace", {"text": "Oliver Hughes"}), ("draw_another", {}), ("lock", {"locked": True})):
+    for act, more in (("replace", {"text": "Oliver Hughes"}), ("draw", {}), ("lock", {})):
         with refused("changed"):
             edit(made, act, entity, **more)
     assert made.make()[made.one] == "Gregory Fletcher"
@@ -101,10 +102,10 @@ def test_nobody_undoes_what_somebody_else_has_changed(made):
 def test_events_hold_no_text_and_tell_what_was_done(made):
     before = made.project.created_at
     assert not edited_since(made.project, before)
-    edit(made, "lock", entity_of(made, 0, "Springfield"), locked=True)
+    edit(made, "lock", entity_of(made, 0, "Springfield"))
     assert not edited_since(made.project, before), "locking changes no surrogate"
     edit(made, "replace", entity_of(made, 0, "Adam Wilson"), text="Gregory Fletcher")
-    edit(made, "draw_another", entity_of(made, 0, "Adam Wilson"))
+    edit(made, "draw", entity_of(made, 0, "Adam Wilson"))
     assert edited_since(made.project, before)
     events = list(Event.objects.filter(project_id=made.project.pk).order_by("pk"))
     assert [event.verb for event in events] == ["surrogate.locked", "surrogate.replaced", "surrogate.drawn"]

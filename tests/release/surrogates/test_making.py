@@ -7,11 +7,11 @@ import pytest
 from annotations.core.sealing import project_key
 from annotations.models import Document, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.release.rules.surrogates.pipeline import Surrogate
-from annotations.release.rules.surrogates.typed import parts_of
+from annotations.release.rules.surrogates.writing import parts_of
 from annotations.release.selectors.surrogates import opened
 from annotations.release.services.surrogates import makers
 from annotations.release.services.surrogates.making import surrogates_for
-from annotations.release.services.surrogates.originals import Originals
+from annotations.release.services.surrogates.patients import Originals
 from tests import factories as make
 from tests.release.surrogates.conftest import said, with_mentions
 
@@ -113,7 +113,7 @@ def test_notes_that_were_erased_meanwhile_are_left_out(ward, monkeypatch):
 
     monkeypatch.setattr(makers.RulesMaker, "generate", erasing)
     found = surrogates_for(project=ward.project, notes=ward.mentions)
-    assert {place.document for place in found} == {note.pk for note in ward.notes[:2]}
+    assert {note for note, _start, _end in found} == {note.pk for note in ward.notes[:2]}
     assert not SurrogateMention.objects.filter(document_id=ward.notes[2].pk).exists()
     assert SurrogateEntity.objects.filter(kind="name").count() == 1
 

@@ -6,7 +6,7 @@ import pytest
 
 from annotations.models import AuthorKind, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.projects.services.projects import create_project
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import IdentifierType as Kind
 from tests import factories as make
 from tests.waiting import ended
 from tests.worlds.queue import processes, redis_server
@@ -34,8 +34,8 @@ def test_two_processes_make_one_surrogate(processes):
     found = [json.loads(process.output().strip().splitlines()[-1]) for process in both]
     for result in found:
         assert (result["mentions"], result["consistent"], result["collisions"]) == (2 * PATIENTS, 1.0, 0)
-    assert SurrogateEntity.objects.filter(kind=IdentifierType.STAFF).count() == 1
-    assert SurrogateEntity.objects.filter(kind=IdentifierType.NAME).count() == PATIENTS
+    assert SurrogateEntity.objects.filter(kind=Kind.STAFF).count() == 1
+    assert SurrogateEntity.objects.filter(kind=Kind.NAME).count() == PATIENTS
     assert SurrogateMention.objects.count() == 2 * PATIENTS
     keys = SurrogateKey.objects.values("digest", "kind", "scope")
     assert keys.distinct().count() == keys.count()

@@ -14,10 +14,10 @@ from annotations.jobs.runner import run as work
 from annotations.jobs.waiting import wait_for, watched
 from annotations.models import Job, JobState, LeakFinding, Release, ReleaseState, User
 from annotations.release.rules.certificates.released_files import MANIFEST
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.release.selectors.releases import leak_counts
 from annotations.release.services.certificates.signing import certify
-from annotations.release.services.deciding import decide_all
+from annotations.release.services.deciding import answer_chosen
 from annotations.release.services.exporting import export_release_to_path
 from annotations.release.services.files import RELEASE_FORMATS
 from annotations.release.services.policies import labels_without_kind, parsed_policy
@@ -177,7 +177,7 @@ class Command(JourneyCommand):
 
     def _decide(self, release: Release, answer: str, label: str, actor: User | None) -> None:
         for _round in range(ROUNDS):
-            if not decide_all(release=release, answer=answer, actor=actor, label=label):
+            if not answer_chosen(release=release, answer=answer, actor=actor, label=label):
                 return
             if release.state == ReleaseState.PREPARING:
                 self._prepare(release)

@@ -12,10 +12,8 @@ from annotations.core.labels import label_rows
 from annotations.formats.files.csv_files import CsvRow
 from annotations.models import Project, ReleasePolicy, User
 from annotations.release.forms.policies import PolicyForm
-from annotations.release.rules.redaction.kinds import IdentifierType
-from annotations.release.rules.redaction.policy import Action
-from annotations.release.services.policies import missing_labels, policies_of, save_policy
-from annotations.release.services.versions import with_merged
+from annotations.release.rules.redaction.policy import Action, IdentifierType
+from annotations.release.services.policies import missing_labels, policies_of, save_policy, with_merged
 
 COLUMNS: Final = ("label", "kind", "action", "numbered")
 NEEDED: Final = ("label", "action")

@@ -5,8 +5,8 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.models import User
-from annotations.release.services.surrogates.building import build
 from annotations.release.services.surrogates.makers import checked_maker
+from annotations.release.services.surrogates.making import build
 
 
 class Command(JourneyCommand):

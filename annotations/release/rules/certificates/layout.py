@@ -5,11 +5,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from annotations.release.rules.certificates.content import AuditPart, Content, Data, Gate, Recall, RuleRow
-from annotations.release.rules.certificates.hipaa import IDENTIFIERS
-from annotations.release.rules.certificates.risks import unchecked
-from annotations.release.rules.certificates.statements import NOT_MET, result_of
-from annotations.release.rules.redaction.kinds import IdentifierType
-from annotations.release.rules.redaction.policy import Action, Policy
+from annotations.release.rules.certificates.statements import IDENTIFIERS, NOT_MET, result_of, unchecked
+from annotations.release.rules.redaction.policy import Action, IdentifierType, Policy
 
 NOT_MEASURED: Final = "Not measured"
 _NAMES: Final = {identifier.code: f"({identifier.letter})" for identifier in IDENTIFIERS}

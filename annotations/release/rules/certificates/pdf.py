@@ -6,7 +6,7 @@ lacks is written as the character's number, and the PDF says so; the attached JS
 
 import json
 import unicodedata
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -27,15 +27,15 @@ _FORMS: Final = range(0xFE70, 0xFF00)
 _RIGHT_TO_LEFT: Final = frozenset({"R", "AL"})
 
 
-def drawable(text: str, glyphs: Container[int], reorder: Callable[[str], str]) -> tuple[str, bool]:
+def drawable(text: str, glyphs: Container[int]) -> tuple[str, bool]:
     """The text in the order in which a PDF draws it, and whether every character has a glyph.
 
-    `glyphs` are the code points of the font. `reorder` applies the Unicode bidirectional algorithm. A character without
+    `glyphs` are the code points of the font. A character without
     a glyph, and one that controls the direction of text, is written as its number: "[U+4E2D]".
     """
     whole = True
     if any(unicodedata.bidirectional(character) in _RIGHT_TO_LEFT for character in text):
-        text = reorder(joined(text))
+        text = BidiParagraph(joined(text)).get_reordered_string()
     parts = []
     for character in text:
         if character in "\n\t\r\u2028\u2029":
@@ -142,7 +142,7 @@ class _Page(FPDF):
         self.multi_cell(0, 6, self.shown(title), new_x=XPos.LMARGIN, new_y=YPos.NEXT)
 
     def shown(self, text: str) -> str:
-        drawn, whole = drawable(text, self._glyphs, _reordered)
+        drawn, whole = drawable(text, self._glyphs)
         self.lacks_glyphs = self.lacks_glyphs or not whole
         return drawn
 
@@ -214,7 +214,3 @@ class _Page(FPDF):
                 row = drawn.row()
                 for at, cell in enumerate(cells):
                     row.cell(self.shown(cell), style=bold if not head and at == 0 else None)
-
-
-def _reordered(text: str) -> str:
-    return BidiParagraph(text).get_reordered_string()

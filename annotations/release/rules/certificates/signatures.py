@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from annotations.formats.files.json_files import JsonError, read_object
-from annotations.release.rules.certificates.canonical import canonical
+from annotations.release.rules.certificates.content import canonical
 
 ALGORITHM: Final = "Ed25519"
 FORMAT: Final = "deidreview certificate 1"

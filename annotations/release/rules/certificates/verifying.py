@@ -8,16 +8,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from annotations.formats.notes import NoteError
-from annotations.release.rules.certificates.released_files import (
-    MANIFEST,
-    SIGNATURE,
-    Load,
-    Read,
-    certificate_names,
-    certificates_among,
-    manifest_of,
-    read_released,
-)
+from annotations.release.rules.certificates import released_files
 from annotations.release.rules.certificates.signatures import (
     CertificateError,
     Opened,
@@ -88,8 +79,14 @@ class Verification:
         """Whether no check failed."""
         return all(check.state is not CheckState.FAILED for check in self.checks)
 
-    def add(self, code: str, state: CheckState, message: str, names: Collection[str] = ()) -> None:
-        self.checks.append(Check(code, state, message, sorted(names)[:LISTED]))
+    def passed(self, code: str, message: str) -> None:
+        self.checks.append(Check(code, CheckState.PASSED, message))
+
+    def failed(self, code: str, message: str, names: Collection[str] = ()) -> None:
+        self.checks.append(Check(code, CheckState.FAILED, message, sorted(names)[:LISTED]))
+
+    def not_checked(self, code: str, message: str) -> None:
+        self.checks.append(Check(code, CheckState.NOT_CHECKED, message))
 
 
 def opened_or_failed(data: bytes, verdict: Verification) -> Opened | None:
@@ -97,11 +94,11 @@ def opened_or_failed(data: bytes, verdict: Verification) -> Opened | None:
     try:
         opened = open_certificate(data)
     except CertificateError as error:
-        verdict.add("signature", CheckState.FAILED, str(error))
+        verdict.failed("signature", str(error))
         return None
     verdict.content, verdict.fingerprint = opened.content, opened.fingerprint
     what = "PDF and the attached JSON are" if opened.is_pdf else "JSON is"
-    verdict.add("signature", CheckState.PASSED, f"The signature is valid: the {what} as signed.")
+    verdict.passed("signature", f"The signature is valid: the {what} as signed.")
     return opened
 
 
@@ -109,62 +106,57 @@ def check_certificate(opened: Opened, known: Known, verdict: Verification, words
     """Check the key, the expiry and whether a newer certificate replaces this one."""
     short = opened.fingerprint
     if known.keys is None:
-        verdict.add(
+        verdict.failed(
             "key",
-            CheckState.FAILED,
             f"The certificate is signed by a key that this instance doesn't know: {short}. Compare this fingerprint "
             f"with the one that the issuer publishes, and {words.trust}.",
         )
     elif opened.fingerprint in known.keys:
-        verdict.add("key", CheckState.PASSED, f"The certificate is signed by a trusted key: {short}.")
+        verdict.passed("key", f"The certificate is signed by a trusted key: {short}.")
     else:
-        verdict.add(
+        verdict.failed(
             "key",
-            CheckState.FAILED,
             f"The certificate is signed by a key that this instance doesn't know: {short}. If it comes from another "
             f"instance, ask its owner for the fingerprint, and {words.trust}.",
         )
     _check_expiry(opened.content, known.today, verdict)
     number = opened.content.get("number")
     if known.superseded_by is not None:
-        verdict.add(
+        verdict.failed(
             "superseded",
-            CheckState.FAILED,
             f"Certificate {number} is superseded by certificate {known.superseded_by} of the same release. Ask the "
             "issuer for the newer one.",
         )
     if known.withdrawn:
-        verdict.add("withdrawn", CheckState.FAILED, "The release was withdrawn by its issuer.")
+        verdict.failed("withdrawn", "The release was withdrawn by its issuer.")
     if known.has_records and known.superseded_by is None and not known.withdrawn:
-        verdict.add("superseded", CheckState.PASSED, "No newer certificate replaces this one, and the release stands.")
+        verdict.passed("superseded", "No newer certificate replaces this one, and the release stands.")
     elif not known.has_records:
-        verdict.add(
-            "superseded",
-            CheckState.NOT_CHECKED,
-            "Only the issuing instance knows whether a newer certificate replaces this one.",
+        verdict.not_checked(
+            "superseded", "Only the issuing instance knows whether a newer certificate replaces this one."
         )
 
 
 def _check_expiry(content: Mapping[str, Any], today: date, verdict: Verification) -> None:
     written = _within(content, "context").get("expires_on")
     if written is None:
-        verdict.add("expiry", CheckState.PASSED, "The certificate has no expiry date.")
+        verdict.passed("expiry", "The certificate has no expiry date.")
         return
     try:
         last = date.fromisoformat(written)
     except (TypeError, ValueError):
-        verdict.add("expiry", CheckState.FAILED, "The certificate's expiry date can't be read.")
+        verdict.failed("expiry", "The certificate's expiry date can't be read.")
         return
     if last < today:
-        verdict.add("expiry", CheckState.FAILED, f"The certificate expired after {last.isoformat()}.")
+        verdict.failed("expiry", f"The certificate expired after {last.isoformat()}.")
     else:
-        verdict.add("expiry", CheckState.PASSED, f"The certificate is valid until {last.isoformat()}.")
+        verdict.passed("expiry", f"The certificate is valid until {last.isoformat()}.")
 
 
 def check_files(
     opened: Opened,
     given: Collection[str],
-    load: Load,
+    load: released_files.Load,
     verdict: Verification,
     words: VerifyingTerms,
     as_given: bytes = b"",
@@ -175,54 +167,45 @@ def check_files(
     `as_given` has, may lie among the files, or may have been taken from them.
     """
     content = opened.content
-    own = certificates_among(given, load, opened.json)
+    own = released_files.certificates_among(given, load, opened.json)
     names = [name for name in given if name not in own]
-    listed = manifest_of(names, load)
+    listed = released_files.manifest_of(names, load)
     unsigned = [name for name in own if name not in listed]
     own_hashes = {hashlib.sha256(one).hexdigest() for one in (opened.json, as_given)}
     taken = {name for name, sha256 in listed.items() if sha256 in own_hashes and name not in given}
     _check_signed(opened.fingerprint, set(given) - set(unsigned), load, verdict, words, taken)
-    if renamed := set(unsigned) - certificate_names(content):
+    if renamed := set(unsigned) - released_files.certificate_names(content):
         message = "The signature doesn't cover the name of the certificate's file. Name it certificate.json or .pdf."
-        verdict.add("name", CheckState.FAILED, message, renamed)
+        verdict.failed("name", message, renamed)
     data = _within(content, "data")
     hashes, notes = _within(data, "hashes"), data.get("notes")
     rules = _within(_within(content, "identifiability"), "policy").get("rules", [])
-    found = read_released(names, load, [str(rule["label"]) for rule in rules])
-    if found.extra:
-        verdict.add(
-            "extra", CheckState.FAILED, f"The {words.files} holds files that belong to no released note.", found.extra
-        )
-    if found.unreadable:
-        verdict.add("readable", CheckState.FAILED, "Some files can't be read.", found.unreadable)
-    if found.twice:
-        verdict.add("twice", CheckState.FAILED, "Some names of notes occur twice.", found.twice)
+    found = released_files.read_released(names, load, [str(rule["label"]) for rule in rules])
+    for code, wrong, message in (
+        ("extra", found.extra, f"The {words.files} holds files that belong to no released note."),
+        ("readable", found.unreadable, "Some files can't be read."),
+        ("twice", found.twice, "Some names of notes occur twice."),
+    ):
+        if wrong:
+            verdict.failed(code, message, wrong)
     if len(found.names) != notes:
-        verdict.add(
+        verdict.failed(
             "notes",
-            CheckState.FAILED,
             f"The number of notes differs. In the certificate: {notes}; in the {words.files}: {len(found.names)}.",
         )
     else:
-        verdict.add(
-            "notes", CheckState.PASSED, f"The {words.files} has as many notes as the certificate covers: {notes}."
-        )
+        verdict.passed("notes", f"The {words.files} has as many notes as the certificate covers: {notes}.")
     if found.texts == hashes.get("texts"):
-        verdict.add("texts", CheckState.PASSED, "The names and texts of all notes are the certified ones.")
+        verdict.passed("texts", "The names and texts of all notes are the certified ones.")
     else:
-        verdict.add(
-            "texts",
-            CheckState.FAILED,
-            "Names or texts of notes differ from the certified ones.",
-            _differing(names, load),
-        )
+        verdict.failed("texts", "Names or texts of notes differ from the certified ones.", _differing(names, load))
     _check_spans(found, hashes, names, verdict)
 
 
 def _check_signed(
     fingerprint: str,
     names: Collection[str],
-    load: Load,
+    load: released_files.Load,
     verdict: Verification,
     words: VerifyingTerms,
     taken: Collection[str],
@@ -231,67 +214,66 @@ def _check_signed(
 
     `taken` are files of the list that need not be there.
     """
-    if not {MANIFEST, SIGNATURE} <= set(names):
-        verdict.add(
+    if not {released_files.MANIFEST, released_files.SIGNATURE} <= set(names):
+        verdict.failed(
             "files",
-            CheckState.FAILED,
-            f"The {words.files} has no signed list of its files ({MANIFEST} and {SIGNATURE}), so that anything but the "
-            "certified notes could have been changed. Export the release again.",
+            f"The {words.files} has no signed list of its files ({released_files.MANIFEST} and "
+            f"{released_files.SIGNATURE}), so that anything but the certified notes could have been changed. Export "
+            "the release again.",
         )
         return
     try:
-        signer = check_files_signature(load(SIGNATURE), load(MANIFEST))
+        signer = check_files_signature(load(released_files.SIGNATURE), load(released_files.MANIFEST))
     except (CertificateError, NoteError) as error:
-        verdict.add("files", CheckState.FAILED, str(error))
+        verdict.failed("files", str(error))
         return
-    listed = {name: sha256 for name, sha256 in manifest_of(names, load).items() if name not in taken}
-    others = set(names) - {MANIFEST, SIGNATURE}
+    listed = {name: sha256 for name, sha256 in released_files.manifest_of(names, load).items() if name not in taken}
+    others = set(names) - {released_files.MANIFEST, released_files.SIGNATURE}
     wrong = {name for name in others & set(listed) if _sha256(name, load) != listed[name]} | (others ^ set(listed))
     if signer != fingerprint:
         message = f"Another key than that of the certificate signed the list of files: {signer}."
-        verdict.add("files", CheckState.FAILED, message)
+        verdict.failed("files", message)
     elif wrong:
         message = "These files are not as the issuer signed them: changed, missing or added."
-        verdict.add("files", CheckState.FAILED, message, wrong)
+        verdict.failed("files", message, wrong)
     else:
-        verdict.add("files", CheckState.PASSED, "All files are as the issuer signed them.")
+        verdict.passed("files", "All files are as the issuer signed them.")
 
 
-def _sha256(name: str, load: Load) -> str:
+def _sha256(name: str, load: released_files.Load) -> str:
     try:
         return hashlib.sha256(load(name)).hexdigest()
     except NoteError:
         return ""
 
 
-def _check_spans(found: Read, hashes: Mapping[str, Any], names: Collection[str], verdict: Verification) -> None:
+def _check_spans(
+    found: released_files.Read, hashes: Mapping[str, Any], names: Collection[str], verdict: Verification
+) -> None:
     content = found.content
     if found.format == "text":
-        verdict.add("spans", CheckState.NOT_CHECKED, "Text files have no spans, so that spans can't be compared.")
+        verdict.not_checked("spans", "Text files have no spans, so that spans can't be compared.")
     elif content is None:
-        verdict.add("spans", CheckState.FAILED, "Some notes have no readable spans.")
+        verdict.failed("spans", "Some notes have no readable spans.")
     elif content == hashes.get("content"):
-        verdict.add("spans", CheckState.PASSED, "The spans of all notes are the certified ones.")
+        verdict.passed("spans", "The spans of all notes are the certified ones.")
     elif found.relabeled:
-        verdict.add(
+        verdict.not_checked(
             "spans",
-            CheckState.NOT_CHECKED,
             "Labels were written in another way than in the release (see release.json), so that spans can't be "
             "compared.",
         )
     elif "losses.csv" in names:
-        verdict.add(
-            "spans",
-            CheckState.NOT_CHECKED,
-            "The format could not hold all spans (see losses.csv), so that spans can't be compared.",
+        verdict.not_checked(
+            "spans", "The format could not hold all spans (see losses.csv), so that spans can't be compared."
         )
     else:
-        verdict.add("spans", CheckState.FAILED, "The spans differ from the certified ones.")
+        verdict.failed("spans", "The spans differ from the certified ones.")
 
 
-def _differing(names: Collection[str], load: Load) -> list[str]:
+def _differing(names: Collection[str], load: released_files.Load) -> list[str]:
     """The files that differ from the list in release.json. That list is not signed, so it only helps to find them."""
-    listed = manifest_of(names, load)
+    listed = released_files.manifest_of(names, load)
     changed = [name for name in names if name in listed and hashlib.sha256(load(name)).hexdigest() != listed[name]]
     return changed + [name for name in listed if name not in names]
 
@@ -302,7 +284,10 @@ def _within(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def verify(
-    data: bytes, known: Known, files: tuple[Collection[str], Load] | None = None, words: VerifyingTerms = COMMAND
+    data: bytes,
+    known: Known,
+    files: tuple[Collection[str], released_files.Load] | None = None,
+    words: VerifyingTerms = COMMAND,
 ) -> Verification:
     """Check a certificate (JSON or PDF), and released files (their names, and a function that reads one)."""
     verdict = Verification()
@@ -311,7 +296,7 @@ def verify(
         return verdict
     check_certificate(opened, known, verdict, words)
     if files is None:
-        verdict.add("notes", CheckState.NOT_CHECKED, "No released files were given, so the notes were not compared.")
+        verdict.not_checked("notes", "No released files were given, so the notes were not compared.")
     else:
         check_files(opened, *files, verdict, words, data)
     return verdict

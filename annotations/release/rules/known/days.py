@@ -7,27 +7,15 @@ from datetime import date
 from typing import Final
 
 from annotations.release.rules.known.reading import FoldedText
+from annotations.release.rules.redaction.calendars import MONTH_NAMES
+from annotations.text.search import folded
 
 Day = tuple[int, int, int]
 """Year, month, day."""
 Dated = tuple[int, int, set[Day]]
 """The bounds of a date, and the days that it may be: the order of dates in figures may be any."""
 
-_NAMES: Final = (
-    "january jan enero ene gennaio gen",
-    "february feb febrero febbraio",
-    "march mar marzo mzo",
-    "april apr abril abr aprile",
-    "may mayo maggio mag",
-    "june jun junio giugno giu",
-    "july jul julio luglio lug",
-    "august aug agosto ago",
-    "september sep sept septiembre setiembre settembre set sett",
-    "october oct octubre ottobre ott",
-    "november nov noviembre novembre",
-    "december dec diciembre dic dicembre",
-)
-MONTHS: Final = {name: number for number, names in enumerate(_NAMES, 1) for name in names.split()}
+MONTHS: Final = {folded(name): names[0].at + 1 for name, names in MONTH_NAMES.items()}
 """The number of each month by its folded names."""
 _ROMANS: Final = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
 # It begins with a digit and not with a lookbehind, which takes six times as long in a text without dates.

@@ -5,24 +5,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from rapidfuzz.distance import OSA
-
-from annotations.release.rules.known import days
-from annotations.release.rules.known.folding import folded
-from annotations.release.rules.known.mention import How, Mention, apart
+from annotations.release.rules.known import days, reading
 from annotations.release.rules.known.names import KnownNames
-from annotations.release.rules.known.person import MasterPerson
-from annotations.release.rules.known.reading import FoldedText
-from annotations.release.rules.known.words import (
-    ADDRESS_WORDS,
-    NUMBER_CUES,
-    PARTICLES,
-    STREET_TYPES,
-    common_words,
-    ordinary,
+from annotations.release.rules.known.person import (
+    EXTENSION,
+    FIELD_KINDS,
+    How,
+    MasterPerson,
+    Mention,
+    apart,
+    telephone_forms,
 )
-from annotations.release.rules.redaction.kinds import IdentifierType
-from annotations.release.rules.telephones import EXTENSION, telephone_forms
+from annotations.release.rules.redaction.policy import IdentifierType
 
 # Mentions of numbers and codes in a note, however their digits and letters are grouped.
 
@@ -31,14 +25,7 @@ from annotations.release.rules.telephones import EXTENSION, telephone_forms
 LEAST: Final = 4
 # A number of this many digits or more is an identifier without a word that says so.
 LEAST_BARE: Final = 5
-_KINDS: Final = {
-    "phones": IdentifierType.PHONE,
-    "zips": IdentifierType.ZIP,
-    "national_ids": IdentifierType.NATIONAL_ID,
-    "records": IdentifierType.RECORD,
-    "insurance": IdentifierType.HEALTH_PLAN,
-    "ids": IdentifierType.ID,
-}
+_CODES: Final = ("phones", "zips", "national_ids", "records", "insurance", "ids")
 _GROUPING: Final = frozenset(" \t\r\n -‐‑–./()·_")
 
 
@@ -54,7 +41,8 @@ class Codes:
     def of(cls, person: MasterPerson) -> "Codes":
         """Prepare a person's numbers and codes."""
         made = cls()
-        for name, kind in _KINDS.items():
+        for name in _CODES:
+            kind = FIELD_KINDS[name]
             for value in getattr(person, name):
                 made.verbatim.add(value)
                 for code in telephone_forms(value) if kind == IdentifierType.PHONE else _forms(value):
@@ -63,7 +51,7 @@ class Codes:
         made.prefixes = {code[:end] for code in made.kinds for end in range(1, len(code) + 1)}
         return made
 
-    def find(self, note: FoldedText) -> Iterator[Mention]:
+    def find(self, note: reading.FoldedText) -> Iterator[Mention]:
         """The mentions of the codes in a note. They may overlap."""
         for word in note.places:
             bare = word.lstrip("0")
@@ -73,7 +61,7 @@ class Codes:
                     if found is not None:
                         yield found
 
-    def _at(self, note: FoldedText, first: int, code: str) -> Mention | None:
+    def _at(self, note: reading.FoldedText, first: int, code: str) -> Mention | None:
         best, kind, at = -1, None, first
         while True:
             if code in self.kinds:
@@ -102,7 +90,7 @@ class Codes:
                 start += 1
         return Mention(start, end, kind, How.EXACT if note.text[start:end] in self.verbatim else How.FORM)
 
-    def _apart(self, note: FoldedText, first: int, last: int, code: str) -> bool:
+    def _apart(self, note: reading.FoldedText, first: int, last: int, code: str) -> bool:
         """Whether the tokens are a code of their own, and not part of a longer code or of a figure."""
         start, end, text = note.starts[first], note.ends[last], note.text
         before, after = text[start - 1 : start], text[end : end + 1]
@@ -115,7 +103,7 @@ class Codes:
         if not code.isdigit():
             return True
         if len(code) < LEAST_BARE:
-            return first > 0 and note.words[first - 1] in NUMBER_CUES
+            return first > 0 and note.words[first - 1] in reading.NUMBER_CUES
         if len(code) < 8:
             figure = before and before in ".,/" and text[start - 2 : start - 1].isdigit()
             return not figure and not (after and after in ".,/" and text[end + 1 : end + 2].isdigit())
@@ -124,7 +112,7 @@ class Codes:
 
 def _forms(value: str) -> Iterator[str]:
     """The code without separators, and without leading zeros."""
-    code = "".join(FoldedText(value).words)
+    code = "".join(reading.FoldedText(value).words)
     yield code
     bare = code.lstrip("0")
     if bare != code and len(bare) >= LEAST_BARE:
@@ -137,7 +125,6 @@ def _forms(value: str) -> Iterator[str]:
 # Mentions of a person's streets and cities in a note.
 
 
-_LEAST_FOR_TYPO: Final = 5
 # The most words and numbers of an address after its name.
 _LONGEST: Final = 12
 _AROUND: Final = frozenset(" \t\r\n ,.-‐–/ºª°#'’()")
@@ -156,10 +143,14 @@ class Street:
 
     @classmethod
     def of(cls, written: str) -> "Street | None":
-        words = FoldedText(written).words
-        types = [word for word in words if word in STREET_TYPES]
-        named = [word for word in words if not word.isdigit() and word not in PARTICLES and word not in ADDRESS_WORDS]
-        core = tuple(word for word in named if word not in STREET_TYPES and len(word) > 1)
+        words = reading.FoldedText(written).words
+        types = [word for word in words if word in reading.STREET_TYPES]
+        named = [
+            word
+            for word in words
+            if not word.isdigit() and word not in reading.PARTICLES and word not in reading.ADDRESS_WORDS
+        ]
+        core = tuple(word for word in named if word not in reading.STREET_TYPES and len(word) > 1)
         if not core:  # "Calle Corso", "Place Street": the last type is a name
             core = tuple(named[-1:])
             types = types[:-1]
@@ -167,7 +158,11 @@ class Street:
             return None
         numbers = frozenset(word for word in words if word.isdigit())
         return cls(
-            written, core, numbers, frozenset(words), frozenset(kind for each in types for kind in STREET_TYPES[each])
+            written,
+            core,
+            numbers,
+            frozenset(words),
+            frozenset(kind for each in types for kind in reading.STREET_TYPES[each]),
         )
 
 
@@ -182,10 +177,10 @@ class Places:
     def of(cls, person: MasterPerson) -> "Places":
         """Prepare a person's addresses."""
         streets = [street for value in person.streets if (street := Street.of(value)) is not None]
-        cities = [(value.strip(" \t'’.,"), tuple(FoldedText(value).words)) for value in person.cities]
+        cities = [(value.strip(" \t'’.,"), tuple(reading.FoldedText(value).words)) for value in person.cities]
         return cls(streets, [(value, words) for value, words in cities if words and len("".join(words)) > 1])
 
-    def find(self, note: FoldedText) -> Iterator[Mention]:
+    def find(self, note: reading.FoldedText) -> Iterator[Mention]:
         """The mentions of streets and cities in a note. They may overlap."""
         for street in self.streets:
             yield from _streets(note, street)
@@ -193,10 +188,10 @@ class Places:
             yield from _cities(note, written, words)
 
 
-def _streets(note: FoldedText, street: Street) -> Iterator[Mention]:
+def _streets(note: reading.FoldedText, street: Street) -> Iterator[Mention]:
     anchor = max(street.core, key=len)
     places = [(at, False) for at in note.places.get(anchor, ())]
-    places += [(at, True) for near in _near(note, anchor) for at in note.places[near]]
+    places += [(at, True) for near in note.near(anchor) for at in note.places[near]]
     for at, typo in places:
         first, typed = _left(note, street, at)
         last = _right(note, street, at)
@@ -205,7 +200,9 @@ def _streets(note: FoldedText, street: Street) -> Iterator[Mention]:
         abbreviated = typed
         typed = typed or any(_typed(word, street) for word in tokens)
         other = not abbreviated and any(
-            word in STREET_TYPES and not _same_type(word, street) for word in tokens if word not in street.own
+            word in reading.STREET_TYPES and not _typed(word, street) and street.types
+            for word in tokens
+            if word not in street.own
         )
         numbered = any(word in street.numbers for word in tokens)
         enough = (typed or numbered) if typo else (typed or numbered or core > 1)
@@ -217,15 +214,11 @@ def _streets(note: FoldedText, street: Street) -> Iterator[Mention]:
         yield Mention(start, end, IdentifierType.STREET, how)
 
 
-def _same_type(word: str, street: Street) -> bool:
-    return _typed(word, street) or not street.types
-
-
 def _typed(word: str, street: Street) -> bool:
-    return not street.types.isdisjoint(STREET_TYPES.get(word, ()))
+    return not street.types.isdisjoint(reading.STREET_TYPES.get(word, ()))
 
 
-def _left(note: FoldedText, street: Street, at: int) -> tuple[int, bool]:
+def _left(note: reading.FoldedText, street: Street, at: int) -> tuple[int, bool]:
     """The first token of the address, and whether an abbreviation with a point inside stands there."""
     typed = False
     first = reached = at
@@ -245,33 +238,33 @@ def _left(note: FoldedText, street: Street, at: int) -> tuple[int, bool]:
         elif reached > 1 and note.gap(reached - 2) == "." and _typed(note.words[reached - 2] + word, street):
             reached -= 2  # "V.le", "C.so", "P.zza"
             first, typed = reached, True
-        elif word in PARTICLES or (len(word) == 1 and any(core[0] == word for core in street.core)):
+        elif word in reading.PARTICLES or (len(word) == 1 and any(core[0] == word for core in street.core)):
             reached -= 1
         else:
             break
     return first, typed
 
 
-def _right(note: FoldedText, street: Street, at: int) -> int:
+def _right(note: reading.FoldedText, street: Street, at: int) -> int:
     last = reached = at
     while reached + 1 < len(note.words) and reached - last < 3 and reached - at < _LONGEST:
         gap = note.gap(reached)
         word = note.words[reached + 1]
         if len(gap) > 5 or not all(character in _AROUND for character in gap) or gap.count("\n") > 1:
             break
-        if (word in street.own and word not in PARTICLES) or (_typed(word, street) and "\n" not in gap):
+        if (word in street.own and word not in reading.PARTICLES) or (_typed(word, street) and "\n" not in gap):
             reached += 1
             last = reached
-        elif word in ADDRESS_WORDS or word in PARTICLES:
+        elif word in reading.ADDRESS_WORDS or word in reading.PARTICLES:
             reached += 1
         else:
             break
     return last
 
 
-def _cities(note: FoldedText, written: str, words: tuple[str, ...]) -> Iterator[Mention]:
+def _cities(note: reading.FoldedText, written: str, words: tuple[str, ...]) -> Iterator[Mention]:
     places = [(at, False) for at in note.places.get(words[0], ())]
-    places += [(at, True) for near in _near(note, words[0]) for at in note.places[near]]
+    places += [(at, True) for near in note.near(words[0]) for at in note.places[near]]
     for first, typo in places:
         last = first + len(words) - 1
         if last >= len(note.words) or not note.capital(first):
@@ -281,9 +274,19 @@ def _cities(note: FoldedText, written: str, words: tuple[str, ...]) -> Iterator[
         if any(set(note.gap(at)) - _CITY_JOINTS or len(note.gap(at)) > 4 for at in range(first, last)):
             continue
         exact = note.text[note.starts[first] : note.ends[last]] == written
-        if len(words) == 1 and (ordinary(words[0]) or len(words[0]) < 3) and not exact and not _in_address(note, first):
+        if (
+            len(words) == 1
+            and (reading.ordinary(words[0]) or len(words[0]) < 3)
+            and not exact
+            and not _in_address(note, first)
+        ):
             continue
-        if exact and last + 1 < len(note.words) and words[0] in ADDRESS_WORDS and note.words[last + 1].isdigit():
+        if (
+            exact
+            and last + 1 < len(note.words)
+            and words[0] in reading.ADDRESS_WORDS
+            and note.words[last + 1].isdigit()
+        ):
             continue
         wrong = typo or any(note.words[first + step] != word for step, word in enumerate(words))
         start, end = note.starts[first], note.ends[last]
@@ -292,23 +295,15 @@ def _cities(note: FoldedText, written: str, words: tuple[str, ...]) -> Iterator[
 
 
 def _alike(one: str, other: str) -> bool:
-    return one == other or (len(other) >= _LEAST_FOR_TYPO and OSA.distance(one, other, score_cutoff=1) == 1)
+    return one == other or (len(other) >= reading.LEAST_FOR_TYPO and reading.is_typo(one, other))
 
 
-def _in_address(note: FoldedText, at: int) -> bool:
+def _in_address(note: reading.FoldedText, at: int) -> bool:
     """Whether a ZIP code or a comma stands before the word, or a preposition of place."""
     if at == 0:
         return False
     before = note.words[at - 1]
     return before.isdigit() or note.gap(at - 1).strip() == "," or before in ("en", "in", "a", "from", "de", "da", "di")
-
-
-def _near(note: FoldedText, own: str) -> Iterator[str]:
-    if len(own) < _LEAST_FOR_TYPO:
-        return
-    for near in {*note.heads.get(own[:2], ()), *note.tails.get(own[-2:], ())}:
-        if OSA.distance(own, near, score_cutoff=1) == 1 and near not in common_words():
-            yield near
 
 
 # Raise this number when the same people, terms and texts can give other mentions.
@@ -327,11 +322,11 @@ class Denied:
     def __init__(self, terms: Iterable[tuple[str, str]]) -> None:
         self._by_first: dict[str, list[tuple[str, tuple[str, ...], str]]] = {}
         for text, label in terms:
-            words = tuple(FoldedText(text).words)
+            words = tuple(reading.FoldedText(text).words)
             if words:
                 self._by_first.setdefault(words[0], []).append((text, words, label))
 
-    def find(self, note: FoldedText) -> Iterator[Mention]:
+    def find(self, note: reading.FoldedText) -> Iterator[Mention]:
         """The mentions of the terms in a note. They may overlap."""
         for word in self._by_first.keys() & note.places.keys():
             for _text, words, label in self._by_first[word]:
@@ -341,7 +336,7 @@ class Denied:
                         yield Mention(note.starts[first], note.ends[last], IdentifierType.OTHER, How.DENIED, label)
 
 
-def _close(note: FoldedText, first: int, last: int) -> bool:
+def _close(note: reading.FoldedText, first: int, last: int) -> bool:
     gaps = [note.gap(at) for at in range(first, last)]
     return all(len(gap) <= _LONGEST_GAP and _TERM_JOINTS.issuperset(gap) for gap in gaps)
 
@@ -356,7 +351,7 @@ class Profile:
         self._days = [day for value in person.birth_dates if (day := days.day_of(value)) is not None]
         self._emails = {value.strip().casefold(): value for value in person.emails}
 
-    def find(self, note: FoldedText) -> Iterator[Mention]:
+    def find(self, note: reading.FoldedText) -> Iterator[Mention]:
         """The mentions of the person in a note. They may overlap."""
         yield from self._names.find(note)
         if self._codes.kinds:
@@ -386,7 +381,7 @@ def find(
 
     `allowed` are folded terms that are not taken for a part of a name or for a name with a typo.
     """
-    note = FoldedText(text)
+    note = reading.FoldedText(text)
     mentions = [*denied.find(note)]
     if profile is not None:
         mentions += profile.find(note)
@@ -394,6 +389,6 @@ def find(
         mentions = [
             each
             for each in mentions
-            if each.how not in (How.PART, How.TYPO) or folded(text[each.start : each.end]) not in allowed
+            if each.how not in (How.PART, How.TYPO) or reading.folded(text[each.start : each.end]) not in allowed
         ]
     return apart(text, mentions)

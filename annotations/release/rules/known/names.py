@@ -10,25 +10,10 @@ from dataclasses import dataclass, field
 from enum import IntFlag
 from typing import Final
 
-from rapidfuzz.distance import OSA
+from annotations.release.rules.known import reading
+from annotations.release.rules.known.person import How, MasterPerson, Mention, full_names
+from annotations.release.rules.redaction.policy import IdentifierType
 
-from annotations.release.rules.known.mention import How, Mention
-from annotations.release.rules.known.person import MasterPerson, full_names
-from annotations.release.rules.known.reading import FoldedText, lone_capital
-from annotations.release.rules.known.words import (
-    ALWAYS_CAPITAL,
-    CUES,
-    EPONYM_HEADS,
-    EPONYM_TAILS,
-    PARTICLES,
-    common_words,
-    ordinary,
-    usual_names,
-)
-from annotations.release.rules.redaction.kinds import IdentifierType
-
-# The shortest word in which a typo is looked for.
-LEAST_FOR_TYPO: Final = 5
 # How customary abbreviations of Spanish names are written.
 _SHORT: Final = {
     "maria": ("ma",),
@@ -104,7 +89,7 @@ class KnownNames:
                 lasts = "".join(word[0] for part in (family, *second) for word in _words(part)[:1])
                 for some in {lasts, lasts[:1]}:
                     made.orders.update((firsts + some, firsts[:1] + some, some + firsts, some + firsts[:1]))
-        made.typos = tuple(word for word in made.words if len(word) >= LEAST_FOR_TYPO)
+        made.typos = tuple(word for word in made.words if len(word) >= reading.LEAST_FOR_TYPO)
         made.prefixes = {word[:end] for word in made.words for end in range(1, len(word))}
         return made
 
@@ -113,7 +98,7 @@ class KnownNames:
         self.verbatim.add(name)
         pending: list[str] = []
         for word in folded:
-            if word in PARTICLES and len(folded) > 1:
+            if word in reading.PARTICLES and len(folded) > 1:
                 pending.append(word)
                 continue
             if len(word) == 1:
@@ -124,7 +109,7 @@ class KnownNames:
                 self.before.setdefault(word, tuple(pending))
                 self._word("".join(pending) + word, role)
             pending = []
-        proper = [word for word in folded if word not in PARTICLES and len(word) > 1]
+        proper = [word for word in folded if word not in reading.PARTICLES and len(word) > 1]
         if len(proper) > 1:
             self._word("".join(proper), role)
 
@@ -134,7 +119,7 @@ class KnownNames:
         for short in _SHORT.get(word, ()):
             self.words.setdefault(short, role)
 
-    def find(self, note: FoldedText) -> Iterator[Mention]:
+    def find(self, note: reading.FoldedText) -> Iterator[Mention]:
         """The mentions of the names in a note. They may overlap."""
         if not self.words:
             return
@@ -150,13 +135,14 @@ class KnownNames:
                 yield found
         yield from self._only_initials(note)
 
-    def _parts(self, note: FoldedText) -> dict[int, ChainWord]:
+    def _parts(self, note: reading.FoldedText) -> dict[int, ChainWord]:
         """The words of the names in the note, by their first token: as they are, joined otherwise, or with a typo."""
         found: dict[int, ChainWord] = {}
         places = note.places
-        for near, own in self._near(note):
-            for at in places[near]:
-                found[at] = ChainWord(at, at, self.words[own], own, typo=True)
+        for own in self.typos:
+            for near in note.near(own):
+                for at in places[near] if near not in self.words else ():
+                    found[at] = ChainWord(at, at, self.words[own], own, typo=True)
         for word in self.prefixes & places.keys():
             for at in places[word]:
                 joined = self._joined(note, at)
@@ -169,24 +155,7 @@ class KnownNames:
                     found[at] = ChainWord(at, at, self.words[word], word)
         return found
 
-    def _near(self, note: FoldedText) -> Iterator[tuple[str, str]]:
-        """Words of the note with one wrong, missing or additional letter, or two letters exchanged.
-
-        A word of five letters or more with one such error keeps its first two letters or its last two.
-        """
-        heads, tails = note.heads, note.tails
-        for own in self.typos:
-            length = len(own)
-            for near in {*heads.get(own[:2], ()), *tails.get(own[-2:], ())}:
-                if (
-                    -2 < len(near) - length < 2
-                    and near not in self.words
-                    and OSA.distance(own, near, score_cutoff=1) == 1
-                    and near not in common_words()
-                ):
-                    yield near, own
-
-    def _joined(self, note: FoldedText, first: int) -> ChainWord | None:
+    def _joined(self, note: reading.FoldedText, first: int) -> ChainWord | None:
         """A word that the note writes in several parts: at a hyphen, an apostrophe, a space or the end of a line."""
         word, at = note.words[first], first
         while at + 1 < len(note.words) and at - first < 3:
@@ -201,7 +170,9 @@ class KnownNames:
                 return None
         return None
 
-    def _chain(self, note: FoldedText, parts: dict[int, ChainWord], seed: ChainWord, used: int) -> list[ChainWord]:
+    def _chain(
+        self, note: reading.FoldedText, parts: dict[int, ChainWord], seed: ChainWord, used: int
+    ) -> list[ChainWord]:
         chain = [seed]
         while len(chain) < _LONGEST and (following := self._next(note, parts, chain[-1].last)) is not None:
             if not following.initial and any(part.word == following.word for part in chain):
@@ -211,7 +182,7 @@ class KnownNames:
             chain.insert(0, preceding)
         return chain
 
-    def _next(self, note: FoldedText, parts: dict[int, ChainWord], last: int) -> ChainWord | None:
+    def _next(self, note: reading.FoldedText, parts: dict[int, ChainWord], last: int) -> ChainWord | None:
         """The next word of a chain, perhaps after particles or one foreign middle initial or name."""
         at, total = last + 1, len(note.words)
         if at >= total or not _joint(note.gap(last), sentence=_ends_sentence(note.words[last])):
@@ -222,7 +193,9 @@ class KnownNames:
         if initial is not None and "\n" not in note.gap(last):
             return initial
         ahead = at
-        while ahead + 1 < total and ahead - at < 3 and note.words[ahead] in PARTICLES and _joint(note.gap(ahead)):
+        while (
+            ahead + 1 < total and ahead - at < 3 and note.words[ahead] in reading.PARTICLES and _joint(note.gap(ahead))
+        ):
             ahead += 1
         if ahead > at and ahead in parts:
             return parts[ahead]
@@ -231,13 +204,13 @@ class KnownNames:
             middle = note.words[at]
             # Another middle name or its initial: "Mario G. Rossi", "Mario Luca Rossi".
             alone = len(middle) == 1 and note.gap(at) in (" ", ". ", ".")
-            name = len(middle) > 2 and note.gap(at) == " " and middle in usual_names()
+            name = len(middle) > 2 and note.gap(at) == " " and middle in reading.usual_names()
             pair = parts[at + 1].role & Role.FAMILY and not parts[at + 1].typo and last in parts
             if pair and (alone or name) and parts[last].role & Role.GIVEN:
                 return parts[at + 1]
         return None
 
-    def _previous(self, note: FoldedText, first: int, used: int) -> ChainWord | None:
+    def _previous(self, note: reading.FoldedText, first: int, used: int) -> ChainWord | None:
         at = first - 1
         if at <= used:
             return None
@@ -252,7 +225,7 @@ class KnownNames:
         initial = self._initial(note, at, before=True)
         return initial if initial is not None and _joint(note.gap(at)) else None
 
-    def _initial(self, note: FoldedText, at: int, *, before: bool = False) -> ChainWord | None:
+    def _initial(self, note: reading.FoldedText, at: int, *, before: bool = False) -> ChainWord | None:
         """One initial, or two without a point between them ("MG Rossi")."""
         word = note.words[at]
         if len(word) > 2 or not all(letter in self.initials for letter in word) or word[0] < "a":
@@ -271,7 +244,7 @@ class KnownNames:
             joined = following in ("", ".", "-", ",", ";", ")", "\n", "\r", ":")
         return ChainWord(at, at, self.initials[word[0]], word, initial=True) if joined else None
 
-    def _judged(self, note: FoldedText, chain: list[ChainWord]) -> Mention | None:
+    def _judged(self, note: reading.FoldedText, chain: list[ChainWord]) -> Mention | None:
         """The chain as a mention, or None where it is more likely something else."""
         full = [part for part in chain if part.word and not part.initial]
         first, last = chain[0].first, chain[-1].last
@@ -304,7 +277,7 @@ class KnownNames:
             how = How.PART
         return Mention(start, end, IdentifierType.NAME, how)
 
-    def _alone(self, note: FoldedText, part: ChainWord, initials: bool, first: int, last: int) -> bool:
+    def _alone(self, note: reading.FoldedText, part: ChainWord, initials: bool, first: int, last: int) -> bool:
         """Whether a single word of the names, with initials or without, is a mention."""
         at, word = part.first, note.words[part.first] if part.first == part.last else part.word
         capital = note.capital(at)
@@ -313,19 +286,19 @@ class KnownNames:
         if _eponym(note, part.first, part.last):
             return False
         before = note.words[at - 1] if at > 0 else ""
-        cued = (before in CUES or before in self.words) and _near_gap(note.gap(at - 1))
-        if not capital and (ordinary(word) or len(word) < 3):
+        cued = (before in reading.CUES or before in self.words) and _near_gap(note.gap(at - 1))
+        if not capital and (reading.ordinary(word) or len(word) < 3):
             return False
-        if word in common_words() or len(word) < 3:
-            return not part.typo and (cued or (lone_capital(note, at) and word not in ALWAYS_CAPITAL))
+        if word in reading.common_words() or len(word) < 3:
+            return not part.typo and (cued or (reading.lone_capital(note, at) and word not in reading.ALWAYS_CAPITAL))
         if part.typo:
-            fine = capital and word not in usual_names() and part.first == part.last
+            fine = capital and word not in reading.usual_names() and part.first == part.last
             return fine and not self._beside_another(note, first, last)
-        if not capital and word in PARTICLES:
+        if not capital and word in reading.PARTICLES:
             return False
         return cued or not self._beside_another(note, first, last)
 
-    def _beside_another(self, note: FoldedText, first: int, last: int) -> bool:
+    def _beside_another(self, note: reading.FoldedText, first: int, last: int) -> bool:
         """Whether a capitalized name that is not the person's stands directly before or after."""
         for at, between in ((first - 1, first - 1), (last + 1, last)):
             if not 0 <= at < len(note.words) or note.gap(between) not in (" ", "-", ", "):
@@ -337,13 +310,13 @@ class KnownNames:
                 len(word) > 1
                 and note.capital(at)
                 and word not in self.words
-                and word in usual_names()
-                and word not in common_words()
+                and word in reading.usual_names()
+                and word not in reading.common_words()
             ):
                 return True
         return False
 
-    def _only_initials(self, note: FoldedText) -> Iterator[Mention]:
+    def _only_initials(self, note: reading.FoldedText) -> Iterator[Mention]:
         """All initials of the name with points: "M.R." after a word for the patient, "J.G.P." anywhere."""
         for at in self._dotted(note):
             letters, last = note.words[at], at
@@ -361,15 +334,15 @@ class KnownNames:
                 or note.text[note.ends[last] : note.ends[last] + 1] != "."
             ):
                 continue
-            before = at > 0 and note.words[at - 1] in CUES
+            before = at > 0 and note.words[at - 1] in reading.CUES
             if before or len(letters) > 2:
                 yield Mention(note.starts[at], note.ends[last] + 1, IdentifierType.NAME, How.INITIALS)
 
-    def _dotted(self, note: FoldedText) -> Iterator[int]:
+    def _dotted(self, note: reading.FoldedText) -> Iterator[int]:
         for letter in {order[0] for order in self.orders if order}:
             for at in note.places.get(letter, ()):
                 before = note.words[at - 1] if at else ""
-                lone = len(before) != 1 or before in CUES or note.gap(at - 1) not in (".", ". ", ".-")
+                lone = len(before) != 1 or before in reading.CUES or note.gap(at - 1) not in (".", ". ", ".-")
                 if lone and note.capital(at) and note.text[note.ends[at] : note.ends[at] + 1] == ".":
                     yield at
 
@@ -380,13 +353,13 @@ def _split(name: str) -> tuple[str, str]:
     if comma:
         return given.strip(), family.strip()
     words = name.split()
-    cut = 2 if len(words) > 3 and words[1].lower() not in PARTICLES else 1
+    cut = 2 if len(words) > 3 and words[1].lower() not in reading.PARTICLES else 1
     return " ".join(words[:cut]), " ".join(words[cut:])
 
 
 def _words(name: str, *, particles: bool = False) -> list[str]:
-    found = FoldedText(name).words
-    return [word for word in found if word[0] > "9" and (particles or word not in PARTICLES or len(found) == 1)]
+    found = reading.FoldedText(name).words
+    return [word for word in found if word[0] > "9" and (particles or word not in reading.PARTICLES or len(found) == 1)]
 
 
 def _ends_sentence(word: str) -> bool:
@@ -407,18 +380,18 @@ def _near_gap(gap: str) -> bool:
     return len(gap) < 4 and "\n" not in gap.strip(" ")
 
 
-def _common(note: FoldedText, part: ChainWord) -> bool:
-    return note.words[part.first] in common_words()
+def _common(note: reading.FoldedText, part: ChainWord) -> bool:
+    return note.words[part.first] in reading.common_words()
 
 
-def _eponym(note: FoldedText, first: int, last: int) -> bool:
+def _eponym(note: reading.FoldedText, first: int, last: int) -> bool:
     """Whether the word is part of a name for a disease, a test or a device."""
     at = first - 1
-    while at >= 0 and first - at < 4 and note.words[at] in PARTICLES:
+    while at >= 0 and first - at < 4 and note.words[at] in reading.PARTICLES:
         at -= 1
-    if at >= 0 and note.words[at] in EPONYM_HEADS and "\n" not in note.gap(at):
+    if at >= 0 and note.words[at] in reading.EPONYM_HEADS and "\n" not in note.gap(at):
         return True
     after = last + 1
     if after < len(note.words) and note.words[after] == "s" and note.gap(last) in ("'", "’"):
         after += 1
-    return after < len(note.words) and note.words[after] in EPONYM_TAILS and len(note.gap(after - 1)) < 3
+    return after < len(note.words) and note.words[after] in reading.EPONYM_TAILS and len(note.gap(after - 1)) < 3

@@ -1,10 +1,13 @@
 """A person of a patient master, and the strings that identify the person."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
 from typing import Any, Final
 
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import IdentifierType
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class MasterPerson:
 
 FIELDS: Final = tuple(field.name for field in fields(MasterPerson))
 # What a field's values are, for the fields whose values stand alone. The sex identifies nobody.
-_KINDS: Final = {
+FIELD_KINDS: Final = {
     "phones": IdentifierType.PHONE,
     "emails": IdentifierType.EMAIL,
     "streets": IdentifierType.STREET,
@@ -83,6 +86,102 @@ def _at(values: Sequence[str], at: int) -> str:
 def identifiers(person: MasterPerson) -> list[Identifier]:
     """The distinct strings that identify the person, each as it is usually written; names first."""
     found = [Identifier(name, IdentifierType.NAME) for name in full_names(person)]
-    for field, kind in _KINDS.items():
+    for field, kind in FIELD_KINDS.items():
         found += [Identifier(value, kind) for value in getattr(person, field)]
     return list(dict.fromkeys(found))
+
+
+# A mention of a known identifier in a note.
+
+
+class How(StrEnum):
+    """How a mention is written, compared with the master."""
+
+    EXACT = "exact"  # as in the master
+    FORM = "form"  # other case, accents, separators, prefix, abbreviation or format
+    ORDER = "order"  # the parts of a name in another order, or some of several
+    INITIALS = "initials"
+    PART = "part"  # a given name or a surname alone
+    TYPO = "typo"  # one letter is wrong
+    DENIED = "denied"  # a term of the deny list
+
+
+CONFIDENCE: Final = {
+    How.EXACT: 1.0,
+    How.FORM: 1.0,
+    How.ORDER: 1.0,
+    How.DENIED: 1.0,
+    How.PART: 0.95,
+    How.INITIALS: 0.9,
+    How.TYPO: 0.8,
+}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Mention:
+    """`text[start:end]` is a known identifier, in code points, end-exclusive. `label` is that of a denied term."""
+
+    start: int
+    end: int
+    kind: IdentifierType
+    how: How
+    label: str = ""
+
+
+def _longest_first(mention: Mention) -> tuple[int, int, str, str, str]:
+    return mention.start - mention.end, mention.start, mention.kind, mention.how, mention.label
+
+
+def apart(text: str, mentions: list[Mention]) -> list[Mention]:
+    """The mentions of a text without overlaps, in order. A longer mention wins; of a shorter one, the rest is kept."""
+    kept: list[Mention] = []
+    for mention in sorted(set(mentions), key=_longest_first):
+        at = bisect_left(kept, mention.start, key=lambda each: each.start)
+        start = max(mention.start, kept[at - 1].end) if at else mention.start
+        end = min(mention.end, kept[at].start) if at < len(kept) else mention.end
+        if (start, end) == (mention.start, mention.end):
+            kept.insert(at, mention)
+            continue
+        while start < end and not text[start].isalnum():
+            start += 1
+        while start < end and not text[end - 1].isalnum():
+            end -= 1
+        if start < end:
+            kept.insert(at, replace(mention, start=start, end=end))
+    return kept
+
+
+# The digits of telephone numbers, with and without the prefix of their country.
+
+
+EXTENSION: Final = re.compile(r"(?:\s*(?:x|ext\.?)\s*\d+)", re.IGNORECASE)
+"""An extension after a telephone number."""
+
+_COUNTRIES: Final = ("39", "34", "1", "44", "33", "49", "351", "41", "52", "54", "56", "57", "51")
+_WRITTEN_FOR: Final = ("39", "34", "1")
+# A national number of these begins with a zero that is left out after the prefix: 07700 900123 is +44 7700 900123.
+_WITH_ZERO: Final = ("44", "33", "49")
+_DIGITS: Final = re.compile(r"\d+")
+
+
+def telephone_forms(value: str) -> Iterator[str]:
+    """The digits of a telephone number as people write it: as it is, national, and with the prefix of a country."""
+    number = EXTENSION.sub("", value)
+    digits = "".join(_DIGITS.findall(number))
+    yield digits
+    national = digits
+    if number.strip().startswith("+") or digits.startswith("00"):
+        rest = digits.removeprefix("00")
+        national = next((rest[len(each) :] for each in _COUNTRIES if rest.startswith(each) and len(rest) > 9), rest)
+    elif len(digits) == 11 and digits.startswith(("1", "34")):
+        national = digits[1:] if digits[0] == "1" else digits[2:]
+    yield national
+    for country in _WRITTEN_FOR:
+        yield country + national
+        yield "00" + country + national
+    yield "001" + national
+    if national.startswith("0"):
+        for country in _WITH_ZERO:
+            yield from (country + national[1:], "00" + country + national[1:], country + national)
+    elif national != digits:
+        yield "0" + national

@@ -1,13 +1,39 @@
 """A note as words and numbers, with an index of where each stands."""
 
 import re
-from functools import cached_property
+from collections.abc import Iterator
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
 from typing import Final
 
-from annotations.release.rules.known.folding import fold
-from annotations.text.search import DROPPED
+from rapidfuzz.distance import OSA
+
+from annotations.text import search
+from annotations.text.search import DROPPED, lines_of
+
+# Words compared without case, accents and invisible characters.
+
+
+_WORDS: Final = re.compile(r"[^\W_]+")
+fold = lru_cache(maxsize=1 << 16)(search.folded)
+"""The word in the form in which all identifiers are compared (`annotations.text.search`)."""
+
+
+def folded(text: str) -> str:
+    """The text in lower case without accents, with one space between its words, and nothing else."""
+    return " ".join(_WORDS.findall(fold(text)))
+
 
 _TOKEN: Final = re.compile(rf"[^\W\d_]+(?:[{DROPPED}]+[^\W\d_]*)*|\d+")
+
+
+LEAST_FOR_TYPO: Final = 5
+"""The shortest word in which a typo is looked for."""
+
+
+def is_typo(own: str, other: str) -> bool:
+    """Whether the words differ in one letter, or two letters are exchanged."""
+    return -2 < len(own) - len(other) < 2 and OSA.distance(own, other, score_cutoff=1) == 1
 
 
 class FoldedText:
@@ -52,6 +78,16 @@ class FoldedText:
         """The distinct words of four letters or more by their last two letters."""
         return self._by(slice(-2, None))
 
+    def near(self, own: str) -> Iterator[str]:
+        """Words with one wrong, missing or additional letter, or two letters exchanged, that are no common words.
+
+        A word of five letters or more with one such error keeps its first two letters or its last two.
+        """
+        if len(own) >= LEAST_FOR_TYPO:
+            for near in {*self.heads.get(own[:2], ()), *self.tails.get(own[-2:], ())}:
+                if is_typo(own, near) and near not in common_words():
+                    yield near
+
     def _by(self, part: slice) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
         for word in self.places:
@@ -69,3 +105,133 @@ def lone_capital(note: FoldedText, at: int) -> bool:
         return False
     following = note.gap(at) if at + 1 < len(note.words) else ""
     return not (following == " " and note.capital(at + 1))
+
+
+# Word lists by which the matcher tells names from other words. All are folded.
+
+
+_DATA: Final = Path(__file__).with_name("data")
+
+
+@cache
+def common_words() -> frozenset[str]:
+    """Words of everyday and clinical language in English, Spanish and Italian."""
+    return _words("common.txt")
+
+
+@cache
+def usual_names() -> frozenset[str]:
+    """Usual given names and surnames. A usual name that resembles a patient's is probably another person's."""
+    return _words("names.txt")
+
+
+def ordinary(word: str) -> bool:
+    """Whether a folded word is a common one, or another form of one: "weeks", "campos", "rossa"."""
+    common = common_words()
+    if word in common or (len(word) > 4 and word[-1] == "s" and (word[:-1] in common or word[:-2] in common)):
+        return True
+    return len(word) > 4 and word[-1] in "aeio" and any(word[:-1] + vowel in common for vowel in "aeio")
+
+
+def _words(file: str) -> frozenset[str]:
+    return frozenset(word for line in lines_of(_DATA / file) for word in line.split())
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+# Words inside names that are no names by themselves.
+PARTICLES: Final = _set(
+    "de del della dello delle dei degli di da dal dalla dos das do du la las los lo le el van von der den ter ten "
+    "i y e bin ibn al d l o mc mac san santa st"
+)
+# Titles and words for a patient, before a name.
+CUES: Final = _set(
+    "ra na rina mr mrs ms miss mister dr doctor sr sra srta senor senora senorita don dona d sig signor signora "
+    "signore signorina patient pt paciente pac paziente pz name nombre apellidos nome cognome surname lastname "
+    "firstname hijo hija madre padre esposa esposo wife husband mother father son daughter moglie marito figlio "
+    "figlia fratello sorella hermano hermana brother sister caro cara dear querida querido llamado llamada named"
+)
+# Words that English writes with a capital letter, whoever is meant.
+ALWAYS_CAPITAL: Final = _set(
+    "january february march april may june july august september october november december monday tuesday wednesday "
+    "thursday friday saturday sunday"
+)
+# Words around a surname that make it the name of a disease, test or device.
+EPONYM_HEADS: Final = _set(
+    "sindrome sindromes syndrome enfermedad morbo malattia mal test prueba signo segno sign escala scala scale score "
+    "indice index clasificacion classificazione criterios criteri maniobra manovra reflejo riflesso celulas cellule "
+    "linfoma sarcoma tumor tumore anemia fenomeno paralisis paralisi contractura fractura frattura hernia ernia "
+    "sonda cateter catetere tiroiditis tiroidite operacion operazione tecnica tecnica metodo"
+)
+EPONYM_TAILS: Final = _set(
+    "disease syndrome sign test score scale classification reflex maneuver criteria index catheter cells bodies "
+    "lymphoma palsy contracture thyroiditis fracture hernia procedure tumor phenomenon disorder esophagus lobe"
+)
+# Words before a number that make it an identifier.
+NUMBER_CUES: Final = _set(
+    "id mrn nhc nass cip cipa dni nie nif ssn record number no n num numero nr nro historia cartella codice code "
+    "expediente poliza policy plan polizza tessera episodio"
+)
+# Street types with their abbreviations. Some abbreviations stand for several.
+_STREET_TYPES: Final = {
+    "street": "street st str streets",
+    "avenue": "avenue ave av avenida avda avd avgda avinguda",
+    "road": "road rd",
+    "drive": "drive dr drv",
+    "lane": "lane ln",
+    "boulevard": "boulevard blvd bulevar",
+    "court": "court ct",
+    "place": "place pl",
+    "terrace": "terrace ter terr",
+    "circle": "circle cir",
+    "highway": "highway hwy",
+    "parkway": "parkway pkwy",
+    "square": "square sq plaza pza plza placa",
+    "calle": "calle c cl cll carrer",
+    "paseo": "paseo pso po p passeig",
+    "carretera": "carretera ctra crta ctera",
+    "camino": "camino cno cmno cami",
+    "ronda": "ronda rda",
+    "glorieta": "glorieta gta",
+    "pasaje": "pasaje pje psje",
+    "travesia": "travesia trva tr",
+    "way": "way wy",
+    "trail": "trail trl",
+    "urbanizacion": "urbanizacion urb",
+    "cuesta": "cuesta cta",
+    "alameda": "alameda",
+    "rambla": "rambla rbla",
+    "acceso": "acceso",
+    "callejon": "callejon cjon",
+    "canada": "canada",
+    "pasadizo": "pasadizo",
+    "vial": "vial",
+    "via": "via v",
+    "viale": "viale vle",
+    "piazza": "piazza p pza pzza",
+    "piazzale": "piazzale ple pzle",
+    "corso": "corso cso",
+    "largo": "largo lgo",
+    "vicolo": "vicolo vlo vco vic",
+    "strada": "strada str",
+    "contrada": "contrada cda",
+    "rotonda": "rotonda",
+    "borgo": "borgo bgo",
+    "incrocio": "incrocio",
+    "stretto": "stretto",
+    "canale": "canale",
+    "lungomare": "lungomare",
+    "salita": "salita",
+}
+STREET_TYPES: Final = {
+    abbreviation: frozenset(kind for kind, words in _STREET_TYPES.items() if abbreviation in words.split())
+    for listed in _STREET_TYPES.values()
+    for abbreviation in listed.split()
+}
+# Words of an address around its numbers.
+ADDRESS_WORDS: Final = _set(
+    "n no num numero nr nro int interno scala sc piano piso apt apartment apto apartamento suite ste unit puerta pta "
+    "esc escalera bajo bj izq izquierda dcha derecha planta portal bloque appartamento floor fl km"
+)

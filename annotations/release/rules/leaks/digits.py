@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
+from annotations.release.rules.known.person import telephone_forms
 from annotations.release.rules.leaks.needles import Needle, Sought
-from annotations.release.rules.redaction.kinds import IdentifierType
-from annotations.release.rules.telephones import telephone_forms
+from annotations.release.rules.redaction.policy import TELEPHONES, IdentifierType
 from annotations.text.search import WORD, folded
 
 LEAST_DIGITS: Final = 7
@@ -26,7 +26,6 @@ _LETTERS_AFTER: Final = re.compile(rf"{_BETWEEN}{{0,2}}([^\W\d_]{{1,4}})(?![^\W\
 _NO_DIGITS: Final = bytes(set(range(128)) - set(b"0123456789"))
 _REACH: Final = 7
 _DATED: Final = frozenset({IdentifierType.DATE, IdentifierType.AGE})
-_TELEPHONES: Final = frozenset({IdentifierType.PHONE, IdentifierType.FAX})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ def numbers_of(needle: Needle) -> Iterator[Number]:
         bare = digits.lstrip("0")
         if LEAST_DIGITS <= len(bare) < len(digits):
             yield Number(bare, *letters, part)
-        if needle.kind in _TELEPHONES:
+        if needle.kind in TELEPHONES:
             plus = "+" if "+" in plain[max(0, run.start() - 2) : run.start()] else ""
             for form in dict.fromkeys(telephone_forms(plus + run[0])):
                 if len(form) >= LEAST_DIGITS and form not in (digits, bare):

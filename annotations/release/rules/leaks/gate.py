@@ -26,9 +26,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Final, TypeVar
 
-from annotations.release.rules.known.reading import FoldedText, lone_capital
-from annotations.release.rules.known.words import ALWAYS_CAPITAL, CUES
-from annotations.release.rules.leaks.dated import Dates
+from annotations.release.rules.known.reading import ALWAYS_CAPITAL, CUES, FoldedText, lone_capital
 from annotations.release.rules.leaks.digits import Number, Numbers, Place, numbers_of
 from annotations.release.rules.leaks.encoded import Decoded, is_encoded
 from annotations.release.rules.leaks.needles import (
@@ -40,13 +38,11 @@ from annotations.release.rules.leaks.needles import (
     is_short_name,
     names_place,
 )
-from annotations.release.rules.leaks.prepared import Prepared, Strings, Worded
+from annotations.release.rules.leaks.prepared import Dates, Prepared, Strings, Worded
 from annotations.release.rules.redaction.dates import names_day
-from annotations.release.rules.redaction.numbering import TITLES
-from annotations.release.rules.redaction.offsets import piece_around
 from annotations.release.rules.redaction.policy import Action
-from annotations.release.rules.redaction.released import ReplacedPiece
-from annotations.text.search import WORD, Folded, all_words, plain_words, words
+from annotations.release.rules.redaction.released import BARRIER, TITLES, ReplacedPiece, blanked, piece_around
+from annotations.text.search import WORD, Folded, all_words, lines_of, plain_words, words
 from annotations.text.spans import Bounds
 
 # Generic words, which may stay in a released text although a labeled string contains them: hospital, calle, marzo.
@@ -70,9 +66,8 @@ def _of(languages: tuple[str, ...]) -> frozenset[str]:
 
 
 def _listed(language: str) -> frozenset[str]:
-    text = (Path(__file__).parent / "data" / f"generic_{language}.txt").read_text(encoding="utf-8")
-    lines = (line for line in text.splitlines() if not line.startswith("#"))
-    return frozenset(word for line in lines for word in words(line))
+    file = Path(__file__).parent / "data" / f"generic_{language}.txt"
+    return frozenset(word for line in lines_of(file) for word in words(line))
 
 
 ALLOWED: Final = "allowed"
@@ -85,7 +80,6 @@ GENERALIZED: Final = "generalized"
 
 _FIXED: Final = frozenset({Action.MASK, Action.HASH})
 _READABLE: Final = frozenset({Action.KEEP, Action.GENERALIZE, Action.SHIFT})
-_BARRIER: Final = "\0"
 _WRITTEN: Final = re.compile(r"[^\W_]+")
 _CAPITAL: Final = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 _T = TypeVar("_T")
@@ -210,7 +204,7 @@ class Gate:
         another one is not reported. `exceptions` counts the places that each exception lets stay.
         """
         needles = needles if isinstance(needles, Prepared) else self.prepared(needles)
-        plain = _without_placeholders(text, pieces)
+        plain = blanked(text, (piece for piece in pieces if piece.action in _FIXED))
         found: dict[Bounds, tuple[bool, Needle]] = {}
         self._find(Folded(plain), needles, pieces, note, Counter() if exceptions is None else exceptions, found)
         if is_encoded(plain):
@@ -280,17 +274,6 @@ def _outermost(found: dict[Bounds, _T]) -> list[tuple[Bounds, _T]]:
     return kept
 
 
-def _without_placeholders(text: str, pieces: Sequence[ReplacedPiece]) -> str:
-    """The text with a barrier in place of each character that a mask or a hash wrote."""
-    parts: list[str] = []
-    done = 0
-    for piece in pieces:
-        if piece.action in _FIXED:
-            parts += (text[done : piece.new_start], _BARRIER * (piece.new_end - piece.new_start))
-            done = piece.new_end
-    return "".join([*parts, text[done:]])
-
-
 class _Search:
     """The search in one text: its words and where they are, and what its pieces let stay."""
 
@@ -323,7 +306,7 @@ class _Search:
             self._done[sought] = first + length
             start, end = self._bounds[first][0], self._bounds[first + length - 1][1]
             stretch = self._text.text[start:end]
-            if _BARRIER in stretch or (_is_short_number(sought.words) and stretch not in sought.texts):
+            if BARRIER in stretch or (_is_short_number(sought.words) and stretch not in sought.texts):
                 return None
         if sought.exception:
             self._exceptions[sought.exception] += 1
@@ -372,7 +355,7 @@ class _Search:
         at = bisect_left(note.starts, start - begin)
         if at == len(note.words) or note.words[at] != sought.words[0]:
             return False
-        before = note.words[at - 1] if at and len(note.gap(at - 1)) < 4 and _BARRIER not in note.gap(at - 1) else ""
+        before = note.words[at - 1] if at and len(note.gap(at - 1)) < 4 and BARRIER not in note.gap(at - 1) else ""
         if before == "a" and at > 1:  # Sr(a). Gil
             before = note.words[at - 2]
         if before in _BEFORE_NAMES and (note.capital(at) or (before in TITLES and before not in _NEVER_ALONE)):
@@ -382,7 +365,7 @@ class _Search:
         after = note.words[at + 1] if at + 1 < len(note.words) and len(note.gap(at)) < 3 else ""
         if (before in sought.beside and note.capital(at - 1)) or (len(after) > 1 and after in sought.beside):
             return True
-        return text[begin:start].rstrip(" ,")[-1:] == _BARRIER or (len(sought.words[0]) > 2 and lone_capital(note, at))
+        return text[begin:start].rstrip(" ,")[-1:] == BARRIER or (len(sought.words[0]) > 2 and lone_capital(note, at))
 
     @cached_property
     def _bounds(self) -> list[Bounds]:

@@ -5,46 +5,26 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from annotations.release.rules.known.words import CUES, PARTICLES
-from annotations.release.rules.redaction.kinds import IdentifierType
-from annotations.release.rules.redaction.policy import Action, Policy
+from annotations.release.rules.known.reading import CUES, PARTICLES
+from annotations.release.rules.redaction.policy import (
+    CODES,
+    DESCRIPTIONS,
+    INSTITUTIONS,
+    PEOPLE,
+    PLACES,
+    Action,
+    IdentifierType,
+    Policy,
+)
 from annotations.text.search import WORD, Folded, folded, words
 from annotations.text.spans import Span
 
 PART_LETTERS: Final = 4
 """The fewest letters of a part of an identifier that is sought by itself."""
 
-_PERSONS: Final = frozenset({IdentifierType.NAME, IdentifierType.STAFF})
 _WHOLE_ONLY: Final = frozenset({IdentifierType.DATE, IdentifierType.AGE})
 _PART_DIGITS: Final = 5
-# Of these, a long number is sought without the rest, too: 448172 of A-448172.
-_CODES: Final = frozenset(
-    {
-        IdentifierType.RECORD,
-        IdentifierType.ID,
-        IdentifierType.NATIONAL_ID,
-        IdentifierType.HEALTH_PLAN,
-        IdentifierType.ACCOUNT,
-        IdentifierType.LICENSE,
-        IdentifierType.VEHICLE,
-        IdentifierType.DEVICE,
-    }
-)
-# Spans of these kinds are descriptions in common words, whose parts identify nobody.
-_DESCRIPTIONS: Final = frozenset(
-    {IdentifierType.PROFESSION, IdentifierType.SEX, IdentifierType.FAMILY, IdentifierType.ETHNICITY}
-)
-_PLACES: Final = frozenset(
-    {
-        IdentifierType.HOSPITAL,
-        IdentifierType.ORGANIZATION,
-        IdentifierType.STREET,
-        IdentifierType.CITY,
-        IdentifierType.REGION,
-        IdentifierType.COUNTRY,
-        IdentifierType.LOCATION,
-    }
-)
+_PLACES: Final = INSTITUTIONS | PLACES - {IdentifierType.ZIP}
 # The number last, or first and then up to a comma.
 _STREET: Final = re.compile(r"[^\d]{3,}\d+(?=[^\w.])|\d+\w? [^,;]+(?=[,;])")
 
@@ -130,9 +110,9 @@ class Sought:
 
 
 def is_part(word: str, needle: Needle, found: tuple[str, ...]) -> bool:
-    """Whether a word of a needle with these words is a part that is sought by itself."""
+    """Whether a word of a needle with these words is a part that is sought by itself: 448172 of A-448172, too."""
     long = len(word) >= PART_LETTERS and word.isalpha() and needle.kind not in _WHOLE_ONLY
-    return len(found) > 1 and (long or (len(word) >= _PART_DIGITS and word.isdigit() and needle.kind in _CODES))
+    return len(found) > 1 and (long or (len(word) >= _PART_DIGITS and word.isdigit() and needle.kind in CODES))
 
 
 def is_short_name(word: str, needle: Needle, found: tuple[str, ...]) -> bool:
@@ -148,12 +128,12 @@ def is_whole_only(needle: Needle) -> bool:
 
 def names_person(needle: Needle) -> bool:
     """Whether the needle names a person."""
-    return needle.kind in _PERSONS
+    return needle.kind in PEOPLE
 
 
 def describes(needle: Needle) -> bool:
     """Whether parts of the needle are common words that identify nobody."""
-    return needle.kind in _DESCRIPTIONS
+    return needle.kind in DESCRIPTIONS
 
 
 def names_place(needle: Needle) -> bool:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from ipaddress import IPv6Address
 from typing import Final
 
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.text.spans import Bounds
 
 _APART: Final = r"[ .\-/()]{0,2}"

@@ -32,6 +32,7 @@ _OTHER_MONTHS: Final = (
     ("es", "sept", 9, True),
     ("es", "set", 9, True),
     ("es", "setiembre", 9, False),
+    ("es", "mzo", 3, True),
     ("it", "sett", 9, True),
 )
 _WEEKDAYS: Final = {
@@ -75,7 +76,7 @@ def _table(
     return found
 
 
-_MONTH_NAMES: Final = _table(_MONTHS, _OTHER_MONTHS, 1)
+MONTH_NAMES: Final = _table(_MONTHS, _OTHER_MONTHS, 1)
 _WEEKDAY_NAMES: Final = _table(_WEEKDAYS, _OTHER_WEEKDAYS, 0)
 
 
@@ -83,7 +84,7 @@ def _either(names: dict[str, list[Name]]) -> str:
     return "|".join(sorted(names, key=lambda word: (-len(word), word)))
 
 
-MONTH: Final = rf"(?:{_either(_MONTH_NAMES)})(?![^\W\d_])"
+MONTH: Final = rf"(?:{_either(MONTH_NAMES)})(?![^\W\d_])"
 WEEKDAY: Final = rf"(?:{_either(_WEEKDAY_NAMES)})(?![^\W\d_])"
 
 
@@ -106,12 +107,12 @@ def with_weekday(text: str, start: int, end: int) -> Bounds:
 
 def month_number(word: str) -> int:
     """The month from 1 to 12. Languages never give a word to different months."""
-    return _MONTH_NAMES[word.lower()][0].at + 1
+    return MONTH_NAMES[word.lower()][0].at + 1
 
 
 def month_like(word: str, month: int, language: str) -> str:
     """The name of another month in the language, length and case of `word`."""
-    return _like(word, month - 1, language, _MONTH_NAMES, _MONTHS)
+    return _like(word, month - 1, language, MONTH_NAMES, _MONTHS)
 
 
 def weekday_like(word: str, days: int, language: str) -> str:
@@ -182,3 +183,21 @@ def _four_digits(moved: date) -> date:
     if moved.year < 1000:
         raise ValueError("The year has fewer than four digits.")
     return moved
+
+
+# By how many days dates move: those of a text, and birth dates in codes.
+
+
+LEAST_DAYS: Final = 31
+MOST_DAYS: Final = 334
+"""The smallest and the largest offset of dates, either way. A month becomes another month: with fewer days many would
+stay as they are written, and with more than 334 so would those that name no year. No age or calendar year moves by more
+than one.
+"""
+_COUNT: Final = MOST_DAYS - LEAST_DAYS + 1
+
+
+def offset_of(number: int) -> int:
+    """The offset in days that a random number stands for: LEAST_DAYS to MOST_DAYS, forward or back."""
+    back, days = divmod(number % (2 * _COUNT), _COUNT)
+    return -(LEAST_DAYS + days) if back else LEAST_DAYS + days

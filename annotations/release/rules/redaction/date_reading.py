@@ -9,15 +9,7 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import Final, NamedTuple
 
-from annotations.release.rules.redaction.calendars import (
-    MONTH,
-    WEEKDAY,
-    Move,
-    month_like,
-    month_number,
-    two_digit_year,
-    weekday_like,
-)
+from annotations.release.rules.redaction import calendars
 
 # Regular expressions of dates and times, and the small words that may stand between them.
 
@@ -61,15 +53,17 @@ YEAR_MONTH: Final = _compiled(r"(?P<y>[12][0-9]{3})(?P<s>[\-/.])(?P<m>0[1-9]|1[0
 YEAR_TO_YEAR: Final = _compiled(r"(?P<y>[12][0-9]{3})[\-–/](?P<z>[0-9]{2})(?![0-9])")
 DAY_MONTH: Final = _compiled(r"(?P<a>[0-9]{1,2})(?P<s>[/.\-])(?P<b>[0-9]{1,2})(?![0-9]|(?P=s)[0-9])")
 NAMED_MONTH: Final = _compiled(
-    rf"{_DAYS}(?P<to_month>{_TO_MONTH})(?P<month>{MONTH})(?P<dot>\.(?![0-9]))?(?:{_NAMED_YEAR})?"
+    rf"{_DAYS}(?P<to_month>{_TO_MONTH})(?P<month>{calendars.MONTH})(?P<dot>\.(?![0-9]))?(?:{_NAMED_YEAR})?"
 )
 NAMED_FIRST: Final = _compiled(
-    rf"(?P<month>{MONTH})(?P<to_day>\.?[ ]+(?:the[ ]+)?){_DAYS}(?![0-9]|[:./\-][0-9])"
+    rf"(?P<month>{calendars.MONTH})(?P<to_day>\.?[ ]+(?:the[ ]+)?){_DAYS}(?![0-9]|[:./\-][0-9])"
     rf"(?:(?P<to_year>,[ ]*|[ ]+(?:of[ ]+)?)(?P<y>[12][0-9]{{3}}(?![0-9])|['’][0-9]{{2}}(?![0-9])))?"
 )
-MONTHS: Final = _compiled(rf"(?P<months>{MONTH}\.?(?:{_JOINER}{MONTH}\.?){{0,3}})(?:{_NAMED_YEAR})?")
+MONTHS: Final = _compiled(
+    rf"(?P<months>{calendars.MONTH}\.?(?:{_JOINER}{calendars.MONTH}\.?){{0,3}})(?:{_NAMED_YEAR})?"
+)
 YEAR_ALONE: Final = _compiled(r"(?P<y>[12][0-9]{3}(?![0-9])|['’][0-9]{2}(?![0-9]))(?![^\W\d_])")
-DAY_OF_WEEK: Final = _compiled(rf"(?P<weekday>{WEEKDAY})\.?")
+DAY_OF_WEEK: Final = _compiled(rf"(?P<weekday>{calendars.WEEKDAY})\.?")
 
 TIME: Final = _compiled(
     r"T?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?(?:Z(?![^\W\d_])|[+\-][0-9]{2}:?[0-9]{2})?(?![0-9])"
@@ -105,7 +99,7 @@ class DateMention:
 
     start: int
     end: int
-    edits: Callable[[Move], list[Edit]]
+    edits: Callable[[calendars.Move], list[Edit]]
     years: Sequence[str] = ()
     has_day: bool = False
     only_year: bool = False
@@ -122,7 +116,7 @@ class DateText:
 def year_number(written: str) -> int:
     """The year that is written with four digits, or with two, which stand for 1940 to 2039."""
     digits = written.lstrip("'’")
-    return int(digits) if len(digits) == 4 else two_digit_year(digits)
+    return int(digits) if len(digits) == 4 else calendars.two_digit_year(digits)
 
 
 def _like_year(year: int, written: str) -> str:
@@ -225,26 +219,25 @@ def _figure(number: int, padded: bool) -> str:
     return f"{number:02d}" if padded else str(number)
 
 
-def _exact(match: re.Match[str], day: str, month: str, year: str | None) -> DateMention:
-    """A date whose day, month and year are groups of digits with these names."""
+def _exact(match: re.Match[str], day: str | None, month: str, year: str | None) -> DateMention:
+    """A date whose day, month and year are groups of digits with these names; without a day, a month of a year."""
     year_written = match[year] if year else None
     number = year_number(year_written) if year_written else None
-    d, m = int(match[day]), int(match[month])
+    d, m = int(match[day]) if day else 1, int(match[month])
     _checked(number, m, d)
-    padded = _padded(match[day], match[month])
+    padded = _padded(*(match[group] for group in (day, month) if group))
 
-    def edits(move: Move) -> list[Edit]:
-        moved = move.day(number, m, d)
-        new = {day: _figure(moved.day, padded), month: _figure(moved.month, padded)}
+    def edits(move: calendars.Move) -> list[Edit]:
+        moved = move.day(number, m, d) if day else move.month(number, m)
+        new = {month: _figure(moved.month, padded)}
+        if day:
+            new[day] = _figure(moved.day, padded)
         if year and year_written:
             new[year] = _like_year(moved.year, year_written)
         return sorted((*match.span(group), written) for group, written in new.items())
 
-    return DateMention(match.start(), match.end(), edits, [year_written] if year_written else [], has_day=True)
-
-
-def _iso(match: re.Match[str], _writing: Writing) -> DateMention:
-    return _exact(match, "d", "m", "y")
+    years = [year_written] if year_written else []
+    return DateMention(match.start(), match.end(), edits, years, has_day=bool(day))
 
 
 def _figures(match: re.Match[str], writing: Writing) -> DateMention:
@@ -260,47 +253,18 @@ def _order(match: re.Match[str], writing: Writing, year: int | None) -> tuple[st
 def _day_month(match: re.Match[str], writing: Writing) -> DateMention | None:
     a, b = int(match["a"]), int(match["b"])
     if b > 31 and 1 <= a <= 12:  # "5/99"
-        return _month_and_year(match, "a", "b")
+        return _exact(match, None, "a", "b")
     return _exact(match, *_order(match, writing, None), None)
 
 
-def _month_year(match: re.Match[str], _writing: Writing) -> DateMention:
-    return _month_and_year(match, "m", "y")
-
-
-def _month_and_year(match: re.Match[str], month: str, year: str) -> DateMention:
-    number, m = year_number(match[year]), int(match[month])
-    _checked(number, m, 1)
-    padded = _padded(match[month])
-
-    def edits(move: Move) -> list[Edit]:
-        moved = move.month(number, m)
-        return sorted(
-            [
-                (*match.span(month), _figure(moved.month, padded)),
-                (*match.span(year), _like_year(moved.year, match[year])),
-            ]
-        )
-
-    return DateMention(match.start(), match.end(), edits, [match[year]])
-
-
 def _only_year(match: re.Match[str], *groups: str) -> DateMention:
-    def edits(move: Move) -> list[Edit]:
+    def edits(move: calendars.Move) -> list[Edit]:
         return [
             (*match.span(group), _like_year(move.full_year(year_number(match[group])), match[group]))
             for group in groups
         ]
 
     return DateMention(match.start(), match.end(), edits, [match[group] for group in groups], only_year=True)
-
-
-def _year_alone(match: re.Match[str], _writing: Writing) -> DateMention:
-    return _only_year(match, "y")
-
-
-def _year_to_year(match: re.Match[str], _writing: Writing) -> DateMention:
-    return _only_year(match, "y", "z")
 
 
 # Several days of a month, and months with names
@@ -357,7 +321,7 @@ def _listed(
         raise ValueError("The days of a list follow each other.")
     first = match.start(month_group) < match.start("days")  # March 12-14
 
-    def edits(move: Move) -> list[Edit]:
+    def edits(move: calendars.Move) -> list[Edit]:
         moved = [move.day(year, month, int(day.number)) for day in found]
         runs = [list(run) for _, run in groupby(range(len(found)), lambda at: (moved[at].year, moved[at].month))]
         done = [_day_edit(text, day, new.day, padded) for day, new in zip(found, moved, strict=True)]
@@ -397,14 +361,14 @@ def _named(match: re.Match[str], writing: Writing) -> DateMention:
         raise ValueError("In “marzo 12” the number may be a day or a year.")
     return _listed(
         match,
-        month_number(word),
-        lambda new: month_like(word, new, writing.language),
+        calendars.month_number(word),
+        lambda new: calendars.month_like(word, new, writing.language),
         month_group="month",
         padded=padded,
     )
 
 
-_MONTH_WORD: Final = re.compile(MONTH, re.IGNORECASE)
+_MONTH_WORD: Final = re.compile(calendars.MONTH, re.IGNORECASE)
 
 
 def _months(match: re.Match[str], writing: Writing) -> DateMention | None:
@@ -416,10 +380,10 @@ def _months(match: re.Match[str], writing: Writing) -> DateMention | None:
     if beside and len(match["y"]) == 2 and int(match["y"]) <= 31:
         raise ValueError("The two digits may be a day or a year.")
 
-    def edits(move: Move) -> list[Edit]:
-        moved = [move.month(year, month_number(word[0])) for word in found]
+    def edits(move: calendars.Move) -> list[Edit]:
+        moved = [move.month(year, calendars.month_number(word[0])) for word in found]
         done: list[Edit] = [
-            (*word.span(), month_like(word[0], new.month, writing.language))
+            (*word.span(), calendars.month_like(word[0], new.month, writing.language))
             for word, new in zip(found, moved, strict=True)
         ]
         if match["y"]:
@@ -433,25 +397,25 @@ def _months(match: re.Match[str], writing: Writing) -> DateMention | None:
 
 
 def _weekday(match: re.Match[str], writing: Writing) -> DateMention:
-    def edits(move: Move) -> list[Edit]:
-        return [(*match.span("weekday"), weekday_like(match["weekday"], move.days, writing.language))]
+    def edits(move: calendars.Move) -> list[Edit]:
+        return [(*match.span("weekday"), calendars.weekday_like(match["weekday"], move.days, writing.language))]
 
     return DateMention(match.start(), match.end(), edits)
 
 
 _READERS: Final[Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], Writing], DateMention | None]]]] = (
-    (ISO, _iso),
-    (COMPACT, _iso),
+    (ISO, lambda match, _writing: _exact(match, "d", "m", "y")),
+    (COMPACT, lambda match, _writing: _exact(match, "d", "m", "y")),
     (FIGURES, _figures),
     (DAYS_FIRST, _days_in_figures),
     (DAYS_SECOND, _days_in_figures),
     (NAMED_MONTH, _named),
     (NAMED_FIRST, _named),
-    (MONTH_YEAR, _month_year),
-    (YEAR_MONTH, _month_year),
-    (YEAR_TO_YEAR, _year_to_year),
+    (MONTH_YEAR, lambda match, _writing: _exact(match, None, "m", "y")),
+    (YEAR_MONTH, lambda match, _writing: _exact(match, None, "m", "y")),
+    (YEAR_TO_YEAR, lambda match, _writing: _only_year(match, "y", "z")),
     (MONTHS, _months),
-    (YEAR_ALONE, _year_alone),
+    (YEAR_ALONE, lambda match, _writing: _only_year(match, "y")),
     (DAY_MONTH, _day_month),
     (DAY_OF_WEEK, _weekday),
 )

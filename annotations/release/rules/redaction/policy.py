@@ -1,12 +1,93 @@
 """Policies: an action for every label."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
-from annotations.release.rules.redaction.kinds import IdentifierType
+# The kinds of identifiers that policies and surrogates tell apart, and the kind of each label of a shipped set.
+
+
+class IdentifierType(StrEnum):
+    """What an identifier is, whatever a label set calls it."""
+
+    NAME = "name"  # patients, relatives, friends
+    STAFF = "staff"  # people who treat them
+    USERNAME = "username"
+    AGE = "age"
+    DATE = "date"
+    PROFESSION = "profession"
+    HOSPITAL = "hospital"
+    ORGANIZATION = "organization"
+    STREET = "street"
+    ZIP = "zip"
+    CITY = "city"
+    REGION = "region"
+    COUNTRY = "country"
+    LOCATION = "location"  # any other or mixed place
+    PHONE = "phone"
+    FAX = "fax"
+    EMAIL = "email"
+    URL = "url"
+    IP = "ip"
+    NATIONAL_ID = "national id"
+    RECORD = "medical record"
+    HEALTH_PLAN = "health plan"
+    ACCOUNT = "account"
+    LICENSE = "license"
+    VEHICLE = "vehicle"
+    DEVICE = "device"
+    BIOMETRIC = "biometric"
+    ID = "id"  # any other number or code of a person
+    SEX = "sex"
+    FAMILY = "family"  # relatives as words: "his brother", marital status
+    ETHNICITY = "ethnicity"
+    OTHER = "other"
+
+
+PEOPLE: Final = frozenset({IdentifierType.NAME, IdentifierType.STAFF})
+TELEPHONES: Final = frozenset({IdentifierType.PHONE, IdentifierType.FAX})
+INSTITUTIONS: Final = frozenset({IdentifierType.HOSPITAL, IdentifierType.ORGANIZATION})
+REGIONS: Final = frozenset(
+    {IdentifierType.CITY, IdentifierType.REGION, IdentifierType.COUNTRY, IdentifierType.LOCATION}
+)
+PLACES: Final = REGIONS | {IdentifierType.STREET, IdentifierType.ZIP}
+CODES: Final = frozenset(
+    {
+        IdentifierType.NATIONAL_ID,
+        IdentifierType.RECORD,
+        IdentifierType.HEALTH_PLAN,
+        IdentifierType.ACCOUNT,
+        IdentifierType.LICENSE,
+        IdentifierType.VEHICLE,
+        IdentifierType.DEVICE,
+        IdentifierType.ID,
+    }
+)
+DESCRIPTIONS: Final = frozenset(
+    {IdentifierType.PROFESSION, IdentifierType.SEX, IdentifierType.FAMILY, IdentifierType.ETHNICITY}
+)
+"""Descriptions in common words."""
+
+
+def kinds_of(label_set: str) -> Mapping[str, IdentifierType]:
+    """The kind of each label code of a shipped label set; empty for a set that is not shipped."""
+    return _shipped().get(label_set, {})
+
+
+@cache
+def kind_of(code: str) -> IdentifierType | None:
+    """The kind of a label code in the shipped sets, in which no code has two kinds; None for any other code."""
+    return next((kinds[code] for kinds in _shipped().values() if code in kinds), None)
+
+
+@cache
+def _shipped() -> dict[str, dict[str, IdentifierType]]:
+    found = json.loads(Path(__file__).with_name("kinds.json").read_text(encoding="utf-8"))
+    return {key: {code: IdentifierType(kind) for code, kind in kinds.items()} for key, kinds in found.items()}
 
 
 class Action(StrEnum):
@@ -22,30 +103,14 @@ class Action(StrEnum):
 
 
 _ALWAYS = (Action.KEEP, Action.MASK, Action.REMOVE, Action.HASH)
-_GENERALIZED = frozenset(
-    {
-        IdentifierType.DATE,
-        IdentifierType.AGE,
-        IdentifierType.ZIP,
-        IdentifierType.CITY,
-        IdentifierType.REGION,
-        IdentifierType.COUNTRY,
-        IdentifierType.LOCATION,
-        IdentifierType.STREET,
-    }
-)
+_GENERALIZED = PLACES | {IdentifierType.DATE, IdentifierType.AGE}
 # Another date would break intervals, which shifting keeps. Another sex, relative, ethnicity or characteristic would be
 # false, and a made-up word for an unknown one means nothing.
-_NO_SURROGATE = frozenset(
-    {
-        IdentifierType.DATE,
-        IdentifierType.SEX,
-        IdentifierType.FAMILY,
-        IdentifierType.ETHNICITY,
-        IdentifierType.BIOMETRIC,
-        IdentifierType.OTHER,
-    }
-)
+_NO_SURROGATE = DESCRIPTIONS - {IdentifierType.PROFESSION} | {
+    IdentifierType.DATE,
+    IdentifierType.BIOMETRIC,
+    IdentifierType.OTHER,
+}
 
 
 @cache
@@ -127,3 +192,130 @@ class Policy:
                     f"{', '.join(actions_for(rule.kind))}."
                 )
         return ""
+
+
+# Shipped policies: an action for every kind of identifier.
+#
+# Sources: 45 CFR 164.514(b)(2) (Safe Harbor) and 164.514(e)(2) (limited data set), both of the HIPAA Privacy Rule;
+# Regulation (EU) 2016/679 (GDPR), article 4(5).
+
+
+@dataclass(frozen=True, slots=True)
+class ShippedPolicy:
+    """A policy that every project can use without writing its rules. `actions` has all kinds."""
+
+    slug: str
+    name: str
+    description: str
+    actions: Mapping[IdentifierType, Action]
+
+
+def _all(action: Action, **but: Action) -> dict[IdentifierType, Action]:
+    """The same action for every kind, but for those named."""
+    return {kind: but.get(kind.name, action) for kind in IdentifierType}
+
+
+# 164.514(b)(2)(i) lists identifiers of the individual and of relatives, employers and household members: names (A), all
+# geographic subdivisions smaller than a state except the first three digits of most ZIP codes (B), all elements of
+# dates except the year, and ages over 89 (C), numbers and addresses (D to P), photographs (Q), and any other unique
+# number, characteristic or code (R). Countries, states, sex, ethnicity and professions are not in the list and stay. A
+# mixed place is generalized to its state. Hospitals and organizations tell where someone lives or works, so they are
+# masked, and so are staff, and words for relatives, whose spans often hold names. "Other" spans count as (R).
+_SAFE_HARBOR: Final = _all(
+    Action.MASK,
+    DATE=Action.GENERALIZE,
+    AGE=Action.GENERALIZE,
+    ZIP=Action.GENERALIZE,
+    LOCATION=Action.GENERALIZE,
+    REGION=Action.KEEP,
+    COUNTRY=Action.KEEP,
+    PROFESSION=Action.KEEP,
+    SEX=Action.KEEP,
+    ETHNICITY=Action.KEEP,
+)
+
+# 164.514(e)(2) excludes 16 direct identifiers of the individual and of relatives, employers and household members.
+# Dates, ages, and "town or city, State, and zip code" stay. A mixed place may be a street, so it is generalized.
+_LIMITED: Final = _all(
+    Action.MASK,
+    DATE=Action.KEEP,
+    AGE=Action.KEEP,
+    CITY=Action.KEEP,
+    ZIP=Action.KEEP,
+    REGION=Action.KEEP,
+    COUNTRY=Action.KEEP,
+    LOCATION=Action.GENERALIZE,
+    PROFESSION=Action.KEEP,
+    SEX=Action.KEEP,
+    ETHNICITY=Action.KEEP,
+)
+
+# Words for relatives, ethnicity and other characteristics have no surrogate that would be true and harmless. Countries
+# stay: they are not in the list of 164.514(b)(2)(i), notes of one hospital name few of them, and beside surrogates of
+# other countries an unlabeled mention of the own one would stand out (an attacker found 28 of 32).
+_SURROGATE: Final = _all(
+    Action.SURROGATE,
+    DATE=Action.SHIFT,
+    AGE=Action.GENERALIZE,
+    COUNTRY=Action.KEEP,
+    SEX=Action.KEEP,
+    FAMILY=Action.MASK,
+    ETHNICITY=Action.MASK,
+    OTHER=Action.MASK,
+    BIOMETRIC=Action.MASK,
+)
+
+# Article 4(5): the data can no longer be attributed to a person without additional information, which is the project's
+# key. Equal identifiers stay equal, so that records can be linked.
+_HASH: Final = _all(
+    Action.HASH,
+    DATE=Action.SHIFT,
+    AGE=Action.GENERALIZE,
+    REGION=Action.KEEP,
+    COUNTRY=Action.KEEP,
+    SEX=Action.KEEP,
+)
+
+SHIPPED: Final[dict[str, ShippedPolicy]] = {
+    policy.slug: policy
+    for policy in (
+        ShippedPolicy(
+            "mask", "Publication mask", "Every labeled span becomes the placeholder of its label.", _all(Action.MASK)
+        ),
+        ShippedPolicy(
+            "safe-harbor",
+            "HIPAA Safe Harbor",
+            "Years, ages up to 89, states, countries, three digits of ZIP codes, professions, sex and ethnicity stay. "
+            "All else is masked.",
+            _SAFE_HARBOR,
+        ),
+        ShippedPolicy(
+            "limited",
+            "HIPAA limited data set",
+            "Dates, ages, cities, states, countries, ZIP codes, professions, sex and ethnicity stay. All else is "
+            "masked. A data use agreement is required.",
+            _LIMITED,
+        ),
+        ShippedPolicy(
+            "surrogate",
+            "Surrogates",
+            "Realistic replacements, the same for an entity in all notes of a patient. Dates are shifted; ages up to "
+            "89, countries and sex stay.",
+            _SURROGATE,
+        ),
+        ShippedPolicy(
+            "hash",
+            "GDPR pseudonymization",
+            "Identifiers become keyed hashes, the same for equal identifiers. Dates are shifted; ages up to 89, "
+            "states, countries and sex stay.",
+            _HASH,
+        ),
+        ShippedPolicy("remove", "Remove", "Every labeled span is removed.", _all(Action.REMOVE)),
+    )
+}
+"""The shipped policies by short name, in the order in which pages offer them."""
+
+
+def rules_for(slug: str, kinds: Mapping[str, IdentifierType]) -> dict[str, LabelRule]:
+    """The rules of a shipped policy for labels with these kinds."""
+    return {code: LabelRule(kind, SHIPPED[slug].actions[kind]) for code, kind in kinds.items()}

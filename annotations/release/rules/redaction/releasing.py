@@ -1,15 +1,91 @@
 """The released text of a note. Offsets are code points, end-exclusive."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
-from annotations.release.rules.redaction.operators import OPERATORS
-from annotations.release.rules.redaction.operators.base import InNote
-from annotations.release.rules.redaction.operators.mask import mask, numbered_mask
-from annotations.release.rules.redaction.planning import Planned, planned
+from annotations.release.rules.redaction.operators import InNote
 from annotations.release.rules.redaction.policy import Action, Policy
 from annotations.release.rules.redaction.released import Mention, Released, ReplacedPiece, Replacing
-from annotations.text.spans import Bounds, Span
+from annotations.text.characters import trim
+from annotations.text.spans import Bounds, Span, stretches
+
+# Which stretches of a note a release replaces, and by which action. Offsets are code points, end-exclusive.
+
+
+# These actions may write a part of the original.
+_PARTIAL: Final = frozenset({Action.GENERALIZE, Action.SHIFT})
+
+
+class Planned(NamedTuple):
+    """A mention and what happens to it."""
+
+    mention: Mention
+    action: Action
+
+
+def planned(text: str, spans: Iterable[Span], policy: Policy) -> list[Planned]:
+    """What a release of this note does, in the order of the note; mentions don't overlap.
+
+    Overlapping spans are one mention, with the label of the longest of them (`masking.stretches`). Kept spans never
+    win over others: of a kept span, only what no other span covers is kept. Spans of different labels that overlap are
+    masked where the longest one's action may write a part of the original. Raises PolicyError for labels without a
+    rule.
+    """
+    rules = policy.rules
+    spans = list(spans)
+    policy.require({span.label for span in spans})
+    replaced = [span for span in spans if rules[span.label].action is not Action.KEEP]
+    joined = stretches(replaced)
+    mixed = _mixed(joined, replaced) if len(joined) < len(replaced) else frozenset()
+    plans = [
+        Planned(
+            Mention(start, end, label, rules[label].kind, text[start:end]),
+            Action.MASK if start in mixed and rules[label].action in _PARTIAL else rules[label].action,
+        )
+        for start, end, label in joined
+    ]
+    if len(replaced) == len(spans):
+        return plans
+    kept = stretches(span for span in spans if rules[span.label].action is Action.KEEP)
+    plans += (
+        Planned(Mention(start, end, label, rules[label].kind, text[start:end]), Action.KEEP)
+        for start, end, label in _uncovered(text, kept, joined)
+    )
+    return sorted(plans, key=lambda plan: plan.mention.start)
+
+
+def _mixed(joined: Sequence[tuple[int, int, str]], spans: Iterable[Span]) -> frozenset[int]:
+    """The starts of the stretches that were joined from spans of different labels."""
+    found = set()
+    at = 0
+    for span in sorted(spans):
+        while joined[at][1] <= span.start:
+            at += 1
+        if joined[at][2] != span.label:
+            found.add(joined[at][0])
+    return frozenset(found)
+
+
+def _uncovered(
+    text: str, kept: Iterable[tuple[int, int, str]], replaced: Sequence[tuple[int, int, str]]
+) -> Iterator[tuple[int, int, str]]:
+    """The parts of the kept stretches outside the replaced ones, without white space at their ends."""
+    first = 0
+    for start, end, label in kept:
+        while first < len(replaced) and replaced[first][1] <= start:
+            first += 1
+        cuts = [start]
+        at = first
+        while at < len(replaced) and replaced[at][0] < end:
+            cuts += replaced[at][:2]
+            at += 1
+        cuts.append(end)
+        for a, b in zip(cuts[::2], cuts[1::2], strict=True):
+            if a < b:
+                a, b = trim(text, a, b)
+                if a < b:
+                    yield a, b, label
+
 
 # Closing the gaps that removed text leaves: no double spaces, none before punctuation, no empty brackets.
 
@@ -57,11 +133,6 @@ def _spaces_after(text: str, at: int, highest: int) -> int:
     return at
 
 
-def only_spaces(text: str, start: int, end: int) -> bool:
-    """Whether nothing but spaces lies between the bounds; true if they are equal."""
-    return _spaces_after(text, start, end) == end
-
-
 def release_text(
     text: str, spans: Iterable[Span], policy: Policy, placeholder_of: Mapping[str, str], replacing: Replacing
 ) -> Released:
@@ -93,18 +164,15 @@ def writes_label(mention: Mention, policy: Policy, replacing: Replacing) -> bool
     """
     action = policy.rules[mention.label].action
     if action in (Action.SHIFT, Action.GENERALIZE):
-        return OPERATORS[action](mention, InNote([mention], {}, replacing)) is None
+        return InNote([mention], {}, replacing).replaced(mention, action) is None
     return action not in (Action.REMOVE, Action.SURROGATE)
 
 
 def _written(plan: Planned, note: InNote, policy: Policy) -> tuple[str, Action]:
-    mention, action = plan.mention, plan.action
-    if action is not Action.MASK:
-        new = OPERATORS[action](mention, note)
-        if new is not None:
-            return new, action
-    masking = numbered_mask if policy.rules[mention.label].numbered else mask
-    return masking(mention, note), Action.MASK
+    new = note.replaced(plan.mention, plan.action)
+    if new is not None:
+        return new, plan.action
+    return note.masked(plan.mention, numbered=policy.rules[plan.mention.label].numbered), Action.MASK
 
 
 def _bounds(text: str, plans: Sequence[Planned]) -> Iterable[Bounds]:
@@ -119,7 +187,7 @@ def _bounds(text: str, plans: Sequence[Planned]) -> Iterable[Bounds]:
         while (
             last + 1 < len(plans)
             and plans[last + 1].action is Action.REMOVE
-            and only_spaces(text, bounds[last][1], bounds[last + 1][0])
+            and _spaces_after(text, bounds[last][1], bounds[last + 1][0]) == bounds[last + 1][0]
         ):
             bounds[last] = (bounds[last][0], bounds[last + 1][0])
             last += 1

@@ -8,7 +8,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Final
 
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import CODES, INSTITUTIONS, PEOPLE, TELEPHONES, IdentifierType
 from annotations.release.rules.surrogates.folding import folded
 from annotations.release.rules.surrogates.people import (
     FAMILY,
@@ -20,29 +20,12 @@ from annotations.release.rules.surrogates.people import (
     read_person,
     title_before,
 )
-from annotations.release.rules.surrogates.pipeline import Cluster, Mentioned
+from annotations.release.rules.surrogates.pipeline import SHARED, Cluster, Indexed, Mentioned, Surrogate
 from annotations.release.rules.surrogates.templates import acronym_of, distinctive
 
-PEOPLE: Final = frozenset({IdentifierType.NAME, IdentifierType.STAFF})
-INSTITUTIONS: Final = frozenset({IdentifierType.HOSPITAL, IdentifierType.ORGANIZATION})
-NUMBERS: Final = frozenset(
-    {
-        IdentifierType.PHONE,
-        IdentifierType.FAX,
-        IdentifierType.NATIONAL_ID,
-        IdentifierType.RECORD,
-        IdentifierType.HEALTH_PLAN,
-        IdentifierType.ACCOUNT,
-        IdentifierType.LICENSE,
-        IdentifierType.VEHICLE,
-        IdentifierType.DEVICE,
-        IdentifierType.BIOMETRIC,
-        IdentifierType.ID,
-        IdentifierType.ZIP,
-        IdentifierType.IP,
-    }
-)
+NUMBERS: Final = CODES | TELEPHONES | {IdentifierType.BIOMETRIC, IdentifierType.ZIP, IdentifierType.IP}
 _place: Final = itemgetter(0, 1, 2)  # the note, start and end of a mention
+_NAMED: Final = PEOPLE | INSTITUTIONS
 _NOT_WORD: Final = re.compile(r"[\W_]+")
 _NEAR: Final = 120  # code points between the fields "Nombre" and "Apellidos"
 
@@ -100,33 +83,25 @@ def readings(mentions: Iterable[Mentioned], language: str) -> list[NamedPerson]:
     return out
 
 
-class RuleClusterer:
-    """Groups mentions by normalized names, and other kinds by equal folded text.
+def clusters_of(mentions: Sequence[Mentioned], language: str) -> list[Cluster]:
+    """Group the mentions of one patient's notes by entity, in the order of the first mentions.
 
-    A surname alone joins a person of the patient's notes whose name has it, if there is one such person; of several,
-    the one mentioned last before it. Titles and given names must agree in gender. Full names that differ in a given
-    name or a surname are different people, so that relatives with one surname stay apart.
+    People are grouped by normalized names, other kinds by equal folded text. A surname alone joins a person of the
+    patient's notes whose name has it, if there is one such person; of several, the one mentioned last before it. Titles
+    and given names must agree in gender. Full names that differ in a given name or a surname are different people, so
+    that relatives with one surname stay apart.
     """
-
-    def cluster(self, mentions: Sequence[Mentioned], language: str) -> list[Cluster]:
-        """Clusters in the order of their first mentions. Every mention is in exactly one."""
-        people = sorted((m for m in mentions if m.kind in PEOPLE), key=_place)
-        clusters = [
-            Cluster(group.kind, language, tuple(sorted(group.mentions, key=_place)))
-            for group in _people(people, language)
-        ]
-        equal: dict[tuple[IdentifierType, str], list[Mentioned]] = defaultdict(list)
-        institutions: list[Mentioned] = []
-        for mention in mentions:
-            if mention.kind in PEOPLE:
-                continue
-            if mention.kind in INSTITUTIONS:
-                institutions.append(mention)
-            else:
-                equal[mention.kind, equality_key(mention.kind, mention.text)].append(mention)
-        clusters += [Cluster(kind, language, tuple(sorted(group, key=_place))) for (kind, _), group in equal.items()]
-        clusters += _institutions(institutions, language)
-        return sorted(clusters, key=lambda cluster: _place(cluster.mentions[0]))
+    people = sorted((m for m in mentions if m.kind in PEOPLE), key=_place)
+    clusters = [
+        Cluster(group.kind, language, tuple(sorted(group.mentions, key=_place))) for group in _people(people, language)
+    ]
+    clusters += _institutions([one for one in mentions if one.kind in INSTITUTIONS], language)
+    equal: dict[tuple[IdentifierType, str], list[Mentioned]] = defaultdict(list)
+    for mention in mentions:
+        if mention.kind not in _NAMED:
+            equal[mention.kind, equality_key(mention.kind, mention.text)].append(mention)
+    clusters += [Cluster(kind, language, tuple(sorted(group, key=_place))) for (kind, _), group in equal.items()]
+    return sorted(clusters, key=lambda cluster: _place(cluster.mentions[0]))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -170,17 +145,15 @@ def _is_full(name: NamedPerson) -> bool:
 def _join(groups: list[_Group], new: _Group) -> None:
     """Join a full name to the one group with a compatible name, or start a group."""
     fitting = [group for group in groups if same_person(group.person, new.person)]
-    exact = [group for group in fitting if _same_words(group.person, new.person)]
+    exact = [
+        group for group in fitting if (group.person.given, group.person.family) == (new.person.given, new.person.family)
+    ]
     if len(exact or fitting) == 1:
         target = (exact or fitting)[0]
         for mention, name in zip(new.mentions, new.names, strict=True):
             target.add(mention, name)
     else:
         groups.append(new)
-
-
-def _same_words(one: NamedPerson, other: NamedPerson) -> bool:
-    return one.given == other.given and one.family == other.family
 
 
 def _join_part(groups: list[_Group], mention: Mentioned, name: NamedPerson) -> None:
@@ -235,3 +208,78 @@ def _institutions(mentions: Iterable[Mentioned], language: str) -> list[Cluster]
         word = mention.text.replace(".", "").upper()
         groups.setdefault(short.get(word, (mention.kind, word)), []).append(mention)
     return [Cluster(kind, language, tuple(sorted(group, key=_place))) for (kind, _), group in groups.items()]
+
+
+# Which entity of the project's index a cluster is, by rules.
+
+
+_HIDDEN: Final = frozenset({"gender", "area"})
+
+
+def person_of(cluster: Cluster) -> NamedPerson:
+    """The full name of a cluster of people."""
+    return fullest(readings(cluster.mentions, cluster.language))
+
+
+def identities(cluster: Cluster) -> list[str]:
+    """Folded keys by which the index finds an entity, the most specific first; equal entities share at least one.
+
+    People: the full name and the surnames ("adam wilson", "wilson"), or the given names if there is nothing else.
+    """
+    if cluster.kind in PEOPLE:
+        person = person_of(cluster)
+        family, given = " ".join(person.family), " ".join(person.given)
+        keys = [f"{given} {family}".strip(), family or given]
+        if person.given and person.family:
+            keys.insert(1, f"{person.given[0]} {person.family[0]}")
+        return list(dict.fromkeys(key for key in keys if key))
+    if cluster.kind in INSTITUTIONS:
+        keys = [key for form in cluster.forms for key in (folded(form), distinctive(form, cluster.language))]
+        return list(dict.fromkeys(key for key in keys if key))
+    return list(dict.fromkeys(equality_key(cluster.kind, form) for form in cluster.forms))
+
+
+def surrogate_key(surrogate: Surrogate) -> str:
+    """The folded surrogate: no two entities of a project may share it. People are compared by their full names."""
+    if "value" in surrogate.parts:
+        return equality_key(surrogate.kind, surrogate.parts["value"])
+    names = sorted((name for name in surrogate.parts if name not in _HIDDEN), key=lambda name: (name[0] != "g", name))
+    return folded(" ".join(surrogate.parts[name] for name in names))  # given names before surnames
+
+
+def same_entity(cluster: Cluster, found: Sequence[Indexed]) -> Indexed | None:
+    """The first entity of the index that the cluster is, by its names; None if there is none.
+
+    `found` must be of the patient, or of kinds in SHARED. A full name is the same person in the whole project. A
+    surname, a given name or initials alone are the same person only in one patient's notes, and only if gender and
+    given names agree. Other kinds must have an equal folded form.
+    """
+    if cluster.kind in PEOPLE:
+        person = person_of(cluster)
+        return next((one for one in found if one.kind in PEOPLE and _fits(person, cluster, one)), None)
+    own = set(identities(cluster))
+    same = (one for one in found if one.kind == cluster.kind)
+    return next((one for one in same if own & set(identities_of_forms(one.kind, one.forms, cluster.language))), None)
+
+
+def identities_of_forms(kind: IdentifierType, forms: Sequence[str], language: str) -> list[str]:
+    """The folded keys of an entity's forms (not of people)."""
+    keys = [equality_key(kind, form) for form in forms]
+    if kind in INSTITUTIONS:
+        keys += [key for form in forms if (key := distinctive(form, language))]
+    return keys
+
+
+def _fits(person: NamedPerson, cluster: Cluster, entity: Indexed) -> bool:
+    names = readings(cluster.mentions, cluster.language)  # a form's fields count
+    here = {mention.text: name for mention, name in zip(cluster.mentions, names, strict=True)}
+    theirs = fullest(here.get(form) or read_person(form, cluster.language) for form in entity.forms)
+    gender = entity.surrogate.parts.get("gender", "")
+    if person.gender and gender and gender != person.gender:
+        return False
+    if not same_person(person, theirs):
+        return False
+    whole = bool(person.given and person.family and theirs.given and theirs.family)
+    if whole and len(person.given[0]) > 1 and len(theirs.given[0]) > 1:
+        return True
+    return cluster.kind == entity.kind and (entity.own or entity.kind not in SHARED)

@@ -9,7 +9,7 @@ import random
 import re
 from typing import Final
 
-from annotations.release.rules.surrogates.scrambling import digits, pour, scrambled_digits
+from annotations.release.rules.surrogates.folding import digits, pour, scrambled_digits
 
 _FICTION_GB: Final = (  # Ofcom's prefixes, by the start of the original, with the digits that follow
     ("020", "0207946", 4),
@@ -54,6 +54,7 @@ def new_phone(source: random.Random, text: str, language: str) -> str:
     return pour(prefix + new, text) if new else scrambled_digits(source, text)
 
 
+_AREA_CODES: Final = "205 303 312 404 415 503 512 602 615 617 702 704 713 801 808 816 901"  # of the United States
 _LENGTHS: Final = {"34": (9,), "39": (8, 9, 10, 11), "44": (9, 10), "1": (10,)}
 
 
@@ -64,7 +65,7 @@ def _national(source: random.Random, rest: str, country: str) -> str:
         start = source.choice(("0348", "0349") if rest[0] == "0" else ("395", "396"))
         return start + digits(source, len(rest) - len(start))
     if country == "us" and len(rest) == 10:
-        return _area_code(source) + "55501" + digits(source, 2)
+        return source.choice(_AREA_CODES.split()) + "55501" + digits(source, 2)
     if country == "us" and len(rest) == 7:
         return "55501" + digits(source, 2)
     if country == "gb":
@@ -74,30 +75,6 @@ def _national(source: random.Random, rest: str, country: str) -> str:
                 number = (new + digits(source, count))[: len(full)]
                 return number if rest.startswith("0") else number[1:]
     return ""
-
-
-def _area_code(source: random.Random) -> str:
-    return source.choice(
-        (
-            "205",
-            "303",
-            "312",
-            "404",
-            "415",
-            "503",
-            "512",
-            "602",
-            "615",
-            "617",
-            "702",
-            "704",
-            "713",
-            "801",
-            "808",
-            "816",
-            "901",
-        )
-    )
 
 
 def new_ip(source: random.Random, text: str) -> str:
@@ -112,3 +89,27 @@ def example_domain(domain: str) -> str:
     """The reserved domain (RFC 2606) with the ending of a domain: example.com, example.net, else example.org."""
     ending = domain.rsplit(".", 1)[-1].casefold()
     return f"example.{ending}" if ending in ("com", "net") else "example.org"
+
+
+# Addresses of the Internet that can't be surrogates: they are originals that were missed.
+
+
+_ADDRESS: Final = re.compile(
+    r"(?P<mail>[\w.+%-]{1,64}@(?P<domain>[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}))"
+    r"|(?:https?://|\bwww\.)(?P<host>[\w-]{1,63}(?:\.[\w-]{1,63}){0,8})",
+    re.IGNORECASE,
+)
+_RESERVED: Final = re.compile(r"(?:^|\.)example\.(?:com|net|org)$", re.IGNORECASE)
+
+
+def unreserved(text: str) -> list[tuple[int, int]]:
+    """E-mail and web addresses outside example.com, example.net and example.org: start and end, in order.
+
+    All surrogates of addresses are at these domains (RFC 2606). In a text whose addresses were replaced by surrogates,
+    any other address is a leak, whatever the labels say.
+    """
+    return [
+        found.span()
+        for found in _ADDRESS.finditer(text)
+        if not _RESERVED.search((found.group("domain") or found.group("host")).removeprefix("www."))
+    ]

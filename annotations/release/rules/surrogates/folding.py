@@ -1,6 +1,8 @@
 """Equal texts: without case, accents and punctuation; and the style in which a word is written."""
 
+import random
 import re
+import string
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
@@ -61,3 +63,95 @@ def cased(like: str, word: str) -> str:
     if len(letters) == 1 or like[1:].islower() or like.istitle() or like[:2] in ("Mc", "De", "Di") or like[:3] == "Mac":
         return word
     return "".join(new.upper() if at < len(like) and like[at].isupper() else new.lower() for at, new in enumerate(word))
+
+
+# Letters and digits of numbers and codes: in a common form, in the form of another number, and replaced by chance.
+
+
+_SEPARATORS: Final = re.compile(r"[\W_]+")
+
+
+def compact(text: str) -> str:
+    """The letters and digits of a number, in capitals."""
+    return _SEPARATORS.sub("", text).upper()
+
+
+def pour(value: str, like: str) -> str:
+    """Write the letters and digits of `value` with the separators and the case of `like`.
+
+    If `like` has fewer of them (a telephone number without its country code), the last ones are written; if it has
+    more, `value` is written as it is.
+    """
+    new = [letter for letter in value if letter.isalnum()]
+    count = sum(letter.isalnum() for letter in like)
+    if count > len(new) or not count:
+        return value
+    new = new[len(new) - count :]
+    out, at = [], 0
+    for letter in like:
+        if letter.isalnum():
+            out.append(new[at].lower() if letter.islower() else new[at])
+            at += 1
+        else:
+            out.append(letter)
+    return "".join(out)
+
+
+def digits(source: random.Random, count: int) -> str:
+    """Random digits."""
+    return "".join(source.choice(string.digits) for _ in range(count))
+
+
+def scrambled(source: random.Random, text: str, *, loose: bool = False) -> str:
+    """Other digits for digits and letters for letters; separators stay, and equal groups stay equal.
+
+    A first digit that isn't 0 stays other than 0. A group of two digits that is the code of a Spanish province, as in
+    the numbers of members of a medical association, becomes that of a random province: one that always agreed with the
+    note's city would give away the cities that were missed.
+    """
+    groups = re.findall(r"[0-9]+|[^\W\d_]+", text)
+    spanish = (
+        not loose
+        and sum(len(group) == 2 and "01" <= group <= "52" for group in groups) > 1
+        and (len(groups) > 2 or len(set(groups)) < len(groups))
+    )
+    hexadecimal = bool(re.fullmatch(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", text.strip()))
+    new: dict[str, str] = {}
+    for group in groups:
+        if group in new:
+            continue
+        if group.isdigit():
+            if spanish and len(group) == 2 and "01" <= group <= "52":
+                new[group] = f"{source.randint(1, 52):02d}"
+            else:
+                new[group] = _other(source, group)
+        elif hexadecimal:
+            new[group] = "".join(source.choice("abcdef") for _ in group)
+        elif len(group) >= 4 and not group.isupper():  # a word, not a code
+            new[group] = "".join(_like(source, letter) for letter in group)
+        else:
+            new[group] = "".join(
+                source.choice(string.ascii_lowercase if letter.islower() else string.ascii_uppercase)
+                for letter in group
+            )
+    return re.sub(r"[0-9]+|[^\W\d_]+", lambda found: new[found.group(0)], text)
+
+
+def _like(source: random.Random, letter: str) -> str:
+    """A vowel for a vowel, a consonant for a consonant, in the same case."""
+    new = source.choice("aeiou" if plain(letter).lower() in "aeiou" else "bcdfglmnprstv")
+    return new.upper() if letter.isupper() else new
+
+
+def _other(source: random.Random, group: str) -> str:
+    """Other digits: a leading zero stays, and no other digit becomes one."""
+    zeros = len(group) - len(group.lstrip("0"))
+    rest = len(group) - zeros
+    if not rest:
+        return group
+    return "0" * zeros + source.choice("123456789") + digits(source, rest - 1)
+
+
+def scrambled_digits(source: random.Random, text: str) -> str:
+    """The text with other digits."""
+    return re.sub(r"[0-9]+", lambda found: _other(source, found.group(0)), text)

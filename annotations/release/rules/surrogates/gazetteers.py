@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from annotations.release.rules.surrogates.folding import WORD, accented, folded
+from annotations.text.search import lines_of
 
 LANGUAGES: Final = ("en", "es", "it")
 _DATA: Final = Path(__file__).with_name("data")
@@ -48,8 +49,7 @@ def provider(what: str, locale: str) -> Any:
 
 def lines(name: str) -> list[str]:
     """The lines of a data file without comments."""
-    text = (_DATA / name).read_text(encoding="utf-8")
-    return [line for line in text.splitlines() if line and not line.startswith("#")]
+    return lines_of(_DATA / name)
 
 
 @cache

@@ -10,18 +10,21 @@ documentation, section 2.1.2); NHS Digital (NHS numbers that begin with 999 are 
 import random
 import re
 import string
+from collections.abc import Callable
 from datetime import date, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from stdnum import luhn
+from stdnum.es import ccc
 from stdnum.es import dni as spanish_dni
 from stdnum.es import nie as spanish_nie
 from stdnum.gb import nhs as british_nhs
+from stdnum.iso7064 import mod_97_10
 from stdnum.it import codicefiscale
 
-from annotations.release.rules.redaction.date_offsets import offset_of
-from annotations.release.rules.surrogates.folding import plain
-from annotations.release.rules.surrogates.scrambling import compact, digits, pour, scrambled
+from annotations.release.rules.redaction.calendars import offset_of
+from annotations.release.rules.redaction.policy import IdentifierType
+from annotations.release.rules.surrogates.folding import compact, digits, plain, pour, scrambled
 
 _CONSONANTS: Final = "BCDFGHJKLMNPRSTVWXYZ"
 _DNI_LETTERS: Final = "TRWAGMYFPDXBNJZSQVHLCKE"
@@ -38,9 +41,7 @@ def _nie(source: random.Random, code: str) -> str:
 
 
 def valid_nuss(code: str) -> bool:
-    """Whether a Spanish social security number (province, number, check digits modulo 97) is correct."""
-    if not re.fullmatch(r"[0-9]{11,12}", code):
-        return False
+    """Whether the check digits, modulo 97, of a Spanish social security number of 11 or 12 digits are correct."""
     return _nuss_check(code[:2], code[2:-2]) == int(code[-2:])
 
 
@@ -76,7 +77,7 @@ def _npi(source: random.Random, code: str) -> str:
 
 def valid_npi(code: str) -> bool:
     """Whether a US National Provider Identifier is correct: Luhn's check digit over 80840 and the number."""
-    return bool(re.fullmatch(r"[12][0-9]{9}", code)) and luhn.is_valid("80840" + code)
+    return luhn.is_valid("80840" + code)
 
 
 _CARDS: Final = {"3": "378282", "4": "400000", "5": "555555", "6": "601111", "2": "222300"}
@@ -93,24 +94,16 @@ def _vat(source: random.Random, code: str) -> str:
     return start + luhn.calc_check_digit(start)
 
 
-def iban_check(country: str, account: str) -> str:
-    """The two check digits of an IBAN (ISO 13616)."""
-    number = "".join(str(int(letter, 36)) for letter in account + country + "00")
-    return f"{98 - int(number) % 97:02d}"
-
-
 def valid_iban(code: str) -> bool:
-    """Whether an IBAN's check digits are correct."""
-    if not re.fullmatch(r"[A-Z]{2}[0-9]{2}[0-9A-Z]{11,30}", code):
-        return False
-    return int("".join(str(int(letter, 36)) for letter in code[4:] + code[:4])) % 97 == 1
+    """Whether an IBAN's check digits are correct (ISO 13616)."""
+    return mod_97_10.is_valid(code[4:] + code[:4])
 
 
 def _iban(source: random.Random, code: str) -> str:
     country, rest = code[:2], code[4:]
     if country == "ES" and len(rest) == 20:
-        bank, branch, number = "9999", digits(source, 4), digits(source, 10)
-        rest = f"{bank}{branch}{_ccc('00' + bank + branch)}{_ccc(number)}{number}"
+        bank, number = "9999" + digits(source, 4), digits(source, 10)
+        rest = bank + ccc.calc_check_digits(f"{bank}00{number}") + number
     elif country == "IT" and len(rest) == 23:
         account = "99999" + digits(source, 5) + digits(source, 12)
         rest = _cin(account) + account
@@ -119,14 +112,7 @@ def _iban(source: random.Random, code: str) -> str:
             letter if letter.isalpha() else "9" if at < 4 else source.choice(string.digits)
             for at, letter in enumerate(rest)
         )
-    return country + iban_check(country, rest) + rest
-
-
-def _ccc(number: str) -> str:
-    """A check digit of a Spanish account number: weights 1, 2, 4, 8, 5, 10, 9, 7, 3, 6 modulo 11."""
-    total = sum(weight * int(digit) for weight, digit in zip((1, 2, 4, 8, 5, 10, 9, 7, 3, 6), number, strict=True))
-    check = 11 - total % 11
-    return "0" if check == 11 else "1" if check == 10 else str(check)
+    return country + mod_97_10.calc_check_digits(rest + country) + rest
 
 
 _ODD: Final = (1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23)
@@ -159,17 +145,9 @@ def _three(name: str, given: bool) -> str:
 
 def birth_in(code: str) -> tuple[date, str] | None:
     """The birth date and gender in a correct codice fiscale, years up to 09 in this century; None otherwise."""
-    if not re.fullmatch(r"[A-Z]{6}[0-9]{2}[A-Z][0-9]{2}[A-Z][0-9]{3}[A-Z]", code):
+    if len(code) != 16 or not code[9:11].isdigit() or not codicefiscale.is_valid(code):
         return None
-    if codicefiscale.calc_check_digit(code[:15]) != code[15]:
-        return None
-    try:
-        year, day = int(code[6:8]), int(code[9:11])
-        month = "ABCDEHLMPRST".index(code[8]) + 1
-        born = date(year + (2000 if year < 10 else 1900), month, day - 40 * (day > 40))
-    except ValueError:
-        return None
-    return born, "f" if day > 40 else "m"
+    return codicefiscale.get_birth_date(code, 1910), codicefiscale.get_gender(code).lower()
 
 
 _VIN: Final = dict(
@@ -187,6 +165,10 @@ def vin_check(code: str) -> str:
 def _vin(source: random.Random, code: str) -> str:
     new = "".join(source.choice(string.digits if letter.isdigit() else _CONSONANTS.replace("Q", "")) for letter in code)
     return new[:8] + vin_check(new) + new[9:]
+
+
+# A current plate of Spain (1234 BCD) or Italy (AB 123 CD): series reach Z only in decades.
+_PLATE: Final = re.compile(r"[0-9]{4}[A-Z]{3}|[A-Z]{2}[0-9]{3}[A-Z]{2}")
 
 
 def new_number(
@@ -211,87 +193,43 @@ def new_number(
         family = family or "".join(source.choice(_CONSONANTS) for _ in range(3))
         born = found[0] + timedelta(days=days or offset_of(source.getrandbits(64)))
         return pour(tax_code(given, family, gender or found[1], born, source), text)
-    for valid, make in _CHECKED:
-        if valid(code, kind, language):
-            return pour(make(source, code), text)
+    for one in _CHECKED:
+        fits = language.startswith(one.language) and (not one.kinds or kind in one.kinds)
+        if fits and re.fullmatch(one.pattern, code) and one.valid(code):
+            return pour(one.make(source, code), text)
     if kind == "device" and re.fullmatch(r"[0-9A-F]{2}([:-][0-9A-F]{2}){5}", text.strip(), re.IGNORECASE):
         return pour(f"00005E0053{source.randint(0, 255):02X}", text)
     if kind == "vehicle":
         new = scrambled(source, text)
-        return re.sub(r"[^\W\d_]+", lambda found: _plate(source, found.group(0)), new) if _is_plate(code) else new
+        return (
+            re.sub(r"[^\W\d_]+", lambda found: _plate(source, found.group(0)), new) if _PLATE.fullmatch(code) else new
+        )
     return scrambled(source, text, loose=loose)
-
-
-def _is_plate(code: str) -> bool:
-    """A current plate of Spain (1234 BCD) or Italy (AB 123 CD): series reach Z only in decades."""
-    return bool(re.fullmatch(r"[0-9]{4}[A-Z]{3}|[A-Z]{2}[0-9]{3}[A-Z]{2}", code))
 
 
 def _plate(source: random.Random, letters: str) -> str:
     return "Z" + "".join(source.choice(_CONSONANTS) for _ in letters[1:])
 
 
-def _is_dni(code: str, kind: str, language: str) -> bool:
-    return bool(re.fullmatch(r"[0-9]{8}[A-Z]", code)) and spanish_dni.is_valid(code)
+class _Checked(NamedTuple):
+    """Codes that are all correct or not: their pattern, and how to make another correct one. `kinds`: empty for any."""
 
-
-def _is_nie(code: str, kind: str, language: str) -> bool:
-    return bool(re.fullmatch(r"[XYZ][0-9]{7}[A-Z]", code)) and spanish_nie.is_valid(code)
-
-
-def _is_nuss(code: str, kind: str, language: str) -> bool:
-    return language.startswith("es") and len(code) in (11, 12) and valid_nuss(code)
-
-
-def _is_ssn(code: str, kind: str, language: str) -> bool:
-    return kind == "national id" and language.startswith("en") and bool(re.fullmatch(r"[0-9]{9}", code))
-
-
-def _is_nhs(code: str, kind: str, language: str) -> bool:
-    return (
-        language.startswith("en")
-        and kind != "license"
-        and len(code) == 10
-        and code.isdigit()
-        and british_nhs.is_valid(code)
-    )
-
-
-def _is_npi(code: str, kind: str, language: str) -> bool:
-    return language.startswith("en") and valid_npi(code)
-
-
-def _is_iban(code: str, kind: str, language: str) -> bool:
-    return valid_iban(code)
-
-
-def _is_card(code: str, kind: str, language: str) -> bool:
-    return (
-        kind in ("account", "id")
-        and 13 <= len(code) <= 19
-        and code.isdigit()
-        and code[0] in _CARDS
-        and luhn.is_valid(code)
-    )
-
-
-def _is_vat(code: str, kind: str, language: str) -> bool:
-    return language.startswith("it") and bool(re.fullmatch(r"[0-9]{11}", code)) and luhn.is_valid(code)
-
-
-def _is_vin(code: str, kind: str, language: str) -> bool:
-    return bool(re.fullmatch(r"[0-9A-HJ-NPR-Z]{17}", code)) and vin_check(code) == code[8]
+    pattern: str
+    valid: Callable[[str], bool]
+    make: Callable[[random.Random, str], str]
+    language: str = ""
+    kinds: frozenset[str] = frozenset()
 
 
 _CHECKED: Final = (
-    (_is_dni, _dni),
-    (_is_nie, _nie),
-    (_is_nuss, _nuss),
-    (_is_ssn, _ssn),
-    (_is_npi, _npi),
-    (_is_nhs, _nhs),
-    (_is_iban, _iban),
-    (_is_card, _card),
-    (_is_vat, _vat),
-    (_is_vin, _vin),
+    _Checked(r"[0-9]{8}[A-Z]", spanish_dni.is_valid, _dni),
+    _Checked(r"[XYZ][0-9]{7}[A-Z]", spanish_nie.is_valid, _nie),
+    _Checked(r"[0-9]{11,12}", valid_nuss, _nuss, "es"),
+    _Checked(r"[0-9]{9}", bool, _ssn, "en", frozenset({"national id"})),
+    _Checked(r"[12][0-9]{9}", valid_npi, _npi, "en"),
+    _Checked(r"[0-9]{10}", british_nhs.is_valid, _nhs, "en", frozenset(IdentifierType) - {IdentifierType.LICENSE}),
+    _Checked(r"[A-Z]{2}[0-9]{2}[0-9A-Z]{11,30}", valid_iban, _iban),
+    _Checked(r"[2-6][0-9]{12,18}", luhn.is_valid, _card, kinds=frozenset({"account", "id"})),
+    _Checked(r"[0-9]{11}", luhn.is_valid, _vat, "it"),
+    _Checked(r"[0-9A-HJ-NPR-Z]{17}", lambda code: vin_check(code) == code[8], _vin),
 )

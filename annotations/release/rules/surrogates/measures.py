@@ -2,14 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
-from annotations.release.rules.redaction.kinds import IdentifierType
-from annotations.release.rules.surrogates.clustering import PEOPLE, read
-from annotations.release.rules.surrogates.deciding import surrogate_key
-from annotations.release.rules.surrogates.folding import folded
+from annotations.release.rules.redaction.policy import PEOPLE, IdentifierType
+from annotations.release.rules.surrogates.clustering import read, surrogate_key
+from annotations.release.rules.surrogates.folding import compact, folded
 from annotations.release.rules.surrogates.pipeline import REPEATABLE, Mentioned, Surrogate
-from annotations.release.rules.surrogates.scrambling import compact
 from annotations.release.rules.surrogates.templates import field_of_work, slots
 from annotations.release.rules.surrogates.writing import TEMPLATES
 
@@ -40,9 +38,6 @@ class Measures:
     consistent: float | None
     collisions: int
     originals_left: int
-
-    def as_dict(self) -> dict[str, float | int | None]:
-        return asdict(self)
 
 
 def measure(replaced: Iterable[Replaced]) -> Measures:

@@ -5,37 +5,15 @@ new surrogate if not, and store it. The offline default of clustering, deciding 
 language model can take each one's place. The index, which retrieves and stores, is annotations.release.
 """
 
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple
 
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import DESCRIPTIONS, INSTITUTIONS, PLACES, IdentifierType
 
-SHARED = frozenset(
-    {
-        IdentifierType.STAFF,
-        IdentifierType.HOSPITAL,
-        IdentifierType.ORGANIZATION,
-        IdentifierType.CITY,
-        IdentifierType.REGION,
-        IdentifierType.COUNTRY,
-        IdentifierType.ZIP,
-        IdentifierType.STREET,
-        IdentifierType.LOCATION,
-    }
-)
+SHARED: Final = INSTITUTIONS | PLACES | {IdentifierType.STAFF}
 """Kinds whose entities are the same for all patients of a project. Entities of other kinds belong to one patient."""
-REPEATABLE = frozenset(
-    {
-        IdentifierType.AGE,
-        IdentifierType.DATE,
-        IdentifierType.SEX,
-        IdentifierType.FAMILY,
-        IdentifierType.ETHNICITY,
-        IdentifierType.PROFESSION,
-        IdentifierType.OTHER,
-    }
-)
+REPEATABLE: Final = DESCRIPTIONS | {IdentifierType.AGE, IdentifierType.DATE, IdentifierType.OTHER}
 """Kinds of few values: two entities may have the same surrogate, and the values name nobody."""
 
 
@@ -100,18 +78,3 @@ class Around:
 
     related: Sequence[Indexed] = field(default_factory=tuple)
     days: int = 0
-
-
-class Clusterer(Protocol):
-    def cluster(self, mentions: Sequence[Mentioned], language: str) -> list[Cluster]:
-        """Group the mentions of one patient's notes by entity. Every mention is in exactly one cluster."""
-
-
-class Decider(Protocol):
-    def decide(self, cluster: Cluster, found: Sequence[Indexed]) -> Indexed | None:
-        """The entity of the index that the cluster is, or None for a new one."""
-
-
-class Generator(Protocol):
-    def generate(self, cluster: Cluster, around: Around, avoid: Container[str], attempt: int) -> Surrogate:
-        """A new surrogate. `avoid`: folded texts that it must not be or contain. `attempt` counts collisions from 0."""

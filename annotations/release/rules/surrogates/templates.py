@@ -6,21 +6,13 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
 
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import REGIONS, IdentifierType
 from annotations.release.rules.surrogates.folding import LONGEST, folded
 from annotations.release.rules.surrogates.gazetteers import kept, known_language, lines, names_of
 from annotations.release.rules.surrogates.places import CITY, COUNTRY_OF, PROVINCE, REGION, named, of_country
 
-NUMBER, LETTER, ACRONYM, WORD, GIVEN, SURNAME, ZIP, COUNTRY = (
-    "number",
-    "letter",
-    "acronym",
-    "word",
-    "given",
-    "surname",
-    "zip",
-    "country",
-)
+NUMBER, LETTER, ACRONYM, WORD = "number", "letter", "acronym", "word"
+GIVEN, SURNAME, ZIP, COUNTRY = "given", "surname", "zip", "country"
 MONTH, THING, DEVOTION, SAINT, DISCIPLINE, JOB = "month", "thing", "devotion", "saint", "discipline", "job"
 RANKS: Final = ("rank_f", "rank_m", "artist")
 DEVOTIONS: Final = (DEVOTION, "devotion_del", "devotion_la", "devotion_los", "devotion_las")
@@ -35,9 +27,7 @@ _SCHOOLS: Final = frozenset(
 )
 _SAINTLY: Final = frozenset({"san", "santa", "sant", "st", "saint", "santo"})
 _MARIAN: Final = frozenset({"virgen", "senora", "lady", "ntra", "madonna"})
-PLACES: Final = frozenset(
-    {IdentifierType.CITY, IdentifierType.REGION, IdentifierType.COUNTRY, IdentifierType.LOCATION, IdentifierType.ZIP}
-)
+PLACES: Final = REGIONS | {IdentifierType.ZIP}
 _POSTCODE: Final = re.compile(r"[A-Z]{1,2}\d[A-Z\d]?\s*\d[A-Z]{2}")
 _TOKEN: Final = re.compile(r"\b[A-Z]{1,2}\d[A-Z\d]?\s*\d[A-Z]{2}\b|[^\W\d_ºª]+(?:['’´`·][^\W\d_ºª]+)*|\d+")
 _ARTICLES: Final = frozenset({"la", "las", "los", "el", "del"})

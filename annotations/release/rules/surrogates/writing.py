@@ -1,40 +1,18 @@
 """Write a surrogate in the form of a mention: its case, titles, initials, order, accents and separators."""
 
 import random
+import re
 from typing import Final
 
-from annotations.release.rules.redaction.kinds import IdentifierType
-from annotations.release.rules.surrogates.clustering import NUMBERS, PEOPLE, read
-from annotations.release.rules.surrogates.deciding import person_of
-from annotations.release.rules.surrogates.folding import accented, cased, folded, plain
+from annotations.release.rules.redaction.policy import DESCRIPTIONS, INSTITUTIONS, PEOPLE, PLACES, IdentifierType
+from annotations.release.rules.surrogates import people
+from annotations.release.rules.surrogates.clustering import NUMBERS, person_of, read
+from annotations.release.rules.surrogates.folding import accented, cased, compact, folded, plain, pour
 from annotations.release.rules.surrogates.gazetteers import NamePool, kept, known_language, names_of
-from annotations.release.rules.surrogates.people import (
-    FAMILY,
-    FAMILY_INITIAL,
-    GIVEN,
-    GIVEN_INITIAL,
-    NamedPerson,
-    NameWord,
-    same_word,
-    titles,
-)
 from annotations.release.rules.surrogates.pipeline import Cluster, Mentioned, Surrogate
-from annotations.release.rules.surrogates.scrambling import pour
 from annotations.release.rules.surrogates.templates import acronym_of, is_acronym, slots
 
-TEMPLATES: Final = frozenset(
-    {
-        IdentifierType.HOSPITAL,
-        IdentifierType.ORGANIZATION,
-        IdentifierType.STREET,
-        IdentifierType.ZIP,
-        IdentifierType.CITY,
-        IdentifierType.REGION,
-        IdentifierType.COUNTRY,
-        IdentifierType.LOCATION,
-        IdentifierType.PROFESSION,
-    }
-)
+TEMPLATES: Final = INSTITUTIONS | PLACES | {IdentifierType.PROFESSION}
 """Kinds whose surrogates keep the words of the mention that say what it is, and replace the others one by one."""
 
 
@@ -44,29 +22,24 @@ def staying() -> frozenset[str]:
     "example" is in the domain of every e-mail and web address that is a surrogate.
     """
     groups = ("institution", "street", "honor", "small", "particle")
-    return titles().union(("example",), *(kept(group) for group in groups))
+    return people.titles().union(("example",), *(kept(group) for group in groups))
 
 
 def part_name(role: str, index: int) -> str:
     """The name of a surrogate's part: "given", "given2", "family", "family2"."""
-    group = "family" if role in (FAMILY, FAMILY_INITIAL) else "given"
+    group = "family" if role in (people.FAMILY, people.FAMILY_INITIAL) else "given"
     return group if index == 0 else f"{group}{index + 1}"
 
 
-def written(surrogate: Surrogate, mention: Mentioned, cluster: Cluster) -> str:
-    """The surrogate as the mention writes its entity: "Wilson" → "Chang", "Dr. Adam Wilson" → "Dr. Kevin Chang"."""
-    return Writer(surrogate, cluster).write(mention)
-
-
 class Writer:
-    """Writes one entity's mentions. Faster than `written` for clusters of many mentions."""
+    """Writes one entity's mentions."""
 
     def __init__(self, surrogate: Surrogate, cluster: Cluster) -> None:
         self._surrogate = surrogate
         self._cluster = cluster
         self._lists: NamePool = names_of(known_language(cluster.language))
         self._done: dict[tuple[str, str], str] = {}
-        self._person: NamedPerson | None = person_of(cluster) if cluster.kind in PEOPLE else None
+        self._person: people.NamedPerson | None = person_of(cluster) if cluster.kind in PEOPLE else None
         self._slots = slots(cluster.forms[0], cluster.kind, cluster.language) if cluster.kind in TEMPLATES else ()
 
     def write(self, mention: Mentioned) -> str:
@@ -88,10 +61,10 @@ class Writer:
             return value.upper()
         return value[:1].upper() + value[1:] if mention.text[:1].isupper() else value
 
-    def _name(self, mention: Mentioned, person: NamedPerson) -> str:
+    def _name(self, mention: Mentioned, person: people.NamedPerson) -> str:
         name = read(mention, self._cluster.language)
         if not name.parts:
-            return " ".join(self.part(part_name(role, 0)) for role in ("given", FAMILY))
+            return " ".join(self.part(part_name(role, 0)) for role in ("given", people.FAMILY))
         out, at = [], 0
         unmarked = self._unmarked(name)
         for part in name.parts:
@@ -101,18 +74,18 @@ class Writer:
         out.append(mention.text[at:])
         return "".join(out)
 
-    def _part(self, part: NameWord, person: NamedPerson, unmarked: bool) -> str:
+    def _part(self, part: people.NameWord, person: people.NamedPerson, unmarked: bool) -> str:
         key, role = folded(part.text), part.role
         own, other = person.given, person.family
-        if role in (FAMILY, FAMILY_INITIAL):
+        if role in (people.FAMILY, people.FAMILY_INITIAL):
             own, other = other, own
         if key in other and key not in own:  # alone, it is the part of a name that other mentions say
-            own, role = other, GIVEN if role == FAMILY else FAMILY
+            own, role = other, people.GIVEN if role == people.FAMILY else people.FAMILY
         index = next((at for at, word in enumerate(own) if word == key), None)
         if index is None:
-            index = next((at for at, word in enumerate(own) if same_word(word, key)), part.index)
+            index = next((at for at, word in enumerate(own) if people.same_word(word, key)), part.index)
         word = self.part(part_name(role, index))
-        if part.role in (GIVEN_INITIAL, FAMILY_INITIAL) or len(part.text) == 1:
+        if part.role in (people.GIVEN_INITIAL, people.FAMILY_INITIAL) or len(part.text) == 1:
             return plain(word[0]).upper() if part.text.isupper() else plain(word[0]).lower()
         return cased(part.text, plain(word) if unmarked else word)
 
@@ -125,14 +98,14 @@ class Writer:
         chain = self._lists.chains["surname" if name.startswith("family") else self._surrogate.parts.get("gender", "")]
         return chain.coin(source)
 
-    def _unmarked(self, name: NamedPerson) -> bool:
+    def _unmarked(self, name: people.NamedPerson) -> bool:
         """Whether the mention leaves out accents that its names have in the lists."""
         missing = False
         for part in name.parts:
             if accented(part.text):
                 return False
             key = folded(part.text)
-            known = (self._lists.surnames if part.role == FAMILY else self._lists.given).get(key)
+            known = (self._lists.surnames if part.role == people.FAMILY else self._lists.given).get(key)
             missing = missing or (known is not None and accented(known.text))
         return missing or (not any(map(accented, self._cluster.forms)) and self._misses_elsewhere())
 
@@ -194,3 +167,62 @@ def cased_phrase(like: str, new: str) -> str:
     if " " not in like and " " not in new:
         return cased(like, new)
     return new
+
+
+# Read a surrogate that a person, or a language model, wrote in full: its parts, as the rules make them.
+
+
+_ADDRESS: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
+_FREE: Final = DESCRIPTIONS - {IdentifierType.PROFESSION} | {
+    IdentifierType.OTHER,
+    IdentifierType.URL,
+    IdentifierType.USERNAME,
+}
+
+
+def parts_of(cluster: Cluster, text: str) -> dict[str, str] | None:
+    """The parts of a surrogate for an entity; None where the text can't replace what the notes say.
+
+    A person needs a given name and a surname. Places and institutions need as many replaceable words as the longest
+    original. A number needs as many letters and digits, digits where the original has digits.
+    """
+    text = " ".join(text.split())
+    if not text or not cluster.mentions:
+        return None
+    if cluster.kind in PEOPLE:
+        return _person(cluster, text)
+    form = cluster.forms[0]
+    if cluster.kind in TEMPLATES:
+        return _template(cluster, form, text)
+    if cluster.kind == IdentifierType.EMAIL:
+        return {"value": text} if _ADDRESS.fullmatch(text) else None
+    if cluster.kind in _FREE:
+        return {"value": text}
+    return {"value": text} if _shape(form) == _shape(text) else None
+
+
+def _shape(text: str) -> str:
+    return re.sub(r"[^\W\d_]", "a", re.sub(r"\d", "0", compact(text)))
+
+
+def _person(cluster: Cluster, text: str) -> dict[str, str] | None:
+    if any(letter.isdigit() for letter in text):
+        return None
+    name = people.read_person(text, cluster.language)
+    parts = {
+        part_name(part.role, part.index): part.text for part in name.parts if part.role in (people.GIVEN, people.FAMILY)
+    }
+    if not {part_name(people.GIVEN, 0), part_name(people.FAMILY, 0)} <= set(parts):
+        return None
+    gender = name.gender or person_of(cluster).gender
+    return parts | ({"gender": gender} if gender else {})
+
+
+def _template(cluster: Cluster, form: str, text: str) -> dict[str, str] | None:
+    ours = slots(form, cluster.kind, cluster.language)
+    theirs = slots(text, cluster.kind, cluster.language)
+    if not ours:
+        return {"value": text}
+    if len(ours) != len(theirs):
+        return None
+    return {f"s{at}": slot.text for at, slot in enumerate(theirs)} | {"value": text}

@@ -4,15 +4,20 @@ A note is read by one person at a time. It is theirs for LEASE after they took i
 else may take it, unless it is finished first.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
+from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotations.core.access import Access, Can
 from annotations.core.errors import ServiceError
-from annotations.core.events import Whose
+from annotations.core.events import NOTE_READ, Whose, record_reads
 from annotations.core.locks import hold
 from annotations.core.sealing import project_key
 from annotations.jobs.services.queue import one_at_a_time
@@ -25,25 +30,17 @@ from annotations.models import (
     AuditPlanState,
     Label,
     LeakFinding,
+    Project,
     Release,
-    ReleasedNote,
-    ReleasedNoteState,
     ReleaseState,
     Review,
     User,
 )
-from annotations.release.events import (
-    AUDIT_MARKED,
-    AUDIT_NOTE_FINISHED,
-    AUDIT_NOTE_REOPENED,
-    AUDIT_NOTE_TAKEN,
-    AUDIT_UNMARKED,
-    AuditMarked,
-    AuditNoteAct,
-)
-from annotations.release.rules.audits.looks import AuditState
-from annotations.release.rules.redaction.offsets import span_to_released
-from annotations.release.selectors.audits import counted_until, pieces_of, shown_of, verdict_of
+from annotations.release import events
+from annotations.release.rules.audits.shown import AuditedText
+from annotations.release.rules.redaction.released import span_to_released
+from annotations.release.selectors import audits
+from annotations.release.services.deciding import UNDO, answer_chosen, hold_back
 from annotations.text.characters import trim
 from annotations.text.search import folded
 
@@ -80,7 +77,7 @@ def next_note(*, plan: AuditPlan, user: User) -> AuditNote | None:
             if taken:
                 row = AuditNote.objects.get(pk=chosen)
                 AuditMark.objects.filter(note=row).delete()  # of a reader whose time is over
-                AUDIT_NOTE_TAKEN.record(data=_act(row), **_whose(user, row))
+                events.AUDIT_NOTE_TAKEN.record(data=_act(row), **_whose(user, row))
                 return row
     return None
 
@@ -112,7 +109,7 @@ def mark(*, note: AuditNote, start: int, end: int, label: str, user: User) -> Au
     """
     with transaction.atomic():
         row = _mine(note, user)
-        shown = shown_of(row)
+        shown = audits.shown_of(row)
         if not 0 <= start < end <= len(shown.text):
             raise ServiceError(_("Select text of the note."), code="bounds")
         start, end = trim(shown.text, start, end)
@@ -127,7 +124,7 @@ def mark(*, note: AuditNote, start: int, end: int, label: str, user: User) -> Au
             )
         made, _new = AuditMark.objects.update_or_create(note=row, start=begin, end=past, defaults={"label": label})
         _extend(row)
-        AUDIT_MARKED.record(data={**_act(row), "start": begin, "end": past, "label": label}, **_whose(user, row))
+        events.AUDIT_MARKED.record(data={**_act(row), "start": begin, "end": past, "label": label}, **_whose(user, row))
     return made
 
 
@@ -138,10 +135,10 @@ def unmark(*, note: AuditNote, mark: int, user: User) -> None:
         found = AuditMark.objects.filter(note=row, pk=mark).first()
         if found is None:
             return
-        data: AuditMarked = {**_act(row), "start": found.start, "end": found.end, "label": found.label}
+        data: events.AuditMarked = {**_act(row), "start": found.start, "end": found.end, "label": found.label}
         found.delete()
         _extend(row)
-        AUDIT_UNMARKED.record(data=data, **_whose(user, row))
+        events.AUDIT_UNMARKED.record(data=data, **_whose(user, row))
 
 
 def finish(*, note: AuditNote, user: User) -> AuditPlan:
@@ -158,7 +155,7 @@ def finish(*, note: AuditNote, user: User) -> AuditPlan:
         if again.exists():
             return plan
         row = _mine(note, user)
-        shown = shown_of(row)
+        shown = audits.shown_of(row)
         marks = list(row.marks.all())
         if shown.planted is not None:
             row.planted_found = any(shown.finds_planted(one.start, one.end) for one in marks)
@@ -172,7 +169,7 @@ def finish(*, note: AuditNote, user: User) -> AuditPlan:
         if leaks:
             changed(release)
         _judge(plan)
-        AUDIT_NOTE_FINISHED.record(data={**_act(row), "marks": len(marks)}, **_whose(user, row))
+        events.AUDIT_NOTE_FINISHED.record(data={**_act(row), "marks": len(marks)}, **_whose(user, row))
     return plan
 
 
@@ -181,7 +178,7 @@ def last_finished(plan: AuditPlan, user: User) -> AuditNote | None:
     if plan.state != AuditPlanState.OPEN:
         return None
     row = AuditNote.objects.filter(plan=plan, reader=user, state=AuditNoteState.DONE).order_by("-done_at").first()
-    if row is None or row.position <= counted_until(plan):
+    if row is None or row.position <= audits.counted_until(plan):
         return None
     decided = row.marks.filter(Q(dismissed_at__isnull=False) | ~Q(finding__decision=""), finding__isnull=False)
     return None if decided.exists() else row
@@ -208,21 +205,14 @@ def reopen(*, plan: AuditPlan, user: User) -> AuditNote:
         findings = LeakFinding.objects.filter(pk__in=row.marks.exclude(finding=None).values("finding"), decision="")
         if findings.exists():
             findings.delete()
-            hold_back_again(row.note_id)
+            hold_back([row.note_id])
             changed(release)
         row.marks.update(leak=None, finding=None)
         row.state, row.leased_until, row.done_at = AuditNoteState.READING, timezone.now() + LEASE, None
         row.planted_found = None
         row.save(update_fields=["state", "leased_until", "done_at", "planted_found"])
-        AUDIT_NOTE_REOPENED.record(data=_act(row), **_whose(user, row))
+        events.AUDIT_NOTE_REOPENED.record(data=_act(row), **_whose(user, row))
     return row
-
-
-def rejudge(*, plan: AuditPlan) -> AuditPlan:
-    """Store the audit's state anew, after a decision about a leak. Call it in the transaction of that decision."""
-    locked = AuditPlan.objects.select_for_update(of=("self",)).get(pk=plan.pk)
-    _judge(locked)
-    return locked
 
 
 def changed(release: Release) -> None:
@@ -230,20 +220,12 @@ def changed(release: Release) -> None:
     Release.objects.filter(pk=release.pk).update(revision=F("revision") + 1, content_hash="")
 
 
-def hold_back_again(note: int) -> None:
-    """Hold back a released note with open findings, and no other."""
-    open_ = Exists(LeakFinding.objects.filter(note=OuterRef("pk"), decision=""))
-    rows = ReleasedNote.objects.filter(pk=note).exclude(state=ReleasedNoteState.PENDING)
-    rows.filter(open_).update(state=ReleasedNoteState.HELD)
-    rows.filter(~open_).update(state=ReleasedNoteState.DONE)
-
-
 def _open_findings(row: AuditNote, leaks: list[AuditMark]) -> None:
     """A finding for each leak; a finding of the leak gate at the same place and of the same string is taken over."""
     if not leaks:
         return
     note = row.note
-    key, pieces = project_key(note.release.project_id), pieces_of(note)
+    key, pieces = project_key(note.release.project_id), audits.pieces_of(note)
     for one in leaks:
         start, end = span_to_released(pieces, one.start, one.end)
         one.finding, _made = LeakFinding.objects.get_or_create(
@@ -256,16 +238,12 @@ def _open_findings(row: AuditNote, leaks: list[AuditMark]) -> None:
                 "start": start, "end": end, "origin": LeakFinding.Origin.AUDIT, "label": one.label,
             },
         )  # fmt: skip
-    hold_back_again(note.pk)
+    hold_back([note.pk])
 
 
 def _judge(plan: AuditPlan) -> None:
-    state = {
-        AuditState.OPEN: AuditPlanState.OPEN,
-        AuditState.MET: AuditPlanState.MET,
-        AuditState.UNMET: AuditPlanState.UNMET,
-    }
-    plan.state = state[verdict_of(plan).state]
+    """Store the state of an audit, which is locked."""
+    plan.state = str(audits.verdict_of(plan).state)
     plan.save(update_fields=["state"])
 
 
@@ -281,16 +259,12 @@ def _mine(note: AuditNote, user: User) -> AuditNote:
     )
     row = rows.filter(pk=note.pk, reader=user, state=AuditNoteState.READING).first()
     if row is None:
-        raise _gone()
+        raise ServiceError(
+            _("This note is no longer yours to read: you finished it, or somebody else took it. Read the next."),
+            code="gone",
+        )
     _require_open(row.plan_id)
     return row
-
-
-def _gone() -> ServiceError:
-    return ServiceError(
-        _("This note is no longer yours to read: you have finished it, or somebody else has taken it. Read the next."),
-        code="gone",
-    )
 
 
 def _require_open(plan: int) -> None:
@@ -305,9 +279,101 @@ def _extend(row: AuditNote) -> None:
     AuditNote.objects.filter(pk=row.pk).update(leased_until=timezone.now() + LEASE)
 
 
-def _act(row: AuditNote) -> AuditNoteAct:
+def _act(row: AuditNote) -> events.AuditNoteAct:
     return {"release": row.plan.release.number, "position": row.position}
 
 
 def _whose(user: User | None, row: AuditNote) -> Whose:
     return {"actor": user, "project_id": row.plan.release.project_id, "document_id": row.note.document_id}
+
+
+# Decide about what auditors marked: replace it, accept it, or say that it is no identifier.
+
+
+Answer = LeakFinding.Answer
+
+
+def decide_leak(*, mark: AuditMark, answer: str, actor: User | None) -> None:
+    """Decide about a leak, or `undo` the decision. Raises ServiceError `gone`, and as `answer_chosen`.
+
+    `replace` it in the release, whose note is prepared again, or `accept` it: both count as a leak of the audit, and
+    the certificate names who accepted it. `dismiss`: the marked stretch identifies nobody, stays, and is no leak.
+    """
+    finding = _finding(mark)
+    act = partial(answer_chosen, release=mark.note.plan.release, findings=[finding.pk], actor=actor)
+    wanted = {"replace": Answer.REPLACE, "accept": Answer.ALLOW, "dismiss": Answer.ALLOW}.get(answer)
+    if finding.decision and finding.decision != wanted:
+        act(answer=UNDO)
+    if wanted and finding.decision != wanted:
+        act(answer=wanted)
+    _dismiss(mark, actor, dismissed=answer == "dismiss")
+
+
+def _finding(mark: AuditMark) -> LeakFinding:
+    finding = LeakFinding.objects.filter(pk=mark.finding_id or 0).first() if mark.leak else None
+    if finding is None:
+        raise ServiceError(_("This leak no longer exists. Reload the page."), code="gone")
+    return finding
+
+
+def _dismiss(mark: AuditMark, actor: User | None, *, dismissed: bool) -> None:
+    """Store whether the stretch identifies nobody, unless that is stored already."""
+    verb = events.AUDIT_LEAK_DISMISSED if dismissed else events.AUDIT_LEAK_RESTORED
+    row = mark.note
+    data: events.AuditMarked = {
+        "release": row.plan.release.number, "position": row.position, "start": mark.start, "end": mark.end,
+        "label": mark.label,
+    }  # fmt: skip
+    whose: Whose = {"actor": actor, "project_id": row.plan.release.project_id, "document_id": row.note.document_id}
+    with transaction.atomic():
+        found = AuditMark.objects.filter(pk=mark.pk, dismissed_at__isnull=dismissed)
+        if found.update(dismissed_by=actor if dismissed else None, dismissed_at=timezone.now() if dismissed else None):
+            _judge(AuditPlan.objects.select_for_update(of=("self",)).get(pk=row.plan_id))
+            verb.record(data=data, **whose)
+
+
+# Show auditors their progress and a note, and managers the leaks. The audit log records whose notes were read.
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """An audit for one person. `mine`: the notes that they have read; `begun`: they read one now.
+
+    `reopens`: they can reopen their last note. `result` is None for auditors until the audit has ended.
+    """
+
+    open: bool
+    mine: int
+    begun: bool
+    reopens: bool
+    result: dict[str, Any] | None
+
+
+def progress_of(access: Access, plan: AuditPlan) -> Progress:
+    result = audits.result_of(plan)
+    seen = access.can(Can.RELEASE) or result.complete
+    own = AuditNote.objects.filter(plan=plan, reader=access.user)
+    return Progress(
+        open=plan.state == AuditPlanState.OPEN and plan.release.state == ReleaseState.PREPARED,
+        mine=own.filter(state=AuditNoteState.DONE).count(),
+        begun=own.filter(state=AuditNoteState.READING).exists(),
+        reopens=last_finished(plan, access.user) is not None,
+        result=audits.audit_figures(plan, result) if seen else None,
+    )
+
+
+def show_note(*, plan: AuditPlan, user: User) -> tuple[AuditNote, AuditedText] | None:
+    """Return the note that the person reads with its shown text; None if they read none."""
+    row = reading_note(plan, user)
+    if row is None:
+        return None
+    note = row.note.document
+    NOTE_READ.record(actor=user, project_id=note.project_id, document_id=note.pk, data={"what": events.AUDIT_READ})
+    return row, audits.shown_of(row)
+
+
+def show_leaks(*, project: Project, marks: Sequence[AuditMark], actor: User | None) -> list[audits.Leak]:
+    """Return the leaks in their sentences of the original notes."""
+    leaks = audits.listed_leaks(project, marks)
+    record_reads(actor=actor, project_id=project.pk, notes=(leak.note for leak in leaks), what="leaks of an audit")
+    return leaks

@@ -1,44 +1,218 @@
 """The content of a release's next certificate, before it is signed."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from django.utils import timezone
 
-from annotations.models import Author, Label, Project, Release
+from annotations.agreement.rules import ComparedUnit, Granularity
+from annotations.agreement.services.figures import kept_figures
+from annotations.core.authors import IMPORTED
+from annotations.core.hooks import UsedModel, models_of
+from annotations.models import Author, AuthorKind, Label, NoteMetadata, Project, Release, ReleasedNote, Review
 from annotations.projects.selectors.labels import mappings
-from annotations.release.rules.certificates.canonical import canonical, written
-from annotations.release.rules.certificates.content import (
-    Content,
-    Context,
-    Data,
-    Erased,
-    Gate,
-    GoldHash,
-    Governance,
-    Hashes,
-    Identifiability,
-    PolicyPart,
-    Risk,
-    RuleRow,
-    Searched,
-    Surrogates,
-    Utility,
-)
-from annotations.release.rules.certificates.hipaa import OF_KIND, identifier_of
+from annotations.release.rules.certificates import content as parts
 from annotations.release.rules.certificates.signatures import FORMAT
-from annotations.release.rules.certificates.statements import identifier_rows, statements
-from annotations.release.rules.redaction.kinds import IdentifierType
-from annotations.release.rules.redaction.policy import Action, Policy
-from annotations.release.selectors.audits import AuditResult, audit_result
+from annotations.release.rules.certificates.statements import OF_KIND, identifier_of, identifier_rows, statements
+from annotations.release.rules.redaction.policy import Action, IdentifierType, Policy
+from annotations.release.selectors.audits import AuditResult, Rate, audit_result
 from annotations.release.selectors.certificates import ReadyNotes, kept_share, rows_of
 from annotations.release.selectors.releases import leak_counts
-from annotations.release.services.certificates.measures import Measured, audit_part
-from annotations.release.services.certificates.people import allowed_by, imported_notes, readers_of
+from annotations.release.services.certificates.people import allowed_by, imported_notes, name_of, readers_of
 from annotations.release.services.sources import specs_of
+from annotations.scores.rules import Scorer
+from annotations.scores.rules.table import TableData
+from annotations.scores.rules.tally import Criterion
+from annotations.scores.selectors import Reference, authors_with_notes, characters, note_languages, note_pairs
+from annotations.scores.services.scoring import ScoredTable, ScoreRequest, kept_score, label_mapper, notes_of, score
+
+# Measures of other features that a certificate quotes. What was not measured is None, and nothing is estimated.
+
+
+# The characters that may be scored while a person waits, about two seconds. Larger scores are quoted if stored.
+SCORED_NOW = 400_000
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What is gathered before the transaction that signs."""
+
+    agreement: parts.Agreement | None
+    scores: list[parts.RunScore]
+    models: list[parts.ModelRow]
+
+
+def measured(release: Release) -> Measured:
+    """Gather agreement, scores and models of a release. Scores may be computed and stored, as on their own page."""
+    runs = runs_of(release)
+    return Measured(agreement_of(release.project), scores_of(release, runs), models_of_runs(runs))
+
+
+def runs_of(release: Release) -> list[Author]:
+    """The runs whose suggestions the release uses: its own author, or those that were reviewed on its notes."""
+    kinds = Author.MODELS
+    authors = Author.objects.filter(project=release.project, kind__in=kinds)
+    if release.author is not None and release.author.kind in kinds:
+        return list(authors.filter(pk=release.author.pk))
+    if release.author is not None and release.author.kind == AuthorKind.ANNOTATOR:
+        return []
+    notes = ReleasedNote.objects.filter(release=release).order_by().values("document_id")
+    reviewed = Review.objects.filter(document_id__in=notes, finished_at__isnull=False).order_by()
+    return list(authors.filter(pk__in=list(reviewed.values_list("author_id", flat=True).distinct())))
+
+
+def models_of_runs(runs: Iterable[Author]) -> list[parts.ModelRow]:
+    """The models behind runs, as the features that run them answer."""
+    used = [one for run in runs for answer in models_of(author=run) for one in answer]
+    return [_model(one) for one in used]
+
+
+def _model(one: UsedModel) -> parts.ModelRow:
+    training = None
+    if one.model is not None:
+        training = parts.Training(gold=one.gold, gold_hash=one.gold_hash, notes=one.notes, spans=one.spans)
+    return parts.ModelRow(run=one.run, backend=one.backend, revision=one.revision, model=one.model, training=training)
+
+
+def agreement_of(project: Project) -> parts.Agreement | None:
+    """The agreement of the current annotations if it was computed: tokens, by label."""
+    found = kept_figures(project, ComparedUnit.TOKEN)
+    if found is None:
+        return None
+    report = found["granularities"].get(str(Granularity.SUBCATEGORY))
+    if report is None:
+        return None
+    alpha = report["alpha"]
+    return parts.Agreement(
+        alpha=alpha["value"],
+        low=alpha["low"],
+        high=alpha["high"],
+        observed=report["observed"]["value"],
+        notes=found["notes"],
+        annotators=len(found["annotators"]),
+    )
+
+
+def scores_of(release: Release, runs: Sequence[Author]) -> list[parts.RunScore]:
+    """All-or-nothing recall of runs against the release's gold version, or else the newest one, or the current gold."""
+    project = release.project
+    version = release.gold_version or project.gold_versions.order_by("-number").first()
+    reference = Reference(project, version)
+    among = Author.objects.filter(pk__in=[run.pk for run in runs])
+    languages = note_languages(project)
+    found, left = [], SCORED_NOW
+    for row in authors_with_notes(reference, among):
+        if not row.shared:
+            continue
+        whole, cost = _at_once(ScoreRequest(reference, row.author), left)
+        left -= cost
+        if whole is None:
+            continue
+        subgroups = []
+        for language in languages if len(languages) > 1 else []:
+            table, cost = _at_once(ScoreRequest(reference, row.author, language=language), left)
+            left -= cost
+            if table is not None and table["notes"]:
+                subgroups.append(_recall(f"language {language}", table))
+        more, cost = _by_metadata(ScoreRequest(reference, row.author), left)
+        left -= cost
+        subgroups += more
+        found.append(
+            parts.RunScore(
+                run=row.author.name + (IMPORTED if row.author.pk in project.imported_authors else ""),
+                gold=f"gold version {version.number}" if version else "the current gold",
+                copied=whole["own_gold_spans"],
+                whole=_recall("", whole),
+                subgroups=subgroups,
+            )
+        )
+    return found
+
+
+def _by_metadata(wanted: ScoreRequest, most: int) -> tuple[list[parts.Recall], int]:
+    """Recall by type and by site of the notes, if they have several and at most `most` characters need scoring."""
+    notes = notes_of(wanted)
+    rows = NoteMetadata.objects.filter(document__in=notes.notes).values_list("document_id", "note_type", "site")
+    groups = {pk: [f"note type {kind}"] * bool(kind) + [f"site {site}"] * bool(site) for pk, kind, site in rows}
+    distinct = sorted({group for found in groups.values() for group in found})
+    cost = characters(notes) if len(distinct) > 1 else 0
+    if not cost or cost > most:
+        return [], 0
+    mapper = label_mapper(wanted)
+    scorers = {group: Scorer(mapper.order, mapper.category_of, has_labels=mapper.has_labels) for group in distinct}
+    for pair in note_pairs(wanted.reference, wanted.author, notes):
+        for group in groups.get(pair.pk, []):
+            scorers[group].add(pair.text, mapper(pair.gold), mapper(pair.predicted))
+    return [_recall(group, scorer.table()) for group, scorer in scorers.items()], cost
+
+
+def _at_once(wanted: ScoreRequest, most: int) -> tuple[ScoredTable | None, int]:
+    """A score that is stored or needs at most `most` characters, and the characters that were scored."""
+    kept = kept_score(wanted)
+    if kept is not None:
+        return kept.table, 0
+    cost = characters(notes_of(wanted))
+    return (score(wanted).table, cost) if cost <= most else (None, 0)
+
+
+def _recall(group: str, table: TableData) -> parts.Recall:
+    notes = table["all_or_nothing"][Criterion.COVERED]
+    spans = sum(label["entity"]["gold"] for label in table["labels"])
+    found = sum(label["found_spans"][Criterion.COVERED] for label in table["labels"])
+    return parts.Recall(
+        group=group,
+        notes=notes["notes"],
+        all_found=notes["all_found"],
+        share=notes["share"],
+        spans=spans,
+        found=found,
+        recall=found / spans if spans else None,
+    )
+
+
+def audit_part(audit: AuditResult | None) -> parts.AuditPart | None:
+    """An audit's result for a certificate: upper bounds are rounded up, the auditors' recall down."""
+    if audit is None:
+        return None
+    return parts.AuditPart(
+        plan=audit.plan,
+        complete=audit.complete,
+        method=audit.method,
+        confidence=audit.confidence,
+        notes=audit.notes,
+        drawn=audit.drawn,
+        read=audit.read,
+        leaks=audit.leaks,
+        bound=parts.at_most(audit.bound),
+        planted=audit.planted,
+        planted_found=audit.planted_found,
+        recall=None if audit.recall is None else parts.at_least(audit.recall),
+        target=audit.target,
+        met=audit.met,
+        auditors=[
+            parts.AuditorRow(name=name_of(one.user), read=one.read, planted=one.planted, found=one.found)
+            for one in audit.auditors
+        ],
+        accepted=[
+            parts.AcceptedLeakRow(label=one.label, by=name_of(one.user), at=iso(one.at) if one.at else "")
+            for one in audit.accepted
+        ],
+        labels=[_rate(name, rate) for name, rate in sorted(audit.labels.items())],
+        strata=[_rate(name, rate) for name, rate in sorted(audit.strata.items())],
+    )
+
+
+def iso(moment: datetime) -> str:
+    """A time in UTC, to the second."""
+    return moment.astimezone(UTC).replace(microsecond=0).isoformat()
+
+
+def _rate(name: str, rate: Rate) -> parts.RateRow:
+    return parts.RateRow(name=name, read=rate.read, leaks=rate.leaks, bound=parts.at_most(rate.bound))
+
 
 HIPAA = "hipaa-18"
 MODELS = tuple(f"{kind}:" for kind in Author.MODELS)
@@ -65,9 +239,9 @@ class Signing:
 
 
 def draft(
-    release: Release, terms: Terms, measures: Measured, signing: Signing, risks: Sequence[Risk] = (),
+    release: Release, terms: Terms, measures: Measured, signing: Signing, risks: Sequence[parts.Risk] = (),
     rows: ReadyNotes | None = None,
-) -> Content:  # fmt: skip
+) -> parts.Content:  # fmt: skip
     """The content of a certificate. `rows` are read again unless they are given."""
     rows = rows or rows_of(release)
     audit = audit_result(release)
@@ -75,7 +249,7 @@ def draft(
     identifiers = identifier_rows(rules, looked_for(release))
     leaks, searched = leak_counts(release, audited=False), _searched(release)
     surrogate = [rule["label"] for rule in rules if rule["action"] == Action.SURROGATE]
-    content = Content(
+    content = parts.Content(
         format=FORMAT,
         key=signing.key,
         project=release.project.slug,
@@ -85,19 +259,19 @@ def draft(
         supersedes=signing.supersedes,
         issued_at=signing.at.replace(microsecond=0).isoformat(),
         issued_by=signing.by,
-        context=Context(
+        context=parts.Context(
             purpose=terms.purpose,
             recipient=terms.recipient,
             expires_on=terms.expires_on.isoformat() if terms.expires_on else None,
             statements=statements(identifiers, audited=audit is not None, unread=bool(searched and searched["unread"])),
         ),
         data=_data(release, rows, rules),
-        identifiability=Identifiability(
-            policy=PolicyPart(
+        identifiability=parts.Identifiability(
+            policy=parts.PolicyPart(
                 name=release.policy.name, slug=release.policy.slug, version=release.policy.version, rules=rules
             ),
             identifiers=identifiers,
-            gate=Gate(
+            gate=parts.Gate(
                 found=leaks["found"],
                 replaced=leaks["replaced"],
                 allowed=leaks["allowed"],
@@ -111,22 +285,22 @@ def draft(
             agreement=measures.agreement,
             models=measures.models,
             surrogates=_surrogates(release, surrogate),
-            utility=Utility(characters=rows.characters, kept=rows.characters_kept, share=kept_share(rows)),
+            utility=parts.Utility(characters=rows.characters, kept=rows.characters_kept, share=kept_share(rows)),
         ),
-        governance=Governance(risks=list(risks), readers=readers_of(release, _auditors(audit))),
+        governance=parts.Governance(risks=list(risks), readers=readers_of(release, _auditors(audit))),
     )
     # The values stay what they are; only fractions are rounded.
-    rounded: Content = written(content)
+    rounded: parts.Content = parts.written(content)
     return rounded
 
 
-def rule_rows(release: Release, rows: ReadyNotes) -> list[RuleRow]:
+def rule_rows(release: Release, rows: ReadyNotes) -> list[parts.RuleRow]:
     """What the policy does with each label, the label's identifier, and how many stretches it replaced or kept."""
     policy = Policy.read(release.policy.rules)
     names = dict(Label.objects.filter(label_set__project=release.project_id).values_list("code", "name"))
     mapped = mapping_of(release.project)
     return [
-        RuleRow(
+        parts.RuleRow(
             label=code,
             name=names.get(code, code),
             kind=str(rule.kind),
@@ -145,16 +319,16 @@ def looked_for(release: Release) -> set[str]:
     searched = release.figures.get("searched") or {}
     if searched and not searched["unread"]:
         kinds |= {IdentifierType(one) for one in searched["kinds"]}
-    found = {code for kind in kinds if (code := OF_KIND[kind])}
+    found = {OF_KIND[kind] for kind in kinds if kind in OF_KIND}
     # Ages over 89 belong to the dates.
     return found if Policy.read(release.policy.rules).seeks_ages else found - {"DATES"}
 
 
-def _searched(release: Release) -> Searched | None:
+def _searched(release: Release) -> parts.Searched | None:
     found = release.figures.get("searched")
     if not found:
         return None
-    return Searched(rules=found["rules"], runs=release.searched_runs, unread=found["unread"])
+    return parts.Searched(rules=found["rules"], runs=release.searched_runs, unread=found["unread"])
 
 
 def mapping_of(project: Project) -> dict[str, str | None]:
@@ -166,14 +340,14 @@ def mapping_of(project: Project) -> dict[str, str | None]:
     return dict(found.labels) if found is not None and not found.to_category else {}
 
 
-def _data(release: Release, rows: ReadyNotes, rules: Sequence[RuleRow]) -> Data:
+def _data(release: Release, rows: ReadyNotes, rules: Sequence[parts.RuleRow]) -> parts.Data:
     gold = release.gold_version
     imported = imported_notes(release)
-    return Data(
+    return parts.Data(
         source=release.set_spec,
         checked=not imported and not any(spec.startswith(MODELS) for spec in specs_of(release.set_spec)),
         imported=imported,
-        gold=GoldHash(version=gold.number, hash=gold.content_hash, notes=gold.note_count) if gold else None,
+        gold=parts.GoldHash(version=gold.number, hash=gold.content_hash, notes=gold.note_count) if gold else None,
         notes=rows.notes,
         held_back=rows.held_back,
         patients=rows.patients,
@@ -181,33 +355,33 @@ def _data(release: Release, rows: ReadyNotes, rules: Sequence[RuleRow]) -> Data:
         years=rows.years,
         languages=dict(sorted(rows.languages.items())),
         spans=rows.released_spans,
-        hashes=Hashes(
+        hashes=parts.Hashes(
             content=rows.content_hash,
             texts=rows.texts_hash,
             prepared=release.content_hash,
-            policy=hashlib.sha256(canonical(release.policy.rules)).hexdigest(),
+            policy=hashlib.sha256(parts.canonical(release.policy.rules)).hexdigest(),
         ),
         erased=erased_of(release),
     )
 
 
-def erased_of(release: Release) -> list[Erased]:
+def erased_of(release: Release) -> list[parts.Erased]:
     """The erasures since the release was prepared, by day."""
-    days: dict[str, Erased] = {}
+    days: dict[str, parts.Erased] = {}
     for row in release.erasures.order_by("id"):
         day = timezone.localdate(row.at).isoformat()
-        one = days.setdefault(day, Erased(on=day, notes=0, patients=0))
+        one = days.setdefault(day, parts.Erased(on=day, notes=0, patients=0))
         one["notes"] += row.notes
         one["patients"] += row.patients
     return list(days.values())
 
 
-def _surrogates(release: Release, labels: list[str]) -> Surrogates | None:
+def _surrogates(release: Release, labels: list[str]) -> parts.Surrogates | None:
     if not labels:
         return None
     maker = release.surrogate_maker
     made_by = f"{maker.get('server', '')}/{maker.get('model', '')}" if maker else None
-    return Surrogates(labels=labels, made_by=made_by, measures=_surrogate_measures(release))
+    return parts.Surrogates(labels=labels, made_by=made_by, measures=_surrogate_measures(release))
 
 
 def _surrogate_measures(release: Release) -> dict[str, Any]:

@@ -12,24 +12,67 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotations.core.errors import ServiceError, good_name
-from annotations.core.locks import hold
-from annotations.models import Certificate, Project, Release, ReleaseState, User
-from annotations.release.events import RELEASE_SIGNED
+from annotations.core.locks import advisory_lock, hold
+from annotations.core.sealing import instance_fernet, opened_by_instance
+from annotations.models import Certificate, Project, Release, ReleaseState, SigningKey, User
+from annotations.release.events import CERTIFICATE_DOWNLOADED, RELEASE_SIGNED
+from annotations.release.rules.certificates import signatures
 from annotations.release.rules.certificates.content import Content, Risk
-from annotations.release.rules.certificates.risks import LONGEST, key_of, open_risks
-from annotations.release.rules.certificates.signatures import fingerprint_of, open_certificate, signed_json, signed_pdf
+from annotations.release.rules.certificates.statements import LONGEST, key_of, open_risks
 from annotations.release.selectors.audits import audit_result
-from annotations.release.selectors.certificates import ReadyNotes, rows_of
+from annotations.release.selectors.certificates import ReadyNotes, certificate_for, rows_of
 from annotations.release.selectors.releases import open_findings
-from annotations.release.services.batches import MEANWHILE, again
-from annotations.release.services.certificates.drafting import Signing, Terms, draft
-from annotations.release.services.certificates.keys import newest_key, signer
-from annotations.release.services.certificates.measures import Measured, measured
+from annotations.release.services.batches import retried
+from annotations.release.services.certificates.drafting import Measured, Signing, Terms, draft, measured
 from annotations.release.services.certificates.people import name_of
-from annotations.release.services.outdating import outdated
 from annotations.release.services.settling import settle
+from annotations.release.services.starting import checked_texts, outdated
 
-LONGEST_PURPOSE, LONGEST_RECIPIENT = 300, 200
+# The key with which the instance signs certificates.
+
+
+_PURPOSE = "signing key"
+# The number of this lock, different from all other advisory locks.
+_KEYS = 0x516E
+
+
+@dataclass(frozen=True, repr=False)
+class Signer:
+    """The newest signing key with its private part. Keep it no longer than the work for which it was opened."""
+
+    row: SigningKey
+    private: bytes
+
+
+def signer() -> Signer:
+    """Return the key that signs now, which is made on first use. Two first uses at a time give the same key.
+
+    Raises OtherSecretKey under another secret key than the one that sealed it.
+    """
+    row = newest_key()
+    return Signer(row, opened_by_instance(_PURPOSE, bytes(row.sealed)))
+
+
+def sign_files(sha256: bytes) -> bytes:
+    """Sign the list of an export's files, which has this SHA-256. Return the file of the signature."""
+    return signatures.signed_files(sha256, signer().private)
+
+
+def newest_key() -> SigningKey:
+    """Return the key that signs now, and make it on first use."""
+    row = SigningKey.objects.order_by("-id").first()
+    if row is not None:
+        return row
+    with transaction.atomic():
+        advisory_lock(_KEYS, 0, shared=False)
+        row = SigningKey.objects.order_by("-id").first()
+        if row is None:
+            private = signatures.new_private_key()
+            sealed = instance_fernet(_PURPOSE).encrypt(private)
+            row = SigningKey.objects.create(public=signatures.public_of(private), sealed=sealed)
+        return row
+
+
 MOST_OWN_RISKS = 20
 UNDECIDED = "undecided"
 
@@ -54,7 +97,7 @@ class Prospect:
 def prospect(release: Release, terms: Terms, actor: User | None) -> Prospect:
     """The content that would be signed now, without writing anything but measures. Raises ServiceError as `sign`."""
     check_signable(release)
-    settled(release)
+    retried(lambda: settle(release=release))  # A decision has cleared its hash and figures.
     content = draft(release, terms, measured(release), _next(release, actor))
     return Prospect(content, _to_accept(release, content))
 
@@ -128,7 +171,7 @@ def sign(
     """
     terms = _checked(terms)
     own = _own(own_risks)
-    settled(release)
+    retried(lambda: settle(release=release))  # A decision has cleared its hash and figures.
     measures = measured(release)
     newest_key()  # Made before the transaction, whose locks would come after the key's.
     with transaction.atomic():
@@ -140,16 +183,6 @@ def sign(
         rows = rows_of(release)
         _check_rows(release, rows)
         return _signed(release, terms, accepted, own, measures, rows, actor, everything=everything)
-
-
-def settled(release: Release) -> Release:
-    """Settle a prepared release: a decision has cleared its hash and figures. Raises ServiceError `busy`."""
-    for _try in again():
-        try:
-            return settle(release=release)
-        except MEANWHILE:
-            continue
-    raise AssertionError("The last try returns or raises.")
 
 
 def _signed(
@@ -167,7 +200,7 @@ def _signed(
     if last is not None and _same(last, content):
         return last
     key = signer()
-    data = signed_json(content, key.private)
+    data = signatures.signed_json(content, key.private)
     sha256 = hashlib.sha256(data).hexdigest()
     certificate = Certificate.objects.create(
         release=release,
@@ -175,7 +208,7 @@ def _signed(
         key=key.row,
         sha256=sha256,
         json=data,
-        pdf=signed_pdf(render(data), key.private),
+        pdf=signatures.signed_pdf(render(data), key.private),
         note_count=rows.notes,
         expires_on=terms.expires_on,
         signed_by=actor,
@@ -202,7 +235,7 @@ def _signed(
 
 def _next(release: Release, actor: User | None) -> Signing:
     last = release.certificates.order_by("-number").values_list("number", flat=True).first()
-    key = fingerprint_of(bytes(newest_key().public))
+    key = signatures.fingerprint_of(bytes(newest_key().public))
     return Signing(key, (last or 0) + 1, last, name_of(actor), timezone.now())
 
 
@@ -263,7 +296,7 @@ def _same(last: Certificate, content: Content) -> bool:
 
 def content_of(certificate: Certificate) -> dict[str, Any]:
     """What a certificate says."""
-    return open_certificate(bytes(certificate.json)).content
+    return signatures.open_certificate(bytes(certificate.json)).content
 
 
 def _without_signing(content: Any) -> dict[str, Any]:
@@ -273,13 +306,7 @@ def _without_signing(content: Any) -> dict[str, Any]:
 
 
 def _checked(terms: Terms) -> Terms:
-    purpose, recipient = good_text(terms.purpose), good_text(terms.recipient)
-    if len(purpose) > LONGEST_PURPOSE or len(recipient) > LONGEST_RECIPIENT:
-        raise ServiceError(
-            _("The purpose can have at most %(purpose)s characters, the recipient at most %(recipient)s.")
-            % {"purpose": LONGEST_PURPOSE, "recipient": LONGEST_RECIPIENT},
-            code="long",
-        )
+    purpose, recipient = checked_texts(terms.purpose, terms.recipient)
     check_expiry(terms.expires_on)
     return Terms(purpose, recipient, terms.expires_on)
 
@@ -291,7 +318,7 @@ def check_expiry(day: date | None) -> None:
 
 
 def _own(risks: Sequence[str]) -> list[str]:
-    found = [text for risk in risks if (text := good_text(risk))]
+    found = [text for risk in risks if (text := good_name(risk))]
     if len(found) > MOST_OWN_RISKS or any(len(text) > LONGEST for text in found):
         raise ServiceError(
             _("At most %(most)s own risks, each of at most %(longest)s characters, can be added.")
@@ -299,10 +326,6 @@ def _own(risks: Sequence[str]) -> list[str]:
             code="long",
         )
     return list(dict.fromkeys(found))
-
-
-def good_text(text: str) -> str:
-    return good_name(text) if text.strip() else ""
 
 
 def certify(release: Release, actor: User | None) -> tuple[bytes, bytes]:
@@ -313,3 +336,33 @@ def certify(release: Release, actor: User | None) -> tuple[bytes, bytes]:
     terms = Terms(release.purpose, release.recipient, release.expires_on)
     certificate = sign(release=release, terms=terms, accepted=(), actor=actor, everything=True)
     return bytes(certificate.json), bytes(certificate.pdf)
+
+
+# Download certificates: the same bytes every time.
+
+
+TYPES = {"json": "application/json", "pdf": "application/pdf"}
+
+
+@dataclass(frozen=True)
+class CertificateFile:
+    """A certificate as a file. As for exports, its name has nothing of the project's."""
+
+    name: str
+    type: str
+    data: bytes
+
+
+def certificate_file(
+    *, release: Release, number: int, format: str, actor: User, record: bool = True
+) -> CertificateFile:
+    """Return a certificate as `json` or `pdf`, and record the download. Raises Http404."""
+    found = certificate_for(release, number)
+    if record:
+        CERTIFICATE_DOWNLOADED.record(
+            actor=actor,
+            project_id=release.project_id,
+            data={"release": release.number, "certificate": number, "format": format},
+        )
+    data = bytes(found.json if format == "json" else found.pdf)
+    return CertificateFile(f"release-{release.number}-certificate-{number}.{format}", TYPES[format], data)

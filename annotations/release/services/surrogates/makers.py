@@ -10,30 +10,18 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
 from annotations.models import Project, Release
-from annotations.release.rules.surrogates.clustering import RuleClusterer
-from annotations.release.rules.surrogates.deciding import RuleDecider, identities
-from annotations.release.rules.surrogates.generating.rules import RuleGenerator
+from annotations.release.rules.surrogates.clustering import clusters_of, identities, same_entity
+from annotations.release.rules.surrogates.generating import generate
 from annotations.release.rules.surrogates.pipeline import (
     Around,
     Cluster,
-    Clusterer,
-    Decider,
-    Generator,
     Indexed,
-    Mentioned,
     Surrogate,
 )
+from annotations.release.services.surrogates.patients import Patient
 
 Params = Mapping[str, Any]
 """What a release stores of its maker: empty for the rules."""
-
-
-@dataclass(frozen=True, slots=True)
-class PatientMentions:
-    """All mentions of one patient's notes. `language` is that of most of the notes."""
-
-    mentions: Sequence[Mentioned]
-    language: str
 
 
 @dataclass(slots=True)
@@ -68,7 +56,7 @@ class PatientDrafts:
 class Maker(Protocol):
     """The steps of domain.surrogates.pipeline for many patients at a time. Nothing of one patient reaches another."""
 
-    def cluster(self, patients: Sequence[PatientMentions]) -> list[list[Cluster]]:
+    def cluster(self, patients: Sequence[Patient]) -> list[list[Cluster]]:
         """The clusters of each patient, in order."""
 
     def names(self, patients: Sequence[Sequence[Cluster]]) -> list[list[list[str]]]:
@@ -86,17 +74,15 @@ class RulesMaker:
 
     def __init__(self, key: Key) -> None:
         self._key = key
-        self._clusterer: Clusterer = RuleClusterer()
-        self._decider: Decider = RuleDecider()
 
-    def cluster(self, patients: Sequence[PatientMentions]) -> list[list[Cluster]]:
-        return [self._clusterer.cluster(one.mentions, one.language) for one in patients]
+    def cluster(self, patients: Sequence[Patient]) -> list[list[Cluster]]:
+        return [clusters_of(one.mentions, one.language) for one in patients]
 
     def names(self, patients: Sequence[Sequence[Cluster]]) -> list[list[list[str]]]:
         return [[[] for _cluster in clusters] for clusters in patients]
 
     def decide(self, asked: Sequence[tuple[Cluster, Sequence[Indexed]]]) -> list[Indexed | None]:
-        return [self._decider.decide(cluster, found) for cluster, found in asked]
+        return [same_entity(cluster, found) for cluster, found in asked]
 
     def generate(self, patients: Sequence[PatientDrafts]) -> list[list[Surrogate]]:
         return [in_turn(one, self.make) for one in patients]
@@ -104,8 +90,7 @@ class RulesMaker:
     def make(self, draft: Draft, around: Around) -> Surrogate:
         """A surrogate for one draft, which depends on the key, the entity and the attempt."""
         source = generator_source(self._key, draft.cluster, draft.scope, draft.attempt)
-        generator: Generator = RuleGenerator(source)
-        return generator.generate(draft.cluster, around, draft.avoid, draft.attempt)
+        return generate(source, draft.cluster, around, draft.avoid, draft.attempt)
 
 
 def generator_source(key: Key, cluster: Cluster, scope: str, attempt: int) -> random.Random:

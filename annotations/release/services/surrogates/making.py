@@ -5,8 +5,10 @@ stored one of the same entities or surrogates meanwhile, nothing is stored, and 
 index holds now. So two workers that meet the same entity give it one surrogate.
 """
 
-from collections.abc import Collection, Container, Mapping, Sequence
-from typing import Final
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import groupby
+from typing import Any, Final
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
@@ -15,23 +17,88 @@ from annotations.core.bulk import insert_returning, insert_rows
 from annotations.core.errors import ServiceError
 from annotations.core.locks import advisory_lock, hold
 from annotations.core.sealing import Key, project_key
-from annotations.models import Document, Project, SurrogateEntity, SurrogateKey, SurrogateMention
-from annotations.release.rules.surrogates.clustering import PEOPLE
-from annotations.release.rules.surrogates.pipeline import Cluster
-from annotations.release.selectors.surrogates import form_number, in_parts, kinds_with, named, opened, taken
-from annotations.release.services.surrogates.erasing import keep_only_said
+from annotations.models import (
+    Document,
+    Project,
+    SurrogateEntity,
+    SurrogateKey,
+    SurrogateMention,
+)
+from annotations.release.rules.redaction.policy import PEOPLE, Action, IdentifierType
+from annotations.release.rules.redaction.released import Mention
+from annotations.release.rules.surrogates.measures import Replaced, measure
+from annotations.release.rules.surrogates.pipeline import Cluster, Surrogate
+from annotations.release.selectors import surrogates as index
+from annotations.release.services.policies import policies_of, read_policy
+from annotations.release.services.sources import covered_notes, source_of
 from annotations.release.services.surrogates.makers import MAKERS, Maker, Params, RulesMaker, maker_of
 from annotations.release.services.surrogates.patients import (
     NoteMentions,
+    Originals,
     Patient,
-    Place,
     Where,
-    patient_mentions,
+    mentioned,
     patients_of,
 )
 from annotations.release.services.surrogates.planning import Entity, Plan, Stored
+from annotations.text.spans import stretches
 
-__all__ = ["MAKERS", "NoteMentions", "Place", "surrogates_for"]
+# Erase notes from the index of surrogates: what only they said leaves the index with them.
+
+
+def forget_notes(*, project: Project, notes: Sequence[int], patient: str) -> None:
+    """Delete mentions in these notes, entities that no other note mentions, and forms that no other note has.
+
+    Called in the transaction of the erasure, which excludes all other changes of the index. The notes still exist.
+    """
+    if not SurrogateEntity.objects.filter(project=project).exists():
+        return
+    key = project_key(project)
+    touched: set[int] = set()
+    for some in index.in_parts(sorted(notes)):
+        mentions = SurrogateMention.objects.filter(document__in=some).order_by()
+        touched.update(mentions.values_list("entity_id", flat=True).distinct())
+        mentions.delete()
+    scopes = (
+        {index.private_scope(key, patient, note) for note in notes}
+        if not patient
+        else {index.private_scope(key, patient, 0)}
+    )
+    for some in index.in_parts(sorted(touched)):
+        mentioned = SurrogateMention.objects.filter(entity__in=some).order_by().values_list("entity_id", flat=True)
+        kept = set(mentioned.distinct())
+        SurrogateEntity.objects.filter(pk__in=set(some) - kept).delete()
+        keep_only_said(key, kept)
+    # What no mention leads to, because an edit or another label took the mentions away. Of an entity that all patients
+    # share, nothing tells any more whose note said it.
+    SurrogateEntity.objects.filter(project=project, scope__in={*scopes, ""}, mentions=None).delete()
+
+
+def keep_only_said(key: Key, entities: Collection[int]) -> None:
+    """Remove forms that no mention has any more, and the keys that only those forms had.
+
+    Entities without mentions stay as they are. The caller's transaction excludes other changes of the index.
+    """
+    rows = list(SurrogateEntity.objects.select_for_update().filter(pk__in=entities).order_by("pk"))
+    said: dict[int, set[int]] = {}
+    mentions = SurrogateMention.objects.filter(entity__in=entities).order_by()
+    for entity, form in mentions.values_list("entity_id", "form").distinct():
+        said.setdefault(entity, set()).add(form)
+    changed = []
+    for row in rows:
+        if row.pk not in said:
+            continue
+        sealed = index.opened(key, row)
+        left = sealed.only({form for form in sealed.forms if index.form_number(key, form) in said[row.pk]})
+        if left.forms != sealed.forms:
+            row.sealed = left.closed(key)
+            changed.append(row)
+            known = index.keys_of(key, IdentifierType(row.kind), left)
+            SurrogateKey.objects.filter(entity=row).exclude(digest__in=known).delete()
+    SurrogateEntity.objects.bulk_update(changed, ["sealed"], batch_size=500)
+
+
+__all__ = ["MAKERS", "NoteMentions", "surrogates_for"]
 
 # The number of the lock between workers that change a project's index (annotations.core.locks).
 _INDEX: Final = 0x6E02
@@ -47,7 +114,7 @@ class NotNew(Exception):
 
 def surrogates_for(
     *, project: Project, notes: Sequence[NoteMentions], maker: Params | None = None, avoid: Container[str] = ()
-) -> dict[Place, str]:
+) -> dict[Where, str]:
     """Return what to write in place of each mention, by note, start and end; new entities are added to the index.
 
     Give all notes of a patient in one call. The same mentions get the same surrogates in every call, until a person
@@ -78,15 +145,15 @@ def surrogates_for(
 def _clustered(project: Project, key: Key, maker: Maker, patients: Sequence[Patient]) -> list[list[Cluster]]:
     """The clusters of each patient. A model is not asked about patients all of whose mentions the index holds."""
     if isinstance(maker, RulesMaker):
-        return maker.cluster(patient_mentions(patients))
+        return maker.cluster(patients)
     known: set[Where] = set()
-    for some in in_parts(sorted({one.note for patient in patients for one in patient.mentions})):
+    for some in index.in_parts(sorted({one.note for patient in patients for one in patient.mentions})):
         rows = SurrogateMention.objects.filter(document__in=some, entity__project=project).order_by()
         known.update(rows.values_list("document_id", "start", "end"))
     new = [any(one[:3] not in known for one in patient.mentions) for patient in patients]
-    asked = iter(maker.cluster(patient_mentions([one for one, is_new in zip(patients, new, strict=True) if is_new])))
+    asked = iter(maker.cluster([one for one, is_new in zip(patients, new, strict=True) if is_new]))
     rest = [one for one, is_new in zip(patients, new, strict=True) if not is_new]
-    by_rules = iter(RulesMaker(key).cluster(patient_mentions(rest)))
+    by_rules = iter(RulesMaker(key).cluster(rest))
     return [next(asked if is_new else by_rules) for is_new in new]
 
 
@@ -105,7 +172,7 @@ def _store(plan: Plan) -> set[int]:
     present = _present(plan)
     touched = [entity for entity in plan.entities if any(one.note in present for one in entity.unstored)]
     _check_known(plan)
-    known = named(plan.project, {digest for entity in touched for digest in entity.keys})
+    known = index.named(plan.project, {digest for entity in touched for digest in entity.keys})
     _check_new(plan, touched, known)
     _insert_new(plan, [entity for entity in touched if entity.stored is None])
     _add_forms(plan, [entity for entity in touched if entity.sealed is not None and entity.forms])
@@ -134,7 +201,7 @@ def _insert_new(plan: Plan, entities: Sequence[Entity]) -> None:
 def _present(plan: Plan) -> set[int]:
     wanted = {one.note for entity in plan.entities for own in entity.mentions.values() for one in own}
     found: set[int] = set()
-    for some in in_parts(sorted(wanted)):
+    for some in index.in_parts(sorted(wanted)):
         notes = Document.objects.filter(project=plan.project, pk__in=some).order_by()
         found.update(notes.values_list("pk", flat=True))
     return found
@@ -143,7 +210,7 @@ def _present(plan: Plan) -> set[int]:
 def _check_known(plan: Plan) -> None:
     """Raise NotNew if an entity that the plan uses was edited or deleted since the plan read it."""
     known = {entity.stored.pk: entity.stored.version for entity in plan.entities if entity.stored is not None}
-    for some in in_parts(sorted(known)):
+    for some in index.in_parts(sorted(known)):
         rows = SurrogateEntity.objects.filter(project=plan.project, pk__in=some).order_by()
         if dict(rows.values_list("pk", "version")) != {pk: known[pk] for pk in some}:
             raise NotNew
@@ -158,20 +225,20 @@ def _check_new(plan: Plan, touched: Sequence[Entity], known: Known) -> None:
                 raise NotNew
     # Among entities of one kind, the database refuses a surrogate that another one has.
     new = [entity for entity in touched if entity.stored is None and entity.digest and entity.kind in PEOPLE]
-    owned = taken(plan.project, {entity.digest for entity in new if entity.digest})
+    owned = index.taken(plan.project, {entity.digest for entity in new if entity.digest})
     for entity in new:
-        if any(kind in kinds_with(entity.kind) for _pk, kind in owned.get(entity.digest or "", ())):
+        if any(kind in index.kinds_with(entity.kind) for _pk, kind in owned.get(entity.digest or "", ())):
             raise NotNew
 
 
 def _add_forms(plan: Plan, entities: Sequence[Entity]) -> None:
     """Seal new forms with those that other workers have added meanwhile."""
     by_pk = {entity.stored.pk: entity for entity in entities if entity.stored is not None}
-    for some in in_parts(sorted(by_pk)):
+    for some in index.in_parts(sorted(by_pk)):
         rows = list(SurrogateEntity.objects.select_for_update().filter(pk__in=some).order_by("pk"))
         for row in rows:
             entity = by_pk[row.pk]
-            row.sealed = opened(plan.key, row).with_forms(entity.forms, entity.cues).closed(plan.key)
+            row.sealed = index.opened(plan.key, row).with_forms(entity.forms, entity.cues).closed(plan.key)
         SurrogateEntity.objects.bulk_update(rows, ["sealed"], batch_size=500)
 
 
@@ -191,7 +258,7 @@ def _insert_keys(plan: Plan, entities: Sequence[Entity], known: Known) -> None:
 def _insert_mentions(plan: Plan, entities: Sequence[Entity], present: Collection[int]) -> None:
     """Insert the mentions; those that had another entity, because their label has changed, move."""
     numbers = {
-        text: form_number(plan.key, text) for text in {one.text for entity in entities for one in entity.unstored}
+        text: index.form_number(plan.key, text) for text in {one.text for entity in entities for one in entity.unstored}
     }
     rows = [
         (entity.stored.pk, one.note, one.start, one.end, numbers[one.text])
@@ -203,15 +270,102 @@ def _insert_mentions(plan: Plan, entities: Sequence[Entity], present: Collection
     stale = {row[1:4] for row in rows}
     moved: list[int] = []
     losing: set[int] = set()
-    for some in in_parts(sorted({row[1] for row in rows})):
+    for some in index.in_parts(sorted({row[1] for row in rows})):
         stored = SurrogateMention.objects.filter(document__in=some).order_by()
         for pk, entity, *place in stored.values_list("pk", "entity_id", "document_id", "start", "end"):
             if tuple(place) in stale:
                 moved.append(pk)
                 losing.add(entity)
-    for some in in_parts(moved):
+    for some in index.in_parts(moved):
         SurrogateMention.objects.filter(pk__in=some).delete()
     insert_rows(SurrogateMention, ("entity_id", "document_id", "start", "end", "form"), rows)
     # Otherwise an erasure of the note would not find its words there.
-    for some in in_parts(sorted(losing)):
+    for some in index.in_parts(sorted(losing)):
         keep_only_said(plan.key, some)
+
+
+# Build the index for annotation sets before a release, and measure it (Singh et al. 2025, appendix A.7).
+
+
+POLICY: Final = "surrogate"
+BATCH: Final = 100
+"""Notes at a time; a patient with more of them has a batch of their own."""
+
+
+def build(*, project: Project, set_spec: str, maker: Params | None = None) -> dict[str, Any]:
+    """Give all mentions of an annotation set an entity of the index. Return the number of notes, and the measures.
+
+    The labels are those that the policy `surrogate` replaces by surrogates. Raises ServiceError `set` or `version` for
+    unknown annotations, `empty` without notes.
+    """
+    source = source_of(project, set_spec)
+    rows = covered_notes(project, source).order_by("patient_id", "pk")
+    patients = list(rows.values_list("patient_id", "pk"))
+    if not patients:
+        raise ServiceError("No note has these annotations. Nothing was built.", code="empty")
+    (policy,) = (row for row in policies_of(project) if row.slug == POLICY)
+    kinds = {
+        code: rule.kind for code, rule in read_policy(policy.rules).rules.items() if rule.action == Action.SURROGATE
+    }
+
+    def notes(ids: Sequence[int]) -> list[NoteMentions]:
+        spans = source.spans(ids)
+        return [
+            NoteMentions(
+                note.pk,
+                note.patient_id,
+                note.language or project.language,
+                note.text,
+                [
+                    Mention(start, end, label, kinds[label], note.text[start:end])
+                    for start, end, label in stretches(spans[note.pk])
+                    if label in kinds
+                ],
+            )
+            for note in Document.objects.filter(pk__in=ids).order_by("patient_id", "pk")
+        ]
+
+    originals = Originals(project_key(project), (notes(ids) for ids in _batches(patients)))
+    replaced: list[Replaced] = []
+    for ids in _batches(patients):
+        batch = notes(ids)
+        replaced += _replaced(
+            project, batch, surrogates_for(project=project, notes=batch, maker=maker, avoid=originals)
+        )
+    return {"notes": len(patients), **asdict(measure(replaced))}
+
+
+def _batches(patients: Sequence[tuple[str, int]]) -> Iterator[list[int]]:
+    """Notes, given as patient and id, in batches of whole patients."""
+    batch: list[int] = []
+    for _patient, group in groupby(patients, key=lambda row: row[0] or row[1]):
+        own = [pk for _patient, pk in group]
+        if batch and len(batch) + len(own) > BATCH:
+            yield batch
+            batch = []
+        batch += own
+    yield batch
+
+
+def _replaced(project: Project, notes: Sequence[NoteMentions], written: Mapping[Where, str]) -> Iterator[Replaced]:
+    """The mentions of notes with what was written for them, for the measures."""
+    known: dict[int, Surrogate] = {}
+    owners = entities_in(project_key(project), [note.document for note in notes], known)
+    for note in notes:
+        for one in note.mentions:
+            where = (note.document, one.start, one.end)
+            if where in written and where in owners:
+                here = mentioned(note.document, note.text, one)
+                yield Replaced(owners[where], here, written[where], known[owners[where]], note.language)
+
+
+def entities_in(key: Key, notes: Sequence[int], known: dict[int, Surrogate]) -> dict[Where, int]:
+    """The entity of each mention in these notes. Adds the surrogates of new ones to `known`."""
+    mentions = SurrogateMention.objects.filter(document__in=notes).order_by()
+    found = {
+        (document, start, end): entity
+        for document, start, end, entity in mentions.values_list("document_id", "start", "end", "entity_id")
+    }
+    for row in SurrogateEntity.objects.filter(pk__in=set(found.values()) - known.keys()).order_by():
+        known[row.pk] = index.surrogate_of(row, index.opened(key, row))
+    return found

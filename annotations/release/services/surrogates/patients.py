@@ -1,18 +1,32 @@
 """The mentions that get surrogates, by patient, with what stands around them."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from hashlib import blake2b
+from struct import Struct
+from typing import Final
 
 from annotations.core.sealing import Key
+from annotations.release.rules.redaction.calendars import offset_of
+from annotations.release.rules.redaction.policy import PEOPLE
 from annotations.release.rules.redaction.released import Mention
-from annotations.release.rules.surrogates.pipeline import Mentioned
-from annotations.release.selectors.surrogates import (
-    private_scope,
-)
-from annotations.release.services.surrogates.date_offsets import date_offset
-from annotations.release.services.surrogates.makers import PatientMentions
+from annotations.release.rules.surrogates.clustering import clusters_of, equality_key, person_of
+from annotations.release.rules.surrogates.pipeline import REPEATABLE, Mentioned
+from annotations.release.rules.surrogates.templates import PLACES
+from annotations.release.selectors.surrogates import private_scope
+
+# The secret offset of a patient's dates.
+
+
+def date_offset(key: Key, patient: str, note: int) -> int:
+    """The secret number of days by which a patient's dates move, and the birth dates in the patient's codes.
+
+    It is the same in all notes and releases, so that intervals are kept. A note without a patient has its own.
+    """
+    about = ("patient", patient) if patient else ("note", str(note))
+    return offset_of(key.number("date offset", *about))
+
 
 CONTEXT: Final = 40
 """Characters before and after a mention."""
@@ -20,14 +34,6 @@ CONTEXT: Final = 40
 
 Where = tuple[int, int, int]
 """A mention in the database: the id of the note, start and end in code points."""
-
-
-class Place(NamedTuple):
-    """Where a mention is: the id of the note, start and end in code points."""
-
-    document: int
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,5 +85,51 @@ def mentioned(document: int, text: str, mention: Mention) -> Mentioned:
     return Mentioned(document, start, end, mention.kind, mention.text, before, after)
 
 
-def patient_mentions(patients: Sequence[Patient]) -> list[PatientMentions]:
-    return [PatientMentions(one.mentions, one.language) for one in patients]
+# The names in all notes of a release, which no surrogate may be, in memory of a fixed size.
+
+
+BYTES: Final = 1 << 22
+"""With 1,000,000 names, 2 of 10,000 other texts are held for one of them; such a surrogate is made again."""
+_DIGEST: Final = Struct(">4I")  # four bits of a name
+
+
+class Originals(Container[str]):
+    """A Bloom filter of folded names. Its bits depend on the project's key, and are the same for every worker."""
+
+    def __init__(self, key: Key, waiting: Iterable[Iterable[NoteMentions]] = ()) -> None:
+        """`waiting`: parts of the notes, which are read when somebody first asks for a name."""
+        self._waiting = iter(waiting)
+        self._secret = key.digest("surrogate originals")
+        self._bits = bytearray(BYTES)
+
+    def add(self, notes: Iterable[NoteMentions]) -> None:
+        """Add what the mentions of notes name: full names of people, institutions, streets, numbers and addresses.
+
+        A surname or a given name alone isn't added, nor a city: then the common ones would be missing among the
+        surrogates, and one that was missed in a note would be recognized.
+        """
+        for name in {name for note in notes for name in _names(note)}:
+            for at in self._bits_of(name):
+                self._bits[at >> 3] |= 1 << (at & 7)
+
+    def __contains__(self, name: object) -> bool:
+        for notes in self._waiting:
+            self.add(notes)
+        return isinstance(name, str) and all(self._bits[at >> 3] & 1 << (at & 7) for at in self._bits_of(name))
+
+    def _bits_of(self, name: str) -> Iterator[int]:
+        digest = blake2b(name.encode("utf-8", "surrogatepass"), key=self._secret, digest_size=_DIGEST.size).digest()
+        return (number % (BYTES * 8) for number in _DIGEST.unpack(digest))
+
+
+def _names(note: NoteMentions) -> Iterator[str]:
+    people = []
+    for one in note.mentions:
+        if one.kind in PEOPLE:
+            people.append(mentioned(note.document, note.text, one))
+        elif one.kind not in REPEATABLE and one.kind not in PLACES:
+            yield equality_key(one.kind, one.text)
+    for cluster in clusters_of(people, note.language):
+        person = person_of(cluster)
+        if person.given and person.family:
+            yield " ".join((*person.given, *person.family))

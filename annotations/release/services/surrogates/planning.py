@@ -6,29 +6,15 @@ from typing import Final, NamedTuple
 
 from annotations.core.sealing import Key
 from annotations.models import Project, SurrogateEntity, SurrogateMention
-from annotations.release.rules.redaction.kinds import IdentifierType
-from annotations.release.rules.surrogates.deciding import RuleDecider, identities, surrogate_key
+from annotations.release.rules.redaction.policy import IdentifierType
+from annotations.release.rules.surrogates.clustering import identities, same_entity, surrogate_key
 from annotations.release.rules.surrogates.folding import folded
-from annotations.release.rules.surrogates.generating.rules import order
+from annotations.release.rules.surrogates.generating import order
 from annotations.release.rules.surrogates.pipeline import REPEATABLE, SHARED, Cluster, Indexed, Mentioned, Surrogate
 from annotations.release.rules.surrogates.writing import Writer
-from annotations.release.selectors.surrogates import (
-    Sealed,
-    cluster_of,
-    cue_of,
-    identity_digest,
-    in_order,
-    in_parts,
-    kinds_with,
-    known_by,
-    named,
-    named_as,
-    surrogate_digest,
-    taken,
-    unsealed,
-)
+from annotations.release.selectors import surrogates as index
 from annotations.release.services.surrogates.makers import Draft, Maker, PatientDrafts
-from annotations.release.services.surrogates.patients import Patient, Place, Where
+from annotations.release.services.surrogates.patients import Patient, Where
 
 MOST_ATTEMPTS: Final = 20
 """How many surrogates are made for an entity until one is new; then it gets one that repeats."""
@@ -56,7 +42,7 @@ class Entity:
     scope: str
     language: str
     stored: Stored | None = None
-    sealed: Sealed | None = None
+    sealed: index.Sealed | None = None
     surrogate: Surrogate | None = None
     digest: str | None = None
     mentions: dict[int, list[Mentioned]] = field(default_factory=dict)
@@ -67,7 +53,7 @@ class Entity:
 
     @property
     def all_forms(self) -> tuple[str, ...]:
-        return in_order({*(self.sealed.forms if self.sealed else ()), *self.forms})
+        return index.in_order({*(self.sealed.forms if self.sealed else ()), *self.forms})
 
     def indexed(self, patient: int) -> Indexed:
         """As an entity of the index, for this patient. A new one has the number 0, and perhaps no surrogate yet."""
@@ -81,20 +67,20 @@ class Entity:
         mentions = [one for own in self.mentions.values() for one in own]
         if self.sealed is None:  # then the mentions have all forms
             return Cluster(self.kind, self.language, mentions)
-        return cluster_of(self.kind, self.sealed_now(), mentions)
+        return index.cluster_of(self.kind, self.sealed_now(), mentions)
 
     def cluster_in(self, patient: int) -> Cluster:
         """The entity with its mentions in one patient's notes: what stands around the others is not of this patient."""
         if self.sealed is None and len(self.mentions) == 1:
             return Cluster(self.kind, self.language, self.mentions[patient])
-        return cluster_of(self.kind, self.sealed_now(), self.mentions[patient])
+        return index.cluster_of(self.kind, self.sealed_now(), self.mentions[patient])
 
-    def sealed_now(self) -> Sealed:
+    def sealed_now(self) -> index.Sealed:
         """What to store."""
         if self.sealed is not None:
             return self.sealed.with_forms(self.forms, self.cues) if self.forms else self.sealed
         parts = dict(self.surrogate.parts) if self.surrogate else {}
-        return Sealed(in_order(self.forms), parts, self.language, self.cues)
+        return index.Sealed(index.in_order(self.forms), parts, self.language, self.cues)
 
 
 @dataclass(slots=True)
@@ -146,7 +132,7 @@ class Plan:
         self._match()
         self._generate()
 
-    def written(self, present: Collection[int]) -> dict[Place, str]:
+    def written(self, present: Collection[int]) -> dict[Where, str]:
         """What to write for each mention of the notes that are still present."""
         found = {}
         for entity in self.entities:
@@ -156,7 +142,7 @@ class Plan:
             for own in entity.mentions.values():
                 for one in own:
                     if one.note in present:
-                        found[Place(one.note, one.start, one.end)] = writer.write(one)
+                        found[one[:3]] = writer.write(one)
         return found
 
     # Matching.
@@ -166,14 +152,14 @@ class Plan:
         if not part.names:
             names = dict.fromkeys(identities(part.cluster))
             for name in part.more:
-                names |= dict.fromkeys(identities(known_by(part.cluster.kind, part.cluster.language, [name])))
+                names |= dict.fromkeys(identities(index.known_by(part.cluster.kind, part.cluster.language, [name])))
             part.names = list(names)
         return part.names
 
     def _digest(self, identity: str) -> str:
         found = self._digests.get(identity)
         if found is None:
-            found = self._digests[identity] = identity_digest(self.key, identity)
+            found = self._digests[identity] = index.identity_digest(self.key, identity)
         return found
 
     def _match(self) -> None:
@@ -183,13 +169,13 @@ class Plan:
         unknown = [rest for own in self._parts for part in own if (rest := self._keep(part, stored))]
         for part in unknown:
             part.digests = [self._digest(name) for name in self._names_of(part)]
-        looked_up = named(self.project, {digest for part in unknown for digest in part.digests})
+        looked_up = index.named(self.project, {digest for part in unknown for digest in part.digests})
         self._load({pk for found in looked_up.values() for pk in found.values()} - self._loaded.keys())
         for digest, owners in looked_up.items():
             loaded = {whose: self._loaded[pk] for whose, pk in owners.items() if pk in self._loaded}
             if loaded:
                 self._by_digest[digest] = loaded
-        candidates = [self._candidates(part) for part in unknown]
+        candidates = [[one for one in self._near(part) if one.stored is not None] for part in unknown]
         asked = [
             (part.cluster, [entity.indexed(part.patient) for entity in found])
             for part, found in zip(unknown, candidates, strict=True)
@@ -205,7 +191,7 @@ class Plan:
         """The entity of each mention that the index holds."""
         wanted = {one[:3] for own in self._parts for part in own for one in part.cluster.mentions}
         found: dict[Where, int] = {}
-        for some in in_parts(sorted({note for note, _start, _end in wanted})):
+        for some in index.in_parts(sorted({note for note, _start, _end in wanted})):
             rows = SurrogateMention.objects.filter(document__in=some, entity__project=self.project).order_by()
             for document, start, end, entity in rows.values_list("document_id", "start", "end", "entity_id"):
                 if (where := (document, start, end)) in wanted:
@@ -213,11 +199,11 @@ class Plan:
         return found
 
     def _load(self, pks: Collection[int]) -> None:
-        for some in in_parts(sorted(pks)):
+        for some in index.in_parts(sorted(pks)):
             rows = SurrogateEntity.objects.filter(project=self.project, pk__in=some).order_by()
             columns = ("pk", "version", "locked", "kind", "scope", "sealed", "made_by", "surrogate_digest")
             for pk, version, locked, code, scope, closed, made_by, digest in rows.values_list(*columns):
-                sealed, kind = unsealed(self.key, bytes(closed)), IdentifierType(code)
+                sealed, kind = index.unsealed(self.key, bytes(closed)), IdentifierType(code)
                 surrogate = Surrogate(kind, sealed.parts, made_by)
                 stored = Stored(pk, version, locked)
                 self._loaded[pk] = Entity(kind, scope, sealed.language, stored, sealed, surrogate, digest)
@@ -234,7 +220,7 @@ class Plan:
         by_text: dict[str, Entity] = {}
         rest = []
         for one, entity in zip(mentions, had, strict=True):
-            if entity is not None and entity.kind in kinds_with(one.kind):
+            if entity is not None and entity.kind in index.kinds_with(one.kind):
                 by_text.setdefault(one.text, entity)
                 self._add(part.patient, entity, one, stored=True)
             else:
@@ -260,21 +246,17 @@ class Plan:
         found: dict[Entity, None] = {}
         for digest in part.digests:
             if owners := self._by_digest.get(digest):
-                for each in sorted(kinds_with(kind), key=lambda each: each != kind):
+                for each in sorted(index.kinds_with(kind), key=lambda each: each != kind):
                     for scope in (own, ""):
                         if entity := owners.get((each, scope)):
                             found[entity] = None
         return list(found)
 
-    def _candidates(self, part: _Part) -> list[Entity]:
-        """Entities of the index that the cluster may be."""
-        return [entity for entity in self._near(part) if entity.stored is not None]
-
     def _drafted(self, part: _Part) -> Entity:
         """A new entity, or the one that another patient's cluster of this call has just got."""
         for draft in self._near(part):
             shared = draft.stored is None and not draft.scope
-            if shared and _DECIDER.decide(part.cluster, [draft.indexed(part.patient)]) is not None:
+            if shared and same_entity(part.cluster, [draft.indexed(part.patient)]) is not None:
                 return draft
         scope = "" if part.cluster.kind in SHARED else self._patients[part.patient].scope
         return Entity(part.cluster.kind, scope, part.cluster.language)
@@ -295,7 +277,7 @@ class Plan:
             entity.unstored.append(one)
         if one.text not in entity.forms and (entity.sealed is None or one.text not in entity.sealed.forms):
             entity.forms.add(one.text)
-            if cue := cue_of(entity.kind, one.before):
+            if cue := index.cue_of(entity.kind, one.before):
                 entity.cues[one.text] = cue
 
     # Generating.
@@ -348,13 +330,13 @@ class Plan:
     def _refused(self, drafts: Sequence[tuple[Entity, Draft]]) -> set[Entity]:
         """The new entities whose surrogates can't be used. Counts their attempts."""
         made = [(entity, draft, entity.surrogate) for entity, draft in drafts if entity.surrogate is not None]
-        digests = [surrogate_digest(self.key, entity.kind, surrogate_key(one)) for entity, _draft, one in made]
-        names = [named_as(draft.cluster, one) for _entity, draft, one in made]
-        owned = taken(self.project, {digest for digest in digests if digest})
-        originals = named(self.project, {self._digest(name) for own in names for name in own})
+        digests = [index.surrogate_digest(self.key, entity.kind, surrogate_key(one)) for entity, _draft, one in made]
+        names = [index.named_as(draft.cluster, one) for _entity, draft, one in made]
+        owned = index.taken(self.project, {digest for digest in digests if digest})
+        originals = index.named(self.project, {self._digest(name) for own in names for name in own})
         refused = set()
         for (entity, draft, surrogate), digest, own in zip(made, digests, names, strict=True):
-            among = kinds_with(entity.kind)
+            among = index.kinds_with(entity.kind)
             repeats = digest is not None and (
                 bool(among & self._used.get(digest, set())) or any(kind in among for _pk, kind in owned.get(digest, ()))
             )
@@ -375,7 +357,7 @@ class Plan:
 
         The first name, a full one, may be nobody's; parts of names only those of others than the patient.
         """
-        among, scopes = kinds_with(entity.kind), ("", entity.scope)
+        among, scopes = index.kinds_with(entity.kind), ("", entity.scope)
         if names and names[0] in self._avoid:
             return True
         for at, name in enumerate(names):
@@ -398,6 +380,3 @@ class Plan:
             parts = (part for part in self._parts[patient] if part.cluster.kind not in REPEATABLE)
             self._originals[patient] = frozenset(words.union(*map(self._names_of, parts)))
         return self._originals[patient]
-
-
-_DECIDER: Final = RuleDecider()

@@ -10,12 +10,11 @@ from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
 from annotations.jobs.registry import load
 from annotations.models import Job, Project, Release
-from annotations.release.rules.redaction.kinds import IdentifierType
-from annotations.release.rules.surrogates.clustering import PEOPLE
-from annotations.release.rules.surrogates.deciding import surrogate_key
+from annotations.release.rules.redaction.policy import PEOPLE, IdentifierType
+from annotations.release.rules.surrogates.clustering import surrogate_key
 from annotations.release.rules.surrogates.folding import LONG, folded, runs
 from annotations.release.rules.surrogates.pipeline import Around, Cluster, Indexed, Surrogate
-from annotations.release.rules.surrogates.typed import parts_of
+from annotations.release.rules.surrogates.writing import parts_of
 from annotations.release.services.surrogates.makers import (
     PAYER,
     Draft,
@@ -23,10 +22,10 @@ from annotations.release.services.surrogates.makers import (
     MakerKind,
     Params,
     PatientDrafts,
-    PatientMentions,
     RulesMaker,
     in_turn,
 )
+from annotations.release.services.surrogates.patients import Patient
 from models_runtime.backends.base import BackendError
 from models_runtime.core.llm import Bill, capacity_of
 from models_runtime.refining.services.relexicalizing.answers import SealedAnswers
@@ -47,7 +46,7 @@ class ModelMaker:
         # Answers about the same drafts, because a plan that must be made again must come out the same.
         self._replaced: dict[tuple[Any, ...], list[str | None] | None] = {}
 
-    def cluster(self, patients: Sequence[PatientMentions]) -> list[list[Cluster]]:
+    def cluster(self, patients: Sequence[Patient]) -> list[list[Cluster]]:
         by_rules = self._rules.cluster(patients)
         found = _asked(lambda: self._model.cluster([(one.mentions, one.language) for one in patients]))
         return [

@@ -12,10 +12,9 @@ from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, JobState, ListedTermKind, Project, Span, User
 from annotations.release.jobs import read_master
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import IdentifierType
 from annotations.release.selectors.known import labels_by_kind, master_state
-from annotations.release.services.known.lists import add_labeled_terms
-from annotations.release.services.known.master import FORMATS, report_of, store_people
+from annotations.release.services.known import FORMATS, add_labeled_terms, report_of, store_people
 from models_runtime.core.registry import KNOWN
 from models_runtime.runs.services.runs import failed_notes, run_counts, run_errors, start_run
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.release.rules.redaction.kinds import IdentifierType, kinds_of
+from annotations.release.rules.redaction.policy import IdentifierType, kinds_of
 from annotations.text.spans import Span, overlaps
 from models_runtime.refining.rules.drawing import Draw, ticket
 from models_runtime.refining.rules.injection import Injection

@@ -3,11 +3,10 @@
 from typing import Any
 
 from annotations.release.rules.certificates.content import Content
-from annotations.release.rules.certificates.hipaa import identifier_of
 from annotations.release.rules.certificates.released_files import texts_hash
 from annotations.release.rules.certificates.signatures import FORMAT, fingerprint_of, public_of
-from annotations.release.rules.certificates.statements import identifier_rows, statements
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.certificates.statements import identifier_of, identifier_rows, statements
+from annotations.release.rules.redaction.policy import IdentifierType as Kind
 from annotations.text.hashes import gold_hash, text_sha256
 
 PRIVATE = bytes(range(32))
@@ -18,7 +17,7 @@ NOTES = {
     "ward/b": ("[NAME] is well.\nNext visit: [DATE]", [(0, 6, "NAME"), (28, 34, "DATE")]),
     "c": ("Nothing to replace.", []),
 }
-RULES = [("NAME", IdentifierType.NAME, "mask", 2), ("DATE", IdentifierType.DATE, "mask", 1)]
+RULES = [("NAME", Kind.NAME, "mask", 2), ("DATE", Kind.DATE, "mask", 1)]
 
 
 def content(**changes: Any) -> Content:

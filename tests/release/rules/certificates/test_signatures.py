@@ -11,7 +11,7 @@ from pypdf import PdfReader
 
 from annotations.formats import FORMATS
 from annotations.formats.base import OutNote
-from annotations.release.rules.certificates.canonical import canonical
+from annotations.release.rules.certificates.content import canonical
 from annotations.release.rules.certificates.pdf import joined, render
 from annotations.release.rules.certificates.released_files import read_released
 from annotations.release.rules.certificates.signatures import (

@@ -4,9 +4,15 @@ import json
 
 import pytest
 
-from annotations.release.rules.known.csv_master import read_csv
-from annotations.release.rules.known.fhir_master import person_of, resources
-from annotations.release.rules.known.master import MOST_VALUES, Master, MasterError, Problem
+from annotations.release.rules.known.master import (
+    MOST_VALUES,
+    Master,
+    MasterError,
+    Problem,
+    person_of,
+    read_csv,
+    resources,
+)
 from annotations.release.rules.known.person import MasterPerson
 
 

@@ -7,9 +7,8 @@ import sys
 import pytest
 
 from annotations.release.rules.known.matcher import Denied, Profile, find
-from annotations.release.rules.known.mention import How, Mention, apart
-from annotations.release.rules.known.person import MasterPerson, full_names, identifiers
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.known.person import How, MasterPerson, Mention, apart, full_names, identifiers
+from annotations.release.rules.redaction.policy import IdentifierType as Kind
 
 MARIO = MasterPerson(
     given=("Mario Giuseppe",), family=("Brambillaschi",), birth_dates=("1970-01-12",), phones=("+39 333 1234567",),
@@ -134,11 +133,11 @@ def test_a_mention_says_how_it_is_written():
     text = "Mario Giuseppe Brambillaschi; M. Brambillaschi; Mario Brambillasghi; oggi Mario; mario.brambi@mail.it"
     mentions = find(text, Profile(MARIO), Denied([]))
     assert [each.how for each in mentions] == [How.EXACT, How.INITIALS, How.TYPO, How.PART, How.FORM]
-    assert [each.kind for each in mentions] == [IdentifierType.NAME] * 4 + [IdentifierType.EMAIL]
+    assert [each.kind for each in mentions] == [Kind.NAME] * 4 + [Kind.EMAIL]
     city = find(
         "Chiamato Comina (La) ieri.", Profile(MasterPerson(given=("Amanda",), cities=("Comina (La)",))), Denied([])
     )
-    assert [(each.start, each.end, each.kind) for each in city] == [(9, 19, IdentifierType.CITY)]
+    assert [(each.start, each.end, each.kind) for each in city] == [(9, 19, Kind.CITY)]
     assert found("Mario Rossi 12/01/1970", MasterPerson()) == found("", MARIO) == []
 
 
@@ -156,13 +155,9 @@ def test_an_allowed_term_is_no_part_of_a_name_but_the_whole_name_is_still_found(
 
 
 def test_of_overlapping_mentions_the_longer_one_wins_and_the_rest_of_the_other_is_kept():
-    city, name = Mention(0, 5, IdentifierType.CITY, How.EXACT), Mention(3, 12, IdentifierType.NAME, How.EXACT)
-    inside, zipped = Mention(4, 8, IdentifierType.STREET, How.EXACT), Mention(12, 14, IdentifierType.ZIP, How.EXACT)
-    assert apart("ab cdefghijk12", [city, name, inside, zipped]) == [
-        Mention(0, 2, IdentifierType.CITY, How.EXACT),
-        name,
-        zipped,
-    ]
+    city, name = Mention(0, 5, Kind.CITY, How.EXACT), Mention(3, 12, Kind.NAME, How.EXACT)
+    inside, zipped = Mention(4, 8, Kind.STREET, How.EXACT), Mention(12, 14, Kind.ZIP, How.EXACT)
+    assert apart("ab cdefghijk12", [city, name, inside, zipped]) == [Mention(0, 2, Kind.CITY, How.EXACT), name, zipped]
 
 
 def test_identifiers_are_the_full_names_and_the_values_without_the_sex():
@@ -171,13 +166,13 @@ def test_identifiers_are_the_full_names_and_the_values_without_the_sex():
     )
     assert full_names(person) == ["Ana Gil Mur", "Ana Sanz Mur"]
     assert [(each.text, each.kind) for each in identifiers(person)] == [
-        ("Ana Gil Mur", IdentifierType.NAME), ("Ana Sanz Mur", IdentifierType.NAME), ("28001", IdentifierType.ZIP),
+        ("Ana Gil Mur", Kind.NAME), ("Ana Sanz Mur", Kind.NAME), ("28001", Kind.ZIP),
     ]  # fmt: skip
 
 
 SAME = """
 from annotations.release.rules.known.matcher import Denied, Profile, find
-from annotations.release.rules.known.person import Person
+from annotations.release.rules.known.person import MasterPerson as Person
 person = Person(given=("Maria Rosa", "Rosa"), family=("Rossi", "De Rossi"), phones=("0883232339", "+390883232339"),
                 cities=("Rosa", "Rossa"), streets=("Via Rossi 3", "Viale Rossi, 5"), birth_dates=("1970-03-03",),
                 relatives=("Rosa Russi",))

@@ -10,8 +10,8 @@ from annotations.release.rules.leaks.gate import LANGUAGES, Gate, Leak, generic_
 from annotations.release.rules.leaks.needles import Needle, needles_of
 from annotations.release.rules.leaks.shapes import device_addresses, full_dates, telephones
 from annotations.release.rules.redaction.dates import years
-from annotations.release.rules.redaction.kinds import IdentifierType
 from annotations.release.rules.redaction.policy import Action, LabelRule, Policy
+from annotations.release.rules.redaction.policy import IdentifierType as Kind
 from annotations.release.rules.redaction.released import Released, ReplacedPiece
 from annotations.release.rules.redaction.releasing import release_text
 from annotations.text.spans import Span
@@ -19,19 +19,8 @@ from tests.release.rules.redaction.replacing import Told
 from tests.text.strategies import LABELS, texts_with_spans
 from tests.timing import takes_at_most
 
-KINDS = {
-    kind.name: kind
-    for kind in (
-        IdentifierType.NAME,
-        IdentifierType.CITY,
-        IdentifierType.HOSPITAL,
-        IdentifierType.DATE,
-        IdentifierType.AGE,
-        IdentifierType.PHONE,
-        IdentifierType.SEX,
-    )
-}
-OTHERS = {"JOB": IdentifierType.PROFESSION, "CODE": IdentifierType.RECORD}
+KINDS = {kind.name: kind for kind in (Kind.NAME, Kind.CITY, Kind.HOSPITAL, Kind.DATE, Kind.AGE, Kind.PHONE, Kind.SEX)}
+OTHERS = {"JOB": Kind.PROFESSION, "CODE": Kind.RECORD}
 RULES = {label: LabelRule(kind, Action.MASK) for label, kind in (KINDS | OTHERS).items()}
 
 
@@ -185,7 +174,7 @@ def test_the_whole_string_goes_before_its_part_and_the_note_before_others() -> N
 
 def test_placeholders_and_hashes_are_not_searched() -> None:
     assert leaks("Name Ann", ("Ann", "NAME"), ("Name", "CITY")) == ([], set())
-    hashed = LabelRule(IdentifierType.NAME, Action.HASH)
+    hashed = LabelRule(Kind.NAME, Action.HASH)
     assert leaks("Xname Ann", ("Ann", "NAME"), ("Xname", "NAME"), NAME=hashed) == ([], set())
     piece = ReplacedPiece(5, 8, 5, 11, "NAME", Action.MASK)
     assert quotes("Adam [NAME] Wilson", needle("Adam Name Wilson"), pieces=(piece,)) == ["Adam", "Wilson"]
@@ -195,17 +184,17 @@ def test_placeholders_and_hashes_are_not_searched() -> None:
 
 def test_what_a_policy_makes_is_searched() -> None:
     # What a removal joins
-    marks, remove = (("Eve Wilson", "NAME"), ("X", "CITY")), LabelRule(IdentifierType.CITY, Action.REMOVE)
+    marks, remove = (("Eve Wilson", "NAME"), ("X", "CITY")), LabelRule(Kind.CITY, Action.REMOVE)
     assert leaks("Eve Wilson and Eve X Wilson", *marks, CITY=remove) == (["Eve Wilson"], set())
     # A surrogate equal to an original
     told = Told(surrogates={"Adam Wilson": "Kevin Chang", "Chang": "Wilson"})
-    rule = LabelRule(IdentifierType.NAME, Action.SURROGATE)
+    rule = LabelRule(Kind.NAME, Action.SURROGATE)
     found, _ = leaks("Adam Wilson, Chang", ("Adam Wilson", "NAME"), ("Chang", "NAME"), told=told, NAME=rule)
     assert found == ["Chang", "Wilson"]
 
 
 def test_a_shifted_date_equal_to_another_original_is_a_leak_but_a_shifted_month_or_year_is_not() -> None:
-    shift = LabelRule(IdentifierType.DATE, Action.SHIFT)
+    shift = LabelRule(Kind.DATE, Action.SHIFT)
     text = "3/12/2021 and 4/1/2021"
     assert leaks(text, ("3/12/2021", "DATE"), ("4/1/2021", "DATE"), DATE=shift) == (["4/1/2021"], set())
     text = "March 2021 and April 2021, 2021 on 5/5/2021"
@@ -217,35 +206,35 @@ def test_a_shifted_date_equal_to_another_original_is_a_leak_but_a_shifted_month_
 
 
 def test_years_and_regions_that_the_policy_made_stay_by_the_exception_generalized() -> None:
-    years = LabelRule(IdentifierType.DATE, Action.GENERALIZE)
+    years = LabelRule(Kind.DATE, Action.GENERALIZE)
     assert leaks("2021, 3/12/2021", ("2021", "DATE"), ("3/12/2021", "DATE"), DATE=years) == ([], {"generalized"})
     assert leaks("Since 3/12/2021, in 2021", ("3/12/2021", "DATE"), ("2021", "DATE"), DATE=years)[0] == []
-    regions = LabelRule(IdentifierType.CITY, Action.GENERALIZE)
+    regions = LabelRule(Kind.CITY, Action.GENERALIZE)
     text = "Boston, Massachusetts Clinic"
     marks = (("Boston", "CITY"), ("Massachusetts Clinic", "HOSPITAL"))
     assert leaks(text, *marks, CITY=regions) == ([], {"generalized"})
 
 
 def test_kept_spans_and_parts_that_equal_them_stay_by_the_exception_kept() -> None:
-    keep = LabelRule(IdentifierType.CITY, Action.KEEP)
+    keep = LabelRule(Kind.CITY, Action.KEEP)
     marks = (("Salem", "CITY"), ("Salem House", "HOSPITAL"))
     assert leaks("Salem: Salem House, from Salem", *marks, CITY=keep) == ([], {"kept"})
 
 
 def test_a_string_that_is_repeated_without_a_label_is_a_leak_in_every_policy() -> None:
     for action in (Action.MASK, Action.REMOVE, Action.HASH, Action.SURROGATE):
-        rule = LabelRule(IdentifierType.NAME, action)
+        rule = LabelRule(Kind.NAME, action)
         assert leaks("Iria came. iria left", ("Iria", "NAME"), NAME=rule)[0] == ["iria"]
 
 
 def test_strings_that_the_policy_keeps_are_no_needles() -> None:
-    policy = Policy({"NAME": RULES["NAME"], "CITY": LabelRule(IdentifierType.CITY, Action.KEEP)})
+    policy = Policy({"NAME": RULES["NAME"], "CITY": LabelRule(Kind.CITY, Action.KEEP)})
     found = needles_of("Ann Lugo", [Span(0, 3, "NAME"), Span(4, 8, "CITY")], policy, note=7)
-    assert found == [Needle("Ann", "NAME", IdentifierType.NAME, (0, 3), 7)]
+    assert found == [Needle("Ann", "NAME", Kind.NAME, (0, 3), 7)]
 
 
 def test_a_street_with_its_number_is_sought_without_what_follows() -> None:
-    mask = LabelRule(IdentifierType.STREET, Action.MASK)
+    mask = LabelRule(Kind.STREET, Action.MASK)
     for whole, street in [("Calle Mayor 15, 3º B", "Calle Mayor 15"), ("12 High Street, Flat 3", "12 High Street")]:
         assert leaks(f"{whole}: at {street}", (whole, "STREET"), STREET=mask)[0] == [street]
 
@@ -266,7 +255,7 @@ def test_names_of_notes_are_split_at_separators_and_capitals(name: str, expected
 def test_every_whole_word_string_that_stays_is_found(note: tuple[str, list[Span]], action: Action) -> None:
     """A labeled string that is repeated after the note as a word of its own never passes."""
     text, spans = note
-    policy = Policy({label: LabelRule(IdentifierType.NAME, action) for label in LABELS})
+    policy = Policy({label: LabelRule(Kind.NAME, action) for label in LABELS})
     for span in spans[:1]:
         quote = text[span.start : span.end]
         whole = f"{text} . {quote} ."
@@ -307,7 +296,7 @@ LONG_NUMBERS = [
 
 @pytest.mark.parametrize(("label", "labeled", "text", "expected"), LONG_NUMBERS)
 def test_long_numbers_are_found_in_any_grouping(label: str, labeled: str, text: str, expected: list[str]) -> None:
-    kind = {"PHONE": IdentifierType.PHONE, "ID": IdentifierType.ID, "DATE": IdentifierType.DATE}[label]
+    kind = {"PHONE": Kind.PHONE, "ID": Kind.ID, "DATE": Kind.DATE}[label]
     found = Gate().find(text, [Needle(labeled, label, kind)])
     assert [text[leak.start : leak.end] for leak in found] == expected
 
@@ -374,10 +363,10 @@ def test_other_words_and_numbers_are_no_variants() -> None:
 
 
 def test_a_date_that_the_policy_made_is_no_variant() -> None:
-    shift = LabelRule(IdentifierType.DATE, Action.SHIFT)
+    shift = LabelRule(Kind.DATE, Action.SHIFT)
     marks = (("12/03/2021", "DATE"), ("2021-04-11", "DATE"))
     assert leaks("12/03/2021, 2021-04-11", *marks, told=Told(days=-30), DATE=shift) == ([], set())
-    keep = LabelRule(IdentifierType.CITY, Action.KEEP)
+    keep = LabelRule(Kind.CITY, Action.KEEP)
     assert leaks("12/03/2021, 12.3.21", ("12/03/2021", "DATE"), ("12.3.21", "CITY"), CITY=keep) == ([], {"kept"})
 
 
@@ -472,9 +461,9 @@ def test_addresses_of_devices_and_dates_by_their_shape() -> None:
     text = "MAC 00:1B:44:11:3A:B7, 00-1b-44-11-3a-b7, at fe80::1 or 2001:db8:85a3::8a2e:370:7334; 12:30:45, Dx:: a"
     found = [(text[slice(*bounds)], kind) for bounds, kind in device_addresses(text)]
     assert found == [
-        ("00:1B:44:11:3A:B7", IdentifierType.DEVICE), ("00-1b-44-11-3a-b7", IdentifierType.DEVICE),
-        ("fe80::1", IdentifierType.IP),
-        ("2001:db8:85a3::8a2e:370:7334", IdentifierType.IP),
+        ("00:1B:44:11:3A:B7", Kind.DEVICE), ("00-1b-44-11-3a-b7", Kind.DEVICE),
+        ("fe80::1", Kind.IP),
+        ("2001:db8:85a3::8a2e:370:7334", Kind.IP),
     ]  # fmt: skip
     dates = "19·03·2024, 19/03/2024, 2024-03-19; not 190/03/2024 or 19/03-2024"
     assert [dates[slice(*bounds)] for bounds in full_dates(dates)] == ["19·03·2024", "19/03/2024", "2024-03-19"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from annotations.release.rules.redaction.ages import generalized_age, latest_year, told_in
 from annotations.release.rules.redaction.calendars import _MONTHS
 from annotations.release.rules.redaction.dates import names_day, shifted, year_of, years
-from annotations.release.rules.redaction.places import region_of, short_zip
+from annotations.release.rules.redaction.operators import region_of, short_zip
 
 DATES = st.dates(date(1930, 1, 1), date(2090, 12, 31))
 DAYS = st.integers(-800, 800).filter(bool)

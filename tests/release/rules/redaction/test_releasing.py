@@ -7,19 +7,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.release.rules.redaction.ages import latest_year
-from annotations.release.rules.redaction.attributes import attributes_of_pieces
-from annotations.release.rules.redaction.kinds import IdentifierType
-from annotations.release.rules.redaction.numbering import numbered
-from annotations.release.rules.redaction.offsets import span_to_original, span_to_released, to_original, to_released
-from annotations.release.rules.redaction.planning import planned
 from annotations.release.rules.redaction.policy import Action, LabelRule, Policy, PolicyError, actions_for
-from annotations.release.rules.redaction.released import Mention, Released, ReplacedPiece
-from annotations.release.rules.redaction.releasing import release_text
+from annotations.release.rules.redaction.policy import IdentifierType as Kind
+from annotations.release.rules.redaction.released import (
+    Mention,
+    Released,
+    ReplacedPiece,
+    attributes_of_pieces,
+    numbered,
+    span_to_original,
+    span_to_released,
+)
+from annotations.release.rules.redaction.releasing import planned, release_text
 from annotations.text.spans import Span
 from tests.release.rules.redaction.replacing import Told
 from tests.text.strategies import LABELS, texts_with_spans
 
-KINDS = dict(zip(LABELS, (IdentifierType.NAME, IdentifierType.DATE, IdentifierType.ID), strict=True))
+KINDS = dict(zip(LABELS, (Kind.NAME, Kind.DATE, Kind.ID), strict=True))
 PLACEHOLDERS = {label: f"[{label}]" for label in LABELS}
 
 
@@ -38,7 +42,7 @@ def released(text: str, *marks: tuple[str, str], told: Told | None = None, **rul
 
 
 def name(action: Action, numbered: bool = False) -> LabelRule:
-    return LabelRule(IdentifierType.NAME, action, numbered)
+    return LabelRule(Kind.NAME, action, numbered)
 
 
 @given(texts_with_spans(), policies())
@@ -52,8 +56,8 @@ def test_outside_the_pieces_both_texts_are_equal_and_offsets_are_exact(
         assert at <= piece.start < piece.end <= len(text)
         assert text[at : piece.start] == new.text[new_at : piece.new_start]
         for offset in range(at, piece.start):
-            assert to_released(new.pieces, offset) == offset - at + new_at
-            assert to_original(new.pieces, offset - at + new_at) == offset
+            assert span_to_released(new.pieces, offset, offset)[0] == offset - at + new_at
+            assert span_to_original(new.pieces, offset - at + new_at, offset - at + new_at)[0] == offset
             both = span_to_released(new.pieces, offset, offset + 1)
             assert span_to_original(new.pieces, *both) == (offset, offset + 1)
         # Every piece maps to its stretch and back.
@@ -64,7 +68,10 @@ def test_outside_the_pieces_both_texts_are_equal_and_offsets_are_exact(
             assert text[piece.start : piece.end] == new.text[piece.new_start : piece.new_end]
         at, new_at = piece.end, piece.new_end
     assert text[at:] == new.text[new_at:]
-    assert (to_released(new.pieces, len(text)), to_original(new.pieces, len(new.text))) == (len(new.text), len(text))
+    assert (
+        span_to_released(new.pieces, len(text), len(text))[0],
+        span_to_original(new.pieces, len(new.text), len(new.text))[0],
+    ) == (len(new.text), len(text))
     # Every span that is not kept is replaced completely.
     replaced = {at for piece in new.pieces if piece.action is not Action.KEEP for at in range(piece.start, piece.end)}
     for span in spans:
@@ -79,8 +86,8 @@ def test_spans_of_different_labels_that_overlap_never_write_a_part_of_the_origin
     text, spans = note
     rules = {
         "NAME": name(Action.MASK),
-        "DATE": LabelRule(IdentifierType.AGE, Action.GENERALIZE),
-        "ID-1": LabelRule(IdentifierType.ID, Action.MASK),
+        "DATE": LabelRule(Kind.AGE, Action.GENERALIZE),
+        "ID-1": LabelRule(Kind.ID, Action.MASK),
     }
     for plan in planned(text, spans, Policy(rules)):
         if plan.action is Action.GENERALIZE:
@@ -90,7 +97,7 @@ def test_spans_of_different_labels_that_overlap_never_write_a_part_of_the_origin
 
 def test_spans_at_both_ends_that_touch_and_nest_beside_characters_outside_the_basic_plane() -> None:
     spans = [Span(0, 4, "NAME"), Span(1, 4, "NAME"), Span(4, 6, "ID"), Span(6, 9, "NAME")]
-    policy = Policy({"NAME": name(Action.MASK), "ID": LabelRule(IdentifierType.ID, Action.REMOVE)})
+    policy = Policy({"NAME": name(Action.MASK), "ID": LabelRule(Kind.ID, Action.REMOVE)})
     new = release_text("😀Ann👍🏽Bob", spans, policy, {"NAME": "[NAME]", "ID": "[ID]"}, Told())
     assert new.text == "[NAME][NAME]"
     bounds = [(piece.start, piece.end, piece.new_start, piece.new_end) for piece in new.pieces]
@@ -100,7 +107,7 @@ def test_spans_at_both_ends_that_touch_and_nest_beside_characters_outside_the_ba
 
 
 def test_a_kept_span_stays_a_piece_but_never_covers_a_name_inside_it() -> None:
-    rules = {"HOSPITAL": LabelRule(IdentifierType.HOSPITAL, Action.KEEP), "NAME": name(Action.MASK)}
+    rules = {"HOSPITAL": LabelRule(Kind.HOSPITAL, Action.KEEP), "NAME": name(Action.MASK)}
     new = released("at Saint Wilson House now", ("Saint Wilson House", "HOSPITAL"), ("Wilson", "NAME"), **rules)
     assert new.text == "at Saint [NAME] House now"
     found = [(piece.action, new.text[piece.new_start : piece.new_end]) for piece in new.pieces]
@@ -125,11 +132,9 @@ def test_a_hash_is_short_and_equal_for_equal_identifiers() -> None:
     assert first == second and first.startswith("NAME-") and len(first) == len("NAME-") + 12
 
 
-AGE, DATE, ZIP = (
-    LabelRule(kind, Action.GENERALIZE) for kind in (IdentifierType.AGE, IdentifierType.DATE, IdentifierType.ZIP)
-)
-CITY, COUNTRY = (LabelRule(kind, Action.GENERALIZE) for kind in (IdentifierType.CITY, IdentifierType.COUNTRY))
-SHIFT = LabelRule(IdentifierType.DATE, Action.SHIFT)
+AGE, DATE, ZIP = (LabelRule(kind, Action.GENERALIZE) for kind in (Kind.AGE, Kind.DATE, Kind.ZIP))
+CITY, COUNTRY = (LabelRule(kind, Action.GENERALIZE) for kind in (Kind.CITY, Kind.COUNTRY))
+SHIFT = LabelRule(Kind.DATE, Action.SHIFT)
 
 
 ACTIONS = [
@@ -241,8 +246,8 @@ PIECES = [ReplacedPiece(3, 7, 3, 6, "X", Action.MASK), ReplacedPiece(10, 13, 9, 
 
 
 def test_an_offset_inside_a_piece_goes_to_its_start() -> None:
-    assert [to_released(PIECES, at) for at in (0, 3, 5, 7, 9, 11, 13, 16)] == [0, 3, 3, 6, 8, 9, 9, 12]
-    assert [to_original(PIECES, at) for at in (0, 3, 5, 6, 8, 9, 12)] == [0, 3, 3, 7, 9, 13, 16]
+    assert [span_to_released(PIECES, at, at)[0] for at in (0, 3, 5, 7, 9, 11, 13, 16)] == [0, 3, 3, 6, 8, 9, 9, 12]
+    assert [span_to_original(PIECES, at, at)[0] for at in (0, 3, 5, 6, 8, 9, 12)] == [0, 3, 3, 7, 9, 13, 16]
 
 
 def test_a_span_that_touches_the_inside_of_a_piece_covers_all_of_it() -> None:
@@ -259,23 +264,23 @@ def test_a_span_that_touches_the_inside_of_a_piece_covers_all_of_it() -> None:
 
 
 ENTITIES = [
-    (["Wilson", "Dr. Adam Wilson", "ADAM WILSON", "A. Wilson", "Wilson, Adam"], IdentifierType.NAME, [1, 1, 1, 1, 1]),
-    (["Peña", "pena", "Eve Chang", "Chang"], IdentifierType.NAME, [1, 1, 2, 2]),
-    (["Adam Wilson", "E. Wilson", "A."], IdentifierType.NAME, [1, 2, 3]),  # an initial that differs
-    (["Adam Wilson", "Eve Wilson", "Wilson"], IdentifierType.NAME, [1, 2, 1]),  # a part of several names
-    (["Dr.", "Dr. Chang"], IdentifierType.NAME, [1, 2]),
-    (["Boston", "South Boston", "BOSTON"], IdentifierType.CITY, [1, 2, 1]),  # other kinds need equal texts
-    (["12-3", "123"], IdentifierType.ID, [1, 2]),
+    (["Wilson", "Dr. Adam Wilson", "ADAM WILSON", "A. Wilson", "Wilson, Adam"], Kind.NAME, [1, 1, 1, 1, 1]),
+    (["Peña", "pena", "Eve Chang", "Chang"], Kind.NAME, [1, 1, 2, 2]),
+    (["Adam Wilson", "E. Wilson", "A."], Kind.NAME, [1, 2, 3]),  # an initial that differs
+    (["Adam Wilson", "Eve Wilson", "Wilson"], Kind.NAME, [1, 2, 1]),  # a part of several names
+    (["Dr.", "Dr. Chang"], Kind.NAME, [1, 2]),
+    (["Boston", "South Boston", "BOSTON"], Kind.CITY, [1, 2, 1]),  # other kinds need equal texts
+    (["12-3", "123"], Kind.ID, [1, 2]),
 ]
 
 
 @pytest.mark.parametrize(("texts", "kind", "expected"), ENTITIES)
-def test_which_mentions_are_one_entity(texts: list[str], kind: IdentifierType, expected: list[int]) -> None:
+def test_which_mentions_are_one_entity(texts: list[str], kind: Kind, expected: list[int]) -> None:
     mentions = [Mention(at * 100, at * 100 + len(text), "NAME", kind, text) for at, text in enumerate(texts)]
     found = numbered(mentions)
     assert [found[mention.start, mention.end] for mention in mentions] == expected
 
 
 def test_each_label_has_its_own_numbers() -> None:
-    found = numbered([Mention(0, 3, "A", IdentifierType.NAME, "Ann"), Mention(5, 8, "B", IdentifierType.NAME, "Ann")])
+    found = numbered([Mention(0, 3, "A", Kind.NAME, "Ann"), Mention(5, 8, "B", Kind.NAME, "Ann")])
     assert set(found.values()) == {1}

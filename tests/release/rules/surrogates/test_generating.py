@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.release.rules.redaction.kinds import IdentifierType
-from annotations.release.rules.surrogates.deciding import surrogate_key
+from annotations.release.rules.redaction.policy import IdentifierType as Kind
+from annotations.release.rules.surrogates.clustering import surrogate_key
 from annotations.release.rules.surrogates.folding import accented, folded, long_words
 from annotations.release.rules.surrogates.gazetteers import kept, names_of
-from annotations.release.rules.surrogates.generating.rules import RuleGenerator
+from annotations.release.rules.surrogates.generating import generate
 from annotations.release.rules.surrogates.people import titles
 from annotations.release.rules.surrogates.pipeline import Around, Indexed
 from annotations.release.rules.surrogates.places import areas_in
@@ -22,17 +22,9 @@ SEEDS = range(4)
 STAYING = frozenset({"www", "marys", "dott"}).union(*map(kept, ("institution", "street", "honor", "small", "particle")))
 
 
-def made(
-    kind: IdentifierType,
-    *forms: str,
-    language: str = "es",
-    seed: int = 1,
-    attempt: int = 0,
-    avoid=frozenset(),
-    related=(),
-):
-    generator = RuleGenerator(random.Random(seed))
-    return generator.generate(one(kind, *forms, language=language), Around(related), avoid, attempt)
+def made(kind: Kind, *forms: str, language: str = "es", seed: int = 1, attempt: int = 0, avoid=frozenset(), related=()):
+    source = random.Random(seed)
+    return generate(source, one(kind, *forms, language=language), Around(related), avoid, attempt)
 
 
 def test_a_seed_gives_the_same_surrogates() -> None:
@@ -48,7 +40,7 @@ def test_a_seed_gives_the_same_surrogates() -> None:
 def test_gender_language_and_frequency_are_kept(language: str, name: str, gender: str) -> None:
     lists = names_of(language)
     for seed in SEEDS:
-        parts = made(IdentifierType.NAME, name, language=language, seed=seed).parts
+        parts = made(Kind.NAME, name, language=language, seed=seed).parts
         first, last = lists.given[folded(parts["given"])], lists.surnames[folded(parts["family"])]
         assert (first.gender, parts["gender"]) == (gender, gender)
         assert first.band == lists.given[folded(name.split()[0])].band
@@ -58,12 +50,12 @@ def test_gender_language_and_frequency_are_kept(language: str, name: str, gender
 @pytest.mark.parametrize("seed", SEEDS)
 def test_names_that_no_list_knows_accents_and_initials(seed: int) -> None:
     lists = names_of("es")
-    parts = made(IdentifierType.NAME, "Yasna Garamendi", seed=seed).parts
+    parts = made(Kind.NAME, "Yasna Garamendi", seed=seed).parts
     assert folded(parts["given"]) not in lists.given and folded(parts["family"]) not in lists.surnames
-    assert accented(made(IdentifierType.NAME, "Rubén Gómez", seed=seed).parts["family"])
-    assert not accented(made(IdentifierType.NAME, "Rubén Torres", seed=seed).parts["family"])
+    assert accented(made(Kind.NAME, "Rubén Gómez", seed=seed).parts["family"])
+    assert not accented(made(Kind.NAME, "Rubén Torres", seed=seed).parts["family"])
     for other in range(seed * 10, seed * 10 + 10):
-        parts = made(IdentifierType.NAME, "A.W.", language="en", seed=other).parts
+        parts = made(Kind.NAME, "A.W.", language="en", seed=other).parts
         assert not {parts["given"][0], parts["family"][0]} & set("AW")
 
 
@@ -71,25 +63,25 @@ def test_names_that_no_list_knows_accents_and_initials(seed: int) -> None:
 def test_a_name_avoids_others_and_the_originals_of_the_patient(seed: int) -> None:
     pool = names_of("es").surname_pools[0, True]
     taken = {folded(name) for name in pool}
-    assert folded(made(IdentifierType.NAME, "Ana Gómez", seed=seed, avoid=taken).parts["family"]) not in taken
+    assert folded(made(Kind.NAME, "Ana Gómez", seed=seed, avoid=taken).parts["family"]) not in taken
     forms = [f"Ana {name}" for name in pool]
-    known = [Indexed(at, IdentifierType.STAFF, [form], person("Eva", "Xu")) for at, form in enumerate(forms)]
-    assert f"Ana {made(IdentifierType.NAME, 'Rosa Gómez', seed=seed, related=known).parts['family']}" not in forms
+    known = [Indexed(at, Kind.STAFF, [form], person("Eva", "Xu")) for at, form in enumerate(forms)]
+    assert f"Ana {made(Kind.NAME, 'Rosa Gómez', seed=seed, related=known).parts['family']}" not in forms
 
 
 def test_relatives_share_the_surrogate_of_their_surname() -> None:
-    adam = Indexed(1, IdentifierType.NAME, ["Adam Wilson"], person("Kevin", "Chang", gender="m"))
-    parts = made(IdentifierType.NAME, "Mary Wilson", language="en", related=[adam]).parts
+    adam = Indexed(1, Kind.NAME, ["Adam Wilson"], person("Kevin", "Chang", gender="m"))
+    parts = made(Kind.NAME, "Mary Wilson", language="en", related=[adam]).parts
     assert parts["family"] == "Chang"
     assert parts["given"] not in ("Kevin", "Mary")
 
 
 @pytest.mark.parametrize(("language", "name"), [("en", "Ann Lee"), ("es", "Ana Gil"), ("it", "Anna Neri")])
 def test_many_people_get_different_names(language: str, name: str) -> None:
-    generator, cluster = RuleGenerator(random.Random(1)), one(IdentifierType.NAME, name, language=language)
+    source, cluster = random.Random(1), one(Kind.NAME, name, language=language)
     taken: set[str] = set()
     for at in range(1000):
-        keys = (surrogate_key(generator.generate(cluster, Around(), frozenset(), attempt)) for attempt in range(40))
+        keys = (surrogate_key(generate(source, cluster, Around(), frozenset(), attempt)) for attempt in range(40))
         key = next((key for key in keys if key not in taken), None)
         assert key is not None, at
         taken.add(key)
@@ -144,7 +136,7 @@ def test_the_parts_of_an_address_agree(language: str, text: str) -> None:
 def test_places_agree(seed: int) -> None:
     new = dict(replaced("[city:Napoli] ([region:NA]), [zip:80121]", "it", seed))
     assert f"it:{new['NA']}" in areas_in(new["Napoli"], "it") & areas_in(new["80121"], "it")
-    value = made(IdentifierType.LOCATION, "Springfield, IL 62704", language="en", seed=seed).parts
+    value = made(Kind.LOCATION, "Springfield, IL 62704", language="en", seed=seed).parts
     assert value["s1"] == value["area"][3:] != "IL"
     # British places stay British.
     new = dict(replaced("[street:45 Mill Lane], [city:Oxford] [zip:OX1 2JD]", "en", seed))
@@ -160,16 +152,16 @@ def test_places_agree(seed: int) -> None:
 
 
 ADDRESSES = [
-    (IdentifierType.STREET, "Palo Alto, CA 94301"),
-    (IdentifierType.STREET, "12 ELM CT, DAYTON, OH 45402"),
-    (IdentifierType.LOCATION, "Salem, Ore. 97301"),  # not as the lists have it
-    (IdentifierType.STREET, "9 Main St., Smallville TX 78701"),
-    (IdentifierType.HOSPITAL, "Lakeside Clinic, Rochester, MN 55905"),
+    (Kind.STREET, "Palo Alto, CA 94301"),
+    (Kind.STREET, "12 ELM CT, DAYTON, OH 45402"),
+    (Kind.LOCATION, "Salem, Ore. 97301"),  # not as the lists have it
+    (Kind.STREET, "9 Main St., Smallville TX 78701"),
+    (Kind.HOSPITAL, "Lakeside Clinic, Rochester, MN 55905"),
 ]
 
 
 @pytest.mark.parametrize(("kind", "text"), ADDRESSES)
-def test_a_state_in_an_address_becomes_the_state_of_the_zip_code(kind: IdentifierType, text: str) -> None:
+def test_a_state_in_an_address_becomes_the_state_of_the_zip_code(kind: Kind, text: str) -> None:
     for seed in SEEDS:
         ((_old, new),) = replaced(f"[{kind}:{text}]", seed=seed)
         state, zipped = re.findall(r"[A-Z]{2}(?=\.? [0-9]{5}$)|[0-9]{5}$", new)
@@ -185,40 +177,35 @@ def test_a_name_has_one_surrogate_without_any_of_its_words(name: str) -> None:
 
 
 INSTITUTIONS = [
-    (
-        "es",
-        IdentifierType.HOSPITAL,
-        "Hospital Universitario Virgen del Rocío",
-        r"Hospital Universitario Virgen del [\w ]+",
-    ),
-    ("es", IdentifierType.HOSPITAL, "Centro de Salud José Ramón Muñoz", r"Centro de Salud \w+ \w+ \w+"),
-    ("es", IdentifierType.HOSPITAL, "Hospital 12 de Octubre", r"Hospital [1-9]\d de \w+"),
-    ("es", IdentifierType.HOSPITAL, "Hospital General", r"Hospital (Provincial|Regional|Comarcal|Central)"),
-    ("es", IdentifierType.ORGANIZATION, "Facultad de Medicina", r"Facultad de \w+"),
-    ("es", IdentifierType.ORGANIZATION, "SAMUR", r"[A-Z]{5}"),
-    ("en", IdentifierType.HOSPITAL, "Lincoln Medical Center", r"[\w' .-]+ Medical Center"),
-    ("en", IdentifierType.HOSPITAL, "St. Mary's Hospital", r"St\. [\w']+ Hospital"),
-    ("it", IdentifierType.HOSPITAL, "Ospedale San Raffaele", r"Ospedale San \w+"),
-    ("it", IdentifierType.HOSPITAL, "A.O.U. Federico II", r"A\.O\.U\. \w+ [IVX]+"),
-    ("es", IdentifierType.HOSPITAL, "Hospital La Paz", r"Hospital La \w+"),
+    ("es", Kind.HOSPITAL, "Hospital Universitario Virgen del Rocío", r"Hospital Universitario Virgen del [\w ]+"),
+    ("es", Kind.HOSPITAL, "Centro de Salud José Ramón Muñoz", r"Centro de Salud \w+ \w+ \w+"),
+    ("es", Kind.HOSPITAL, "Hospital 12 de Octubre", r"Hospital [1-9]\d de \w+"),
+    ("es", Kind.HOSPITAL, "Hospital General", r"Hospital (Provincial|Regional|Comarcal|Central)"),
+    ("es", Kind.ORGANIZATION, "Facultad de Medicina", r"Facultad de \w+"),
+    ("es", Kind.ORGANIZATION, "SAMUR", r"[A-Z]{5}"),
+    ("en", Kind.HOSPITAL, "Lincoln Medical Center", r"[\w' .-]+ Medical Center"),
+    ("en", Kind.HOSPITAL, "St. Mary's Hospital", r"St\. [\w']+ Hospital"),
+    ("it", Kind.HOSPITAL, "Ospedale San Raffaele", r"Ospedale San \w+"),
+    ("it", Kind.HOSPITAL, "A.O.U. Federico II", r"A\.O\.U\. \w+ [IVX]+"),
+    ("es", Kind.HOSPITAL, "Hospital La Paz", r"Hospital La \w+"),
     # A word of which the lists of this language have no second one.
-    ("en", IdentifierType.HOSPITAL, "Virgen de la Vega", r"Virgen de la \w+"),
-    ("it", IdentifierType.HOSPITAL, "Virgen de la Vega", r"Virgen de la \w+"),
-    ("it", IdentifierType.CITY, "Reggio nell'Emilia", r"[\w' ]+ nell'\w+"),
-    ("en", IdentifierType.IP, "10.0.0.1", r"(192\.0\.2|198\.51\.100|203\.0\.113)\.\d+"),
-    ("es", IdentifierType.STREET, "Av. Pedro Rubio, s/n", r"Av\. \w+ \w+, s/n"),
-    ("es", IdentifierType.STREET, "C/ Princesa, 23, 3D", r"C/ \w+, [1-9]\d, [1-9][A-F]"),
-    ("en", IdentifierType.STREET, "123 Oak Street", r"[1-9]\d\d \w+ Street"),
-    ("it", IdentifierType.STREET, "Via Garibaldi 12", r"Via \w+ [1-9]\d"),
-    ("es", IdentifierType.LOCATION, "E-18012", r"E-\d{5}"),
-    ("en", IdentifierType.LOCATION, "Boston, MA 02115", r"[\w' .-]+, [A-Z]{2} \d{5}"),
-    ("es", IdentifierType.PROFESSION, "costurera", r"[a-zñéáíó ]+"),
-    ("es", IdentifierType.COUNTRY, "España", r"[\w ]+"),
+    ("en", Kind.HOSPITAL, "Virgen de la Vega", r"Virgen de la \w+"),
+    ("it", Kind.HOSPITAL, "Virgen de la Vega", r"Virgen de la \w+"),
+    ("it", Kind.CITY, "Reggio nell'Emilia", r"[\w' ]+ nell'\w+"),
+    ("en", Kind.IP, "10.0.0.1", r"(192\.0\.2|198\.51\.100|203\.0\.113)\.\d+"),
+    ("es", Kind.STREET, "Av. Pedro Rubio, s/n", r"Av\. \w+ \w+, s/n"),
+    ("es", Kind.STREET, "C/ Princesa, 23, 3D", r"C/ \w+, [1-9]\d, [1-9][A-F]"),
+    ("en", Kind.STREET, "123 Oak Street", r"[1-9]\d\d \w+ Street"),
+    ("it", Kind.STREET, "Via Garibaldi 12", r"Via \w+ [1-9]\d"),
+    ("es", Kind.LOCATION, "E-18012", r"E-\d{5}"),
+    ("en", Kind.LOCATION, "Boston, MA 02115", r"[\w' .-]+, [A-Z]{2} \d{5}"),
+    ("es", Kind.PROFESSION, "costurera", r"[a-zñéáíó ]+"),
+    ("es", Kind.COUNTRY, "España", r"[\w ]+"),
 ]
 
 
 @pytest.mark.parametrize(("language", "kind", "text", "pattern"), INSTITUTIONS)
-def test_type_and_format_are_kept(language: str, kind: IdentifierType, text: str, pattern: str) -> None:
+def test_type_and_format_are_kept(language: str, kind: Kind, text: str, pattern: str) -> None:
     for seed in SEEDS:
         value = made(kind, text, language=language, seed=seed).parts["value"]
         assert re.fullmatch(pattern, value), value
@@ -227,34 +214,32 @@ def test_type_and_format_are_kept(language: str, kind: IdentifierType, text: str
 
 def test_addresses_follow_the_surrogate_name() -> None:
     """The account has names, initials or both of a person of the note."""
-    emily = [Indexed(1, IdentifierType.STAFF, ["Dr. Emily Carter"], person("Kevin", "Chang"))]
+    emily = [Indexed(1, Kind.STAFF, ["Dr. Emily Carter"], person("Kevin", "Chang"))]
     old = ["emily.carter@mgh.org", "carter@mgh.com", "ecarter@mgh.net", "carter_e@mgh.org"]
-    new = [made(IdentifierType.EMAIL, each, language="en", related=emily).parts["value"] for each in old]
+    new = [made(Kind.EMAIL, each, language="en", related=emily).parts["value"] for each in old]
     assert new == ["kevin.chang@example.org", "chang@example.com", "kchang@example.net", "chang_k@example.org"]
     # Another address of the same person differs.
-    value = made(IdentifierType.EMAIL, "carter@mgh.com", language="en", related=emily, attempt=1).parts["value"]
+    value = made(Kind.EMAIL, "carter@mgh.com", language="en", related=emily, attempt=1).parts["value"]
     assert re.fullmatch(r"chang\d{1,2}@example\.com", value)
     # An address without a known name keeps its pattern.
-    assert re.fullmatch(r"[a-z]+_\d\d@example\.com", made(IdentifierType.EMAIL, "marian_84@gmail.com").parts["value"])
-    url = made(IdentifierType.URL, "http://www.unizar.es/clinica/x1").parts["value"]
+    assert re.fullmatch(r"[a-z]+_\d\d@example\.com", made(Kind.EMAIL, "marian_84@gmail.com").parts["value"])
+    url = made(Kind.URL, "http://www.unizar.es/clinica/x1").parts["value"]
     assert url.startswith("http://www.example.org/")
 
 
 @given(
-    st.sampled_from(list(IdentifierType)),
-    st.text(min_size=1, max_size=40).filter(str.strip),
-    st.sampled_from(["en", "es", "it"]),
+    st.sampled_from(list(Kind)), st.text(min_size=1, max_size=40).filter(str.strip), st.sampled_from(["en", "es", "it"])
 )
-def test_any_text_gets_a_surrogate(kind: IdentifierType, text: str, language: str) -> None:
+def test_any_text_gets_a_surrogate(kind: Kind, text: str, language: str) -> None:
     surrogate = made(kind, text, language=language)
     assert surrogate.kind == kind and surrogate.parts
 
 
 def test_short_numbers_run_out_and_grow() -> None:
-    assert len({made(IdentifierType.ID, "7", seed=seed, attempt=seed).parts["value"] for seed in range(60)}) > 15
+    assert len({made(Kind.ID, "7", seed=seed, attempt=seed).parts["value"] for seed in range(60)}) > 15
 
 
-@pytest.mark.parametrize("kind", [IdentifierType.AGE, IdentifierType.OTHER, IdentifierType.PHONE, IdentifierType.DATE])
-def test_a_number_of_thousands_of_digits_is_no_error(kind: IdentifierType) -> None:
+@pytest.mark.parametrize("kind", [Kind.AGE, Kind.OTHER, Kind.PHONE, Kind.DATE])
+def test_a_number_of_thousands_of_digits_is_no_error(kind: Kind) -> None:
     """Python reads no number of more than 4,300 digits."""
     assert surrogate_key(made(kind, "7" * 5_000))

@@ -13,6 +13,7 @@ from stdnum.gb import nhs
 from stdnum.it import codicefiscale
 
 from annotations.release.rules.surrogates.contacts import example_domain, new_ip, new_phone
+from annotations.release.rules.surrogates.folding import compact, pour
 from annotations.release.rules.surrogates.identifiers import (
     birth_in,
     new_number,
@@ -22,7 +23,6 @@ from annotations.release.rules.surrogates.identifiers import (
     valid_nuss,
     vin_check,
 )
-from annotations.release.rules.surrogates.scrambling import compact, pour
 
 
 def new(text: str, kind: str = "national id", language: str = "es", seed: int = 3) -> str:

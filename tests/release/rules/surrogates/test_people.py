@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.release.rules.redaction.kinds import IdentifierType
-from annotations.release.rules.surrogates.deciding import RuleDecider, identities, surrogate_key
+from annotations.release.rules.redaction.policy import IdentifierType as Kind
+from annotations.release.rules.surrogates.clustering import identities, same_entity, surrogate_key
 from annotations.release.rules.surrogates.people import FAMILY, GIVEN, field_of, read_person, title_before
 from annotations.release.rules.surrogates.pipeline import Indexed, Surrogate
 from annotations.release.rules.surrogates.templates import slots
@@ -48,7 +48,7 @@ def test_a_text_of_many_thousand_words_is_no_name(piece: str) -> None:
     """Reading it as one would take minutes."""
     text = (piece * 100_000)[:100_000]
     assert read_person(text, "es").parts == ()
-    for kind in (IdentifierType.HOSPITAL, IdentifierType.STREET, IdentifierType.CITY):
+    for kind in (Kind.HOSPITAL, Kind.STREET, Kind.CITY):
         assert [(slot.start, slot.end) for slot in slots(text, kind, "es")] == [(0, len(text))]
 
 
@@ -151,74 +151,62 @@ def test_every_mention_is_in_one_cluster_in_order() -> None:
     assert sum(len(cluster.mentions) for cluster in found) == 6
     assert [cluster.mentions[0].start for cluster in found] == sorted(cluster.mentions[0].start for cluster in found)
     (both,) = clusters("[name:Lucia Bianchi] [staff:Lucia Bianchi]", language="it")
-    assert both.kind == IdentifierType.STAFF
+    assert both.kind == Kind.STAFF
 
 
 # ── Which entity of the index a cluster is, and the keys by which it is found ────────────────────────────────────────
 
 
-STAFF = Surrogate(IdentifierType.STAFF, {"given": "Kevin", "family": "Chang", "gender": "m"})
+STAFF = Surrogate(Kind.STAFF, {"given": "Kevin", "family": "Chang", "gender": "m"})
 
 DECISIONS = [
     # a full name is the same person for all patients
-    (IdentifierType.STAFF, ["Dr. Adam Wilson"], ["Adam Wilson"], False, True),
-    (IdentifierType.STAFF, ["Wilson, Adam"], ["Adam J. Wilson"], False, True),
+    (Kind.STAFF, ["Dr. Adam Wilson"], ["Adam Wilson"], False, True),
+    (Kind.STAFF, ["Wilson, Adam"], ["Adam J. Wilson"], False, True),
     # a surname or initials only among one patient's notes
-    (IdentifierType.STAFF, ["Dr. Wilson"], ["Adam Wilson"], False, False),
-    (IdentifierType.STAFF, ["Dr. Wilson"], ["Adam Wilson"], True, True),
-    (IdentifierType.STAFF, ["A. Wilson"], ["Adam Wilson"], False, False),
-    (IdentifierType.STAFF, ["Adam Wilson"], ["Wilson"], False, False),
+    (Kind.STAFF, ["Dr. Wilson"], ["Adam Wilson"], False, False),
+    (Kind.STAFF, ["Dr. Wilson"], ["Adam Wilson"], True, True),
+    (Kind.STAFF, ["A. Wilson"], ["Adam Wilson"], False, False),
+    (Kind.STAFF, ["Adam Wilson"], ["Wilson"], False, False),
     # names or gender that contradict
-    (IdentifierType.STAFF, ["Mary Wilson"], ["Adam Wilson"], True, False),
-    (IdentifierType.STAFF, ["Mrs. Wilson"], ["Adam Wilson"], True, False),
-    (IdentifierType.STAFF, ["Adam Wilson"], ["Adam Miller"], True, False),
+    (Kind.STAFF, ["Mary Wilson"], ["Adam Wilson"], True, False),
+    (Kind.STAFF, ["Mrs. Wilson"], ["Adam Wilson"], True, False),
+    (Kind.STAFF, ["Adam Wilson"], ["Adam Miller"], True, False),
     # a patient who is staff
-    (IdentifierType.NAME, ["Adam Wilson"], ["Adam Wilson"], False, True),
-    (IdentifierType.NAME, ["Wilson"], ["Adam Wilson"], True, False),
+    (Kind.NAME, ["Adam Wilson"], ["Adam Wilson"], False, True),
+    (Kind.NAME, ["Wilson"], ["Adam Wilson"], True, False),
 ]
 
 
 @pytest.mark.parametrize(("kind", "forms", "known", "own", "same"), DECISIONS)
-def test_people(kind: IdentifierType, forms: list[str], known: list[str], own: bool, same: bool) -> None:
-    entity = Indexed(1, IdentifierType.STAFF, known, STAFF, own=own)
-    assert (RuleDecider().decide(one(kind, *forms), [entity]) is entity) is same
+def test_people(kind: Kind, forms: list[str], known: list[str], own: bool, same: bool) -> None:
+    entity = Indexed(1, Kind.STAFF, known, STAFF, own=own)
+    assert (same_entity(one(kind, *forms), [entity]) is entity) is same
 
 
 def test_other_kinds_need_an_equal_form() -> None:
-    city = Indexed(1, IdentifierType.CITY, ["Ávila"], Surrogate(IdentifierType.CITY, {"value": "Soria"}))
-    hospital = Indexed(
-        2, IdentifierType.HOSPITAL, ["Hospital La Paz"], Surrogate(IdentifierType.HOSPITAL, {"value": "Hospital La Fe"})
-    )
-    decide = RuleDecider().decide
-    assert decide(one(IdentifierType.CITY, "AVILA", language="es"), [hospital, city]) is city
-    assert decide(one(IdentifierType.CITY, "Soria", language="es"), [hospital, city]) is None
-    assert (
-        decide(one(IdentifierType.HOSPITAL, "Hospital Universitario La Paz", language="es"), [city, hospital])
-        is hospital
-    )
-    assert decide(one(IdentifierType.REGION, "Ávila", language="es"), [city]) is None
+    city = Indexed(1, Kind.CITY, ["Ávila"], Surrogate(Kind.CITY, {"value": "Soria"}))
+    hospital = Indexed(2, Kind.HOSPITAL, ["Hospital La Paz"], Surrogate(Kind.HOSPITAL, {"value": "Hospital La Fe"}))
+    assert same_entity(one(Kind.CITY, "AVILA", language="es"), [hospital, city]) is city
+    assert same_entity(one(Kind.CITY, "Soria", language="es"), [hospital, city]) is None
+    assert same_entity(one(Kind.HOSPITAL, "Hospital Universitario La Paz", language="es"), [city, hospital]) is hospital
+    assert same_entity(one(Kind.REGION, "Ávila", language="es"), [city]) is None
     # A name in fields of a form is found again.
     (found,) = clusters("Nombre: [name:Ernesto]. Apellidos: [name:Barrantes Quezada].", language="es")
-    entity = Indexed(
-        1, IdentifierType.NAME, found.forms, Surrogate(IdentifierType.NAME, {"given": "Ana", "family": "Gil"}), own=True
-    )
-    assert decide(found, [entity]) is entity
+    entity = Indexed(1, Kind.NAME, found.forms, Surrogate(Kind.NAME, {"given": "Ana", "family": "Gil"}), own=True)
+    assert same_entity(found, [entity]) is entity
 
 
 def test_identities_are_the_full_name_and_the_surnames() -> None:
-    assert identities(one(IdentifierType.STAFF, "Dr. Adam J. Wilson", "Wilson")) == [
-        "adam j wilson",
-        "adam wilson",
-        "wilson",
-    ]
-    assert identities(one(IdentifierType.NAME, "María", language="es")) == ["maria"]
-    assert identities(one(IdentifierType.PHONE, "917 27 00 83", "917270083", language="es")) == ["917270083"]
-    assert identities(one(IdentifierType.HOSPITAL, "Hospital La Paz", language="es")) == ["hospital la paz", "paz"]
+    assert identities(one(Kind.STAFF, "Dr. Adam J. Wilson", "Wilson")) == ["adam j wilson", "adam wilson", "wilson"]
+    assert identities(one(Kind.NAME, "María", language="es")) == ["maria"]
+    assert identities(one(Kind.PHONE, "917 27 00 83", "917270083", language="es")) == ["917270083"]
+    assert identities(one(Kind.HOSPITAL, "Hospital La Paz", language="es")) == ["hospital la paz", "paz"]
 
 
 def test_people_with_one_full_name_share_a_key() -> None:
     assert surrogate_key(person("Kévin", "Chang", gender="m")) == surrogate_key(STAFF)
     assert surrogate_key(person("Kevin", "Chang", family2="Lee", given2="J.")) == "kevin j chang lee"
-    assert surrogate_key(Surrogate(IdentifierType.PHONE, {"value": "99 1"})) == surrogate_key(
-        Surrogate(IdentifierType.PHONE, {"value": "991"})
+    assert surrogate_key(Surrogate(Kind.PHONE, {"value": "99 1"})) == surrogate_key(
+        Surrogate(Kind.PHONE, {"value": "991"})
     )

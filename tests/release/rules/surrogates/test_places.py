@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from annotations.release.rules.redaction.kinds import IdentifierType
+from annotations.release.rules.redaction.policy import IdentifierType as Kind
 from annotations.release.rules.surrogates.gazetteers import Chain
 from annotations.release.rules.surrogates.places import areas, areas_in, capital, of_country, zip_in
 from annotations.release.rules.surrogates.templates import acronym_of, distinctive, slots
@@ -42,25 +42,25 @@ def test_areas_in_a_text(text: str, country: str, found: set[str]) -> None:
 
 
 SLOTS = [
-    ("es", IdentifierType.HOSPITAL, "Hospital Universitario La Paz", ["Paz"]),
-    ("es", IdentifierType.HOSPITAL, "Hospital 12 de Octubre", ["12", "Octubre"]),
-    ("es", IdentifierType.HOSPITAL, "Hospital General de Valencia", ["Valencia"]),
-    ("es", IdentifierType.STREET, "C/ Marqués de Viana,  86, 3º D", ["Marqués", "Viana", "86", "3", "D"]),
-    ("es", IdentifierType.STREET, "Ctra. Madrid-Cartagena, s/n", ["Madrid", "Cartagena"]),
-    ("es", IdentifierType.LOCATION, "Las palmas", ["Las palmas"]),
-    ("es", IdentifierType.LOCATION, "Calle Mayor 3, 28015 Madrid", ["Mayor", "3", "28015", "Madrid"]),
-    ("en", IdentifierType.LOCATION, "123 Oak Street, Boston, MA 02115", ["123", "Oak", "Boston", "MA", "02115"]),
-    ("en", IdentifierType.STREET, "9 Elm Ct, Palo Alto, CA 94301", ["9", "Elm", "Palo Alto", "CA", "94301"]),
-    ("en", IdentifierType.LOCATION, "Reno, NV 89501, USA", ["Reno", "NV", "89501"]),  # the country stays
-    ("es", IdentifierType.LOCATION, "Toledo, España", ["Toledo"]),
-    ("it", IdentifierType.STREET, "20121 Milano (BO)", ["20121", "Milano", "BO"]),
-    ("it", IdentifierType.CITY, "Reggio Emilia", ["Reggio Emilia"]),
-    ("es", IdentifierType.ORGANIZATION, "Facultad de Ciencias de la Salud", ["Salud"]),  # something must change
+    ("es", Kind.HOSPITAL, "Hospital Universitario La Paz", ["Paz"]),
+    ("es", Kind.HOSPITAL, "Hospital 12 de Octubre", ["12", "Octubre"]),
+    ("es", Kind.HOSPITAL, "Hospital General de Valencia", ["Valencia"]),
+    ("es", Kind.STREET, "C/ Marqués de Viana,  86, 3º D", ["Marqués", "Viana", "86", "3", "D"]),
+    ("es", Kind.STREET, "Ctra. Madrid-Cartagena, s/n", ["Madrid", "Cartagena"]),
+    ("es", Kind.LOCATION, "Las palmas", ["Las palmas"]),
+    ("es", Kind.LOCATION, "Calle Mayor 3, 28015 Madrid", ["Mayor", "3", "28015", "Madrid"]),
+    ("en", Kind.LOCATION, "123 Oak Street, Boston, MA 02115", ["123", "Oak", "Boston", "MA", "02115"]),
+    ("en", Kind.STREET, "9 Elm Ct, Palo Alto, CA 94301", ["9", "Elm", "Palo Alto", "CA", "94301"]),
+    ("en", Kind.LOCATION, "Reno, NV 89501, USA", ["Reno", "NV", "89501"]),  # the country stays
+    ("es", Kind.LOCATION, "Toledo, España", ["Toledo"]),
+    ("it", Kind.STREET, "20121 Milano (BO)", ["20121", "Milano", "BO"]),
+    ("it", Kind.CITY, "Reggio Emilia", ["Reggio Emilia"]),
+    ("es", Kind.ORGANIZATION, "Facultad de Ciencias de la Salud", ["Salud"]),  # something must change
 ]
 
 
 @pytest.mark.parametrize(("language", "kind", "text", "replaced"), SLOTS)
-def test_what_is_replaced(language: str, kind: IdentifierType, text: str, replaced: list[str]) -> None:
+def test_what_is_replaced(language: str, kind: Kind, text: str, replaced: list[str]) -> None:
     assert [slot.text for slot in slots(text, kind, language)] == replaced
 
 

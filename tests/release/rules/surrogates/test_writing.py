@@ -1,16 +1,17 @@
 """A surrogate in the form of each mention."""
 
 import random
+from dataclasses import asdict
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.release.rules.redaction.kinds import IdentifierType
-from annotations.release.rules.surrogates.checking import unreserved
+from annotations.release.rules.redaction.policy import IdentifierType as Kind
+from annotations.release.rules.surrogates.contacts import unreserved
 from annotations.release.rules.surrogates.folding import folded
 from annotations.release.rules.surrogates.gazetteers import names_of
-from annotations.release.rules.surrogates.generating.rules import RuleGenerator
+from annotations.release.rules.surrogates.generating import generate
 from annotations.release.rules.surrogates.measures import Replaced, measure, preserves
 from annotations.release.rules.surrogates.pipeline import Around, Mentioned, Surrogate
 from annotations.release.rules.surrogates.writing import Writer
@@ -59,15 +60,13 @@ def test_a_part_that_the_surrogate_lacks_is_always_the_same() -> None:
 def test_numbers_take_the_separators_of_the_mention() -> None:
     # With more digits than the surrogate has: as it is; with fewer: the last ones.
     mentions = ["917 27 00 83", "917270083", "+34 917270083", "27 00 83"]
-    surrogate = Surrogate(IdentifierType.PHONE, {"value": "995123456"})
+    surrogate = Surrogate(Kind.PHONE, {"value": "995123456"})
     new = [form(surrogate, mention, language="es") for mention in mentions]
     assert new == ["995 12 34 56", "995123456", "995123456", "12 34 56"]
 
 
 def test_hospitals_keep_the_words_of_their_type() -> None:
-    surrogate = Surrogate(
-        IdentifierType.HOSPITAL, {"s0": "Luis", "s1": "Vega", "value": "Hospital Universitario Luis Vega"}
-    )
+    surrogate = Surrogate(Kind.HOSPITAL, {"s0": "Luis", "s1": "Vega", "value": "Hospital Universitario Luis Vega"})
     full = "Hospital Universitario Miguel Servet"
     assert form(surrogate, full, language="es") == "Hospital Universitario Luis Vega"
     assert form(surrogate, "Hospital Miguel Servet", full, language="es") == "Hospital Luis Vega"
@@ -97,8 +96,8 @@ def names(draw: st.DrawFn) -> tuple[str, list[str], list[str]]:
 @given(names(), st.integers(0, 5))
 def test_no_part_of_a_name_stays(name: tuple[str, list[str], list[str]], attempt: int) -> None:
     language, forms, parts = name
-    cluster = one(IdentifierType.NAME, *forms, language=language)
-    surrogate = RuleGenerator(random.Random(3)).generate(cluster, Around(), frozenset(), attempt)
+    cluster = one(Kind.NAME, *forms, language=language)
+    surrogate = generate(random.Random(3), cluster, Around(), frozenset(), attempt)
     writer = Writer(surrogate, cluster)
     for mention in cluster.mentions:
         new = writer.write(mention)
@@ -137,9 +136,7 @@ def test_any_text_is_checked(text: str) -> None:
 # ── The measures of Singh et al ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def row(
-    entity: int, old: str, new: str, surrogate: Surrogate = CHANG, kind: IdentifierType = IdentifierType.NAME
-) -> Replaced:
+def row(entity: int, old: str, new: str, surrogate: Surrogate = CHANG, kind: Kind = Kind.NAME) -> Replaced:
     return Replaced(entity, Mentioned(1, 0, len(old), kind, old), new, surrogate, "en")
 
 
@@ -155,45 +152,30 @@ def test_counts() -> None:
         row(3, "John Carr", "John Carr", person("Kevin", "Chang"))
     )  # the original, and a collision with 1 and 2
     counts = {"mentions": 5, "entities": 3, "collisions": 1, "originals_left": 1}
-    assert measure(rows).as_dict() == counts | {"preserved": 1.0, "consistent": pytest.approx(2 / 3)}
+    assert asdict(measure(rows)) == counts | {"preserved": 1.0, "consistent": pytest.approx(2 / 3)}
     found = measure([])
     assert (found.preserved, found.consistent, found.mentions) == (None, None, 0)
     # Professions may repeat.
-    clerk = Surrogate(IdentifierType.PROFESSION, {"value": "clerk"})
-    rows = [row(at, old, "clerk", clerk, IdentifierType.PROFESSION) for at, old in enumerate(("baker", "farmer"))]
+    clerk = Surrogate(Kind.PROFESSION, {"value": "clerk"})
+    rows = [row(at, old, "clerk", clerk, Kind.PROFESSION) for at, old in enumerate(("baker", "farmer"))]
     assert measure(rows).collisions == 0
 
 
-HOSPITAL = Surrogate(IdentifierType.HOSPITAL, {"s0": "Lima", "value": "Lima Medical Center"})
+HOSPITAL = Surrogate(Kind.HOSPITAL, {"s0": "Lima", "value": "Lima Medical Center"})
 KEPT = [
     (row(1, "Dr. Adam Wilson", "Dr. Kevin Chang"), True),
     (row(1, "Dr. Adam Wilson", "Kevin Chang"), False),  # the title is gone
     (row(1, "WILSON", "Chang"), False),  # the case
     (row(1, "Wilson, Adam", "Kevin Chang"), False),  # the order
     (row(1, "Mrs. Wilson", "Mrs. Chang"), False),  # the gender of the surrogate
-    (row(1, "Lincoln Medical Center", "Lima Medical Center", HOSPITAL, IdentifierType.HOSPITAL), True),
-    (row(1, "Lincoln Medical Center", "Lima School", HOSPITAL, IdentifierType.HOSPITAL), False),  # the type
-    (row(1, "Lincoln Medical Center", "Lima", HOSPITAL, IdentifierType.ORGANIZATION), False),  # the kind
-    (row(1, "baker", "cook", Surrogate(IdentifierType.PROFESSION, {}), IdentifierType.PROFESSION), True),
-    (
-        row(1, "truck driver", "nurse", Surrogate(IdentifierType.PROFESSION, {}), IdentifierType.PROFESSION),
-        False,
-    ),  # another field
-    (
-        row(1, "flautist", "baker", Surrogate(IdentifierType.PROFESSION, {}), IdentifierType.PROFESSION),
-        False,
-    ),  # of no known field
-    (
-        row(
-            1,
-            "a@b.org",
-            "c@example.org",
-            Surrogate(IdentifierType.EMAIL, {"value": "c@example.org"}),
-            IdentifierType.EMAIL,
-        ),
-        True,
-    ),
-    (row(1, "a@b.org", "c", Surrogate(IdentifierType.EMAIL, {"value": "c"}), IdentifierType.EMAIL), False),
+    (row(1, "Lincoln Medical Center", "Lima Medical Center", HOSPITAL, Kind.HOSPITAL), True),
+    (row(1, "Lincoln Medical Center", "Lima School", HOSPITAL, Kind.HOSPITAL), False),  # the type
+    (row(1, "Lincoln Medical Center", "Lima", HOSPITAL, Kind.ORGANIZATION), False),  # the kind
+    (row(1, "baker", "cook", Surrogate(Kind.PROFESSION, {}), Kind.PROFESSION), True),
+    (row(1, "truck driver", "nurse", Surrogate(Kind.PROFESSION, {}), Kind.PROFESSION), False),  # another field
+    (row(1, "flautist", "baker", Surrogate(Kind.PROFESSION, {}), Kind.PROFESSION), False),  # of no known field
+    (row(1, "a@b.org", "c@example.org", Surrogate(Kind.EMAIL, {"value": "c@example.org"}), Kind.EMAIL), True),
+    (row(1, "a@b.org", "c", Surrogate(Kind.EMAIL, {"value": "c"}), Kind.EMAIL), False),
 ]
 
 

@@ -1,7 +1,9 @@
 """The patient master: stage a file, read it, store its people, delete rows."""
 
+import io
+import re
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from typing import Any, Final, TypedDict
@@ -15,18 +17,27 @@ from annotations.core.bulk import insert_objects
 from annotations.core.errors import ServiceError
 from annotations.core.locks import check_open, hold
 from annotations.core.sealing import project_key
+from annotations.formats.files import csv_reading
+from annotations.formats.files.csv_files import csv_line
 from annotations.jobs.services.queue import once
-from annotations.models import Document, Job, KnownPerson, KnownUpload, KnownUploadState, Project, User
-from annotations.release.events import (
-    MASTER_CLEARED,
-    MASTER_IMPORTED,
-    MASTER_STAGED,
-    PERSON_DELETED,
-    PERSON_SHOWN,
+from annotations.models import (
+    Document,
+    Job,
+    KnownPerson,
+    KnownUpload,
+    KnownUploadState,
+    ListedTerm,
+    ListedTermKind,
+    Project,
+    User,
 )
+from annotations.projects.selectors.labels import accepted_labels
+from annotations.release import events
 from annotations.release.rules.known.master import Master
 from annotations.release.rules.known.person import MasterPerson
-from annotations.release.selectors.known import mask_of, people_of, without_notes
+from annotations.release.rules.known.reading import folded
+from annotations.release.selectors.known import mask_of, people_of, terms_of, without_notes
+from annotations.text.names import unkeepable
 
 FORMATS: Final = ("csv", "fhir")
 MOST_BYTES: Final = 20 * 1024 * 1024
@@ -36,13 +47,9 @@ LISTED: Final = 100
 JOB: Final = "master"
 
 
-class Imported(TypedDict):
-    """Patients of a file that were new, changed and unchanged; patients of the master without notes; notes without."""
+class Imported(events.MasterImported):
+    """What was imported; patients of the master without notes, and notes of patients without a row."""
 
-    added: int
-    changed: int
-    unchanged: int
-    problems: int
     patients_without_notes: int
     notes_without_row: int
 
@@ -67,7 +74,7 @@ def stage_master(*, project: Project, content: bytes, format: str, actor: User) 
                 report={"digest": digest},
                 created_by=actor,
             )
-            MASTER_STAGED.record(actor=actor, project_id=project.pk, data={})
+            events.MASTER_STAGED.record(actor=actor, project_id=project.pk, data={})
         job = once(JOB, project, {"upload": upload.pk}, actor, str(upload.pk))
     return upload, job
 
@@ -145,7 +152,7 @@ def store_people(
     *, project: Project, people: Mapping[str, MasterPerson], problems: int, actor: User | None
 ) -> Imported:
     """Add people to the master, or replace those with the same patient id. Others stay as they are."""
-    counts = {"added": 0, "changed": 0, "unchanged": 0}
+    counts: events.MasterImported = {"added": 0, "changed": 0, "unchanged": 0, "problems": problems}
     key = project_key(project)
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
@@ -172,25 +179,13 @@ def store_people(
             KnownPerson.objects.bulk_update(changed, ["sealed", "digest", "fields", "updated_at"])
             counts["added"] += len(new)
             counts["changed"] += len(changed)
-        MASTER_IMPORTED.record(
-            actor=actor,
-            project_id=project.pk,
-            data={
-                "added": counts["added"],
-                "changed": counts["changed"],
-                "unchanged": counts["unchanged"],
-                "problems": problems,
-            },
-        )
+        events.MASTER_IMPORTED.record(actor=actor, project_id=project.pk, data=counts)
         notes = Document.objects.filter(project=project)
         covered = notes.filter(
             patient_id__in=KnownPerson.objects.filter(project=project).order_by().values("patient_id")
         )
         return {
-            "added": counts["added"],
-            "changed": counts["changed"],
-            "unchanged": counts["unchanged"],
-            "problems": problems,
+            **counts,
             "patients_without_notes": without_notes(project).count(),
             "notes_without_row": notes.count() - covered.count(),
         }
@@ -200,7 +195,7 @@ def show_person(*, project: Project, row: KnownPerson, actor: User) -> MasterPer
     """Return a person of the master, and record that somebody looked. None where the row was deleted meanwhile."""
     person = people_of(project, [row.patient_id]).get(row.patient_id)
     if person is not None:
-        PERSON_SHOWN.record(actor=actor, project_id=project.pk, data={})
+        events.PERSON_SHOWN.record(actor=actor, project_id=project.pk, data={})
     return person
 
 
@@ -209,7 +204,7 @@ def delete_person(*, project: Project, person_id: int, actor: User | None) -> in
     with transaction.atomic():
         count = KnownPerson.objects.filter(project=project, pk=person_id).delete()[0]
         if count:
-            PERSON_DELETED.record(actor=actor, project_id=project.pk, data={})
+            events.PERSON_DELETED.record(actor=actor, project_id=project.pk, data={})
     return count
 
 
@@ -219,7 +214,7 @@ def clear_master(*, project: Project, actor: User | None) -> int:
         KnownUpload.objects.filter(project=project).delete()
         count = KnownPerson.objects.filter(project=project).delete()[0]
         if count:
-            MASTER_CLEARED.record(actor=actor, project_id=project.pk, data={"patients": count})
+            events.MASTER_CLEARED.record(actor=actor, project_id=project.pk, data={"patients": count})
     return count
 
 
@@ -234,3 +229,138 @@ def delete_expired_uploads() -> int:
     """Delete uploads that nobody confirmed. Return how many there were."""
     before = timezone.now() - timedelta(hours=settings.STORED_FILE_HOURS)
     return KnownUpload.objects.filter(created_at__lt=before).delete()[0]
+
+
+# The allow list and the deny list of a project.
+
+
+# The longest term in code points, and the most terms of a list.
+LONGEST: Final = 200
+MOST: Final = 20_000
+COLUMNS: Final = ("list", "term", "label")
+
+
+class Added(TypedDict):
+    """Terms that are new, and terms that the list had already."""
+
+    added: int
+    already: int
+
+
+def add_terms(*, project: Project, kind: str, terms: Iterable[str], label: str = "", actor: User | None) -> Added:
+    """Add terms to a list (ListedTermKind). Terms that differ in case or accents only are the same.
+
+    A denied term needs the code of a label. A term that is on the list already gets the new label. Raises ServiceError.
+    """
+    return add_labeled_terms(project=project, kind=kind, terms=[(term, label) for term in terms], actor=actor)
+
+
+def add_labeled_terms(*, project: Project, kind: str, terms: Sequence[tuple[str, str]], actor: User | None) -> Added:
+    """Add terms, each with the code of its label, as `add_terms` does."""
+    if kind not in ListedTermKind.values:
+        raise ServiceError(_("The list must be “allow” or “deny”."), code="list")
+    accepted, _ids = accepted_labels(project)
+    wanted: dict[str, tuple[str, str]] = {}
+    for number, (term, label) in enumerate(terms, 1):
+        text = " ".join(term.split())
+        if not text:
+            continue
+        _check_term(text, number)
+        if kind == ListedTermKind.DENY and label not in accepted:
+            raise ServiceError(
+                _("Line %(number)d: a denied term needs a label of this project. Choose one.") % {"number": number}
+                if len(terms) > 1
+                else _("A denied term needs a label of this project. Choose one."),
+                code="label",
+            )
+        wanted.setdefault(folded(text), (text, accepted[label] if kind == ListedTermKind.DENY else ""))
+    if not wanted:
+        raise ServiceError(_("Enter at least one term."), code="terms")
+    key = project_key(project)
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        check_open(project.pk)
+        there = {row.digest: row for row in ListedTerm.objects.filter(project=project, kind=kind)}
+        new, changed, already = [], [], 0
+        for form, (text, label) in wanted.items():
+            digest = key.hexdigest("listed term", form)
+            row = there.get(digest)
+            if row is None:
+                new.append(ListedTerm(project=project, kind=kind, sealed=key.seal(text), digest=digest, label=label))
+                continue
+            already += 1
+            if row.label != label:
+                row.label = label
+                changed.append(row)
+        if len(there) + len(new) > MOST:
+            raise ServiceError(_("A list can have at most %(most)d terms.") % {"most": MOST}, code="terms")
+        insert_objects(ListedTerm, new)
+        ListedTerm.objects.bulk_update(changed, ["label"])
+        events.TERMS_ADDED.record(
+            actor=actor, project_id=project.pk, data={"list": str(kind), "added": len(new), "already": already}
+        )
+    return {"added": len(new), "already": already}
+
+
+def _check_term(text: str, number: int) -> None:
+    if len(text) > LONGEST or unkeepable(text) or len(folded(text).replace(" ", "")) < 2:
+        raise ServiceError(
+            _("Line %(number)d is not a term: a term has at least two letters or digits, at most %(most)d characters.")
+            % {"number": number, "most": LONGEST},
+            code="terms",
+        )
+
+
+def remove_term(*, project: Project, term_id: int, actor: User | None) -> int:
+    """Remove a term from its list. Return how many there were: none at the second time."""
+    with transaction.atomic():
+        row = ListedTerm.objects.select_for_update().filter(project=project, pk=term_id).first()
+        if row is None:
+            return 0
+        row.delete()
+        events.TERMS_REMOVED.record(actor=actor, project_id=project.pk, data={"list": row.kind, "removed": 1})
+    return 1
+
+
+def import_lists(*, project: Project, content: bytes, actor: User | None) -> dict[str, Added]:
+    """Add the terms of a CSV file with the columns list, term and label. Return the counts by list.
+
+    Nothing is added if a line is wrong. Raises ServiceError, which names lines and columns, never a term.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ServiceError(_("The file is not UTF-8. Save it as CSV in UTF-8."), code="file") from None
+    try:
+        rows = list(csv_reading.DictReader(io.StringIO(text), strict=True))
+    except csv_reading.Error:
+        raise ServiceError(_("The file can't be read as CSV. Check its quotation marks."), code="file") from None
+    found: dict[str, list[tuple[str, str]]] = {str(kind): [] for kind in ListedTermKind.values}
+    for number, row in enumerate(rows, 2):
+        if row.get("list") not in found or not row.get("term"):
+            raise ServiceError(
+                _("Line %(number)d needs “allow” or “deny” in the column “list”, and a term in the column “term”.")
+                % {"number": number},
+                code="file",
+            )
+        found[row["list"]].append((_unescaped(row["term"]), (row.get("label") or "").strip()))
+    if not rows:
+        raise ServiceError(_("The file has no terms. It needs the columns list, term and label."), code="file")
+    with transaction.atomic():
+        return {
+            kind: add_labeled_terms(project=project, kind=kind, terms=terms, actor=actor)
+            for kind, terms in found.items()
+            if terms
+        }
+
+
+def export_lists(*, project: Project, actor: User) -> list[str]:
+    """The lines of a CSV file with both lists, and record that somebody took them."""
+    rows = [(row, text) for kind in ListedTermKind.values for row, text in terms_of(project, kind)]
+    events.TERMS_EXPORTED.record(actor=actor, project_id=project.pk, data={"terms": len(rows)})
+    return [csv_line(COLUMNS), *(csv_line([row.kind, text, row.label]) for row, text in rows)]
+
+
+def _unescaped(text: str) -> str:
+    """Without the apostrophes that keep a spreadsheet from running a cell (domain.files.csv_lines)."""
+    return re.sub(r"(^|[;,|\t])'(?=[\"'\s]*[=+\-@])", r"\1", text)

@@ -6,17 +6,14 @@ import string
 from collections.abc import Container, Mapping, Sequence
 from typing import Final
 
-from annotations.release.rules.redaction.kinds import IdentifierType
-from annotations.release.rules.surrogates.clustering import PEOPLE
+from annotations.release.rules.redaction.policy import PEOPLE, IdentifierType
+from annotations.release.rules.surrogates.clustering import person_of
 from annotations.release.rules.surrogates.contacts import example_domain, new_ip, new_phone
-from annotations.release.rules.surrogates.deciding import person_of
-from annotations.release.rules.surrogates.folding import folded, plain
-from annotations.release.rules.surrogates.generating.places import new_template
-from annotations.release.rules.surrogates.generating.words import TRIES, SurrogateDraft
+from annotations.release.rules.surrogates.folding import digits, folded, plain, scrambled_digits
 from annotations.release.rules.surrogates.identifiers import new_number
+from annotations.release.rules.surrogates.new_words import TRIES, SurrogateDraft, new_template
 from annotations.release.rules.surrogates.people import NamedPerson, fullest, read_person
 from annotations.release.rules.surrogates.pipeline import Around, Cluster, Surrogate
-from annotations.release.rules.surrogates.scrambling import digits, scrambled_digits
 from annotations.release.rules.surrogates.writing import TEMPLATES, part_name
 
 # New user names, e-mail addresses and web addresses, with the surrogates of the names that they contain.
@@ -256,20 +253,17 @@ def order(cluster: Cluster) -> tuple[int, bool]:
     return _RANK.get(cluster.kind, len(_RANK)), not any(letter.isalpha() for letter in cluster.forms[0])
 
 
-class RuleGenerator:
-    """Makes surrogates from lists and ranges. All chance comes from `source`, which the caller seeds.
+def generate(
+    source: random.Random, cluster: Cluster, around: Around, avoid: Container[str], attempt: int = 0
+) -> Surrogate:
+    """A new surrogate, from lists and ranges. All chance comes from `source`, which the caller seeds.
 
     A word that the lists know is replaced by one of the lists with the same gender, about the same frequency, and an
     accent if it has one; a word that they don't know by a made-up one that they don't know either. So neither style nor
-    the lists tell a surrogate from an original that was missed.
+    the lists tell a surrogate from an original that was missed. `avoid`: folded texts that the surrogate must not be or
+    contain, with a fast `in`. `attempt` counts collisions from 0.
     """
-
-    def __init__(self, source: random.Random) -> None:
-        self._source = source
-
-    def generate(self, cluster: Cluster, around: Around, avoid: Container[str], attempt: int) -> Surrogate:
-        """A new surrogate. `avoid`: folded texts that it must not be or contain, with a fast `in`."""
-        return Surrogate(cluster.kind, _parts(SurrogateDraft(self._source, cluster, around, avoid, attempt)))
+    return Surrogate(cluster.kind, _parts(SurrogateDraft(source, cluster, around, avoid, attempt)))
 
 
 def _parts(words: SurrogateDraft) -> dict[str, str]:
