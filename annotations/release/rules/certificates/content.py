@@ -6,7 +6,7 @@ from 0 to 1, dates in ISO 8601. None stands for "not measured"; nothing is estim
 
 import json
 import math
-from typing import Any, Final, TypedDict
+from typing import Any, Final, TypedDict, TypeVar, cast
 
 
 class Statement(TypedDict):
@@ -310,6 +310,14 @@ class Content(TypedDict):
     data: Data
     identifiability: Identifiability
     governance: Governance
+
+
+Part = TypeVar("Part")
+
+
+def filled(part: type[Part], record: object, **others: Any) -> Part:
+    """A part of a certificate: the fields of these names of a record, and others."""
+    return cast(Part, {name: getattr(record, name) for name in part.__annotations__.keys() - others.keys()} | others)
 
 
 # The one way to write a certificate as JSON, so that equal content has equal bytes.

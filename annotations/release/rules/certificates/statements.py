@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from annotations.release.rules.certificates.content import Content, Data, IdentifierRow, RuleRow, Statement
+from annotations.release.rules.certificates.content import Content, Data, IdentifierRow, RuleRow, Statement, filled
 from annotations.release.rules.redaction.policy import PEOPLE, PLACES, Action, IdentifierType
 
 # The eighteen identifiers of HIPAA's Safe Harbor method (45 CFR 164.514(b)(2)(i), (A) to (R)), and their labels.
@@ -125,10 +125,9 @@ def identifier_rows(rules: Sequence[RuleRow], looked_for: Collection[str] = ()) 
     for identifier in IDENTIFIERS:
         mapped = [rule for rule in rules if rule["identifier"] == identifier.code]
         rows.append(
-            IdentifierRow(
-                letter=identifier.letter,
-                code=identifier.code,
-                name=identifier.name,
+            filled(
+                IdentifierRow,
+                identifier,
                 labels=[rule["label"] for rule in mapped],
                 actions=sorted({rule["action"] for rule in mapped}),
                 spans=sum(rule["spans"] for rule in mapped),

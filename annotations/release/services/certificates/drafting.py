@@ -1,7 +1,7 @@
 """The content of a release's next certificate, before it is signed."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotations.agreement.rules import ComparedUnit, Granularity
 from annotations.agreement.services.figures import kept_figures
 from annotations.core.authors import IMPORTED
-from annotations.core.hooks import UsedModel, models_of
+from annotations.core.hooks import models_of
 from annotations.models import Author, AuthorKind, Label, NoteMetadata, Project, Release, ReleasedNote, Review
 from annotations.projects.selectors.labels import mappings
 from annotations.release.rules.certificates import content as parts
@@ -67,14 +67,10 @@ def runs_of(release: Release) -> list[Author]:
 def models_of_runs(runs: Iterable[Author]) -> list[parts.ModelRow]:
     """The models behind runs, as the features that run them answer."""
     used = [one for run in runs for answer in models_of(author=run) for one in answer]
-    return [_model(one) for one in used]
-
-
-def _model(one: UsedModel) -> parts.ModelRow:
-    training = None
-    if one.model is not None:
-        training = parts.Training(gold=one.gold, gold_hash=one.gold_hash, notes=one.notes, spans=one.spans)
-    return parts.ModelRow(run=one.run, backend=one.backend, revision=one.revision, model=one.model, training=training)
+    return [
+        parts.filled(parts.ModelRow, one, training=None if one.model is None else parts.filled(parts.Training, one))
+        for one in used
+    ]
 
 
 def agreement_of(project: Project) -> parts.Agreement | None:
@@ -177,31 +173,18 @@ def audit_part(audit: AuditResult | None) -> parts.AuditPart | None:
     """An audit's result for a certificate: upper bounds are rounded up, the auditors' recall down."""
     if audit is None:
         return None
-    return parts.AuditPart(
-        plan=audit.plan,
-        complete=audit.complete,
-        method=audit.method,
-        confidence=audit.confidence,
-        notes=audit.notes,
-        drawn=audit.drawn,
-        read=audit.read,
-        leaks=audit.leaks,
+    return parts.filled(
+        parts.AuditPart,
+        audit,
         bound=parts.at_most(audit.bound),
-        planted=audit.planted,
-        planted_found=audit.planted_found,
         recall=None if audit.recall is None else parts.at_least(audit.recall),
-        target=audit.target,
-        met=audit.met,
-        auditors=[
-            parts.AuditorRow(name=name_of(one.user), read=one.read, planted=one.planted, found=one.found)
-            for one in audit.auditors
-        ],
+        auditors=[parts.filled(parts.AuditorRow, one, name=name_of(one.user)) for one in audit.auditors],
         accepted=[
-            parts.AcceptedLeakRow(label=one.label, by=name_of(one.user), at=iso(one.at) if one.at else "")
+            parts.filled(parts.AcceptedLeakRow, one, by=name_of(one.user), at=iso(one.at) if one.at else "")
             for one in audit.accepted
         ],
-        labels=[_rate(name, rate) for name, rate in sorted(audit.labels.items())],
-        strata=[_rate(name, rate) for name, rate in sorted(audit.strata.items())],
+        labels=_rates(audit.labels),
+        strata=_rates(audit.strata),
     )
 
 
@@ -210,8 +193,9 @@ def iso(moment: datetime) -> str:
     return moment.astimezone(UTC).replace(microsecond=0).isoformat()
 
 
-def _rate(name: str, rate: Rate) -> parts.RateRow:
-    return parts.RateRow(name=name, read=rate.read, leaks=rate.leaks, bound=parts.at_most(rate.bound))
+def _rates(rates: Mapping[str, Rate]) -> list[parts.RateRow]:
+    rows = sorted(rates.items())
+    return [parts.filled(parts.RateRow, rate, name=name, bound=parts.at_most(rate.bound)) for name, rate in rows]
 
 
 HIPAA = "hipaa-18"
@@ -249,33 +233,27 @@ def draft(
     identifiers = identifier_rows(rules, looked_for(release))
     leaks, searched = leak_counts(release, audited=False), _searched(release)
     surrogate = [rule["label"] for rule in rules if rule["action"] == Action.SURROGATE]
-    content = parts.Content(
+    content = parts.filled(
+        parts.Content,
+        signing,
         format=FORMAT,
-        key=signing.key,
         project=release.project.slug,
         project_name=release.project.name,
         release=release.number,
-        number=signing.number,
-        supersedes=signing.supersedes,
         issued_at=signing.at.replace(microsecond=0).isoformat(),
         issued_by=signing.by,
-        context=parts.Context(
-            purpose=terms.purpose,
-            recipient=terms.recipient,
+        context=parts.filled(
+            parts.Context,
+            terms,
             expires_on=terms.expires_on.isoformat() if terms.expires_on else None,
             statements=statements(identifiers, audited=audit is not None, unread=bool(searched and searched["unread"])),
         ),
         data=_data(release, rows, rules),
         identifiability=parts.Identifiability(
-            policy=parts.PolicyPart(
-                name=release.policy.name, slug=release.policy.slug, version=release.policy.version, rules=rules
-            ),
+            policy=parts.filled(parts.PolicyPart, release.policy, rules=rules),
             identifiers=identifiers,
             gate=parts.Gate(
-                found=leaks["found"],
-                replaced=leaks["replaced"],
-                allowed=leaks["allowed"],
-                open=leaks["open"],
+                **leaks,
                 by=allowed_by(release) if leaks["allowed"] else [],
                 exceptions=release.figures.get("exceptions") or {},
                 searched=searched,
@@ -343,16 +321,14 @@ def mapping_of(project: Project) -> dict[str, str | None]:
 def _data(release: Release, rows: ReadyNotes, rules: Sequence[parts.RuleRow]) -> parts.Data:
     gold = release.gold_version
     imported = imported_notes(release)
-    return parts.Data(
+    return parts.filled(
+        parts.Data,
+        rows,
         source=release.set_spec,
         checked=not imported and not any(spec.startswith(MODELS) for spec in specs_of(release.set_spec)),
         imported=imported,
         gold=parts.GoldHash(version=gold.number, hash=gold.content_hash, notes=gold.note_count) if gold else None,
-        notes=rows.notes,
-        held_back=rows.held_back,
-        patients=rows.patients,
         notes_without_patient=rows.without_patient,
-        years=rows.years,
         languages=dict(sorted(rows.languages.items())),
         spans=rows.released_spans,
         hashes=parts.Hashes(
