@@ -1,19 +1,22 @@
 """Decisions about the findings of the leak gate: replace, allow, undo, and two people at once."""
 
 import pytest
+from django.urls import reverse
 
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
 from annotations.jobs.runner import run as work
-from annotations.models import Event, Job, LeakFinding, Release, ReleasedNote, ReleaseState
+from annotations.models import Event, Job, LeakFinding, Release, ReleasedNote, ReleaseState, SurrogateEntity
 from annotations.release.services import deciding
 from annotations.release.services.deciding import answer_chosen
-from annotations.release.services.policies import policy_named
-from annotations.release.services.starting import start_release
+from annotations.release.services.starting import outdated, prepare_again
+from annotations.release.services.surrogates.editing import change
 from annotations.release.services.surrogates.makers import MAKERS, MakerKind, RulesMaker
 from tests.factories import make_member
 from tests.held import fresh
 from tests.release.conftest import add_note, new_project
+from tests.worlds.checks import check_page
+from tests.worlds.released import make_release, make_released_clinic
 
 TEXTS = {
     "a": "«Nora Quimby|PATIENT» is well. Quimby slept. Call Quimby's son.\n",
@@ -22,21 +25,12 @@ TEXTS = {
 }
 
 
-def prepared(project, policy="mask"):
-    release = start_release(
-        project=project, set_spec="gold", policy=policy_named(project, policy), actor=None, keep_names=True
-    )
-    work(release.job_id)
-    release.refresh_from_db()
-    return release
-
-
-def make_release():
+def make_three():
     """A prepared release of three notes, of a project with the manager `mara`."""
     project = new_project()
     for number, (name, text) in enumerate(TEXTS.items()):
         add_note(project, f"file-{name}", text, language="en", patient_id=f"P-{number:05}")
-    release = prepared(project)
+    release = make_release(project)
     release.project = project
     project.mara = make_member(project, "manager", "mara")
     return release
@@ -44,12 +38,12 @@ def make_release():
 
 @pytest.fixture(scope="module")
 def made_release(once):
-    return once(make_release)
+    return once(make_three)
 
 
 @pytest.fixture
 def release(made_release, db, no_redis):
-    return fresh(made_release, make_release)
+    return fresh(made_release, make_three)
 
 
 @pytest.fixture
@@ -161,9 +155,7 @@ def test_a_language_model_is_never_called_by_a_page(ward, monkeypatch):
     """A release whose surrogates a language model makes is prepared again by a job, on the queue of the model."""
     kind = MakerKind(list, dict, lambda project, params: RulesMaker(project_key(project)), "llm")
     monkeypatch.setitem(MAKERS, "model", kind)
-    policy, maker = policy_named(ward, "surrogate"), {"kind": "model"}
-    release = start_release(project=ward, set_spec="gold", policy=policy, actor=None, surrogate_maker=maker)
-    work(release.job_id)
+    release = make_release(ward, policy="surrogate", surrogate_maker={"kind": "model"})
     assert answer_chosen(release=release, answer="replace", actor=None) == 3
     assert (release.state, release.job.queue) == (ReleaseState.PREPARING, "llm")
     work(release.job_id)
@@ -171,7 +163,7 @@ def test_a_language_model_is_never_called_by_a_page(ward, monkeypatch):
 
 
 def test_an_unknown_answer_or_another_state_is_refused(release, ward):
-    other = prepared(ward)
+    other = make_release(ward)
     assert answer_chosen(release=release, findings=[one.pk for one in found(other)], answer="allow", actor=None) == 0
     assert states(other) == "hhd", "findings of another release are not touched"
     other.delete()
@@ -193,7 +185,7 @@ def test_an_unknown_answer_or_another_state_is_refused(release, ward):
 
 def test_measures_of_surrogates_include_what_decisions_replace(ward):
     """A surrogate in place of a finding is measured as the others are, also after the decision was undone."""
-    made = prepared(ward, "surrogate")
+    made = make_release(ward, policy="surrogate")
     before = made.figures["surrogates"]["mentions"]
     open_ones = [one.pk for one in found(made)]
     assert before and len(open_ones) == 3
@@ -202,3 +194,71 @@ def test_measures_of_surrogates_include_what_decisions_replace(ward):
         made.refresh_from_db()
         measures = made.figures["surrogates"]
         assert (measures["mentions"], measures["notes"], measures["originals_left"]) == (before + more, 3, 0)
+
+
+# A prepared release whose surrogates were edited since: what its page says, and preparing it again.
+
+
+def make_edited():
+    """Release 2 of the clinic with surrogates, of which one was replaced after it was prepared."""
+    clinic = make_released_clinic()
+    clinic.release = make_release(clinic.project, clinic.mia, "surrogate")
+    assert not outdated(clinic.release)
+    row = SurrogateEntity.objects.filter(project=clinic.project, kind="city").first()
+    change(
+        project=clinic.project, entity=row.pk, version=row.version, act="replace", text="Zarelloburgo", actor=clinic.mia
+    )
+    return clinic
+
+
+@pytest.fixture(scope="module")
+def made_edited(once):
+    return once(make_edited)
+
+
+@pytest.fixture
+def edited(made_edited, db):
+    return fresh(made_edited, make_edited)
+
+
+def texts():
+    return " ".join(ReleasedNote.objects.filter(release__number=2).values_list("text", flat=True))
+
+
+def test_the_page_offers_to_prepare_it_again(edited, sign_in):
+    client, page = sign_in(edited.mia), reverse("release", args=["covid", 2])
+    html = check_page(client.get(page))
+    assert "Prepare again" in html
+    assert "Zarelloburgo" not in texts()
+    url = reverse("release_prepare", args=["covid", 2])
+    assert [client.post(url).status_code for _click in range(2)] == [302, 302]
+    assert Event.objects.filter(verb="release.prepared_again").count() == 1
+    release = Release.objects.get(number=2)
+    assert release.state == "preparing" and release.revision == edited.release.revision + 1
+    assert Job.objects.filter(kind="release", state="queued").count() == 1
+    work(release.job.pk)
+    release.refresh_from_db()
+    assert release.state == "prepared" and release.content_hash and "Zarelloburgo" in texts()
+    assert "Prepare again" not in check_page(client.get(page))
+    prepare_again(release=release, actor=edited.mia)
+    assert Event.objects.filter(verb="release.prepared_again").count() == 1
+
+
+def test_decisions_stay_where_the_place_is_found_again(edited):
+    kept = LeakFinding.objects.filter(note__release__number=2)
+    count = kept.update(decision="allow", decided_by=edited.mia)
+    prepare_again(release=edited.release, actor=edited.mia)
+    work(Release.objects.get(number=2).job.pk)
+    assert kept.count() == count > 0
+    assert set(kept.values_list("decision", "decided_by")) == {("allow", edited.mia.pk)}
+
+
+def test_a_signed_release_and_one_without_surrogates_stay_as_they_are(edited):
+    assert outdated(edited.release) and not outdated(Release.objects.get(number=1))
+    for state in ("signed", "withdrawn"):
+        Release.objects.filter(number=2).update(state=state)
+        release = Release.objects.get(number=2)
+        assert not outdated(release)
+        with pytest.raises(ServiceError) as raised:
+            prepare_again(release=release, actor=edited.mia)
+        assert raised.value.code == "state"

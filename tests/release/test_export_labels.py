@@ -13,9 +13,8 @@ from annotations.gold.services.making import freeze
 from annotations.jobs.runner import run as work
 from annotations.models import Event, Job, Label, LabelMapping, Release, Span, StoredFile
 from annotations.release.services.exporting import start_release_export
-from annotations.release.services.policies import policy_named
-from annotations.release.services.starting import start_release
 from tests.release.conftest import release_command
+from tests.worlds.released import make_release
 
 ROLE = {"role": "patient", "deceased": True}
 
@@ -96,11 +95,7 @@ def mapping(ward):
 
 @pytest.fixture
 def release(ward):
-    policy = policy_named(ward.project, "mask")
-    made = start_release(project=ward.project, set_spec="gold", policy=policy, actor=ward.manager, keep_names=True)
-    work(made.job_id)
-    made.refresh_from_db()
-    return made
+    return make_release(ward.project, ward.manager)
 
 
 def test_the_page_exports_with_a_label_mapping(release, mapping, ward, sign_in):

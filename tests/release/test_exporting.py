@@ -21,18 +21,14 @@ from tests import factories as make
 from tests.held import fresh
 from tests.release.conftest import add_note, make_ward
 from tests.worlds.checks import check_page
+from tests.worlds.released import make_release
 
 
 def make_held():
     """The ward with a prepared release of it, which holds one note back."""
     ward = make_ward()
     add_note(ward.project, "en-3", "«Nora Quimby|PATIENT» is well. Quimby slept.\n", language="en")
-    policy = policy_named(ward.project, "mask")
-    ward.release = start_release(
-        project=ward.project, set_spec="gold", policy=policy, actor=ward.manager, keep_names=True
-    )
-    work(ward.release.job_id)
-    ward.release.refresh_from_db()
+    ward.release = make_release(ward.project, ward.manager)
     return ward
 
 

@@ -32,6 +32,7 @@ from annotations.release.services.starting import start_release
 from annotations.text.hashes import text_sha256
 from tests.factories import make_member
 from tests.release.conftest import add_note, new_project
+from tests.worlds.released import make_release
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 PATIENTS, EACH = 4, 3
@@ -137,10 +138,7 @@ def test_a_patient_who_is_erased_while_a_batch_is_prepared_leaves_nothing(releas
 
 def test_deleting_a_note_takes_its_released_text_and_findings(release):
     note = add_note(release.project, "q", "«Ada Fenwick|PATIENT» left. Fenwick slept.\n", language="en")
-    policy = release.policy
-    second = start_release(project=release.project, set_spec="gold", policy=policy, actor=None, token="2")
-    work(second.job_id)
-    second.refresh_from_db()
+    second = make_release(release.project)
     assert LeakFinding.objects.filter(note__document=note).count() == 1
     before = second.content_hash
     delete_note(project=release.project, note=note.pk, actor=None)

@@ -1,5 +1,6 @@
 """What the leak gate looks for, the offset of dates, and hashes."""
 
+import json
 import re
 from datetime import date
 
@@ -7,24 +8,24 @@ import pytest
 
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
-from annotations.jobs.runner import run as work
-from annotations.models import KnownPerson, LeakFinding, ListedTerm, ReleasedNote
+from annotations.models import KnownPerson, Label, LeakFinding, ListedTerm, ReleasedNote, Span
 from annotations.release.rules.redaction.calendars import LEAST_DAYS, MOST_DAYS
+from annotations.release.rules.redaction.date_reading import is_ambiguous, order_of
 from annotations.release.rules.redaction.dates import shifted
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.selectors.releases import open_findings
 from annotations.release.services.deciding import answer_chosen
 from annotations.release.services.policies import policy_named, save_policy
-from annotations.release.services.starting import start_release
 from annotations.release.services.surrogates.patients import date_offset
-from tests.release.conftest import add_note
+from annotations.text.attributes import as_text
+from tests import factories as make
+from tests.release.conftest import add_note, new_project, release_command
+from tests.worlds.programs import Program
+from tests.worlds.released import make_release
 
 
 def released(ward, slug):
-    policy = slug if not isinstance(slug, str) else policy_named(ward.project, slug)
-    release = start_release(project=ward.project, set_spec="gold", policy=policy, actor=None, keep_names=True)
-    work(release.job_id)
-    release.refresh_from_db()
+    release = make_release(ward.project, policy=slug)
     return release, {row.document.name: row for row in release.notes.select_related("document")}
 
 
@@ -198,13 +199,13 @@ def test_a_patient_named_by_chance_like_the_surrogate_of_a_physician_is_no_findi
 def test_what_a_policy_keeps_is_not_looked_for_unless_it_is_denied(ward):
     rules = policy_named(ward.project, "mask").rules
     rules["CITY"] = rules["CITY"] | {"action": "keep"}
-    policy = save_policy(project=ward.project, slug="cities", name="Keeps cities", rules=rules, actor=None)
+    save_policy(project=ward.project, slug="cities", name="Keeps cities", rules=rules, actor=None)
     add_note(ward.project, "en-6", "Back in Millbrook.\n", language="en", patient_id="P-00417")
-    release, rows = released(ward, policy)
+    release, rows = released(ward, "cities")
     assert not LeakFinding.objects.exists() and rows["en-6"].text == "Back in Millbrook.\n"
     assert release.figures["spans_by_action"] == {"keep": 3, "mask": 22}
     listed(ward.project, "deny", "millbrook")
-    release, rows = released(ward, policy)
+    release, rows = released(ward, "cities")
     found = {(finding.note, finding.origin) for finding in LeakFinding.objects.all()}
     assert found == {(rows["en-1"], "denied"), (rows["en-6"], "denied")}
     for label in ("", "NONE"):  # A denied term has no label, so a person chooses its placeholder.
@@ -214,3 +215,157 @@ def test_what_a_policy_keeps_is_not_looked_for_unless_it_is_denied(ward):
     answer_chosen(release=release, answer="replace", actor=None, label="HOSPITAL")
     text = ReleasedNote.objects.get(pk=rows["en-1"].pk).text
     assert "Millbrook" not in text and "[HOSPITAL]" in text and not open_findings(release).exists()
+
+
+# Day or month first: the unambiguous dates of a note, a patient or a project decide, or a person does.
+
+
+STAY = "Admitted «28/03/2019|DATE», operated «30/03/2019|DATE», discharged «02/04/2019|DATE».\n"
+
+
+@pytest.fixture
+def empty(db, no_redis):
+    return new_project()
+
+
+def days_between(text):
+    """The days from the first to the last date of a text, day first."""
+    found = [date(int(year), int(month), int(day)) for day, month, year in re.findall(r"(\d+)/(\d+)/(\d{4})", text)]
+    return (found[-1] - found[0]).days
+
+
+def test_the_other_dates_of_the_note_decide(empty):
+    add_note(empty, "a", STAY, language="en")
+    note = make_release(empty, policy="surrogate").notes.get()
+    assert days_between(note.text) == 5 and note.state == "done"
+
+
+@pytest.mark.parametrize("patient", ["P-1", "P-2"])
+def test_other_notes_of_the_patient_or_of_the_project_decide(empty, patient):
+    add_note(empty, "a", STAY, language="en", patient_id="P-1")
+    add_note(empty, "b", "From «02/04/2019|DATE» to «07/04/2019|DATE».\n", language="en", patient_id=patient)
+    note = make_release(empty, policy="surrogate").notes.get(name="b")
+    assert days_between(note.text) == 5 and note.state == "done"
+
+
+def test_a_note_that_stays_ambiguous_is_held_back_until_somebody_decides(empty):
+    add_note(empty, "a", "From «02/04/2019|DATE» to «07/04/2019|DATE».\n", language="en")
+    release = make_release(empty, policy="surrogate")
+    note = release.notes.get()
+    found = LeakFinding.objects.filter(note=note)
+    assert note.state == "held" and [one.label for one in found] == ["DATE", "DATE"]
+    assert answer_chosen(release=release, answer="replace", actor=None) == 2
+    note.refresh_from_db()
+    assert (note.state, note.text) == ("done", "From [DATE] to [DATE].\n")
+
+
+def test_days_come_first_in_spanish(empty):
+    add_note(empty, "a", "Del «02/04/2019|DATE» al «07/04/2019|DATE».\n", language="es")
+    note = make_release(empty, policy="surrogate").notes.get()
+    assert days_between(note.text) == 5 and note.state == "done"
+
+
+@pytest.mark.parametrize(
+    ("text", "order", "ambiguous"),
+    [
+        ("28/03/2019", False, False),
+        ("03/28/2019", True, False),
+        ("3-28", True, False),
+        ("02/04/2019", None, True),
+        ("04/04/2019", None, False),  # the same day in both orders
+        ("28/03/2019 to 03/28/2019", None, False),
+        ("2019-03-28", None, False),
+        ("28 March 2019", None, False),
+        ("120/80", None, False),
+    ],
+)
+def test_the_order_of_a_date_in_figures(text, order, ambiguous):
+    assert (order_of(text), is_ambiguous(text)) == (order, ambiguous)
+
+
+def test_a_date_moves_in_the_order_that_is_told():
+    assert shifted("02/04/2019", 30, "en") == "03/06/2019"
+    assert shifted("02/04/2019", 30, "en", month_first=False) == "02/05/2019"
+
+
+# Attributes of released spans go through the leak gate: what identifies somebody there holds the note back.
+
+
+@pytest.fixture
+def labeled(db, no_redis):
+    project = new_project()
+    add_note(project, "en-1", "Seen: «Adam Wilson|PATIENT».\n", language="en", patient_id="P-00417")
+    add_note(project, "en-2", "MRN «8841207|MEDICALRECORD».\n", language="en", patient_id="P-00417")
+    return project
+
+
+def give(project, attributes, *, defined=True):
+    """Give the first name these attributes, which its label defines."""
+    label = Label.objects.get(label_set__project=project, code="PATIENT")
+    label.attributes = [
+        {"name": name} if value is True else {"name": name, "values": [value]} for name, value in attributes.items()
+    ] if defined else []  # fmt: skip
+    label.save()
+    Span.objects.filter(label=label).update(attributes=attributes)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "strings"),
+    [
+        ({"role": "patient", "deceased": True}, []),
+        ({"who": "Adam Wilson"}, ["Adam Wilson"]),  # labeled in the note
+        ({"Adam_Wilson": True}, ["Adam_Wilson"]),
+        ({"who": "AdamWilson"}, ["AdamWilson"]),
+        ({"who": "wilson, MRN 8841207"}, ["wilson", "8841207"]),  # labeled in another note of the patient
+        ({"who": "P-00417"}, ["P-00417"]),
+        ({"who": "Dr. Helen Marsh"}, ["Helen Marsh"]),  # nobody labeled it: found by the rules
+        ({"who": "bed 4471"}, ["4471"]),
+        ({"who": "marsh@wardpost.org"}, ["marsh@wardpost.org"]),
+        ({"seen": "12/03/2021"}, ["12/03/2021"]),
+    ],
+)
+def test_identifiers_in_attributes_are_findings(labeled, attributes, strings):
+    give(labeled, attributes)
+    make_release(labeled)
+    line = as_text(tuple(sorted(attributes.items())))
+    found = LeakFinding.objects.filter(where="attr").order_by("start")
+    assert [line[one.start : one.end] for one in found] == strings
+    assert LeakFinding.objects.exclude(where="attr").count() == 0
+    assert set(found.values_list("note__state", flat=True)) <= {"held"}
+
+
+def test_a_decision_removes_attributes_and_is_undone(labeled, sign_in):
+    give(labeled, {"who": "present"}, defined=False)  # the label doesn't define it
+    release = make_release(labeled)
+    found = LeakFinding.objects.get()
+    assert (found.where, found.start, found.end, found.origin) == ("attr", 0, 12, "shape")
+    mara = make.make_member(labeled, "manager", "mara")
+    client, path = sign_in(mara), f"/projects/ward/releases/{release.number}/"
+    assert "<mark>who: present</mark>" in client.get(path + "findings/").content.decode()
+    answer_chosen(release=release, answer="replace", actor=None)
+    row = release.notes.get(pk=found.note_id)
+    assert (row.state, row.spans) == ("done", [[6, 15, "PATIENT"]])
+    assert client.get(path + "findings/?show=all").status_code == 200
+    answer_chosen(release=release, answer="undo", findings=[found.pk], actor=None)
+    row.refresh_from_db()
+    assert (row.state, row.spans) == ("held", [[6, 15, "PATIENT", {"who": "present"}]])
+    read = Program(mara).get(f"{path.removesuffix('/')}/notes/{row.document_id}")
+    assert read.status_code == 200 and len(read.json()["released_spans"]) == 1
+
+
+def test_the_command_writes_no_attributes_with_open_findings(labeled, tmp_path):
+    give(labeled, {"who": "Adam Wilson"})
+    out = tmp_path / "out"
+    release_command("ward", "--set", "gold", "--policy", "mask", "--out", out, "--format", "jsonl")
+    notes = [json.loads(line) for line in (out / "notes.jsonl").read_text().splitlines()]
+    assert len(notes) == 1 and "Wilson" not in json.dumps(notes)
+
+
+def test_configuration_files_name_only_attributes_of_released_spans(labeled, tmp_path):
+    give(labeled, {"who": "Adam Wilson"})
+    add_note(labeled, "en-3", "Seen: «Bea Lund|PATIENT».\n", language="en", patient_id="P-2")
+    Label.objects.filter(code="PATIENT").update(attributes=[{"name": "who", "values": ["Adam Wilson", "relative"]}])
+    Span.objects.filter(annotation_set__document__name="en-3").update(attributes={"who": "relative"})
+    release_command("ward", "--set", "gold", "--policy", "mask", "--out", tmp_path / "out", "--format", "brat")
+    texts = [path.read_text() for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert any("Value:relative" in text for text in texts) and not any("Wilson" in text for text in texts)

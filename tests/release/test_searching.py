@@ -4,19 +4,25 @@ import json
 from contextlib import nullcontext
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
 from annotations.models import Label, LeakFinding, ListedTerm
+from annotations.release.rules.leaks.gate import Leak
+from annotations.release.rules.leaks.needles import Needle
+from annotations.release.rules.redaction.policy import IdentifierType as Kind
 from annotations.release.services.batches import prepare_rows, preparer_of
 from annotations.release.services.certificates.drafting import looked_for
 from annotations.release.services.deciding import answer_chosen
 from annotations.release.services.policies import policy_named, read_policy
 from annotations.release.services.preparing import Preparer
+from annotations.release.services.searching import merged, with_longer
 from annotations.release.services.sources import source_of
-from annotations.release.services.starting import start_release
 from tests import factories as make
 from tests.release.conftest import add_note, new_project, release_command, texts_in
+from tests.timing import takes_at_most
 from tests.worlds.programs import Program
 from tests.worlds.released import make_release
 
@@ -111,9 +117,7 @@ def test_suggestions_of_chosen_runs_are_found(ward):
     assert ("hemoglobin", "PROFESSION", "run") not in strings_of(make_release(ward))
     for wrong in ("gold", "run:none"):
         with pytest.raises(ServiceError):
-            start_release(
-                project=ward, set_spec="gold", policy=policy_named(ward, "mask"), actor=None, searched_runs=[wrong]
-            )
+            make_release(ward, searched_runs=[wrong])
 
 
 def test_a_language_that_the_rules_do_not_know_is_counted_and_full_dates_are_found_by_their_shape(ward):
@@ -253,3 +257,45 @@ def test_all_dates_are_claimed_only_where_ages_over_89_get_a_label(ward, policy,
     release = make_release(ward, policy=policy)
     assert ("DATES" in looked_for(release)) is claimed
     assert [text for text, *_about in strings_of(release, note__name="en-2")] == ["94-year-old"] * claimed
+
+
+# Leaks of two searches, put together.
+
+
+NEEDLE = Needle("Wilson", "NAME", Kind.NAME)
+
+
+def leak(start: int, end: int) -> Leak:
+    return Leak(start, end, NEEDLE, part=False)
+
+
+LEAKS = st.lists(st.tuples(st.integers(0, 20), st.integers(1, 5)).map(lambda place: leak(place[0], sum(place))))
+
+
+def overlap(one: Leak, other: Leak) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+@given(LEAKS, LEAKS)
+def test_a_leak_of_the_second_search_gives_way_to_one_of_the_first(first: list[Leak], second: list[Leak]) -> None:
+    added = [other for other in second if not any(overlap(one, other) for one in first)]
+    assert merged(first, second) == sorted([*first, *added], key=lambda one: one.start)
+
+
+@given(LEAKS, LEAKS)
+def test_a_shorter_leak_gives_way_to_one_that_has_all_of_it(first: list[Leak], second: list[Leak]) -> None:
+    kept = [
+        one
+        for one in first
+        if not any(
+            other.start <= one.start and one.end <= other.end and (other.start, other.end) != (one.start, one.end)
+            for other in second
+        )
+    ]
+    assert with_longer(first, second) == merged(kept, second)
+
+
+def test_many_leaks_are_compared_in_linear_time() -> None:
+    first, second = ([leak(at, at + 2) for at in range(begin, 200_000, 4)] for begin in (0, 1))
+    assert len(with_longer(first, second)) == 50_000
+    assert takes_at_most(2, lambda: with_longer(first, second))

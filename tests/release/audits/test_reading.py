@@ -1,5 +1,7 @@
 """Reading released notes: one person at a time, marks, planted leaks, finishing, reopening."""
 
+from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -12,16 +14,26 @@ from annotations.models import (
     AuditNoteState,
     AuditPlan,
     AuditPlanState,
+    Document,
     Event,
     LeakFinding,
     Release,
     ReleasedNote,
     ReleasedNoteState,
 )
-from annotations.release.events import AUDIT_NOTE_FINISHED
-from annotations.release.selectors.audits import audit_result, shown_of
+from annotations.ops.services.erasing import delete_note, erase_patient
+from annotations.release.events import (
+    AUDIT_DISCARDED,
+    AUDIT_LEAK_DISMISSED,
+    AUDIT_LEAK_RESTORED,
+    AUDIT_NOTE_FINISHED,
+    AUDIT_PLANNED,
+)
+from annotations.release.selectors.audits import Choices, audit_result, shown_of
+from annotations.release.services.audits.planning import discard_plan, plan_audit
 from annotations.release.services.audits.reading import (
     LEASE,
+    decide_leak,
     finish,
     last_finished,
     mark,
@@ -30,8 +42,10 @@ from annotations.release.services.audits.reading import (
     reopen,
     unmark,
 )
+from annotations.release.services.deciding import answer_chosen
+from annotations.release.services.steps import bound_in_words
 from tests import factories as make
-from tests.worlds.audited import planned, read_one
+from tests.worlds.audited import make_release, planned, read_one
 
 
 @pytest.fixture
@@ -180,3 +194,229 @@ def test_nothing_is_read_of_a_release_that_is_closed(ward, plan, state):
         next_note(plan=plan, user=ward.rev2)
     with pytest.raises(ServiceError, match="has ended"):
         finish(note=reading_note(plan, ward.rev), user=ward.rev)
+
+
+# Decisions about leaks: replace, accept, no identifier, undo; and what they change.
+
+
+@pytest.fixture
+def leak(ward):
+    """A mark in the second note, which has ended the audit."""
+    plan = planned(ward.release)
+    read_one(plan, ward.rev)
+    read_one(plan, ward.rev, "Bianchi")
+    assert plan.state == AuditPlanState.UNMET
+    return AuditMark.objects.select_related("note__plan__release__project", "note__note").get()
+
+
+def released(leak):
+    return ReleasedNote.objects.get(pk=leak.note.note_id)
+
+
+def test_replacing_prepares_the_note_again_and_still_counts(ward, leak):
+    decide_leak(mark=leak, answer="replace", actor=ward.mia)
+    row = released(leak)
+    assert "Bianchi" not in row.text and row.text.endswith("[DOCTOR].") and row.state == ReleasedNoteState.DONE
+    result = audit_result(ward.release)
+    assert result.leaks == 1 and result.undecided == 0 and result.accepted == []
+    ward.release.refresh_from_db()
+    assert ward.release.content_hash
+
+
+def test_accepting_names_who_did_it(ward, leak):
+    assert audit_result(ward.release).undecided == 1
+    decide_leak(mark=leak, answer="accept", actor=ward.mia)
+    assert "Bianchi" in released(leak).text and released(leak).state == ReleasedNoteState.DONE
+    result = audit_result(ward.release)
+    assert result.leaks == 1 and [(one.label, one.user) for one in result.accepted] == [("DOCTOR", ward.mia)]
+
+
+def test_what_is_no_identifier_does_not_count_and_reading_goes_on(ward, leak):
+    decide_leak(mark=leak, answer="dismiss", actor=ward.mia)
+    result = audit_result(ward.release)
+    assert result.leaks == 0 and result.accepted == [] and not result.complete
+    assert AuditPlan.objects.get().state == AuditPlanState.OPEN
+    assert released(leak).state == ReleasedNoteState.DONE
+    leak.refresh_from_db()
+    decide_leak(mark=leak, answer="undo", actor=ward.mia)
+    assert AuditPlan.objects.get().state == AuditPlanState.UNMET
+    assert released(leak).state == ReleasedNoteState.HELD
+    assert Event.objects.filter(verb__in=[AUDIT_LEAK_DISMISSED, AUDIT_LEAK_RESTORED]).count() == 2
+
+
+def test_another_decision_replaces_the_first(ward, leak):
+    for _time in range(2):  # the second time changes nothing
+        decide_leak(mark=leak, answer="dismiss", actor=ward.mia)
+        leak.refresh_from_db()
+    assert Event.objects.filter(verb=AUDIT_LEAK_DISMISSED).count() == 1
+    decide_leak(mark=leak, answer="replace", actor=ward.mia)
+    assert LeakFinding.objects.get().decision == "replace" and AuditMark.objects.get().dismissed_at is None
+    assert audit_result(ward.release).leaks == 1
+
+
+def test_a_leak_stays_open_when_its_note_is_prepared_again(ward, leak):
+    """Another decision prepares the note again. What a person has marked is decided by a person."""
+    finding = LeakFinding.objects.get()
+    other = LeakFinding.objects.create(
+        note=finding.note, start=11, end=18, original_start=13, original_end=20, origin="denied", label="PATIENT",
+        string_key=5,
+    )  # fmt: skip
+    ward.release.refresh_from_db()
+    answer_chosen(release=ward.release, findings=[other.pk], answer="replace", actor=ward.mia)
+    finding.refresh_from_db()
+    row = released(leak)
+    assert not finding.decision and row.state == ReleasedNoteState.HELD
+    assert row.text[finding.start : finding.end] == "Bianchi" and "54 anni" not in row.text
+
+
+# Planning an audit: the sample, its strata, planted leaks, and who may do it when.
+
+
+def test_a_plan_draws_the_notes_that_its_target_needs(ward):
+    plan = planned(ward.release, target=0.1)
+    # Of 40 notes, 5 with a leak must be excluded: 18 notes are enough.
+    assert plan.drawn == plan.notes.count() == 18
+    assert list(plan.notes.values_list("position", flat=True)) == list(range(1, 19))
+    event = Event.objects.get(verb=AUDIT_PLANNED)
+    assert event.data["drawn"] == 18 and event.data["notes"] == 40 and "seed" not in event.data
+
+
+def test_the_seed_repeats_the_draw(ward):
+    first = planned(ward.release)
+    notes = list(first.notes.values_list("note_id", flat=True))
+    seed = first.seed
+    discard_plan(release=ward.release, actor=ward.mia)
+    again = plan_audit(release=ward.release, choices=Choices(target=0.1, planted=0), actor=None, seed=seed)
+    assert list(again.notes.values_list("note_id", flat=True)) == notes
+    assert Event.objects.filter(verb=AUDIT_DISCARDED).count() == 1
+
+
+@pytest.mark.parametrize(("by", "strata"), [
+    ("language", {"en": 10, "it": 30}), ("type", {"letter": 20, "report": 20}), ("site", {"Nord": 40}), ("", {"": 40}),
+])  # fmt: skip
+def test_strata(ward, by, strata):
+    plan = planned(ward.release, by=by)
+    assert {name: one["notes"] for name, one in plan.strata.items()} == strata
+    drawn = Counter(plan.notes.values_list("stratum", flat=True))
+    assert drawn == plan.looks[-1] and all(n >= 10 for n in drawn.values())
+
+
+def test_a_sample_has_one_note_of_each_patient(ward):
+    release = make_release(ward.project, notes=60, patients=30)
+    plan = planned(release, target=0.2)
+    assert plan.drawn <= 30
+    patients = list(plan.notes.values_list("note__document__patient_id", flat=True))
+    assert len(set(patients)) == len(patients)
+    assert plan.strata[""]["simple"] is False
+
+
+def test_planted_leaks_are_real_identifiers_of_the_same_note(ward):
+    plan = planned(ward.release, planted=0.2, target=0.2)
+    planted = list(plan.notes.exclude(planted_start=None).select_related("note__document", "note__release"))
+    assert len(planted) == round(0.2 * plan.drawn)
+    for row in planted:
+        page = shown_of(row)
+        words = row.note.document.text[row.planted_start : row.planted_end]
+        assert words in page.text and words not in row.note.text
+    # What is planted depends on the project's key, and is stored nowhere but in the rows of the audit.
+    assert not ReleasedNote.objects.filter(text__contains="Rossi").exists()
+
+
+def test_plans_that_are_refused(ward):
+    def refused(match, **choices):
+        with pytest.raises(ServiceError, match=match):
+            planned(ward.release, **choices)
+
+    for choices in ({"target": 0.9}, {"confidence": 0.2}, {"planted": 0.8}, {"leaks": 3}, {"by": "ward"}):
+        refused(None, **choices)
+    for number, note in enumerate(Document.objects.filter(project=ward.project)):
+        note.language = f"l{number}"
+        note.save(update_fields=["language"])
+    refused("at most 30 strata", by="language")
+    ReleasedNote.objects.update(pieces=[])
+    refused("No note of the sample has a replaced identifier", planted=0.1)
+    ReleasedNote.objects.filter(pk=ward.release.notes.first().pk).update(state="held")
+    refused("Notes held back: 1")
+    for state in ("preparing", "signed", "withdrawn"):
+        Release.objects.update(state=state)
+        refused("while a release is prepared")
+    assert not AuditPlan.objects.exists()
+
+
+def test_the_plan_cannot_be_discarded_once_somebody_has_opened_a_note(ward):
+    plan = planned(ward.release)
+    with pytest.raises(ServiceError, match="has an audit already"):
+        planned(ward.release)
+    next_note(plan=plan, user=ward.rev)
+    with pytest.raises(ServiceError, match="Reading has begun"):
+        discard_plan(release=ward.release, actor=ward.mia)
+    assert AuditNote.objects.exists()
+
+
+def test_the_number_of_queries_does_not_grow_with_the_release(ward, django_assert_max_num_queries):
+    with django_assert_max_num_queries(25):
+        planned(ward.release, planted=0.1)
+
+
+# The result of an audit, as the certificate states it; and what an erasure leaves of it.
+
+
+def test_before_the_first_look_there_is_no_bound(ward):
+    assert audit_result(ward.release) is None
+    plan = planned(ward.release, planted=0.2)
+    read_one(plan, ward.rev)
+    result = audit_result(ward.release)
+    assert result.bound == 1.0 and result.recall == 0.0 and result.counted == 0 and not result.complete
+    assert result.read == 1 and result.drawn == plan.drawn and result.notes == 40
+    assert {(rate.leaks, rate.read, rate.bound) for rate in result.labels.values()} == {(0, 0, 1.0)}
+    assert "no upper bound of the share of notes with a leak (95% confidence)" in bound_in_words(result)
+    said = "At most 5.0% of the notes contain a leak (95% confidence)."
+    assert bound_in_words(replace(result, bound=0.0491)) == said
+
+
+def test_strata_and_labels_have_bounds_of_their_own(ward):
+    plan = planned(ward.release, by="type", leaks=2, target=0.25)
+    while plan.state == AuditPlanState.OPEN:
+        read_one(plan, ward.rev, *(["Bianchi"] if plan.notes.filter(state="done").count() == 3 else []))
+    result = audit_result(ward.release)
+    assert result.met and result.by == "type" and set(result.strata) == {"letter", "report"}
+    assert sum(rate.leaks for rate in result.strata.values()) == result.leaks == 1
+    for rate in result.strata.values():
+        assert result.bound < rate.bound < 1 and rate.read >= 10
+    # AGE is kept by the policy, and nobody marked it.
+    assert set(result.labels) == {"PATIENT", "DOCTOR", "DATE", "CITY", "HOSPITAL"}
+    assert result.labels["DOCTOR"].leaks == 1 and result.labels["CITY"].leaks == 0
+    assert result.labels["CITY"].bound < result.labels["DOCTOR"].bound
+    assert result.method == "Clopper-Pearson bound, stratified sample; 3 planned looks"
+
+
+@pytest.mark.parametrize(
+    ("patients", "planted", "method"),
+    [
+        (0, 0.0, "exact hypergeometric bound, simple random sample"),
+        (0, 0.2, "exact hypergeometric bound, simple random sample; corrected by the auditors' recall"),
+        (30, 0.0, "Clopper-Pearson bound, patients as clusters"),
+    ],
+)
+def test_methods(ward, patients, planted, method):
+    release = make_release(ward.project, notes=60, patients=patients)
+    planned(release, planted=planted, target=0.2)
+    assert audit_result(release).method == method
+
+
+def test_an_erasure_takes_the_rows_and_is_counted(ward):
+    plan = planned(ward.release)
+    note = read_one(plan, ward.rev)
+    waiting = plan.notes.get(position=5)
+    Document.objects.filter(pk__in=[note.note.document_id]).update(patient_id="P-1")
+    erase_patient(project=ward.project, patient_id="P-1", actor=ward.mia)
+    delete_note(project=ward.project, note=waiting.note.document_id, actor=ward.mia)
+    plan.refresh_from_db()
+    assert plan.erased_count == 2 and AuditNote.objects.count() == plan.drawn - 2
+    assert not AuditMark.objects.exists()
+    for _note in range(plan.drawn - 2):
+        read_one(plan, ward.rev)
+    result = audit_result(ward.release)
+    # 16 notes are not enough for what 18 were planned to show.
+    assert result.complete and not result.met and result.erased == 2 and result.read == 16
+    assert 0.1 < result.bound < 0.15
