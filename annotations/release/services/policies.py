@@ -111,9 +111,7 @@ def policies_of(project: Project) -> list[ReleasePolicy]:
     A shipped policy that nobody has used or saved yet is offered as a row without a key, of version 0. Its rules lack
     the labels whose kind is not known (`missing_labels`).
     """
-    newest: dict[str, ReleasePolicy] = {}
-    for row in ReleasePolicy.objects.filter(project=project).order_by("slug", "-version"):
-        newest.setdefault(row.slug, row)
+    newest = {row.slug: row for row in ReleasePolicy.objects.filter(project=project).order_by("slug", "version")}
     kinds = kinds_in(project) if SHIPPED.keys() - newest.keys() else {}
     found = [newest[slug] if slug in newest else _unsaved(project, slug, kinds) for slug in SHIPPED]
     return [*found, *(row for slug, row in newest.items() if slug not in SHIPPED)]

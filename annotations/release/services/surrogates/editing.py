@@ -113,26 +113,14 @@ def _days(key: Key, row: SurrogateEntity) -> int:
 def related_to(project: Project, key: Key, row: SurrogateEntity) -> list[Indexed]:
     """Other entities with which an entity's surrogate must agree: those of the patient, or shared ones of its notes."""
     rows = SurrogateEntity.objects.filter(project=project).exclude(pk=row.pk)
-    if row.scope:
-        own = list(rows.filter(scope=row.scope)[:MOST_RELATED])
-    else:
-        own = []
+    own = rows.filter(scope=row.scope)[:MOST_RELATED] if row.scope else []
     notes = list(row.mentions.order_by().values_list("document_id", flat=True).distinct()[:20]) if row.pk else []
     shared = rows.filter(scope="", mentions__document__in=notes).distinct()[:MOST_RELATED]
-    found = []
-    for each in [*own, *shared]:
-        sealed = index.opened(key, each)
-        found.append(
-            Indexed(
-                each.pk,
-                IdentifierType(each.kind),
-                sealed.forms,
-                index.surrogate_of(each, sealed),
-                each.locked,
-                own=True,
-            )
-        )
-    return found
+    found = [(each, index.opened(key, each)) for each in [*own, *shared]]
+    return [
+        Indexed(each.pk, IdentifierType(each.kind), one.forms, index.surrogate_of(each, one), each.locked, own=True)
+        for each, one in found
+    ]
 
 
 MOST_MERGED = 100

@@ -59,11 +59,7 @@ def forget_notes(*, project: Project, notes: Sequence[int], patient: str) -> Non
         mentions = SurrogateMention.objects.filter(document__in=some).order_by()
         touched.update(mentions.values_list("entity_id", flat=True).distinct())
         mentions.delete()
-    scopes = (
-        {index.private_scope(key, patient, note) for note in notes}
-        if not patient
-        else {index.private_scope(key, patient, 0)}
-    )
+    scopes = {index.private_scope(key, patient, note) for note in ([0] if patient else notes)}
     for some in index.in_parts(sorted(touched)):
         mentioned = SurrogateMention.objects.filter(entity__in=some).order_by().values_list("entity_id", flat=True)
         kept = set(mentioned.distinct())

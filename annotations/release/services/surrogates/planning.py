@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import Final, NamedTuple
 
 from annotations.core.sealing import Key
@@ -117,7 +118,7 @@ class Plan:
         self._loaded: dict[int, Entity] = {}
         # Entities by the digest of a name, then by kind and scope.
         self._by_digest: dict[str, dict[tuple[str, str], Entity]] = {}
-        self._digests: dict[str, str] = {}
+        self._digest = cache(partial(index.identity_digest, key))
         self._originals: dict[int, frozenset[str]] = {}
         # Kinds of the new entities with a surrogate, by its digest.
         self._used: dict[str, set[IdentifierType]] = {}
@@ -155,12 +156,6 @@ class Plan:
                 names |= dict.fromkeys(identities(index.known_by(part.cluster.kind, part.cluster.language, [name])))
             part.names = list(names)
         return part.names
-
-    def _digest(self, identity: str) -> str:
-        found = self._digests.get(identity)
-        if found is None:
-            found = self._digests[identity] = index.identity_digest(self.key, identity)
-        return found
 
     def _match(self) -> None:
         """Find the entity of each cluster: the one that its mentions had before, one of the index, or a new one."""
