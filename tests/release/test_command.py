@@ -143,8 +143,7 @@ def release(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "specs",
-    [["gold"], ["gold:1", "run:rules-1"], ["run:a+b", "gold"], ['run:"a"', "run:a+b", "gold"], ["run:a+b"]],
+    "specs", [["gold"], ["gold:1", "run:rules-1"], ["run:a+b", "gold"], ['run:"a"', "run:a+b", "gold"], ["run:a+b"]]
 )
 def test_a_union_can_be_read_again(specs):
     assert specs_of(union_of(specs)) == specs

@@ -113,7 +113,7 @@ def test_a_new_label_follows_the_label_of_its_kind_in_a_policy_of_ones_own(proje
     add_label(project, "OLD", merged_into=Label.objects.get(label_set__project=project, code="WARD"))
     found = policy_named(project, "own", kinds={"WARD": Kind.HOSPITAL}).rules
     assert {code: found[code]["action"] for code in ("WARD", "OLD", "SHIP")} == {
-        "WARD": "keep", "OLD": "keep", "SHIP": "mask",
+        "WARD": "keep", "OLD": "keep", "SHIP": "mask"
     }  # fmt: skip
     lacking = {code: rule for code, rule in found.items() if code != "SHIP"}
     with pytest.raises(ServiceError, match="SHIP") as refused:

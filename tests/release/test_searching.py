@@ -139,11 +139,7 @@ def test_the_certificate_says_what_was_looked_for(ward, tmp_path):
     )  # fmt: skip
     assert not any(text in texts_in(tmp_path / "out")["en-1"] for text in LEFT)
     part = json.loads((tmp_path / "c.json").read_text())["certificate"]["identifiability"]
-    assert part["gate"]["searched"] == {
-        "rules": made["figures"]["searched"]["rules"],
-        "runs": [],
-        "unread": {},
-    }
+    assert part["gate"]["searched"] == {"rules": made["figures"]["searched"]["rules"], "runs": [], "unread": {}}
     assert {row["letter"]: row["status"] for row in part["identifiers"]}["C"] == "removed"
 
 

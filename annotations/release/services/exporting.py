@@ -193,11 +193,7 @@ class _Export:
     def record(self, actor: User | None) -> None:
         data: ReleaseExported = {**self._counted()}
         if relabeled := self._relabeled():
-            data |= {
-                "mapping": self._labels.mapping,
-                "left_out": relabeled["left_out"],
-                "merged": relabeled["merged"],
-            }
+            data |= {"mapping": self._labels.mapping, "left_out": relabeled["left_out"], "merged": relabeled["merged"]}
         RELEASE_EXPORTED.record(actor=actor, project_id=self._release.project_id, data=data)
 
     def counts(self) -> dict[str, Any]:

@@ -133,11 +133,7 @@ class _Losses:
 
 
 def _written(
-    format: str,
-    notes: Iterable[tuple[OutNote, list[Loss]]],
-    written: Written,
-    losses: _Losses,
-    names: FileNames | None,
+    format: str, notes: Iterable[tuple[OutNote, list[Loss]]], written: Written, losses: _Losses, names: FileNames | None
 ) -> Iterator[tuple[str, Content]]:
     given: set[tuple[str, Value]] = set()
     with NoteFilesWriter(lambda _language: FORMATS[format], written.codes) as writer:

@@ -21,8 +21,8 @@ from annotations.release.rules.redaction.dates import years
 from annotations.release.rules.redaction.policy import Action, IdentifierType, Policy, PolicyError
 from annotations.release.rules.redaction.released import (
     Mention,
+    Pieces,
     Released,
-    ReplacedPiece,
     Replacing,
     piece_around,
     span_to_original,
@@ -163,18 +163,10 @@ class Preparer:
 
     def originals(self, notes: Sequence[tuple[Document, Sequence[Extra]]]) -> list[Original]:
         """Read the annotations of notes. The text and the patient id of each must be loaded."""
-        spans = self.source.spans([note.pk for note, _extras in notes])
+        spans, language = self.source.spans([note.pk for note, _extras in notes]), self.project.language
         return [
-            Original(
-                note.pk,
-                note.name,
-                note.text,
-                note.language or self.project.language,
-                note.patient_id,
-                spans[note.pk],
-                extras,
-            )
-            for note, extras in notes
+            Original(one.pk, one.name, one.text, one.language or language, one.patient_id, spans[one.pk], extras)
+            for one, extras in notes
         ]
 
     def prepare(self, notes: Sequence[Original], siblings: Sequence[Original] = ()) -> list[Prepared]:
@@ -366,12 +358,7 @@ class Preparer:
         )
 
     def _leaks(
-        self,
-        note: Original,
-        text: str,
-        needles: Sought,
-        pieces: Sequence[ReplacedPiece] | None,
-        exceptions: Counter[str],
+        self, note: Original, text: str, needles: Sought, pieces: Pieces | None, exceptions: Counter[str]
     ) -> list[Leak]:
         """The leaks in a text or, without pieces, in a name: of the patient, and of the deny list."""
         gate = self._gate(note.language)
@@ -416,7 +403,7 @@ class Preparer:
             string_key=self._key.number("leak", " ".join(words(text[leak.start : leak.end]))),
         )
 
-    def _clear(self, note: Original, found: LeakFinding, pieces: Sequence[ReplacedPiece], replacing: Replacing) -> None:
+    def _clear(self, note: Original, found: LeakFinding, pieces: Pieces, replacing: Replacing) -> None:
         """Take the label from a finding if a person must choose it: a search knows only its kind."""
         start, end, label = found.original_start, found.original_end, found.label
         around = piece_around(pieces, found.start, found.end)

@@ -11,8 +11,8 @@ from annotations.release.rules.redaction.date_reading import order_of
 from annotations.release.rules.redaction.policy import Action, IdentifierType, LabelRule, Policy
 from annotations.release.rules.redaction.released import (
     Mention,
+    Pieces,
     Released,
-    ReplacedPiece,
     Replacing,
     attributes_of_pieces,
     numbered,
@@ -121,7 +121,7 @@ def unmarked(released: Released) -> Released:
     return Released(released.text, pieces)
 
 
-def released_spans(pieces: Sequence[ReplacedPiece], spans: Sequence[Span]) -> list[tuple[int, int, str, Attributes]]:
+def released_spans(pieces: Pieces, spans: Sequence[Span]) -> list[tuple[int, int, str, Attributes]]:
     """The spans of the released text. Nothing is left of a removed one."""
     if not any(span.attributes for span in spans):
         return [(one.new_start, one.new_end, one.label, ()) for one in pieces if one.new_start < one.new_end]

@@ -23,6 +23,7 @@ from annotations.release.rules.redaction.date_reading import is_ambiguous
 from annotations.release.rules.redaction.dates import names_day
 from annotations.release.rules.redaction.policy import CODES, DESCRIPTIONS, Action, IdentifierType, Policy
 from annotations.release.rules.redaction.released import (
+    Pieces,
     Released,
     ReplacedPiece,
     blanked,
@@ -72,12 +73,7 @@ class Search(Protocol):
 SEARCHES: list[Search] = []
 
 # What says who a person is only together with more. Without a label for it, a release lets it stay.
-_WEAK: Final = DESCRIPTIONS | {
-    IdentifierType.AGE,
-    IdentifierType.COUNTRY,
-    IdentifierType.REGION,
-    IdentifierType.OTHER,
-}
+_WEAK: Final = DESCRIPTIONS | {IdentifierType.AGE, IdentifierType.COUNTRY, IdentifierType.REGION, IdentifierType.OTHER}
 # Kinds that a label set may have in place of a finer one, the nearest first.
 _COARSER: Final[Mapping[IdentifierType, Sequence[IdentifierType]]] = {
     IdentifierType.NAME: (IdentifierType.STAFF,),
@@ -255,7 +251,7 @@ def _says_enough(rest: str) -> bool:
     return any(len(word) >= PART_LETTERS for word in words(rest))
 
 
-def _uncovered(text: str, sighting: Sighting, pieces: Sequence[ReplacedPiece], first: int) -> Iterable[Bounds]:
+def _uncovered(text: str, sighting: Sighting, pieces: Pieces, first: int) -> Iterable[Bounds]:
     """What no piece, from number `first` on, covers of a sighting. It begins and ends with letters, digits, or as the
     sighting does.
     """
@@ -382,7 +378,7 @@ def merged(first: Sequence[Leak], second: Sequence[Leak]) -> list[Leak]:
     return sorted([*first, *added], key=lambda leak: leak.start)
 
 
-def in_surrogate(leak: Leak, note: Original, text: str, pieces: Sequence[ReplacedPiece]) -> str:
+def in_surrogate(leak: Leak, note: Original, text: str, pieces: Pieces) -> str:
     """The exception that lets a part of an identifier, or a single word, stay in a surrogate; empty if there is none.
 
     `coincidence`: the surrogate replaces something else, which does not have the word. Entities that patients share,

@@ -292,7 +292,7 @@ def test_the_seed_repeats_the_draw(ward):
 
 
 @pytest.mark.parametrize(("by", "strata"), [
-    ("language", {"en": 10, "it": 30}), ("type", {"letter": 20, "report": 20}), ("site", {"Nord": 40}), ("", {"": 40}),
+    ("language", {"en": 10, "it": 30}), ("type", {"letter": 20, "report": 20}), ("site", {"Nord": 40}), ("", {"": 40})
 ])  # fmt: skip
 def test_strata(ward, by, strata):
     plan = planned(ward.release, by=by)

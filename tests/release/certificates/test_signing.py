@@ -147,7 +147,7 @@ def test_measures_of_other_features_are_quoted(released):
     assert score["whole"] == whole
     groups = {row["group"]: (row["notes"], row["recall"]) for row in score["subgroups"]}
     assert groups == {
-        "language it": (2, 0.2), "note type discharge": (2, 0.2), "site north": (1, 0.2), "site south": (1, 0.2),
+        "language it": (2, 0.2), "note type discharge": (2, 0.2), "site north": (1, 0.2), "site south": (1, 0.2)
     }  # fmt: skip
     about = {"run": "crf-run", "backend": "crf", "revision": "crf-1+abc", "model": "crf-1", "training": card}
     assert found["models"] == [about]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from annotations.release.rules.redaction.policy import Action
-from annotations.release.rules.redaction.released import ReplacedPiece
+from annotations.release.rules.redaction.released import Pieces, ReplacedPiece
 from annotations.text.spans import Stretch
 from annotations.text.tokens import tokenize
 
@@ -66,7 +66,7 @@ class AuditedText:
         self,
         original: str,
         released: str,
-        pieces: Sequence[ReplacedPiece],
+        pieces: Pieces,
         planted: Stretch | None = None,
         numbered: Collection[str] = (),
     ) -> None:

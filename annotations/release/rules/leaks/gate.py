@@ -41,7 +41,7 @@ from annotations.release.rules.leaks.needles import (
 from annotations.release.rules.leaks.prepared import Dates, Prepared, Strings, Worded
 from annotations.release.rules.redaction.dates import names_day
 from annotations.release.rules.redaction.policy import Action
-from annotations.release.rules.redaction.released import BARRIER, TITLES, ReplacedPiece, blanked, piece_around
+from annotations.release.rules.redaction.released import BARRIER, TITLES, Pieces, ReplacedPiece, blanked, piece_around
 from annotations.text.search import WORD, Folded, all_words, lines_of, plain_words, words
 from annotations.text.spans import Bounds
 
@@ -193,7 +193,7 @@ class Gate:
         self,
         text: str,
         needles: Prepared | Iterable[Needle],
-        pieces: Sequence[ReplacedPiece] = (),
+        pieces: Pieces = (),
         *,
         note: int | None = None,
         exceptions: Counter[str] | None = None,
@@ -215,7 +215,7 @@ class Gate:
         self,
         searched: Folded,
         needles: Prepared,
-        pieces: Sequence[ReplacedPiece],
+        pieces: Pieces,
         note: int | None,
         exceptions: Counter[str],
         found: dict[Bounds, tuple[bool, Needle]],
@@ -278,12 +278,7 @@ class _Search:
     """The search in one text: its words and where they are, and what its pieces let stay."""
 
     def __init__(
-        self,
-        text: Folded,
-        found_words: Sequence[str],
-        pieces: Sequence[ReplacedPiece],
-        language: str,
-        exceptions: Counter[str],
+        self, text: Folded, found_words: Sequence[str], pieces: Pieces, language: str, exceptions: Counter[str]
     ) -> None:
         self._text = text
         self._all_pieces = pieces

@@ -304,12 +304,7 @@ def _day_edit(text: str, day: _Day, new: int, padded: bool) -> Edit:
 
 
 def _listed(
-    match: re.Match[str],
-    month: int,
-    written_month: Callable[[int], str],
-    *,
-    month_group: str,
-    padded: bool,
+    match: re.Match[str], month: int, written_month: Callable[[int], str], *, month_group: str, padded: bool
 ) -> DateMention:
     """Days of one month. Where a move puts them into several months, each month is written with its days."""
     text, found = match.string, _days(match)

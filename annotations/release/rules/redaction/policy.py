@@ -268,12 +268,7 @@ _SURROGATE: Final = _all(
 # Article 4(5): the data can no longer be attributed to a person without additional information, which is the project's
 # key. Equal identifiers stay equal, so that records can be linked.
 _HASH: Final = _all(
-    Action.HASH,
-    DATE=Action.SHIFT,
-    AGE=Action.GENERALIZE,
-    REGION=Action.KEEP,
-    COUNTRY=Action.KEEP,
-    SEX=Action.KEEP,
+    Action.HASH, DATE=Action.SHIFT, AGE=Action.GENERALIZE, REGION=Action.KEEP, COUNTRY=Action.KEEP, SEX=Action.KEEP
 )
 
 SHIPPED: Final[dict[str, ShippedPolicy]] = {

@@ -37,12 +37,15 @@ class ReplacedPiece(NamedTuple):
     action: Action
 
 
+Pieces = Sequence[ReplacedPiece]
+
+
 @dataclass(frozen=True, slots=True)
 class Released:
     """A released text. `pieces` are in order and don't overlap; between them, both texts are equal."""
 
     text: str
-    pieces: Sequence[ReplacedPiece]
+    pieces: Pieces
 
 
 BARRIER: Final = "\0"
@@ -88,7 +91,7 @@ _start: Callable[[ReplacedPiece], int] = attrgetter("start")
 _new_start: Callable[[ReplacedPiece], int] = attrgetter("new_start")
 
 
-def span_to_released(pieces: Sequence[ReplacedPiece], start: int, end: int) -> Bounds:
+def span_to_released(pieces: Pieces, start: int, end: int) -> Bounds:
     """The bounds in the released text of a span of the note. A span that touches a piece's inside covers all of it.
 
     The result is empty if everything in the span was removed.
@@ -97,7 +100,7 @@ def span_to_released(pieces: Sequence[ReplacedPiece], start: int, end: int) -> B
     return new_start, max(new_start, _moved(pieces, end, back=False, end=True))
 
 
-def span_to_original(pieces: Sequence[ReplacedPiece], start: int, end: int) -> Bounds:
+def span_to_original(pieces: Pieces, start: int, end: int) -> Bounds:
     """The bounds in the note of a span of the released text. A span that touches a piece's inside covers all of it.
 
     Where text was removed, several places of the note correspond to an empty span: it is the one after that text.
@@ -105,13 +108,13 @@ def span_to_original(pieces: Sequence[ReplacedPiece], start: int, end: int) -> B
     return _moved(pieces, start, back=True, end=False), _moved(pieces, end, back=True, end=start < end)
 
 
-def piece_around(pieces: Sequence[ReplacedPiece], start: int, end: int) -> ReplacedPiece | None:
+def piece_around(pieces: Pieces, start: int, end: int) -> ReplacedPiece | None:
     """The piece that has all of this span of the released text; None if there is none."""
     at = bisect_right(pieces, start, key=_new_start) - 1
     return pieces[at] if at >= 0 and end <= pieces[at].new_end else None
 
 
-def _moved(pieces: Sequence[ReplacedPiece], offset: int, *, back: bool, end: bool) -> int:
+def _moved(pieces: Pieces, offset: int, *, back: bool, end: bool) -> int:
     """The place of an offset in the released text or, `back`, in the note; inside a piece, its start or its end.
 
     The end of a span belongs to the character before it.
@@ -129,7 +132,7 @@ def _moved(pieces: Sequence[ReplacedPiece], offset: int, *, back: bool, end: boo
 # The attributes of spans in a released text.
 
 
-def attributes_of_pieces(pieces: Sequence[ReplacedPiece], spans: Iterable[Span]) -> list[Attributes]:
+def attributes_of_pieces(pieces: Pieces, spans: Iterable[Span]) -> list[Attributes]:
     """The attributes of each piece: those of the longest, then earliest span there that has the piece's label.
 
     `pieces` are those of one note, in order; `spans` are the annotations of the original.

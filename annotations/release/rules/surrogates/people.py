@@ -184,12 +184,7 @@ def _words(text: str, language: str) -> list[_Word]:
 
 
 def _split(
-    text: str,
-    words: Sequence[_Word],
-    cores: Sequence[_Word],
-    where: str,
-    titled: bool,
-    language: str,
+    text: str, words: Sequence[_Word], cores: Sequence[_Word], where: str, titled: bool, language: str
 ) -> tuple[int, bool]:
     """How many of the words come first, and whether those are surnames (in reversed order)."""
     count = len(cores)

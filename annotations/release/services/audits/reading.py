@@ -235,7 +235,7 @@ def _open_findings(row: AuditNote, leaks: list[AuditMark]) -> None:
             original_end=one.end,
             string_key=key.number("leak", folded(note.text[start:end])),
             defaults={
-                "start": start, "end": end, "origin": LeakFinding.Origin.AUDIT, "label": one.label,
+                "start": start, "end": end, "origin": LeakFinding.Origin.AUDIT, "label": one.label
             },
         )  # fmt: skip
     hold_back([note.pk])

@@ -206,9 +206,7 @@ def split(*, project: Project, entity: int, version: int, mentions: Collection[i
         row.sealed = left.closed(key)
         _edited(row, actor)
         events.ENTITY_SPLIT.record(
-            actor=actor,
-            project_id=project.pk,
-            data={"entity": row.pk, "into": new.pk, "mentions": len(chosen)},
+            actor=actor, project_id=project.pk, data={"entity": row.pk, "into": new.pk, "mentions": len(chosen)}
         )
     return new
 

@@ -12,12 +12,7 @@ from annotations.core.sealing import Key, project_key
 from annotations.models import Project, Release
 from annotations.release.rules.surrogates.clustering import clusters_of, identities, same_entity
 from annotations.release.rules.surrogates.generating import generate
-from annotations.release.rules.surrogates.pipeline import (
-    Around,
-    Cluster,
-    Indexed,
-    Surrogate,
-)
+from annotations.release.rules.surrogates.pipeline import Around, Cluster, Indexed, Surrogate
 from annotations.release.services.surrogates.patients import Patient
 
 Params = Mapping[str, Any]

@@ -17,13 +17,7 @@ from annotations.core.bulk import insert_returning, insert_rows
 from annotations.core.errors import ServiceError
 from annotations.core.locks import advisory_lock, hold
 from annotations.core.sealing import Key, project_key
-from annotations.models import (
-    Document,
-    Project,
-    SurrogateEntity,
-    SurrogateKey,
-    SurrogateMention,
-)
+from annotations.models import Document, Project, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.release.rules.redaction.policy import PEOPLE, Action, IdentifierType
 from annotations.release.rules.redaction.released import Mention
 from annotations.release.rules.surrogates.measures import Replaced, measure

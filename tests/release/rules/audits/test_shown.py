@@ -61,7 +61,7 @@ def test_masks_beside_a_planted_leak_have_numbers_without_a_gap() -> None:
 def test_places_go_back_and_forth() -> None:
     page = shown()
     places = {
-        "saw": (21, 24), "😀": (25, 26), "[NAME], 45": (4, 19), "AME": (4, 15), " on": (30, 33), "2019.": (34, 39),
+        "saw": (21, 24), "😀": (25, 26), "[NAME], 45": (4, 19), "AME": (4, 15), " on": (30, 33), "2019.": (34, 39)
     }  # fmt: skip
     for words, bounds in places.items():
         start = page.text.index(words)

@@ -316,7 +316,7 @@ def test_the_pdf_holds_the_json_and_the_time_of_the_certificate(made):
 
 def test_what_was_not_measured_is_not_invented_and_an_erasure_is_stated():
     part = content()["identifiability"] | {
-        "audit": None, "scores": [], "agreement": None, "models": [], "gate": None, "utility": None,
+        "audit": None, "scores": [], "agreement": None, "models": [], "gate": None, "utility": None
     }  # fmt: skip
     erased = content()["data"] | {"erased": [{"on": "2026-12-24", "notes": 2, "patients": 1}], "notes": 1}
     text = text_of(pdf_of(identifiability=part, data=erased, number=2, supersedes=1)[1])

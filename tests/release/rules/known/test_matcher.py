@@ -146,7 +146,7 @@ def test_denied_terms_are_found_without_case_and_accents_as_whole_words():
     text = "Alla VILLA\nAZUL, non alla Torretta; villa-azul e torre."
     mentions = find(text, None, Denied(denied))
     assert [(text[each.start : each.end], each.label) for each in mentions] == [
-        ("VILLA\nAZUL", "HOSPITAL"), ("villa-azul", "HOSPITAL"), ("torre", "CITY"),
+        ("VILLA\nAZUL", "HOSPITAL"), ("villa-azul", "HOSPITAL"), ("torre", "CITY")
     ]  # fmt: skip
 
 
@@ -166,7 +166,7 @@ def test_identifiers_are_the_full_names_and_the_values_without_the_sex():
     )
     assert full_names(person) == ["Ana Gil Mur", "Ana Sanz Mur"]
     assert [(each.text, each.kind) for each in identifiers(person)] == [
-        ("Ana Gil Mur", Kind.NAME), ("Ana Sanz Mur", Kind.NAME), ("28001", Kind.ZIP),
+        ("Ana Gil Mur", Kind.NAME), ("Ana Sanz Mur", Kind.NAME), ("28001", Kind.ZIP)
     ]  # fmt: skip
 
 

@@ -309,7 +309,7 @@ LABELED = [
 VARIANTS = {
     "short name after a title": [
         "Sra. Gil", "SR GIL", "sra. gil", "Dña. Gil", "D. Gil", "Profa. Gil", "paciente Gil", "Sr(a). Gil",
-        "sig.ra Gil",
+        "sig.ra Gil"
     ],
     "short name in the position of a name": ["vio a Gil ayer", "F. Gil", "Sr. F. Gil", "GIL, FERNANDO", "Gil Aguilera"],
     "misspelled": ["Aguilrea", "aguileral", "Fermando", "Fernado", "Petri"],
