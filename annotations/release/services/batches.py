@@ -248,10 +248,8 @@ def retried(work: Callable[[], T]) -> T:
     for _try in range(TRIES):
         with suppress(*MEANWHILE):
             return work()
-    raise ServiceError(
-        _("Notes of this project are being erased all the time. Wait until that has finished, then start again."),
-        code="busy",
-    )
+    message = _("Notes of this project are being erased all the time. Wait until that has finished, then start again.")
+    raise ServiceError(message, code="busy")
 
 
 MEANWHILE = (ErasedMeanwhile, GoneMeanwhile)

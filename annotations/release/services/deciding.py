@@ -89,10 +89,8 @@ def _check_label(release: Release, chosen: Sequence[LeakFinding], answer: str, l
         )
     unlabeled = any(one.where == Where.TEXT and one.label not in rules for one in chosen)
     if answer == Answer.REPLACE and unlabeled and not label:
-        raise ServiceError(
-            _("No label fits some findings, or several do. Choose the label whose placeholder replaces them."),
-            code="label",
-        )
+        message = _("No label fits some findings, or several do. Choose the label whose placeholder replaces them.")
+        raise ServiceError(message, code="label")
 
 
 def _prepared_first(
@@ -122,11 +120,8 @@ def _locked(release: Release) -> Release:
     locked = Release.objects.select_for_update(of=("self",)).select_related("project", "policy").get(pk=release.pk)
     if locked.state == ReleaseState.PREPARED:
         return locked
-    raise ServiceError(
-        _("Findings can be decided while a release is prepared and not yet signed. This one is: %(state)s.")
-        % {"state": locked.get_state_display()},
-        code="state",
-    )
+    message = _("Findings can be decided while a release is prepared and not yet signed. This one is: %(state)s.")
+    raise ServiceError(message % {"state": locked.get_state_display()}, code="state")
 
 
 def _changing(chosen: Sequence[LeakFinding], answer: str) -> list[int]:

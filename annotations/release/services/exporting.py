@@ -68,17 +68,11 @@ def start_release_export(
 def check_export(release: Release, format: str, *, leave_out: bool) -> None:
     """Raise ServiceError where the release can't be exported now, as `start_release_export` says."""
     if format not in RELEASE_FORMATS:
-        raise ServiceError(
-            _("There is no format “%(format)s”. Choose one of: %(choices)s.")
-            % {"format": format, "choices": ", ".join(RELEASE_FORMATS)},
-            code="format",
-        )
+        message = _("There is no format “%(format)s”. Choose one of: %(choices)s.")
+        raise ServiceError(message % {"format": format, "choices": ", ".join(RELEASE_FORMATS)}, code="format")
     if release.state not in (ReleaseState.PREPARED, ReleaseState.SIGNED):
-        raise ServiceError(
-            _("Release %(number)s can't be exported. Its state is: %(state)s.")
-            % {"number": release.number, "state": release.get_state_display()},
-            code="state",
-        )
+        message = _("Release %(number)s can't be exported. Its state is: %(state)s.")
+        raise ServiceError(message % {"number": release.number, "state": release.get_state_display()}, code="state")
     if not leave_out and open_findings(release).exists():
         raise ServiceError(
             _("The leak gate has findings that nobody has decided. Decide them, or leave out the notes with findings."),

@@ -81,11 +81,8 @@ def stage_master(*, project: Project, content: bytes, format: str, actor: User) 
 
 def _check(content: bytes, format: str) -> None:
     if format not in FORMATS:
-        raise ServiceError(
-            _("There is no format “%(name)s”. Choose one of: %(choices)s.")
-            % {"name": format, "choices": ", ".join(FORMATS)},
-            code="format",
-        )
+        message = _("There is no format “%(name)s”. Choose one of: %(choices)s.")
+        raise ServiceError(message % {"name": format, "choices": ", ".join(FORMATS)}, code="format")
     if not content:
         raise ServiceError(_("The file is empty. Choose another file."), code="file")
     if len(content) > MOST_BYTES:

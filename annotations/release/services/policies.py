@@ -167,11 +167,8 @@ def parsed_policy(text: str) -> tuple[str, int | None]:
     """Split `slug` or `slug:version`, as the command takes it. Raises ServiceError for a version that is no number."""
     slug, colon, number = text.partition(":")
     if colon and not (number.isascii() and number.isdigit() and len(number) < 9):
-        raise ServiceError(
-            _("“%(text)s” names no policy. Write its short name, or short name and version as in mask:2.")
-            % {"text": text},
-            code="policy",
-        )
+        message = _("“%(text)s” names no policy. Write its short name, or short name and version as in mask:2.")
+        raise ServiceError(message % {"text": text}, code="policy")
     return slug, int(number) if colon else None
 
 
@@ -247,11 +244,8 @@ def require_total(project: Project, policy: Policy) -> None:
     """
     missing = missing_labels(project, policy.rules)
     if missing:
-        raise ServiceError(
-            _("The policy has no rule for these labels: %(labels)s. Add a rule for each of them.")
-            % {"labels": ", ".join(missing)},
-            code="unmapped",
-        )
+        message = _("The policy has no rule for these labels: %(labels)s. Add a rule for each of them.")
+        raise ServiceError(message % {"labels": ", ".join(missing)}, code="unmapped")
     try:
         policy.require(())
     except PolicyError as error:

@@ -91,10 +91,8 @@ def start_release(
         )
         release.note_count = _make_rows(release, source)
         if not release.note_count:
-            raise ServiceError(
-                _("“%(spec)s” has no submitted annotation sets, so there is nothing to release.") % {"spec": set_spec},
-                code="empty",
-            )
+            message = _("“%(spec)s” has no submitted annotation sets, so there is nothing to release.")
+            raise ServiceError(message % {"spec": set_spec}, code="empty")
         release.job = enqueue_job(release, key_of(KIND, key), actor, release.note_count)
         release.save(update_fields=["job", "note_count"])
         RELEASE_STARTED.record(

@@ -195,10 +195,8 @@ def reopen(*, plan: AuditPlan, user: User) -> AuditNote:
         locked = AuditPlan.objects.select_for_update(of=("self",)).get(pk=plan.pk)
         row = last_finished(locked, user)
         if row is None:
-            raise ServiceError(
-                _("This note can't be reopened any more: the audit has counted it, or a manager has decided."),
-                code="closed",
-            )
+            message = _("This note can't be reopened any more: the audit has counted it, or a manager has decided.")
+            raise ServiceError(message, code="closed")
         begun = AuditNote.objects.filter(plan=plan, reader=user, state=AuditNoteState.READING)
         AuditMark.objects.filter(note__in=begun).delete()
         begun.update(state=AuditNoteState.WAITING, reader=None, leased_until=None)
@@ -259,10 +257,8 @@ def _mine(note: AuditNote, user: User) -> AuditNote:
     )
     row = rows.filter(pk=note.pk, reader=user, state=AuditNoteState.READING).first()
     if row is None:
-        raise ServiceError(
-            _("This note is no longer yours to read: you finished it, or somebody else took it. Read the next."),
-            code="gone",
-        )
+        message = _("This note is no longer yours to read: you finished it, or somebody else took it. Read the next.")
+        raise ServiceError(message, code="gone")
     _require_open(row.plan_id)
     return row
 

@@ -114,41 +114,30 @@ def check_signable(release: Release, *, without_held: bool = False) -> None:
             _("Release %(n)s was withdrawn, so it can't be signed.") % {"n": release.number}, code="withdrawn"
         )
     if release.state not in (state.PREPARED, state.SIGNED):
-        raise ServiceError(
-            _("Release %(n)s is still being prepared. Sign it when all notes are ready.") % {"n": release.number},
-            code="preparing",
-        )
+        message = _("Release %(n)s is still being prepared. Sign it when all notes are ready.") % {"n": release.number}
+        raise ServiceError(message, code="preparing")
     audit = audit_result(release)
     if audit is not None and audit.undecided:
-        raise ServiceError(
-            ngettext(
-                "Nobody has decided about %(n)s leak that auditors found. Decide about it, then sign.",
-                "Nobody has decided about %(n)s leaks that auditors found. Decide about them, then sign.",
-                audit.undecided,
-            )
-            % {"n": audit.undecided},
-            code=UNDECIDED,
+        message = ngettext(
+            "Nobody has decided about %(n)s leak that auditors found. Decide about it, then sign.",
+            "Nobody has decided about %(n)s leaks that auditors found. Decide about them, then sign.",
+            audit.undecided,
         )
+        raise ServiceError(message % {"n": audit.undecided}, code=UNDECIDED)
     if outdated(release):
-        raise ServiceError(
-            _(
-                "The surrogates were edited after release %(n)s was prepared, so its notes may have other ones. "
-                "Choose “Prepare again” on the page of the release, then sign."
-            )
-            % {"n": release.number},
-            code="outdated",
+        message = _(
+            "The surrogates were edited after release %(n)s was prepared, so its notes may have other ones. "
+            "Choose “Prepare again” on the page of the release, then sign."
         )
+        raise ServiceError(message % {"n": release.number}, code="outdated")
     waiting = 0 if without_held else open_findings(release).count()
     if waiting:
-        raise ServiceError(
-            ngettext(
-                "%(n)s finding waits for a decision. Decide it, then sign.",
-                "%(n)s findings wait for a decision. Decide them, then sign.",
-                waiting,
-            )
-            % {"n": waiting},
-            code="open",
+        message = ngettext(
+            "%(n)s finding waits for a decision. Decide it, then sign.",
+            "%(n)s findings wait for a decision. Decide them, then sign.",
+            waiting,
         )
+        raise ServiceError(message % {"n": waiting}, code="open")
 
 
 def sign(
@@ -274,15 +263,12 @@ def _risks(
         else:
             missing += 1
     if missing:
-        raise ServiceError(
-            ngettext(
-                "%(n)s open risk is not accepted. Read it, and accept it or remove its cause.",
-                "%(n)s open risks are not accepted. Read them, and accept them or remove their causes.",
-                missing,
-            )
-            % {"n": missing},
-            code="risks",
+        message = ngettext(
+            "%(n)s open risk is not accepted. Read it, and accept it or remove its cause.",
+            "%(n)s open risks are not accepted. Read them, and accept them or remove their causes.",
+            missing,
         )
+        raise ServiceError(message % {"n": missing}, code="risks")
     earlier: dict[str, Risk] = {risk["text"]: risk for risk in release.risks}
     known = {risk["text"] for risk in found}
     added = [text for text in own if text not in known]
@@ -320,11 +306,8 @@ def check_expiry(day: date | None) -> None:
 def _own(risks: Sequence[str]) -> list[str]:
     found = [text for risk in risks if (text := good_name(risk))]
     if len(found) > MOST_OWN_RISKS or any(len(text) > LONGEST for text in found):
-        raise ServiceError(
-            _("At most %(most)s own risks, each of at most %(longest)s characters, can be added.")
-            % {"most": MOST_OWN_RISKS, "longest": LONGEST},
-            code="long",
-        )
+        message = _("At most %(most)s own risks, each of at most %(longest)s characters, can be added.")
+        raise ServiceError(message % {"most": MOST_OWN_RISKS, "longest": LONGEST}, code="long")
     return list(dict.fromkeys(found))
 
 

@@ -76,10 +76,8 @@ def typed(project: Project, key: Key, row: SurrogateEntity, sealed: index.Sealed
     made = Surrogate(IdentifierType(row.kind), parts, BY_PERSON)
     problem = problem_with(project, key, row, sealed, made)
     if problem == "original":
-        raise ServiceError(
-            _("The notes of this project name somebody or something like this. Type another surrogate."),
-            code="original",
-        )
+        message = _("The notes of this project name somebody or something like this. Type another surrogate.")
+        raise ServiceError(message, code="original")
     if problem == "taken":
         raise ServiceError(_("Another entity has this surrogate. Type another one."), code="taken")
     return DrawnSurrogate(made, index.surrogate_digest(key, made.kind, surrogate_key(made)))
@@ -278,10 +276,8 @@ def _held(project: Project, versions: Mapping[int, int]) -> list[SurrogateEntity
             _("This entity no longer exists: it was merged, or its notes were erased. Reload the page."), code="gone"
         )
     if any(row.version != versions[row.pk] for row in rows):
-        raise ServiceError(
-            _("Somebody else has changed this entity meanwhile. Nothing was changed. Check it, then try again."),
-            code="changed",
-        )
+        message = _("Somebody else has changed this entity meanwhile. Nothing was changed. Check it, then try again.")
+        raise ServiceError(message, code="changed")
     return rows
 
 
