@@ -13,7 +13,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.locks import erasures_of, unerased
 from annotations.jobs.services.queue import key_of
 from annotations.models import LeakFinding, Project, Release, ReleasedNote, ReleasedNoteState, ReleaseState, User
-from annotations.release.events import RELEASE_DECIDED
+from annotations.release.events import RELEASE_DECIDED, ReleaseDecided
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.services.batches import extras_of, preparer_of, retried, rows_and_siblings, store_prepared
 from annotations.release.services.preparing import Prepared
@@ -167,11 +167,8 @@ def _answer(
         key = key_of(KIND, f"{release.pk}-again-{uuid.uuid4().hex}")
         release.job = enqueue_job(release, key, actor, release.note_count)
     release.save(update_fields=["state", "content_hash", "revision", "job", "figures"])
-    RELEASE_DECIDED.record(
-        actor=actor,
-        project_id=release.project_id,
-        data={"release": release.number, "answer": answer, "findings": len(chosen), "notes": len(notes)},
-    )
+    data: ReleaseDecided = {"release": release.number, "answer": answer, "findings": len(chosen), "notes": len(notes)}
+    RELEASE_DECIDED.record(actor=actor, project_id=release.project_id, data=data)
 
 
 def _add_extras(

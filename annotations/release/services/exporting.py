@@ -30,7 +30,7 @@ from annotations.models import (
     StoredFileKind,
     User,
 )
-from annotations.release.events import RELEASE_EXPORTED, RELEASE_WITHDRAWN, ReleaseExported
+from annotations.release.events import RELEASE_EXPORTED, RELEASE_WITHDRAWN, ReleaseExported, ReleaseWithdrawn
 from annotations.release.selectors.releases import open_findings
 from annotations.release.services.files import RELEASE_FORMATS, WITHOUT_SPANS, Written, out_note, release_files
 from annotations.release.services.settling import released_notes, settle
@@ -267,10 +267,7 @@ def withdraw(*, release: Release, actor: User | None) -> Release:
             _deleted, by_type = stored.delete()
             for job in [*exports, *([locked.job] if locked.job else [])]:
                 cancel(job)
-            RELEASE_WITHDRAWN.record(
-                actor=actor,
-                project_id=release.project_id,
-                data={"release": release.number, "files": by_type.get(StoredFile._meta.label, 0)},
-            )
+            data: ReleaseWithdrawn = {"release": release.number, "files": by_type.get(StoredFile._meta.label, 0)}
+            RELEASE_WITHDRAWN.record(actor=actor, project_id=release.project_id, data=data)
     release.refresh_from_db()
     return release

@@ -24,7 +24,7 @@ from annotations.models import (
     ReleaseState,
     User,
 )
-from annotations.release.events import RELEASE_PREPARED_AGAIN, RELEASE_STARTED
+from annotations.release.events import RELEASE_PREPARED_AGAIN, RELEASE_STARTED, ReleaseStarted
 from annotations.release.rules.redaction.policy import Action, IdentifierType
 from annotations.release.selectors.surrogates import edited_since
 from annotations.release.services.policies import policy_named, read_policy, require_total
@@ -95,18 +95,15 @@ def start_release(
             raise ServiceError(message % {"spec": set_spec}, code="empty")
         release.job = enqueue_job(release, key_of(KIND, key), actor, release.note_count)
         release.save(update_fields=["job", "note_count"])
-        RELEASE_STARTED.record(
-            actor=actor,
-            project_id=project.pk,
-            data={
-                "release": release.number,
-                "policy": policy.pk,
-                "set": "+".join(_kind(one.spec) for one in source.wanted),
-                "authors": [one.author.pk for one in source.wanted if one.author],
-                "gold_versions": [one.version.number for one in source.wanted if one.version],
-                "notes": release.note_count,
-            },
-        )
+        data: ReleaseStarted = {
+            "release": release.number,
+            "policy": policy.pk,
+            "set": "+".join(_kind(one.spec) for one in source.wanted),
+            "authors": [one.author.pk for one in source.wanted if one.author],
+            "gold_versions": [one.version.number for one in source.wanted if one.version],
+            "notes": release.note_count,
+        }
+        RELEASE_STARTED.record(actor=actor, project_id=project.pk, data=data)
     return release
 
 

@@ -253,7 +253,10 @@ def draft(
             policy=parts.filled(parts.PolicyPart, release.policy, rules=rules),
             identifiers=identifiers,
             gate=parts.Gate(
-                **leaks,
+                found=leaks["found"],
+                replaced=leaks["replaced"],
+                allowed=leaks["allowed"],
+                open=leaks["open"],
                 by=allowed_by(release) if leaks["allowed"] else [],
                 exceptions=release.figures.get("exceptions") or {},
                 searched=searched,

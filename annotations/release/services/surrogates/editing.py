@@ -161,11 +161,8 @@ def merge(*, project: Project, versions: Mapping[int, int], actor: User) -> Surr
         SurrogateEntity.objects.filter(pk__in=[row.pk for row in others]).delete()
         kept.sealed = sealed.closed(key)
         _edited(kept, actor)
-        events.ENTITIES_MERGED.record(
-            actor=actor,
-            project_id=project.pk,
-            data={"entity": kept.pk, "merged": sorted(row.pk for row in others), "mentions": moved},
-        )
+        data: events.EntitiesMerged = {"entity": kept.pk, "merged": sorted(row.pk for row in others), "mentions": moved}
+        events.ENTITIES_MERGED.record(actor=actor, project_id=project.pk, data=data)
     return kept
 
 
