@@ -359,5 +359,5 @@ def export_lists(*, project: Project, actor: User) -> list[str]:
 
 
 def _unescaped(text: str) -> str:
-    """Without the apostrophes that keep a spreadsheet from running a cell (domain.files.csv_lines)."""
+    """Without the apostrophes that keep a spreadsheet from running a cell (formats.files.csv_files)."""
     return re.sub(r"(^|[;,|\t])'(?=[\"'\s]*[=+\-@])", r"\1", text)

@@ -1,6 +1,6 @@
 """Prepare notes of a release: replace what the policy says, and look for identifiers that are still there.
 
-Nothing here writes; `writing.py` stores the result. The text of a note never changes.
+Nothing here writes; `batches.py` stores the result. The text of a note never changes.
 """
 
 from collections import Counter, defaultdict

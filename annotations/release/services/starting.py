@@ -211,7 +211,7 @@ def outdated(release: Release) -> bool:
 def prepare_again(*, release: Release, actor: User | None) -> Release:
     """Prepare all notes of an outdated release again, with the surrogates as they are now.
 
-    Decisions about findings stay where the place is found again (`writing.store_prepared`). A release that is being
+    Decisions about findings stay where the place is found again (`batches.store_prepared`). A release that is being
     prepared, or is not outdated, stays as it is, so that a repeated request does no harm. Raises ServiceError `state`
     for a signed or withdrawn release.
     """

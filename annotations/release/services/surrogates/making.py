@@ -108,8 +108,8 @@ def surrogates_for(
     """Return what to write in place of each mention, by note, start and end; new entities are added to the index.
 
     Give all notes of a patient in one call. The same mentions get the same surrogates in every call, until a person
-    edits the index. `maker`: the stored parameters of a language model (services.makers); the rules without. `avoid`:
-    folded names that no surrogate may be, such as the originals of a release (services.originals). Mentions of notes
+    edits the index. `maker`: the stored parameters of a language model (makers); the rules without. `avoid`:
+    folded names that no surrogate may be, such as the originals of a release (patients.Originals). Mentions of notes
     that were erased meanwhile are missing from the answer. It makes its own transactions; within a longer one, the
     index stays locked until that ends. Raises ServiceError.
     """

@@ -111,7 +111,7 @@ class Plan:
         clusters: Sequence[Sequence[Cluster]],
         avoid: Container[str] = (),
     ) -> None:
-        """`clusters` of each patient. `avoid`: folded names that no surrogate may be (services.originals)."""
+        """`clusters` of each patient. `avoid`: folded names that no surrogate may be (patients.Originals)."""
         self.project, self.key = project, key
         self.entities: list[Entity] = []
         self._maker, self._patients, self._avoid = maker, patients, avoid
