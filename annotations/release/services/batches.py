@@ -208,7 +208,7 @@ def preparer_of(release: Release) -> Preparer:
         source_of(release.project, release.set_spec),
         runs=release.searched_runs,
         keep_names=release.keep_names,
-        maker=paid_by(release, release.surrogate_maker),
+        maker=paid_by(release),
     )
 
 

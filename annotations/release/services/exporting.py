@@ -87,7 +87,7 @@ def run_release_export(
     leave_out: bool,
     actor_id: int | None,
     progress: Progress,
-    labels: ExportLabels | None = None,
+    labels: ExportLabels | None,
 ) -> dict[str, Any]:
     """Write an export as a stored zip file and return its counts with its `file_id`.
 
@@ -95,7 +95,7 @@ def run_release_export(
     """
     release = Release.objects.select_related("project__label_set", "policy").get(pk=release_id)
     actor = User.objects.filter(pk=actor_id).first() if actor_id else None
-    export = _Export(release, format, leave_out, progress, labels or ExportLabels())
+    export = _Export(release, format, leave_out, progress, labels)
     with tempfile.TemporaryFile() as content:
         write_zip(content, export.files())
         content.seek(0)
@@ -118,18 +118,16 @@ def export_release_to_path(
     release: Release,
     out: Path,
     format: str,
-    leave_out: bool,
     actor: User | None = None,
-    progress: Progress = silent,
     labels: ExportLabels | None = None,
     beside: Mapping[str, bytes] | None = None,
 ) -> dict[str, Any]:
     """Write an export to a new or empty folder, or to a .zip, and return its counts.
 
-    `beside` are further files that the signed list of files covers, by name.
+    Notes that are held back are left out. `beside` are further files that the signed list of files covers, by name.
     Nothing half-written remains. Raises ServiceError; ErasedMeanwhile if a note was erased meanwhile.
     """
-    export = _Export(release, format, leave_out, progress, labels or ExportLabels(), beside)
+    export = _Export(release, format, True, silent, labels, beside)
 
     def finish(place: Callable[[], object]) -> None:
         with transaction.atomic():
@@ -150,10 +148,11 @@ class _Export:
         format: str,
         leave_out: bool,
         progress: Progress,
-        labels: ExportLabels,
+        labels: ExportLabels | None,
         beside: Mapping[str, bytes] | None = None,
     ) -> None:
-        self._beside = beside
+        labels = labels or ExportLabels()
+        self._beside = beside or {}
         self._begun = erasures_of(release.project_id)
         self._release = settle(release=release)
         check_export(release, format, leave_out=leave_out)

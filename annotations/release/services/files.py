@@ -51,7 +51,7 @@ def release_files(
     written: Written,
     about: Mapping[str, Any],
     at_end: Callable[[], Mapping[str, Any]],
-    beside: Mapping[str, bytes] | None = None,
+    beside: Mapping[str, bytes],
 ) -> Iterator[tuple[str, Content]]:
     """Yield every file of a release as (relative name, content); the last ones are the manifest and its signature.
 
@@ -61,7 +61,6 @@ def release_files(
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as manifest:
         manifest.write(_opening(about))
         first = True
-        beside = beside or {}
         for name, content in chain(beside.items(), _files(format, notes, written, beside)):
             row = json.dumps({"name": name, **_measured(content)}, ensure_ascii=False)
             manifest.write((("\n " if first else ",\n ") + row).encode())

@@ -46,7 +46,7 @@ def certified(made_certified, db, tmp_path):
 
 def exported(world, out, format="text"):
     release = Release.objects.get(pk=world.release.pk)
-    export_release_to_path(release=release, out=out, format=format, leave_out=True)
+    export_release_to_path(release=release, out=out, format=format)
     return out
 
 
@@ -296,7 +296,7 @@ def test_zips_that_are_too_large_or_have_a_name_twice_are_refused():
 def test_an_export_with_other_labels_is_verified_without_its_spans(certified, tmp_path, format):
     labels = labels_in_words(certified.project, mapped=["PATIENT=PER"], skipped=["CITY"])
     release = Release.objects.get(pk=certified.release.pk)
-    export_release_to_path(release=release, out=tmp_path / "out", format=format, leave_out=True, labels=labels)
+    export_release_to_path(release=release, out=tmp_path / "out", format=format, labels=labels)
     result, passed = run(certified.file, "--release", tmp_path / "out")
     states = {check["check"]: check["state"] for check in result["checks"]}
     assert passed and (states["texts"], states["spans"]) == ("passed", "not checked")

@@ -67,7 +67,7 @@ def test_the_page_verifies_a_certificate_with_its_release(released, sign_in, tmp
     certificate = signed(released)
     packed = tmp_path / "out.zip"
     release = Release.objects.get(pk=released.release.pk)
-    export_release_to_path(release=release, out=packed, format="brat", leave_out=True)
+    export_release_to_path(release=release, out=packed, format="brat")
     client = sign_in(released.out)
     files = {"certificate": upload("c.pdf", bytes(certificate.pdf)), "release": upload("r.zip", packed.read_bytes())}
     html = check_page(client.post(VERIFY, files))

@@ -186,13 +186,13 @@ def release_of(project):
 def test_a_release_pays_for_its_questions_and_shows_them(ward, model, by_model, sign_in):
     release = release_of(ward.project)
     model.spoil["first"] = lambda entries: entries[1:]
-    ward.make(maker=paid_by(release, release.surrogate_maker))
+    ward.make(maker=paid_by(release))
     usage = LlmUsage.objects.get()
     asked = len(model.server.requests)
     assert (usage.release, usage.project, usage.requests, usage.kept) == (release, None, asked, 0)
     assert (usage.broken, usage.tokens_in) == (2, 100 * asked), "one answer about each patient"
     SurrogateEntity.objects.all().delete()
-    ward.make(maker=paid_by(release, release.surrogate_maker))
+    ward.make(maker=paid_by(release))
     usage.refresh_from_db()
     assert (usage.requests, usage.broken, usage.kept) == (asked, 2, asked), "nothing is asked or counted again"
     html = text_of(check_page(sign_in(ward.mia).get(reverse("release", args=["ward", 1]))))

@@ -137,13 +137,7 @@ class Command(JourneyCommand):
             if inside:  # then the list of files covers its name
                 beside = {certificate.relative_to(out).as_posix(): signed}
         exported = export_release_to_path(
-            release=release,
-            out=out,
-            format=options["format"],
-            leave_out=True,
-            actor=actor,
-            labels=labels,
-            beside=beside,
+            release=release, out=out, format=options["format"], actor=actor, labels=labels, beside=beside
         )
         if certificate is not None and not beside:
             certificate.write_bytes(signed)

@@ -359,16 +359,14 @@ def _chance(recall: float | None) -> float:
 # Percentages: upper bounds are rounded up, lower bounds down, so that a rounded bound still holds.
 
 
-def at_most(share: float, digits: int = 1) -> str:
+def at_most(share: float) -> str:
     """Format an upper bound: 1.0%."""
-    scale = 10**digits
-    return f"{min(100.0, ceil(share * 100 * scale - 1e-9) / scale):.{digits}f}%"
+    return f"{min(100.0, ceil(share * 1000 - 1e-9) / 10):.1f}%"
 
 
-def at_least(share: float, digits: int = 0) -> str:
+def at_least(share: float) -> str:
     """Format a lower bound: 86%."""
-    scale = 10**digits
-    return f"{floor(share * 100 * scale + 1e-9) / scale:.{digits}f}%"
+    return f"{floor(share * 100 + 1e-9)}%"
 
 
 def whole(share: float) -> str:

@@ -223,9 +223,8 @@ class Signing:
 
 
 def draft(
-    release: Release, terms: Terms, measures: Measured, signing: Signing, risks: Sequence[parts.Risk] = (),
-    rows: ReadyNotes | None = None,
-) -> parts.Content:  # fmt: skip
+    release: Release, terms: Terms, measures: Measured, signing: Signing, rows: ReadyNotes | None = None
+) -> parts.Content:
     """The content of a certificate. `rows` are read again unless they are given."""
     rows = rows or rows_of(release)
     audit = audit_result(release)
@@ -268,7 +267,7 @@ def draft(
             surrogates=_surrogates(release, surrogate),
             utility=parts.Utility(characters=rows.characters, kept=rows.characters_kept, share=kept_share(rows)),
         ),
-        governance=parts.Governance(risks=list(risks), readers=readers_of(release, _auditors(audit))),
+        governance=parts.Governance(risks=[], readers=readers_of(release, _auditors(audit))),
     )
     # The values stay what they are; only fractions are rounded.
     rounded: parts.Content = parts.written(content)

@@ -151,8 +151,8 @@ def sign(
 ) -> Certificate:
     """Sign a release, and return its certificate; the newest one if it says the same already.
 
-    `accepted` are keys of risks (`statements.key_of`). With `everything`, the actor accepts all open risks, and notes that
-    the leak gate holds back are left out of the certificate, as they are left out of exports.
+    `accepted` are keys of risks (`statements.key_of`). With `everything`, the actor accepts all open risks, and notes
+    that the leak gate holds back are left out of the certificate, as they are left out of exports.
 
     Raises ServiceError as `check_signable`, and: `empty` without notes, `changed` if the
     notes are not the prepared ones, `expiry` for a day that has passed, `long` for a long text, `risks` with the number

@@ -165,9 +165,9 @@ def checked_maker(project: Project, value: str, *, may_leave: bool) -> dict[str,
     )
 
 
-def paid_by(release: Release, params: Params) -> Params:
-    """The parameters of a maker that works for a release; empty for the rules."""
-    return {**params, PAYER: release.pk} if params else {}
+def paid_by(release: Release) -> Params:
+    """The parameters of the maker that works for a release; empty for the rules."""
+    return {**release.surrogate_maker, PAYER: release.pk} if release.surrogate_maker else {}
 
 
 def maker_of(project: Project, params: Params) -> Maker:
