@@ -102,12 +102,9 @@ def run_release_export(
         with transaction.atomic():
             export.check_still()
             # The file's name has nothing of the project's, which may name a hospital.
+            name = f"release-{release.number}-{format}.zip"
             stored = store_file(
-                project=release.project,
-                kind=StoredFileKind.RELEASE,
-                name=f"release-{release.number}-{format}.zip",
-                content=content,
-                actor=actor,
+                project=release.project, kind=StoredFileKind.RELEASE, name=name, content=content, actor=actor
             )
             export.record(actor)
     return export.counts() | {"file_id": stored.pk}

@@ -178,14 +178,9 @@ def store_people(
             counts["changed"] += len(changed)
         events.MASTER_IMPORTED.record(actor=actor, project_id=project.pk, data=counts)
         notes = Document.objects.filter(project=project)
-        covered = notes.filter(
-            patient_id__in=KnownPerson.objects.filter(project=project).order_by().values("patient_id")
-        )
-        return {
-            **counts,
-            "patients_without_notes": without_notes(project).count(),
-            "notes_without_row": notes.count() - covered.count(),
-        }
+        known = KnownPerson.objects.filter(project=project).order_by().values("patient_id")
+        lacking = notes.count() - notes.filter(patient_id__in=known).count()
+        return {**counts, "patients_without_notes": without_notes(project).count(), "notes_without_row": lacking}
 
 
 def show_person(*, project: Project, row: KnownPerson, actor: User) -> MasterPerson | None:

@@ -106,11 +106,8 @@ class ReleasedAnnotations:
                     for start, end, code, _suggested, *attributes in spans:
                         found[pk].setdefault((start, end, code), attributes[0] if attributes else None)
             else:
-                rows = SpanRow.objects.filter(
-                    annotation_set__author=one.author,
-                    annotation_set__state=SUBMITTED,
-                    annotation_set__document__in=notes,
-                ).order_by()
+                own = SpanRow.objects.filter(annotation_set__author=one.author, annotation_set__state=SUBMITTED)
+                rows = own.filter(annotation_set__document__in=notes).order_by()
                 columns = ("annotation_set__document_id", "start", "end", "label__code", "attributes")
                 for pk, start, end, code, attributes in rows.values_list(*columns):
                     found[pk].setdefault((start, end, code), attributes)

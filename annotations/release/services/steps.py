@@ -93,16 +93,10 @@ def steps_of(access: Access, release: Release, open_findings: int) -> list[Step]
     exported = Event.objects.filter(
         project_id=release.project_id, verb=RELEASE_EXPORTED, data__release=release.number
     ).exists()
-    decide = prepared and state == ReleaseState.PREPARED and bool(open_findings)
+    page = "release_findings" if prepared and state == ReleaseState.PREPARED and open_findings else ""
     return [
         Step(_("Prepare the notes"), _("Every labeled span is treated as the policy says."), prepared),
-        Step(
-            _("Check for leaks"),
-            leaks,
-            prepared and not open_findings,
-            "release_findings" if decide else "",
-            _("Decide findings"),
-        ),
+        Step(_("Check for leaks"), leaks, prepared and not open_findings, page, _("Decide findings")),
         audit_step(release),
         sign_step(access, release),
         Step(

@@ -71,27 +71,21 @@ def _about(content: Content) -> Section:
 
 def _context(content: Content) -> Section:
     context = content["context"]
-    facts = Facts(
-        [
-            ("Purpose", context["purpose"] or "Not stated"),
-            ("Recipient", context["recipient"] or "Not stated"),
-            ("Valid until", context["expires_on"] or "No expiry date"),
-        ]
-    )
-    methods = PdfTable(
-        "Methods of HHS",
-        ["Method", "Section", "Statement"],
-        [[one["method"].capitalize(), one["section"], one["text"]] for one in context["statements"]],
-        [18, 22, 60],
-    )
-    return Section("Context", "Context assessment, clause 6", [facts, methods])
+    facts = [
+        ("Purpose", context["purpose"] or "Not stated"),
+        ("Recipient", context["recipient"] or "Not stated"),
+        ("Valid until", context["expires_on"] or "No expiry date"),
+    ]
+    rows = [[one["method"].capitalize(), one["section"], one["text"]] for one in context["statements"]]
+    methods = PdfTable("Methods of HHS", ["Method", "Section", "Statement"], rows, [18, 22, 60])
+    return Section("Context", "Context assessment, clause 6", [Facts(facts), methods])
 
 
 def _data(content: Content) -> Section:
     data, hashes = content["data"], content["data"]["hashes"]
     years, gold = data["years"], data["gold"]
     span = "Not known" if not years else str(years[0]) if years[0] == years[-1] else f"{years[0]} to {years[-1]}"
-    rows = [
+    facts = [
         ("Annotations", data["source"]),
         ("Checked by people", _checked(data)),
         ("Notes", _count(data["notes"])),
@@ -107,11 +101,12 @@ def _data(content: Content) -> Section:
         ("Policy hash", hashes["policy"]),
     ]
     if gold:
-        rows.append(("Gold version", f"{gold['version']}, {_count(gold['notes'])} notes, hash {gold['hash']}"))
+        facts.append(("Gold version", f"{gold['version']}, {_count(gold['notes'])} notes, hash {gold['hash']}"))
     else:
-        rows.append(("Gold version", "The release was not made from a frozen gold version"))
-    blocks: list[Text | Facts | PdfTable] = [Facts(rows)]
+        facts.append(("Gold version", "The release was not made from a frozen gold version"))
+    blocks: list[Text | Facts | PdfTable] = [Facts(facts)]
     if data["erased"]:
+        rows = [[one["on"], _count(one["notes"]), _count(one["patients"])] for one in data["erased"]]
         notes = sum(one["notes"] for one in data["erased"])
         patients = sum(one["patients"] for one in data["erased"])
         blocks += [
@@ -120,13 +115,7 @@ def _data(content: Content) -> Section:
                 "Recipients of earlier copies must delete these notes. Measures of runs and annotators below include "
                 "the erased notes; the counts and hashes are those of the remaining notes."
             ),
-            PdfTable(
-                "Erasures",
-                ["Date", "Notes", "Patients"],
-                [[one["on"], _count(one["notes"]), _count(one["patients"])] for one in data["erased"]],
-                [40, 30, 30],
-                (1, 2),
-            ),
+            PdfTable("Erasures", ["Date", "Notes", "Patients"], rows, [40, 30, 30], (1, 2)),
         ]
     return Section("Data", "Data assessment, clause 7", blocks)
 
@@ -144,57 +133,44 @@ def _identifiability(content: Content) -> Section:
     named = f"{policy['name']} ({policy['slug']}, version {policy['version']})"
     if "harbor" in named.lower() and content["context"]["statements"][0]["text"].startswith(NOT_MET):
         named += ", whose aim is not met"
-    blocks: list[Text | Facts | PdfTable] = [
-        PdfTable(
-            f"Policy: {named}",
-            ["Label", "Kind", "Action", "HIPAA", "Spans"],
-            [
-                [
-                    rule["label"] if rule["label"] == rule["name"] else f"{rule['label']} – {rule['name']}",
-                    rule["kind"],
-                    rule["action"] + (", numbered" if rule["numbered"] else ""),
-                    _NAMES.get(rule["identifier"] or "", "–"),
-                    _count(rule["spans"]),
-                ]
-                for rule in policy["rules"]
-            ],
-            [44, 18, 18, 9, 11],
-            (4,),
-        ),
-        PdfTable(
-            "The eighteen identifiers of Safe Harbor, 45 CFR 164.514(b)(2)(i)",
-            ["Identifier", "Labels", "Actions", "Result"],
-            [
-                [
-                    f"({row['letter']}) {row['name']}",
-                    ", ".join(row["labels"]) or "–",
-                    ", ".join(row["actions"]) or "–",
-                    result_of(row, unread=unread),
-                ]
-                for row in part["identifiers"]
-            ],
-            [31, 28, 14, 27],
-        ),
+    rules = [
+        [
+            rule["label"] if rule["label"] == rule["name"] else f"{rule['label']} – {rule['name']}",
+            rule["kind"],
+            rule["action"] + (", numbered" if rule["numbered"] else ""),
+            _NAMES.get(rule["identifier"] or "", "–"),
+            _count(rule["spans"]),
+        ]
+        for rule in policy["rules"]
     ]
-    blocks.append(
-        Facts(
-            [
-                (
-                    "Leak gate",
-                    f"{_count(gate['found'])} findings: {_count(gate['replaced'])} replaced, "
-                    f"{_count(gate['allowed'])} allowed{_by(gate['by'])}, {_count(gate['open'])} open in notes that "
-                    "are held back"
-                    if gate
-                    else NOT_MEASURED,
-                ),
-                ("Looked for without labels", _searched(gate, policy["rules"])),
-                ("Exceptions of the leak gate", _exceptions(gate)),
-                ("Utility", _utility(content)),
-                ("Agreement", _agreement(content)),
-            ]
-        )
-    )
-    blocks += _audit(part["audit"])
+    identifiers = [
+        [
+            f"({row['letter']}) {row['name']}",
+            ", ".join(row["labels"]) or "–",
+            ", ".join(row["actions"]) or "–",
+            result_of(row, unread=unread),
+        ]
+        for row in part["identifiers"]
+    ]
+    safe_harbor = "The eighteen identifiers of Safe Harbor, 45 CFR 164.514(b)(2)(i)"
+    blocks: list[Text | Facts | PdfTable] = [
+        PdfTable(f"Policy: {named}", ["Label", "Kind", "Action", "HIPAA", "Spans"], rules, [44, 18, 18, 9, 11], (4,)),
+        PdfTable(safe_harbor, ["Identifier", "Labels", "Actions", "Result"], identifiers, [31, 28, 14, 27]),
+    ]
+    facts = [
+        (
+            "Leak gate",
+            f"{_count(gate['found'])} findings: {_count(gate['replaced'])} replaced, {_count(gate['allowed'])} "
+            f"allowed{_by(gate['by'])}, {_count(gate['open'])} open in notes that are held back"
+            if gate
+            else NOT_MEASURED,
+        ),
+        ("Looked for without labels", _searched(gate, policy["rules"])),
+        ("Exceptions of the leak gate", _exceptions(gate)),
+        ("Utility", _utility(content)),
+        ("Agreement", _agreement(content)),
+    ]
+    blocks += [Facts(facts), *_audit(part["audit"])]
     blocks += _scores(content)
     blocks.append(_models(content))
     blocks += _surrogates(content)
@@ -255,7 +231,7 @@ def _audit(audit: AuditPart | None) -> list[Text | Facts | PdfTable]:
     if audit is None:
         return [Facts([("Leak rate", f"{NOT_MEASURED}: no audit of the released notes was done")])]
     sure = _share(audit["confidence"])
-    rows = [
+    facts = [
         ("Audit", f"Plan {audit['plan']}, {audit['method']}" + ("" if audit["complete"] else "; not complete")),
         (
             "Sample",
@@ -272,26 +248,14 @@ def _audit(audit: AuditPart | None) -> list[Text | Facts | PdfTable]:
             else "Their recall is not known, because no leaks were planted. The leak rate is not corrected",
         ),
     ]
-    blocks: list[Text | Facts | PdfTable] = [Facts(rows), *_people(audit)]
-    for caption, first, rates in (
-        ("Leak rate by label", "Label", audit["labels"]),
-        # A sample without strata has a single one, which has no name and the rate of the whole release.
-        (
-            "Leak rate by stratum",
-            "Stratum",
-            [one for one in audit["strata"] if len(audit["strata"]) > 1 or one["name"]],
-        ),
-    ):
+    blocks: list[Text | Facts | PdfTable] = [Facts(facts), *_people(audit)]
+    # A sample without strata has a single one, which has no name and the rate of the whole release.
+    strata = [one for one in audit["strata"] if len(audit["strata"]) > 1 or one["name"]]
+    for by, rates in (("Label", audit["labels"]), ("Stratum", strata)):
         if rates:
-            blocks.append(
-                PdfTable(
-                    caption,
-                    [first, "Read", "Leaks", f"At most, {sure} confidence"],
-                    [[one["name"], _count(one["read"]), _count(one["leaks"]), _share(one["bound"])] for one in rates],
-                    [46, 16, 16, 22],
-                    (1, 2, 3),
-                )
-            )
+            head = [by, "Read", "Leaks", f"At most, {sure} confidence"]
+            rows = [[one["name"], _count(one["read"]), _count(one["leaks"]), _share(one["bound"])] for one in rates]
+            blocks.append(PdfTable(f"Leak rate by {by.lower()}", head, rows, [46, 16, 16, 22], (1, 2, 3)))
     return blocks
 
 
@@ -308,19 +272,12 @@ def _people(audit: AuditPart) -> list[Text | Facts | PdfTable]:
             ]
             for one in audit["auditors"]
         ]
-        blocks.append(
-            PdfTable(
-                "Auditors", ["Person", "Notes read", "Planted leaks found", "Recall"], rows, [40, 18, 24, 18], (1, 2, 3)
-            )
-        )
+        head = ["Person", "Notes read", "Planted leaks found", "Recall"]
+        blocks.append(PdfTable("Auditors", head, rows, [40, 18, 24, 18], (1, 2, 3)))
     if audit["accepted"]:
         rows = [[one["label"], one["by"], _time(one["at"])] for one in audit["accepted"]]
-        blocks.append(
-            PdfTable(
-                "Leaks of the audit that people left in the release", ["Label", "Accepted by", "Accepted at"], rows,
-                [40, 35, 25],
-            )
-        )  # fmt: skip
+        caption, head = "Leaks of the audit that people left in the release", ["Label", "Accepted by", "Accepted at"]
+        blocks.append(PdfTable(caption, head, rows, [40, 35, 25]))
     return blocks
 
 

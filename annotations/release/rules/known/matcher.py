@@ -157,13 +157,8 @@ class Street:
         if not core:
             return None
         numbers = frozenset(word for word in words if word.isdigit())
-        return cls(
-            written,
-            core,
-            numbers,
-            frozenset(words),
-            frozenset(kind for each in types for kind in reading.STREET_TYPES[each]),
-        )
+        kinds = frozenset(kind for each in types for kind in reading.STREET_TYPES[each])
+        return cls(written, core, numbers, frozenset(words), kinds)
 
 
 @dataclass(slots=True)

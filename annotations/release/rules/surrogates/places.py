@@ -43,15 +43,8 @@ def areas() -> dict[str, Area]:
     out: dict[str, Area] = {}
     for line in lines("places_es.txt"):
         code, regions, names, towns = (part.strip() for part in line.split("|"))
-        listed = [town.strip() for town in towns.split(";")]
-        out[f"es:{code}"] = Area(
-            f"es:{code}",
-            "es",
-            "",
-            _list(names),
-            _list(regions),
-            {town: code + "0" * (not at) for at, town in enumerate(listed)},
-        )
+        cities = {town.strip(): code + "0" * (not at) for at, town in enumerate(towns.split(";"))}
+        out[f"es:{code}"] = Area(f"es:{code}", "es", "", _list(names), _list(regions), cities)
     for line in lines("places_us.txt"):
         short, name, towns = (part.strip() for part in line.split("|"))
         cities = dict(town.strip().rsplit(" ", 1) for town in towns.split(";"))
