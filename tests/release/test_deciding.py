@@ -254,7 +254,7 @@ def test_decisions_stay_where_the_place_is_found_again(edited):
 
 
 def test_a_signed_release_and_one_without_surrogates_stay_as_they_are(edited):
-    assert outdated(edited.release) and not outdated(Release.objects.get(number=1))
+    assert outdated(edited.release) and not outdated(Release.objects.get(project=edited.project, number=1))
     for state in ("signed", "withdrawn"):
         Release.objects.filter(number=2).update(state=state)
         release = Release.objects.get(number=2)

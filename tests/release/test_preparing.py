@@ -225,7 +225,7 @@ STAY = "Admitted «28/03/2019|DATE», operated «30/03/2019|DATE», discharged �
 
 @pytest.fixture
 def empty(db, no_redis):
-    return new_project()
+    return new_project("empty")
 
 
 def days_between(text):
@@ -293,7 +293,7 @@ def test_a_date_moves_in_the_order_that_is_told():
 
 @pytest.fixture
 def labeled(db, no_redis):
-    project = new_project()
+    project = new_project("labeled")
     add_note(project, "en-1", "Seen: «Adam Wilson|PATIENT».\n", language="en", patient_id="P-00417")
     add_note(project, "en-2", "MRN «8841207|MEDICALRECORD».\n", language="en", patient_id="P-00417")
     return project
@@ -339,8 +339,8 @@ def test_a_decision_removes_attributes_and_is_undone(labeled, sign_in):
     release = make_release(labeled)
     found = LeakFinding.objects.get()
     assert (found.where, found.start, found.end, found.origin) == ("attr", 0, 12, "shape")
-    mara = make.make_member(labeled, "manager", "mara")
-    client, path = sign_in(mara), f"/projects/ward/releases/{release.number}/"
+    lena = make.make_member(labeled, "manager", "lena")
+    client, path = sign_in(lena), f"/projects/labeled/releases/{release.number}/"
     assert "<mark>who: present</mark>" in client.get(path + "findings/").content.decode()
     answer_chosen(release=release, answer="replace", actor=None)
     row = release.notes.get(pk=found.note_id)
@@ -349,14 +349,14 @@ def test_a_decision_removes_attributes_and_is_undone(labeled, sign_in):
     answer_chosen(release=release, answer="undo", findings=[found.pk], actor=None)
     row.refresh_from_db()
     assert (row.state, row.spans) == ("held", [[6, 15, "PATIENT", {"who": "present"}]])
-    read = Program(mara).get(f"{path.removesuffix('/')}/notes/{row.document_id}")
+    read = Program(lena).get(f"{path.removesuffix('/')}/notes/{row.document_id}")
     assert read.status_code == 200 and len(read.json()["released_spans"]) == 1
 
 
 def test_the_command_writes_no_attributes_with_open_findings(labeled, tmp_path):
     give(labeled, {"who": "Adam Wilson"})
     out = tmp_path / "out"
-    release_command("ward", "--set", "gold", "--policy", "mask", "--out", out, "--format", "jsonl")
+    release_command("labeled", "--set", "gold", "--policy", "mask", "--out", out, "--format", "jsonl")
     notes = [json.loads(line) for line in (out / "notes.jsonl").read_text().splitlines()]
     assert len(notes) == 1 and "Wilson" not in json.dumps(notes)
 
@@ -366,6 +366,6 @@ def test_configuration_files_name_only_attributes_of_released_spans(labeled, tmp
     add_note(labeled, "en-3", "Seen: «Bea Lund|PATIENT».\n", language="en", patient_id="P-2")
     Label.objects.filter(code="PATIENT").update(attributes=[{"name": "who", "values": ["Adam Wilson", "relative"]}])
     Span.objects.filter(annotation_set__document__name="en-3").update(attributes={"who": "relative"})
-    release_command("ward", "--set", "gold", "--policy", "mask", "--out", tmp_path / "out", "--format", "brat")
+    release_command("labeled", "--set", "gold", "--policy", "mask", "--out", tmp_path / "out", "--format", "brat")
     texts = [path.read_text() for path in (tmp_path / "out").rglob("*") if path.is_file()]
     assert any("Value:relative" in text for text in texts) and not any("Wilson" in text for text in texts)
