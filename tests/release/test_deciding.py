@@ -1,4 +1,4 @@
-"""Decisions about the findings of the leak gate: replace, allow, undo, and two people at once."""
+"""Decisions about the findings of the leak gate, and preparing a release again after edits of surrogates."""
 
 import pytest
 from django.urls import reverse

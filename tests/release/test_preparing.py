@@ -1,4 +1,4 @@
-"""What the leak gate looks for, the offset of dates, and hashes."""
+"""What the leak gate looks for, also in attributes, the offset and the order of dates, and hashes."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Reading released notes: one person at a time, marks, planted leaks, finishing, reopening."""
+"""Audits of released notes: planning the sample, reading, decisions about leaks, and results."""
 
 from collections import Counter
 from dataclasses import replace

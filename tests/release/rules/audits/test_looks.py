@@ -1,4 +1,4 @@
-"""How many notes a plan needs, and when reading stops."""
+"""Looks at a sample, and bounds of the rate of leaks."""
 
 import random
 from collections import Counter
