@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from annotations.agreement.rules import ComparedUnit, Granularity
+from annotations.agreement.rules.units import ComparedUnit, Granularity
 from annotations.agreement.services.figures import kept_figures
 from annotations.core.authors import IMPORTED
 from annotations.core.hooks import models_of
