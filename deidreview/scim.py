@@ -18,7 +18,7 @@ from annotations.core.api.problems import Problem
 from annotations.core.errors import LimitReached
 from annotations.projects.rules import ProvisioningProvider
 from annotations.projects.services.providers.scim import errors
-from annotations.projects.services.providers.scim.tokens import provider_with
+from annotations.projects.services.providers.scim.errors import provider_with
 from deidreview import REQUEST_BYTES
 from deidreview.api import bearer, count_request, refuse_stranger, size_of
 from deidreview.boundary import Malformed, check_head

@@ -3,6 +3,8 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import asdict
+from datetime import datetime
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
@@ -246,7 +248,7 @@ class JourneyCommand(FailingCommand):
                 raise
             del error  # Its message may quote an SQL statement.
             self._fail(f"The database has no tables yet. Run: {PROGRAM} prepare", "empty", as_json=options["json"])
-        text = json.dumps(result, ensure_ascii=False) if options["json"] else self.say(result)
+        text = json.dumps(result, ensure_ascii=False, default=_as_json) if options["json"] else self.say(result)
         if text:
             self.stdout.write(text)
         if failure := self.failure(result):
@@ -261,6 +263,11 @@ class JourneyCommand(FailingCommand):
         elif needed is not None:
             check_standing(actor, needed)
         return actor
+
+
+def _as_json(value: Any) -> Any:
+    """Return a record or a moment of a result as JSON has it."""
+    return value.isoformat(timespec="seconds") if isinstance(value, datetime) else asdict(value)
 
 
 class LinesCommand(JourneyCommand):

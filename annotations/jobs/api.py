@@ -14,7 +14,7 @@ from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.requests import ApiRequest, enter, require_any_project
 from annotations.jobs.registry import JOBS
 from annotations.jobs.services import queue
-from annotations.jobs.services.doorbell import queue_rows
+from annotations.jobs.services.doorbell import QueueRow, queue_rows
 from annotations.jobs.services.queue import job_for, job_to_control
 from annotations.models import Job
 
@@ -64,32 +64,13 @@ def job_address(slug: str, job: Job) -> str:
     return f"/api/v1/projects/{slug}/jobs/{job.number}"
 
 
-class QueueItem(Schema):
-    """A queue. `workers` and `idle` are null if Redis is away. `stuck`: jobs wait or are lost without a worker.
-
-    `lost` counts jobs whose worker was killed; they are not in `running`.
-
-    `shared` counts parts of jobs that several workers share; `oldest` is the longest wait in seconds.
-    """
-
-    queue: str
-    workers: int | None
-    idle: int | None
-    waiting: int
-    running: int
-    lost: int
-    shared: int
-    oldest: int | None
-    stuck: bool
-
-
-@router.get("/queues", response=list[QueueItem])
-def list_queues(request: ApiRequest) -> list[QueueItem]:
+@router.get("/queues", response=list[QueueRow])
+def list_queues(request: ApiRequest) -> list[QueueRow]:
     """List the queues of this instance with their workers and jobs. Only for administrators."""
     require_any_project(request)
     if not request.user.is_staff:
         raise PermissionDenied("Only administrators see the queues.")
-    return [QueueItem(**row.as_dict()) for row in queue_rows()]
+    return queue_rows()
 
 
 @router.get("/projects/{slug:slug}/jobs", response=Page[JobItem])

@@ -1,7 +1,5 @@
 """The pages of jobs: the list, one job (page or fragment), and its buttons."""
 
-from collections.abc import Callable
-
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -44,31 +42,12 @@ def job(request: Request, slug: str, number: int) -> HttpResponse:
 
 
 @require_POST
-def job_cancel(request: Request, slug: str, number: int) -> HttpResponse:
-    return _act(request, slug, number, queue.cancel)
-
-
-@require_POST
-def job_pause(request: Request, slug: str, number: int) -> HttpResponse:
-    return _act(request, slug, number, queue.pause)
-
-
-@require_POST
-def job_resume(request: Request, slug: str, number: int) -> HttpResponse:
-    return _act(request, slug, number, queue.resume)
-
-
-@require_POST
-def job_retry(request: Request, slug: str, number: int) -> HttpResponse:
-    return _act(request, slug, number, queue.retry)
-
-
-def _act(request: Request, slug: str, number: int, act: Callable[[Job], Job]) -> HttpResponse:
+def job_act(request: Request, slug: str, number: int, act: str) -> HttpResponse:
     """Do what a button says. People who may start such a job may also control it."""
     access = enter(request.user, slug, Can.READ_NOTES)
     row = job_to_control(access, number)
     try:
-        act(row)
+        queue.ACTS[act](row)
     except ServiceError as error:
         messages.error(request, str(error))
     return redirect("job", slug, row.number)

@@ -5,6 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.models.project import SigningKey
 from annotations.models.release import LeakFinding, Release, ReleasedNote
+from annotations.models.table import Table
 
 
 class AuditPlanState(models.TextChoices):
@@ -13,7 +14,7 @@ class AuditPlanState(models.TextChoices):
     UNMET = "unmet", _("Target not met")
 
 
-class AuditPlan(models.Model):
+class AuditPlan(Table):
     """The audit of a release: a random sample of its notes, which auditors read for leaks.
 
     A release has one audit, because with several the best one could be chosen. `strata` holds released notes and
@@ -42,9 +43,6 @@ class AuditPlan(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
-    def __str__(self) -> str:
-        return f"audit of release {self.release_id}"
-
 
 class AuditNoteState(models.TextChoices):
     WAITING = "waiting", _("Waiting")
@@ -52,7 +50,7 @@ class AuditNoteState(models.TextChoices):
     DONE = "done", _("Read")
 
 
-class AuditNote(models.Model):
+class AuditNote(Table):
     """A note of an audit's sample, deleted with the note.
 
     `planted_start` and `planted_end` are the bounds in the original of the identifier that the auditor sees in place of
@@ -80,11 +78,8 @@ class AuditNote(models.Model):
         ]
         indexes = [models.Index(fields=["plan", "state", "position"], name="audit_note_by_state")]
 
-    def __str__(self) -> str:
-        return f"audit note {self.pk}"
 
-
-class AuditMark(models.Model):
+class AuditMark(Table):
     """A stretch that an auditor marked as a leak, in code points of the original note.
 
     `leak` is unknown until the note is finished; False if only a planted leak was marked. `finding` is the finding of
@@ -108,11 +103,8 @@ class AuditMark(models.Model):
             models.CheckConstraint(condition=Q(end__gt=models.F("start")), name="audit_mark_not_empty"),
         ]
 
-    def __str__(self) -> str:
-        return f"audit mark {self.pk}"
 
-
-class Certificate(models.Model):
+class Certificate(Table):
     """A signed certificate of a release, as the bytes that everybody gets. Certificates never change.
 
     `number` counts the certificates of a release from 1; a newer one supersedes the older ones. `sha256` is that of the
@@ -138,7 +130,7 @@ class Certificate(models.Model):
         return f"certificate {self.number}"
 
 
-class ReleaseErasure(models.Model):
+class ReleaseErasure(Table):
     """Notes that were erased from a prepared or signed release: how many, and of how many patients, but not which.
 
     `patients` is 1 where a patient was erased, and 0 where a single note was deleted.
@@ -151,6 +143,3 @@ class ReleaseErasure(models.Model):
 
     class Meta:
         ordering = ["id"]
-
-    def __str__(self) -> str:
-        return f"{self.notes} notes erased from release {self.release_id}"

@@ -6,9 +6,10 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.models.notes import Author, Document
 from annotations.models.project import Project
+from annotations.models.table import Table
 
 
-class GoldVersion(models.Model):
+class GoldVersion(Table):
     """A frozen snapshot of the gold standard. `content_hash` covers names, text hashes and spans (domain.hashing)."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="gold_versions", db_index=False)
@@ -35,7 +36,7 @@ class GoldVersion(models.Model):
         return f"gold version {self.number}"
 
 
-class GoldVersionNote(models.Model):
+class GoldVersionNote(Table):
     """One note in a frozen version: `spans` is a sorted list of [start, end, label code, provenance or null].
 
     A span with attributes has them as a fifth item: a choice or true by name.
@@ -56,7 +57,7 @@ class GoldVersionNote(models.Model):
         return f"gold version note {self.pk}"
 
 
-class Resolution(models.Model):
+class Resolution(Table):
     """An adjudicator's decision on one location of a note, where annotators differ or all agree.
 
     The adjudicated spans are in an annotation set of the author kind `adjudicated`. This row holds the location (code
@@ -86,11 +87,8 @@ class Resolution(models.Model):
         ordering = ["start", "end"]
         constraints = [models.UniqueConstraint(fields=["document", "start", "end"], name="resolution_once")]
 
-    def __str__(self) -> str:
-        return f"resolution {self.pk}: {self.choice}"
 
-
-class Adjudication(models.Model):
+class Adjudication(Table):
     """A note whose adjudication is finished: every disagreement was decided.
 
     `heard` is the hash of the annotation sets at that moment (Comparison.heard); empty while their labels are merged.
@@ -104,9 +102,6 @@ class Adjudication(models.Model):
     class Meta:
         ordering = ["id"]
 
-    def __str__(self) -> str:
-        return f"adjudication {self.pk}"
-
 
 class MajorityActState(models.TextChoices):
     WORKING = "working", _("Running")
@@ -115,7 +110,7 @@ class MajorityActState(models.TextChoices):
     UNDONE = "undone", _("Undone")
 
 
-class MajorityAct(models.Model):
+class MajorityAct(Table):
     """A majority vote over many notes, made by one person and undone together.
 
     Notes without a tie became gold. The counts grow while the job runs. The primary key is part of the URL.
@@ -144,11 +139,8 @@ class MajorityAct(models.Model):
         ordering = ["-created_at"]
         indexes = [models.Index(fields=["project", "-created_at"], name="majority_by_project")]
 
-    def __str__(self) -> str:
-        return f"majority act {self.pk}: {self.state}"
 
-
-class MajorityNote(models.Model):
+class MajorityNote(Table):
     """A note that a majority act decided, with the versions of its sets then, so that undoing notices later changes.
 
     `adjudicated_version` is null where all locations of the note were ties. `gold_version` is null with any tie.
@@ -163,11 +155,8 @@ class MajorityNote(models.Model):
         ordering = ["document"]
         constraints = [models.UniqueConstraint(fields=["act", "document"], name="majority_note_once")]
 
-    def __str__(self) -> str:
-        return f"majority note {self.pk}"
 
-
-class Amendment(models.Model):
+class Amendment(Table):
     """A rule added to the guidelines. Annotation sets submitted after it belong to the next round."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="amendments", db_index=False)
@@ -188,7 +177,7 @@ class Amendment(models.Model):
         return f"amendment {self.number}"
 
 
-class Figures(models.Model):
+class Figures(Table):
     """Cached figures that take long to compute. `key` is a hash of all inputs, so that they are never out of date."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="figures", db_index=False)
@@ -201,9 +190,6 @@ class Figures(models.Model):
         ordering = ["-id"]
         constraints = [models.UniqueConstraint(fields=["project", "kind", "key"], name="figures_once")]
 
-    def __str__(self) -> str:
-        return f"figures {self.pk}: {self.kind}"
-
 
 # Stored comparisons of notes' annotation sets, so that a page over ten thousand notes need not compare them.
 #
@@ -211,7 +197,7 @@ class Figures(models.Model):
 # reads comparisons updates stale notes first (agreement.services.comparing), so that it never sees outdated ones.
 
 
-class Stale(models.Model):
+class Stale(Table):
     """A note whose submitted annotation sets changed since their comparison. A trigger adds rows: no foreign key."""
 
     document_id = models.BigIntegerField(primary_key=True)
@@ -219,11 +205,8 @@ class Stale(models.Model):
     class Meta:
         ordering = ["document_id"]
 
-    def __str__(self) -> str:
-        return f"stale: note {self.document_id}"
 
-
-class Comparison(models.Model):
+class Comparison(Table):
     """The comparison of one note's submitted annotation sets by annotators.
 
     Locations where only attributes of spans differ count as `disputed`; they don't change the `agreement`.
@@ -249,11 +232,8 @@ class Comparison(models.Model):
             models.Index(fields=["project", "last_at"], name="comparison_by_time"),
         ]
 
-    def __str__(self) -> str:
-        return f"comparison of note {self.document_id}"
 
-
-class Difference(models.Model):
+class Difference(Table):
     """A location (code points, end-exclusive) where annotators differ.
 
     `kinds` and `labels` hold words and label ids between commas, `pairs` author ids as `,3-5,3-5:missed,`, so that each
@@ -279,9 +259,6 @@ class Difference(models.Model):
         ordering = ["document", "start"]
         indexes = [models.Index(fields=["project", "document", "start"], name="difference_in_order")]
 
-    def __str__(self) -> str:
-        return f"difference {self.pk}"
-
 
 # Why annotators differ, and why a system errs: the sources of errors of Catelli 2021, section 4.1.2.
 
@@ -293,7 +270,7 @@ class CauseKind(models.TextChoices):
     SCARCITY = "S", _("Scarcity")
 
 
-class Cause(models.Model):
+class Cause(Table):
     """A cause why annotators differ at a location (code points, end-exclusive). A location may have several."""
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="causes", db_index=False)
@@ -307,11 +284,8 @@ class Cause(models.Model):
         ordering = ["start", "end", "kind"]
         constraints = [models.UniqueConstraint(fields=["document", "start", "end", "kind"], name="cause_once")]
 
-    def __str__(self) -> str:
-        return f"cause {self.pk}: {self.kind}"
 
-
-class ErrorCause(models.Model):
+class ErrorCause(Table):
     """A cause of an error that an author made against gold. An error may have several.
 
     An error is a pair of spans of one note (code points, end-exclusive; label codes): the gold span and the author's
@@ -345,6 +319,3 @@ class ErrorCause(models.Model):
                 name="error_cause_once",
             )
         ]
-
-    def __str__(self) -> str:
-        return f"error cause {self.pk}: {self.kind}"

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.models.notes import Document
 from annotations.models.project import Project
+from annotations.models.table import Table
 
 
 class JobState(models.TextChoices):
@@ -20,7 +21,7 @@ class JobState(models.TextChoices):
     CANCELED = "canceled", _("Canceled")
 
 
-class Job(models.Model):
+class Job(Table):
     """A job. The row is the truth; Redis only notifies workers (docs/architecture.md).
 
     A worker claims the row by a conditional update and holds it by a lease; `lease_token` keeps a worker whose
@@ -74,9 +75,6 @@ class Job(models.Model):
             models.Index(fields=["state", "id"], condition=Q(state__in=["queued", "running"]), name="job_live"),
         ]
 
-    def __str__(self) -> str:
-        return f"job {self.pk} ({self.kind})"
-
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Give a new job the project's next number. The project's row stays locked until the transaction ends."""
         with transaction.atomic():
@@ -89,7 +87,7 @@ class Job(models.Model):
             super().save(*args, **kwargs)
 
 
-class Share(models.Model):
+class Share(Table):
     """The part of a shared job that one worker works on: the job's rows with ids from `first` to `last`.
 
     A worker has one share at a time and holds it by a lease, like a job. Live shares never overlap. The share of a dead
@@ -107,9 +105,6 @@ class Share(models.Model):
         db_table = "models_runtime_share"
         ordering = ["id"]
 
-    def __str__(self) -> str:
-        return f"{self.first} to {self.last} of job {self.job_id}"
-
 
 class AppendOnly(models.QuerySet["Event"]):
     def update(self, **kwargs: Any) -> NoReturn:
@@ -119,7 +114,7 @@ class AppendOnly(models.QuerySet["Event"]):
         raise TypeError("Events are append-only.")
 
 
-class Event(models.Model):
+class Event(Table):
     """One act or read of a person. Rows are append-only (a database trigger refuses changes).
 
     Events hold ids, not foreign keys, because they are kept after the rows they refer to are deleted. `data` holds ids,
@@ -154,9 +149,6 @@ class Event(models.Model):
             models.Index(fields=["actor", "id"], name="event_by_actor"),
         ]
 
-    def __str__(self) -> str:
-        return f"event {self.pk}: {self.verb}"
-
     def save(self, *args: Any, **kwargs: Any) -> None:
         if self.pk is not None:
             raise TypeError("Events are append-only.")
@@ -172,7 +164,7 @@ class WebhookState(models.TextChoices):
     STOPPED = "stopped", _("Stopped after failures")
 
 
-class Webhook(models.Model):
+class Webhook(Table):
     """A URL to which a project reports what happened. `kinds` are those that it wants (annotations.ops.kinds).
 
     `sealed` holds the secret of its signatures, encrypted with the project's key. `given_up` counts the deliveries in a
@@ -191,9 +183,6 @@ class Webhook(models.Model):
     class Meta:
         ordering = ["id"]
 
-    def __str__(self) -> str:
-        return f"webhook {self.pk}"
-
 
 class DeliveryState(models.TextChoices):
     WAITING = "waiting", _("Waiting")
@@ -201,7 +190,7 @@ class DeliveryState(models.TextChoices):
     FAILED = "failed", _("Failed")
 
 
-class Delivery(models.Model):
+class Delivery(Table):
     """One message to a webhook. Receivers know a repeated message by its `key`.
 
     `data` holds ids, counts and links, never a name or text. `note` is the note that the message is about. `tries` are
@@ -229,6 +218,3 @@ class Delivery(models.Model):
             models.Index(fields=["due_at"], condition=Q(state="waiting"), name="delivery_due"),
             models.Index(fields=["created_at"], name="delivery_by_age"),
         ]
-
-    def __str__(self) -> str:
-        return f"delivery {self.pk}"

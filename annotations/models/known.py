@@ -5,9 +5,10 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.models.notes import Document
 from annotations.models.project import Project
+from annotations.models.table import Table
 
 
-class KnownPerson(models.Model):
+class KnownPerson(Table):
     """One patient of a project's patient master.
 
     `sealed` holds the person (domain.knowing.person.Person), encrypted with the project's key; `digest` is a keyed
@@ -25,16 +26,13 @@ class KnownPerson(models.Model):
         ordering = ["patient_id"]
         constraints = [models.UniqueConstraint(fields=["project", "patient_id"], name="known_person_once")]
 
-    def __str__(self) -> str:
-        return f"known person {self.pk}"
-
 
 class KnownUploadState(models.TextChoices):
     WAITING = "waiting", _("Being read")
     READ = "read", _("Waiting for confirmation")
 
 
-class KnownUpload(models.Model):
+class KnownUpload(Table):
     """A file of a patient master that waits for confirmation, encrypted with the project's key.
 
     `sealed` holds the file until a worker has read it, and then the people in it. `report` holds counts, and names of
@@ -52,16 +50,13 @@ class KnownUpload(models.Model):
     class Meta:
         ordering = ["-id"]
 
-    def __str__(self) -> str:
-        return f"known upload {self.pk}"
-
 
 class ListedTermKind(models.TextChoices):
     ALLOW = "allow", _("Allow")
     DENY = "deny", _("Deny")
 
 
-class ListedTerm(models.Model):
+class ListedTerm(Table):
     """A term of a project's allow list or deny list.
 
     `sealed` holds the term, encrypted with the project's key. `digest` is a keyed digest of the folded term. `label` is
@@ -79,11 +74,8 @@ class ListedTerm(models.Model):
         ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["project", "kind", "digest"], name="listed_term_once")]
 
-    def __str__(self) -> str:
-        return f"listed term {self.pk}"
 
-
-class SurrogateEntity(models.Model):
+class SurrogateEntity(Table):
     """An entity of a project's index of surrogates: what the notes call it, and what replaces it.
 
     `sealed` holds the original forms and the parts of the surrogate, encrypted with the project's key. `scope` is empty
@@ -115,11 +107,8 @@ class SurrogateEntity(models.Model):
             models.Index(fields=["project", "edited_at"], name="surrogate_by_edit"),
         ]
 
-    def __str__(self) -> str:
-        return f"entity {self.pk}"
 
-
-class SurrogateKey(models.Model):
+class SurrogateKey(Table):
     """A keyed digest by which an entity is found again: of a name, or of a part of it. Two entities share none."""
 
     entity = models.ForeignKey(SurrogateEntity, models.CASCADE, related_name="keys")
@@ -134,11 +123,8 @@ class SurrogateKey(models.Model):
             models.UniqueConstraint(fields=["project", "digest", "kind", "scope"], name="surrogate_key_once"),
         ]
 
-    def __str__(self) -> str:
-        return f"key {self.pk} of entity {self.entity_id}"
 
-
-class SurrogateMention(models.Model):
+class SurrogateMention(Table):
     """Where a note mentions an entity. `start` and `end` are code points; `form` is a keyed hash of the text there."""
 
     entity = models.ForeignKey(SurrogateEntity, models.CASCADE, related_name="mentions", db_index=False)
@@ -154,6 +140,3 @@ class SurrogateMention(models.Model):
             models.CheckConstraint(condition=Q(end__gt=F("start")), name="surrogate_mention_not_empty"),
         ]
         indexes = [models.Index(fields=["entity", "form"], name="surrogate_mention_by_form")]
-
-    def __str__(self) -> str:
-        return f"mention {self.pk} of entity {self.entity_id}"

@@ -5,6 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.formats.documents.base import DOCUMENTS, MIXED
 from annotations.models.project import Label, Project
+from annotations.models.table import Table
 
 
 class StoredFileKind(models.TextChoices):
@@ -16,7 +17,7 @@ class StoredFileKind(models.TextChoices):
     ORIGINAL = "original", _("Original document")
 
 
-class StoredFile(models.Model):
+class StoredFile(Table):
     """An upload to be imported, a document that notes were extracted from, an export, a release, or a trained model.
 
     Stored in the database, not on disk, so that workers on other machines need no shared file system.
@@ -36,11 +37,8 @@ class StoredFile(models.Model):
     class Meta:
         ordering = ["-id"]
 
-    def __str__(self) -> str:
-        return f"file {self.pk}"
 
-
-class StoredChunk(models.Model):
+class StoredChunk(Table):
     """Up to 1 MiB of a stored file; `number` counts from 0."""
 
     file = models.ForeignKey(StoredFile, models.CASCADE, related_name="chunks", db_index=False)
@@ -51,9 +49,6 @@ class StoredChunk(models.Model):
         ordering = ["number"]
         constraints = [models.UniqueConstraint(fields=["file", "number"], name="chunk_once")]
 
-    def __str__(self) -> str:
-        return f"chunk {self.number} of file {self.file_id}"
-
 
 class ImportState(models.TextChoices):
     STAGED = "staged", _("Waiting for confirmation")
@@ -63,7 +58,7 @@ class ImportState(models.TextChoices):
     CANCELED = "canceled", _("Canceled; nothing was imported")
 
 
-class Import(models.Model):
+class Import(Table):
     """One import of notes, with its report. While it runs, it can be canceled, which removes what it has added."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="imports")
@@ -105,9 +100,6 @@ class Import(models.Model):
     class Meta:
         ordering = ["-id"]
 
-    def __str__(self) -> str:
-        return f"import {self.pk}"
-
     @property
     def has_documents(self) -> bool:
         """Whether some of the files are documents, which take long to read."""
@@ -119,7 +111,7 @@ class Import(models.Model):
         return self.format.removesuffix(MIXED)
 
 
-class Document(models.Model):
+class Document(Table):
     """A note. `text` is stored exactly as imported and never changes; `length` counts code points.
 
     `text` is the last column, so that SQLite reads the other columns without its overflow pages.
@@ -144,11 +136,8 @@ class Document(models.Model):
             models.Index(fields=["project", "patient_id"], name="note_by_patient"),
         ]
 
-    def __str__(self) -> str:
-        return f"note {self.pk}"
 
-
-class NoteMetadata(models.Model):
+class NoteMetadata(Table):
     """What is known about a note beside its text, for strata and subgroups: its type and the site that wrote it.
 
     A table of its own, so that the table of notes, the largest one, is not rebuilt, and its text stays the last column.
@@ -158,11 +147,8 @@ class NoteMetadata(models.Model):
     note_type = models.CharField(max_length=80, blank=True)
     site = models.CharField(max_length=80, blank=True)
 
-    def __str__(self) -> str:
-        return f"metadata of note {self.pk}"
 
-
-class DocumentSource(models.Model):
+class DocumentSource(Table):
     """The document from which the text of a note was extracted.
 
     `places` is the source map, a list of [start, end, place]: offsets in code points, end-exclusive, and the name of a
@@ -179,9 +165,6 @@ class DocumentSource(models.Model):
     places = models.JSONField(default=list)
     ocr_confidence = models.FloatField(null=True, help_text="Mean confidence of the words that OCR read, from 0 to 1.")
 
-    def __str__(self) -> str:
-        return f"source of note {self.document_id}"
-
 
 class AuthorKind(models.TextChoices):
     ANNOTATOR = "annotator", _("Annotator")
@@ -192,7 +175,7 @@ class AuthorKind(models.TextChoices):
     BENCH = "bench", _("Injected errors")
 
 
-class Author(models.Model):
+class Author(Table):
     """The author of annotation sets in a project: a person, a model run, a refiner, an adjudicator or gold.
 
     Annotation sets of the kind BENCH were made to measure who finds errors. They are never reviewed, made gold, learned
@@ -234,7 +217,7 @@ class AnnotationSetState(models.TextChoices):
     WITHDRAWN = "withdrawn", _("Withdrawn")
 
 
-class AnnotationSet(models.Model):
+class AnnotationSet(Table):
     """One author's spans on one note.
 
     In agreement, an unmarked token of a submitted set counts as O; a draft or withdrawn set counts as missing.
@@ -261,11 +244,8 @@ class AnnotationSet(models.Model):
             models.Index(fields=["author", "submitted_at"], name="set_by_submission"),
         ]
 
-    def __str__(self) -> str:
-        return f"annotation set {self.pk}"
 
-
-class Span(models.Model):
+class Span(Table):
     """A labeled stretch of the note: code points, end-exclusive, never empty, within the text."""
 
     annotation_set = models.ForeignKey(AnnotationSet, models.CASCADE, related_name="spans", db_index=False)
@@ -295,11 +275,8 @@ class Span(models.Model):
             models.Index(fields=["string_key", "label"], condition=Q(string_key__isnull=False), name="span_by_string"),
         ]
 
-    def __str__(self) -> str:
-        return f"span {self.pk} [{self.start}, {self.end})"
 
-
-class Comment(models.Model):
+class Comment(Table):
     """A comment on a note, a span or a disagreement. It is not an annotation and never counts as one.
 
     `annotator` is the annotator whose annotation set the comment is about. Only that annotator and people who may read
@@ -334,11 +311,8 @@ class Comment(models.Model):
         ]
         indexes = [models.Index(fields=["document", "annotator", "id"], name="comment_by_note")]
 
-    def __str__(self) -> str:
-        return f"comment {self.pk}"
 
-
-class Flag(models.Model):
+class Flag(Table):
     """A person's request to have a note checked, with a reason. One open flag for each person and note."""
 
     class Reason(models.TextChoices):
@@ -366,9 +340,6 @@ class Flag(models.Model):
         ]
         indexes = [models.Index(fields=["document", "cleared_at"], name="flag_by_note")]
 
-    def __str__(self) -> str:
-        return f"flag {self.pk}: {self.reason}"
-
 
 class AssignmentState(models.TextChoices):
     OPEN = "open", _("To do")
@@ -376,7 +347,7 @@ class AssignmentState(models.TextChoices):
     RELEASED = "released", _("Released")
 
 
-class Assignment(models.Model):
+class Assignment(Table):
     """A note assigned to an annotator. A released row keeps the history; the work stays in the annotation set."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="assignments", db_index=False)
@@ -393,6 +364,3 @@ class Assignment(models.Model):
             # Deletion checks and joins by person need an index that begins with the person.
             models.Index(fields=["user"], name="assignment_by_user"),
         ]
-
-    def __str__(self) -> str:
-        return f"assignment {self.pk}"

@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from annotations.models.project import Label, Project, Role
+from annotations.models.table import Table
 
 
 class User(AbstractUser):
@@ -44,7 +45,7 @@ class User(AbstractUser):
         self.password_set_at = timezone.now()
 
 
-class ProviderAccount(models.Model):
+class ProviderAccount(Table):
     """A person at an organization's provider, and the account that this person has here.
 
     `provider` is the id of the provider in the settings, `subject` what identifies the person there for good. `sealed`
@@ -70,11 +71,8 @@ class ProviderAccount(models.Model):
             models.UniqueConstraint(fields=["provider", "user"], name="one_subject_per_account"),
         ]
 
-    def __str__(self) -> str:
-        return f"account {self.user_id} of {self.provider}"
 
-
-class ProviderSession(models.Model):
+class ProviderSession(Table):
     """A session that began at a provider. Deleting the row ends the session.
 
     `sid` and `name_id` are what the provider calls the session and the person when it ends the session.
@@ -89,11 +87,8 @@ class ProviderSession(models.Model):
     class Meta:
         ordering = ["id"]
 
-    def __str__(self) -> str:
-        return f"session {self.pk}"
 
-
-class UsedToken(models.Model):
+class UsedToken(Table):
     """The digest of a token or an assertion that was used and must not be used again, until it expires anyway."""
 
     digest = models.CharField(max_length=64, unique=True)
@@ -102,11 +97,8 @@ class UsedToken(models.Model):
     class Meta:
         ordering = ["id"]
 
-    def __str__(self) -> str:
-        return f"token {self.pk}"
 
-
-class GroupRole(models.Model):
+class GroupRole(Table):
     """The role that the members of a provider's group have in a project."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="group_roles")
@@ -120,11 +112,8 @@ class GroupRole(models.Model):
             models.UniqueConstraint(fields=["project", "provider", "group"], name="one_role_per_group"),
         ]
 
-    def __str__(self) -> str:
-        return f"group role {self.pk}: {self.role}"
 
-
-class ProvisionedUser(models.Model):
+class ProvisionedUser(Table):
     """What a provider says by SCIM about a person, whose account here is `account`.
 
     `name_key` is the user name as names are compared. `active` is what the provider said last. `said` holds the other
@@ -148,11 +137,8 @@ class ProvisionedUser(models.Model):
             models.UniqueConstraint(fields=["provider", "name_key"], name="one_provisioned_user_per_name"),
         ]
 
-    def __str__(self) -> str:
-        return f"provisioned user {self.pk}"
 
-
-class ProvisionedGroup(models.Model):
+class ProvisionedGroup(Table):
     """A group that a provider pushes by SCIM. Its name is the one that has roles in projects (GroupRole)."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -169,11 +155,8 @@ class ProvisionedGroup(models.Model):
             models.UniqueConstraint(fields=["provider", "name"], name="one_provisioned_group_per_name"),
         ]
 
-    def __str__(self) -> str:
-        return f"provisioned group {self.pk}"
 
-
-class ApiToken(models.Model):
+class ApiToken(Table):
     """A token with which programs of one person use the API. Only the SHA-256 of the token is stored.
 
     The row gives no rights: each request asks for those of the person, and the scope can only lessen them.
@@ -202,11 +185,8 @@ class ApiToken(models.Model):
     class Meta:
         ordering = ["-id"]
 
-    def __str__(self) -> str:
-        return f"API token {self.pk}"
 
-
-class ApiAnswer(models.Model):
+class ApiAnswer(Table):
     """The answer to a request with an idempotency key, for a day.
 
     `status` is null while the request runs under its `claim`. `sealed` holds the headers and the body, encrypted with
@@ -228,11 +208,8 @@ class ApiAnswer(models.Model):
         ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["token", "key"], name="api_answer_once")]
 
-    def __str__(self) -> str:
-        return f"answer {self.pk} of the API"
 
-
-class PersonalKey(models.Model):
+class PersonalKey(Table):
     """A person's own keyboard shortcut for a label, instead of the project's; empty: no shortcut."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
@@ -243,16 +220,13 @@ class PersonalKey(models.Model):
         ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["user", "label"], name="one_key_per_person_and_label")]
 
-    def __str__(self) -> str:
-        return f"key {self.pk}"
-
 
 class SearchKind(models.TextChoices):
     TEXT = "text", _("In the text of the notes")
     NAME = "name", _("In the names of the notes")
 
 
-class Search(models.Model):
+class Search(Table):
     """A person's search in a project's notes or in their names.
 
     The URL of the page holds only the id, because `text` may be a patient's name. Erasing a patient deletes it here.
@@ -268,6 +242,3 @@ class Search(models.Model):
 
     class Meta:
         ordering = ["-created_at"]
-
-    def __str__(self) -> str:
-        return f"search {self.pk}"

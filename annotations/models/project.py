@@ -4,6 +4,8 @@ from django.db.models import Q
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
+from annotations.models.table import Table
+
 
 class Role(models.TextChoices):
     """A member's role. The rights of each role are in annotations.core.access."""
@@ -31,7 +33,7 @@ class PlantedShare(models.IntegerChoices):
     TWENTY = 20, _("In about 1 note of 5")
 
 
-class Project(models.Model):
+class Project(Table):
     """A project builds one gold standard: notes, a label set, members, guidelines."""
 
     class Distribution(models.TextChoices):
@@ -116,7 +118,7 @@ class Project(models.Model):
         )
 
 
-class Membership(models.Model):
+class Membership(Table):
     """A person's role in one project. The row of a removed member is kept, because their work refers to them."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="memberships")
@@ -136,11 +138,8 @@ class Membership(models.Model):
         ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["project", "user"], name="one_membership_per_person")]
 
-    def __str__(self) -> str:
-        return f"membership {self.pk}: {self.role}"
 
-
-class LabelSet(models.Model):
+class LabelSet(Table):
     """The labels of one project, copied from a shipped label set and edited afterwards."""
 
     project = models.OneToOneField(Project, models.CASCADE, related_name="label_set")
@@ -152,7 +151,7 @@ class LabelSet(models.Model):
         return self.name
 
 
-class Category(models.Model):
+class Category(Table):
     """A group of labels, which share its hue and underline style."""
 
     label_set = models.ForeignKey(LabelSet, models.CASCADE, related_name="categories")
@@ -169,7 +168,7 @@ class Category(models.Model):
         return self.name
 
 
-class Label(models.Model):
+class Label(Table):
     """A type of personal data. `code` is ASCII (brat's grammar for types); people see `name`."""
 
     label_set = models.ForeignKey(LabelSet, models.CASCADE, related_name="labels")
@@ -205,7 +204,7 @@ class Label(models.Model):
         return self.name
 
 
-class ProjectKey(models.Model):
+class ProjectKey(Table):
     """The secret key of a project, sealed with the key of the instance (annotations.core.sealing).
 
     What a release must keep secret is sealed with it or derived from it: the index of surrogates, the patient master,
@@ -216,11 +215,8 @@ class ProjectKey(models.Model):
     sealed = models.BinaryField()
     created_at = models.DateTimeField(auto_now_add=True)
 
-    def __str__(self) -> str:
-        return f"key of project {self.project_id}"
 
-
-class SigningKey(models.Model):
+class SigningKey(Table):
     """An Ed25519 key of the instance, with which it signs certificates. `sealed` holds the private key.
 
     The newest key signs. Older ones are kept, so that older certificates can be verified.
@@ -233,11 +229,8 @@ class SigningKey(models.Model):
     class Meta:
         ordering = ["-id"]
 
-    def __str__(self) -> str:
-        return f"signing key {self.pk}"
 
-
-class Deletion(models.Model):
+class Deletion(Table):
     """A project that is being deleted: nobody sees it any more, and its rows are deleted one batch after another.
 
     A trigger lets the events of such a project be deleted (migration 0031): no foreign key. The last batch deletes this
@@ -249,11 +242,8 @@ class Deletion(models.Model):
     class Meta:
         ordering = ["project_id"]
 
-    def __str__(self) -> str:
-        return f"deletion of project {self.project_id}"
 
-
-class LabelMapping(models.Model):
+class LabelMapping(Table):
     """How exports write the labels of a project. `target` is the key of a shipped label set; empty: any codes."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="label_mappings", db_index=False)
@@ -266,11 +256,8 @@ class LabelMapping(models.Model):
         ordering = ["name", "id"]
         constraints = [models.UniqueConstraint(fields=["project", "name"], name="label_mapping_name_once")]
 
-    def __str__(self) -> str:
-        return f"label mapping {self.pk}"
 
-
-class MappedLabel(models.Model):
+class MappedLabel(Table):
     """The code that a mapping writes for a label; empty: the spans of the label are left out."""
 
     mapping = models.ForeignKey(LabelMapping, models.CASCADE, related_name="rows", db_index=False)
@@ -279,6 +266,3 @@ class MappedLabel(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["mapping", "label"], name="mapped_label_once")]
-
-    def __str__(self) -> str:
-        return f"label {self.label_id} in label mapping {self.mapping_id}"

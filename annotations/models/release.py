@@ -8,9 +8,10 @@ from annotations.models.gold import GoldVersion
 from annotations.models.job import Job
 from annotations.models.notes import Author, Document
 from annotations.models.project import Project
+from annotations.models.table import Table
 
 
-class ReleasePolicy(models.Model):
+class ReleasePolicy(Table):
     """One version of a project's policy: what a release does with each label. Versions never change.
 
     `rules` maps every label code of the project to {"kind", "action", "numbered"} (domain.redaction.policy).
@@ -41,7 +42,7 @@ class ReleaseState(models.TextChoices):
     WITHDRAWN = "withdrawn", _("Withdrawn")
 
 
-class Release(models.Model):
+class Release(Table):
     """De-identified texts of a project's notes, from one choice of annotation sets under one policy.
 
     `number` counts the project's releases from 1. `content_hash` covers names, texts and spans of the released notes
@@ -101,7 +102,7 @@ class ReleasedNoteState(models.TextChoices):
     HELD = "held", _("Held back")
 
 
-class ReleasedNote(models.Model):
+class ReleasedNote(Table):
     """A note of a release: the de-identified text. It is derived from the note and deleted with it.
 
     The rows of one patient follow each other by id. `spans`: [start, end, label code] in the released text, and
@@ -135,11 +136,8 @@ class ReleasedNote(models.Model):
         constraints = [models.UniqueConstraint(fields=["release", "document"], name="released_note_once")]
         indexes = [models.Index(fields=["release", "state", "id"], name="released_note_by_state")]
 
-    def __str__(self) -> str:
-        return f"released note {self.pk}"
 
-
-class LeakFinding(models.Model):
+class LeakFinding(Table):
     """An identifier that the leak gate found in a released note, until somebody decides about it.
 
     `start` and `end` are code points of the released text or, for `where` name, of the note's own name, or for `attr`
@@ -192,6 +190,3 @@ class LeakFinding(models.Model):
             ),
             models.CheckConstraint(condition=Q(end__gt=models.F("start")), name="leak_finding_not_empty"),
         ]
-
-    def __str__(self) -> str:
-        return f"leak finding {self.pk}"

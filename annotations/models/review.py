@@ -7,9 +7,10 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.models.notes import Author, Document, Span
 from annotations.models.project import Project
+from annotations.models.table import Table
 
 
-class Review(models.Model):
+class Review(Table):
     """The review of a run's suggestions on a note. Finished: no suggestion is open, and a person has read the note."""
 
     class Drawn(models.TextChoices):
@@ -42,9 +43,6 @@ class Review(models.Model):
         constraints = [models.UniqueConstraint(fields=["document", "author"], name="review_once")]
         indexes = [models.Index(fields=["author", "finished_at", "document"], name="review_by_author")]
 
-    def __str__(self) -> str:
-        return f"review {self.pk}"
-
 
 class BulkActState(models.TextChoices):
     PLANNED = "planned", _("Planned")
@@ -54,7 +52,7 @@ class BulkActState(models.TextChoices):
     UNDONE = "undone", _("Undone")
 
 
-class BulkAct(models.Model):
+class BulkAct(Table):
     """Many decisions by one rule, undone together. It decides only open suggestions, and skips notes that already have
     gold and doubtful suggestions unless the rule includes them.
 
@@ -95,11 +93,8 @@ class BulkAct(models.Model):
         ordering = ["-created_at"]
         indexes = [models.Index(fields=["project", "-created_at"], name="bulk_by_project")]
 
-    def __str__(self) -> str:
-        return f"bulk act {self.pk}: {self.state}"
 
-
-class SuggestedString(models.Model):
+class SuggestedString(Table):
     """A string that a run suggests with one label, with counts that every write to suggestions updates.
 
     `uncertainty` is that of the mean confidence. `sample` is the id of a span with the text, which isn't stored here.
@@ -123,11 +118,8 @@ class SuggestedString(models.Model):
             models.Index(fields=["author", "-uncertainty", "id"], name="string_by_uncertainty"),
         ]
 
-    def __str__(self) -> str:
-        return f"suggested string {self.pk}"
 
-
-class SuggestedNote(models.Model):
+class SuggestedNote(Table):
     """A note of a run: the information expected from its review, in bits, and `random_order`, for orders by chance."""
 
     author = models.ForeignKey(Author, models.CASCADE, related_name="+", db_index=False)
@@ -143,11 +135,8 @@ class SuggestedNote(models.Model):
             models.Index(fields=["author", "random_order", "id"], name="note_by_chance"),
         ]
 
-    def __str__(self) -> str:
-        return f"suggested note {self.pk}"
 
-
-class SuggestedLabel(models.Model):
+class SuggestedLabel(Table):
     """A label that a run suggests in a note from one source: its lowest confidence, and the smallest distance of a
     confidence from one half. No confidence counts as one half.
 
@@ -170,11 +159,8 @@ class SuggestedLabel(models.Model):
             models.Index(fields=["author", "label_id", "document"], name="label_by_note"),
         ]
 
-    def __str__(self) -> str:
-        return f"suggested label {self.pk}"
 
-
-class Decision(models.Model):
+class Decision(Table):
     """A person's decision on one suggestion (a run's span). The resulting gold span holds the provenance."""
 
     class Verdict(models.TextChoices):
@@ -197,11 +183,8 @@ class Decision(models.Model):
     class Meta:
         ordering = ["id"]
 
-    def __str__(self) -> str:
-        return f"decision {self.pk}: {self.verdict}"
 
-
-class RemovalDecision(models.Model):
+class RemovalDecision(Table):
     """A person's decision on an annotation that a refiner proposes to remove.
 
     Accepted: the reviewer agrees that it is no identifier. Rejected: it stays, and gold has it. The gold span's
@@ -219,11 +202,8 @@ class RemovalDecision(models.Model):
         ordering = ["review", "number"]
         constraints = [models.UniqueConstraint(fields=["review", "number"], name="removal_decision_once")]
 
-    def __str__(self) -> str:
-        return f"decision on proposed removal {self.pk}: {self.verdict}"
 
-
-class PlantedLeak(models.Model):
+class PlantedLeak(Table):
     """A known or likely identifier that is hidden from a run's suggestions until the first reviewer finishes the note.
 
     While `result` is empty, no review page, list or bulk act shows, counts or decides it. Afterwards it is an ordinary
@@ -260,9 +240,6 @@ class PlantedLeak(models.Model):
         ordering = ["id"]
         indexes = [models.Index(fields=["result", "suggestion"], name="planted_by_result")]
 
-    def __str__(self) -> str:
-        return f"planted leak {self.pk}: {self.result or 'hidden'}"
-
 
 class HandoverState(models.TextChoices):
     WAITING = "waiting", _("Waiting for the second reviewer")
@@ -271,7 +248,7 @@ class HandoverState(models.TextChoices):
     UNDONE = "undone", _("Continued by the first reviewer")
 
 
-class Handover(models.Model):
+class Handover(Table):
     """A review passed from the first reviewer, who has finished it, to a second one (the two-person rule).
 
     `outcome` holds the first reviewer's decisions: `{suggestions: {id: [start, end, label], null if rejected}, others:
@@ -307,11 +284,8 @@ class Handover(models.Model):
         ]
         indexes = [models.Index(fields=["review", "state"], name="handover_by_review")]
 
-    def __str__(self) -> str:
-        return f"handover {self.pk}: {self.state}"
 
-
-class RewrittenNote(models.Model):
+class RewrittenNote(Table):
     """A note as a language model rewrote it with placeholders. The text is derived from the note and deleted with it.
 
     A note that the model changed in other ways has a row too, but its author has no annotation set there.
@@ -328,6 +302,3 @@ class RewrittenNote(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["author", "document"], name="rewritten_note_once")]
-
-    def __str__(self) -> str:
-        return f"rewritten note {self.pk}"

@@ -2,8 +2,9 @@ from allauth.account import views as account
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
 from annotations.core.api.mount import addresses
-from annotations.projects.views import help, labels, members, oidc, projects, saml, scim
-from annotations.projects.views import help as docs
+from annotations.projects.rules import OidcProvider, SamlProvider
+from annotations.projects.views import help, labels, members, projects
+from annotations.projects.views.providers import scim, signing_in
 
 # The part of django-allauth that is used: no e-mail, no open sign-up, no sign-in codes by mail.
 _SIGN_IN = [
@@ -27,31 +28,36 @@ _SIGN_IN = [
     path("second-factor/", members.second_factor, name="second_factor"),
     path("2fa/", include("allauth.mfa.urls")),
 ]
+_READ, _SENT = ("GET", "HEAD"), ("POST",)
 # The names are those by which allauth finds the pages.
 _PROVIDERS = [
-    path("oidc/<slug:provider_id>/", oidc.login, name="openid_connect_login"),
-    path("oidc/<slug:provider_id>/callback/", oidc.callback, name="openid_connect_callback"),
-    path("oidc/<slug:provider_id>/logout", oidc.back_channel_logout, name="oidc_logout"),
-    path("saml/<slug:provider_id>/", saml.login, name="saml_login"),
-    path("saml/<slug:provider_id>/acs/", saml.acs, name="saml_acs"),
-    path("saml/<slug:provider_id>/acs/finish/", saml.finish, name="saml_finish_acs"),
-    path("saml/<slug:provider_id>/sls/", saml.sls, name="saml_sls"),
-    path("saml/<slug:provider_id>/metadata/", saml.metadata, name="saml_metadata"),
+    path(address, signing_in(kind, view, *methods), name=name)
+    for address, kind, view, methods, name in (
+        ("oidc/<slug:provider_id>/", OidcProvider, "oidc.login", _READ, "openid_connect_login"),
+        ("oidc/<slug:provider_id>/callback/", OidcProvider, "oidc.callback", _READ, "openid_connect_callback"),
+        ("oidc/<slug:provider_id>/logout", OidcProvider, "oidc.back_channel_logout", _SENT, "oidc_logout"),
+        ("saml/<slug:provider_id>/", SamlProvider, "saml.login", _READ, "saml_login"),
+        ("saml/<slug:provider_id>/acs/", SamlProvider, "saml.acs", _SENT, "saml_acs"),
+        ("saml/<slug:provider_id>/acs/finish/", SamlProvider, "saml.finish", _READ, "saml_finish_acs"),
+        ("saml/<slug:provider_id>/sls/", SamlProvider, "saml.sls", _READ, "saml_sls"),
+        ("saml/<slug:provider_id>/metadata/", SamlProvider, "saml.metadata", _READ, "saml_metadata"),
+    )
 ]
 _SCIM = [
-    path("Users", scim.users, name="scim_users"),
-    path("Users/.search", scim.users_search, name="scim_users_search"),
-    path("Users/<uuid:pk>", scim.user, name="scim_user"),
-    path("Groups", scim.groups, name="scim_groups"),
-    path("Groups/.search", scim.groups_search, name="scim_groups_search"),
-    path("Groups/<uuid:pk>", scim.group, name="scim_group"),
-    path(".search", scim.search, name="scim_search"),
-    path("ServiceProviderConfig", scim.config, name="scim_config"),
-    path("ResourceTypes", scim.resource_types, name="scim_resource_types"),
-    path("ResourceTypes/<str:key>", scim.resource_types, name="scim_resource_type"),
-    path("Schemas", scim.schemas, name="scim_schemas"),
-    path("Schemas/<str:key>", scim.schemas, name="scim_schema"),
+    path("Users", scim("all_of_kind"), {"kind": "Users"}, name="scim_users"),
+    path("Users/.search", scim("search"), {"kind": "Users"}, name="scim_users_search"),
+    path("Users/<uuid:pk>", scim("one_of_kind"), {"kind": "Users"}, name="scim_user"),
+    path("Groups", scim("all_of_kind"), {"kind": "Groups"}, name="scim_groups"),
+    path("Groups/.search", scim("search"), {"kind": "Groups"}, name="scim_groups_search"),
+    path("Groups/<uuid:pk>", scim("one_of_kind"), {"kind": "Groups"}, name="scim_group"),
+    path(".search", scim("search"), name="scim_search"),
+    path("ServiceProviderConfig", scim("config"), name="scim_config"),
+    path("ResourceTypes", scim("resource_types"), name="scim_resource_types"),
+    path("ResourceTypes/<str:key>", scim("resource_types"), name="scim_resource_type"),
+    path("Schemas", scim("schemas"), name="scim_schemas"),
+    path("Schemas/<str:key>", scim("schemas"), name="scim_schema"),
 ]
+
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", projects.projects, name="projects"),
@@ -86,8 +92,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("projects/<slug:slug>/groups/<int:pk>/remove", members.group_remove, name="group_remove"),
     path("help/", help.page, name="help"),
     path("help/<slug:name>/", help.page, name="help_page"),
-    path("api/docs", docs.docs, name="api_docs"),
-    path("api/openapi.json", docs.openapi, name="api_openapi"),
+    path("api/docs", help.docs, name="api_docs"),
+    path("api/openapi.json", help.openapi, name="api_openapi"),
     path("account/tokens/", members.tokens, name="api_tokens"),
     path("account/tokens/<int:pk>/revoke", members.revoke, name="api_token_revoke"),
     addresses(),

@@ -4,12 +4,13 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.models import Author, Document, GoldVersion, Project
 from annotations.models.job import Job
+from annotations.models.table import Table
 from annotations.scores.rules.judging import RULES, STANDARD, Rules
 from models_runtime.backends.refining.todo import Action
 from models_runtime.refining.rules.injection import Strategy
 
 
-class Refinement(models.Model):
+class Refinement(Table):
     """A refinement of a run's suggestions, or of injected errors. `author` has its results as annotation sets.
 
     `gold_version` is what the offline agent learned from, or has the examples of a language model: for a note, only the
@@ -52,11 +53,8 @@ class Refinement(models.Model):
         ordering = ["-id"]
         constraints = [models.UniqueConstraint(fields=["project", "key"], name="refinement_key_once")]
 
-    def __str__(self) -> str:
-        return f"refinement {self.pk}"
 
-
-class RefinedItem(models.Model):
+class RefinedItem(Table):
     """One annotation of the source on the to-do list of a note: open, or with a decision.
 
     `number` counts the note's annotations from 1 in the order of the text, `step` its decisions. Labels are codes,
@@ -83,11 +81,8 @@ class RefinedItem(models.Model):
         constraints = [models.UniqueConstraint(fields=["refinement", "document", "number"], name="refined_item_once")]
         indexes = [models.Index(fields=["refinement", "action"], name="refined_item_by_action")]
 
-    def __str__(self) -> str:
-        return f"refined item {self.pk}"
 
-
-class InjectedRun(models.Model):
+class InjectedRun(Table):
     """A frozen gold version with errors that we put there. `author` has its annotation sets, of the kind BENCH.
 
     `possible` counts all errors that each rule could make; `injected` is how many were drawn, null before the drawing.
@@ -111,15 +106,12 @@ class InjectedRun(models.Model):
     class Meta:
         ordering = ["-id"]
 
-    def __str__(self) -> str:
-        return f"injected run {self.pk}"
-
     def possible_by_rule(self) -> dict[str, int]:
         """How many errors each rule could make, by the order of the rules. PostgreSQL keeps no order in JSON."""
         return {rule: self.possible.get(rule, 0) for rule in self.rules}
 
 
-class InjectedError(models.Model):
+class InjectedError(Table):
     """One error of an injected run: a wrong label on a gold span, or a span that is not gold.
 
     Stored apart from the span, which must not tell anybody that it is an error. Offsets in code points, end-exclusive.
@@ -141,11 +133,8 @@ class InjectedError(models.Model):
         ordering = ["run", "document", "start"]
         constraints = [models.UniqueConstraint(fields=["run", "document", "start"], name="injected_error_once")]
 
-    def __str__(self) -> str:
-        return f"injected error {self.pk}"
 
-
-class SystemicError(models.Model):
+class SystemicError(Table):
     """A cluster of rejected suggestions that a person named and accepted; `systemic:<name>` injects errors like them.
 
     Its examples are places in notes, and are deleted with the notes. No text is stored.
@@ -161,11 +150,8 @@ class SystemicError(models.Model):
         ordering = ["project", "name"]
         constraints = [models.UniqueConstraint(fields=["project", "name"], name="systemic_error_once")]
 
-    def __str__(self) -> str:
-        return f"systemic error {self.pk}"
 
-
-class SystemicExample(models.Model):
+class SystemicExample(Table):
     """The place of a rejected suggestion. Offsets in code points, end-exclusive."""
 
     error = models.ForeignKey(SystemicError, models.CASCADE, related_name="examples", db_index=False)
@@ -179,11 +165,8 @@ class SystemicExample(models.Model):
             models.UniqueConstraint(fields=["error", "document", "start", "end"], name="systemic_example_once")
         ]
 
-    def __str__(self) -> str:
-        return f"example {self.pk} of a systemic error"
 
-
-class Judging(models.Model):
+class Judging(Table):
     """A judging of an author's annotation sets by language models against a gold version. `job` is the current job.
 
     `prompt` and `labels` ([code, placeholder]) are copied at the start. It stores offsets, verdicts and counts, never
@@ -213,9 +196,6 @@ class Judging(models.Model):
     class Meta:
         ordering = ["-id"]
 
-    def __str__(self) -> str:
-        return f"judging {self.pk}"
-
     @property
     def placeholder_of(self) -> dict[str, str]:
         return dict(self.labels)
@@ -225,7 +205,7 @@ class Judging(models.Model):
         return RULES[self.rules]
 
 
-class Judge(models.Model):
+class Judge(Table):
     """One model of a judging. `stopped`: why it gets no more requests, as a sentence."""
 
     judging = models.ForeignKey(Judging, models.CASCADE, related_name="judges")
@@ -238,15 +218,12 @@ class Judge(models.Model):
         ordering = ["position"]
         constraints = [models.UniqueConstraint(fields=["judging", "position"], name="judge_once")]
 
-    def __str__(self) -> str:
-        return f"judge {self.pk}"
-
     @property
     def name(self) -> str:
         return f"{self.server}/{self.model}"
 
 
-class JudgedNote(models.Model):
+class JudgedNote(Table):
     """A note of a judging. Deleting the note deletes this row and its verdicts.
 
     `entities` are [start, end, label, gold, [further occurrences]]; `hidden` are the spans replaced by placeholders in
@@ -265,11 +242,8 @@ class JudgedNote(models.Model):
         ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["judging", "document"], name="judged_note_once")]
 
-    def __str__(self) -> str:
-        return f"judged note {self.pk}"
 
-
-class Judgment(models.Model):
+class Judgment(Table):
     """One judge's verdicts on one note: a verdict or null for each entity; null with an error if the judge failed."""
 
     judge = models.ForeignKey(Judge, models.CASCADE, related_name="judgments", db_index=False)
@@ -282,6 +256,3 @@ class Judgment(models.Model):
         db_table = "models_runtime_judgement"
         ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["judge", "note"], name="judgment_once")]
-
-    def __str__(self) -> str:
-        return f"judgment {self.pk}"

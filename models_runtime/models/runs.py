@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.models import Author, Document, GoldVersion, Project, Release, StoredFile
 from annotations.models.job import Job
+from annotations.models.table import Table
 from models_runtime.models.cards import ModelCard, TrainingParams
 
 # How runs and commands name a model as their backend: `model:ID`.
@@ -21,7 +22,7 @@ class TrainedModelState(models.TextChoices):
     RETIRED = "retired", _("Retired")
 
 
-class TrainedModel(models.Model):
+class TrainedModel(Table):
     """A model trained on this project's gold, or uploaded as a file.
 
     A ready model can be the backend of runs. `card` describes its training data and scores; `losses` grow during
@@ -63,11 +64,8 @@ class TrainedModel(models.Model):
             )
         ]
 
-    def __str__(self) -> str:
-        return f"model {self.pk} ({self.backend})"
 
-
-class Run(models.Model):
+class Run(Table):
     """One execution of a backend over notes. It writes the annotation sets of `author`; `job` is the current job.
 
     `revision` is the backend's own name for everything that its output depends on; `params` are its parameters.
@@ -91,9 +89,6 @@ class Run(models.Model):
     class Meta:
         ordering = ["-id"]
 
-    def __str__(self) -> str:
-        return f"run {self.pk} ({self.backend})"
-
     @property
     def full_revision(self) -> str:
         """The backend's revision and the name of the calibration, if there is one."""
@@ -106,7 +101,7 @@ class RunItemState(models.TextChoices):
     FAILED = "failed", _("Failed")
 
 
-class RunItem(models.Model):
+class RunItem(Table):
     """One note of a run. The result and `done` are written in one transaction, fenced by the worker's share."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="items", db_index=False)
@@ -123,11 +118,8 @@ class RunItem(models.Model):
         ]
         indexes = [models.Index(fields=["run", "state", "id"], name="run_item_by_state")]
 
-    def __str__(self) -> str:
-        return f"item {self.pk} of run {self.run_id}"
 
-
-class LlmAnswer(models.Model):
+class LlmAnswer(Table):
     """A cached answer of a language model about a piece of a note: offsets and labels, verdicts, or a rewritten text.
 
     `key` is a hash of server, model, prompt, settings and piece. Deleting the note deletes the row, so that erasing a
@@ -147,11 +139,8 @@ class LlmAnswer(models.Model):
         constraints = [models.UniqueConstraint(fields=["document", "key"], name="llm_answer_once")]
         indexes = [models.Index(fields=["key"], name="llm_answer_by_key")]
 
-    def __str__(self) -> str:
-        return f"answer {self.pk}"
 
-
-class ServerCapacity(models.Model):
+class ServerCapacity(Table):
     """The workers that currently use a listed server, by its name, so that they share its limit of requests.
 
     `seats`: by worker token, how many requests the worker may have under way, and when the entry expires (seconds of
@@ -164,11 +153,8 @@ class ServerCapacity(models.Model):
     class Meta:
         db_table = "models_runtime_serverroom"
 
-    def __str__(self) -> str:
-        return f"capacity of {self.server}"
 
-
-class LlmUsage(models.Model):
+class LlmUsage(Table):
     """A use of a language model, with counts of the errors in its answers: by a run, a judge, a release that lets it
     make surrogates, or a project whose index of surrogates was filled without a release.
 
@@ -213,11 +199,8 @@ class LlmUsage(models.Model):
             models.UniqueConstraint(fields=["project", "currency"], name="usage_of_project_once"),
         ]
 
-    def __str__(self) -> str:
-        return f"usage {self.pk}"
 
-
-class Calibration(models.Model):
+class Calibration(Table):
     """A calibration of the confidences of one backend revision, fitted to gold (domain.calibration).
 
     `held_out`: fitted to the notes that a model's training held out; otherwise to the notes of a run. `uploaded`: it
@@ -250,16 +233,13 @@ class Calibration(models.Model):
         ordering = ["-id"]
         indexes = [models.Index(fields=["project", "backend", "-id"], name="calibration_by_backend")]
 
-    def __str__(self) -> str:
-        return f"calibration {self.pk} of {self.backend}"
-
     @property
     def word(self) -> str:
         """The name of the calibration in a run's revision, a hash of its curves."""
         return f"cal-{hashlib.sha256(json.dumps(self.curves, sort_keys=True).encode()).hexdigest()[:8]}"
 
 
-class ReviewSkill(models.Model):
+class ReviewSkill(Table):
     """A version of a project's own text of a skill: guidance of a refining agent for a group of labels.
 
     The newest version of a name counts. It replaces the shipped skill of the name; an empty text switches it off.
@@ -277,6 +257,3 @@ class ReviewSkill(models.Model):
     class Meta:
         ordering = ["project", "name", "-version"]
         constraints = [models.UniqueConstraint(fields=["project", "name", "version"], name="review_skill_version_once")]
-
-    def __str__(self) -> str:
-        return f"skill {self.pk}"

@@ -448,4 +448,4 @@ def test_a_backup_made_during_an_erasure_is_listed(world, monkeypatch, settings,
 
     monkeypatch.setattr(engine, "dump", then_erase)
     write_backup(file=tmp_path / "backups" / "night.deidreview")
-    assert [row["file"] for row in backups_before_erasing(world.project)] == ["night.deidreview"]
+    assert [row.file for row in backups_before_erasing(world.project)] == ["night.deidreview"]

@@ -399,9 +399,9 @@ def test_the_backup_that_contains_the_patient_is_listed(world, backup):
     hour = timezone.now().timestamp() + 3600
     os.utime(backup, (hour, hour))
     backup.write_bytes(b"damaged")
-    assert [row["file"] for row in backups_before_erasing(world.project)] == []
+    assert [row.file for row in backups_before_erasing(world.project)] == []
     os.utime(backup, (0, 0))
-    assert [row["file"] for row in backups_before_erasing(world.project)] == [backup.name]
+    assert [row.file for row in backups_before_erasing(world.project)] == [backup.name]
 
 
 def test_free_texts_are_listed_by_page_and_command(world):

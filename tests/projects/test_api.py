@@ -4,7 +4,7 @@ import pytest
 
 from annotations.core.events import sentences
 from annotations.models import Assignment, Label, LabelSet, Project, Span
-from annotations.projects.services.projects import SETTINGS
+from annotations.projects.forms.settings import SettingsForm
 from tests.factories import label_of, make_member, make_note, make_project, make_set
 from tests.worlds.programs import Program
 
@@ -37,7 +37,7 @@ def test_a_project_gets_the_short_name_that_is_asked_for(program):
 
 
 def test_every_setting_is_read_and_changed(program, project):
-    assert set(program.get(f"{WARD}/settings").json()) == SETTINGS
+    assert set(program.get(f"{WARD}/settings").json()) == set(SettingsForm.base_fields)
     assert program.patch(f"{WARD}/settings", {"second_factor": True}).json()["second_factor"] is True
     project.refresh_from_db()
     assert project.second_factor

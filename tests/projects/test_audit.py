@@ -64,15 +64,15 @@ def test_filters_by_verb_and_person(busy, mia):
 
 
 def test_pages_join_without_gap_or_repeat(busy):
-    whole = [line.pk for line in audit_page(busy.project, Filter()).lines]
+    whole = [line.id for line in audit_page(busy.project, Filter()).lines]
     page = audit_page(busy.project, Filter(), size=3)
-    seen = [line.pk for line in page.lines]
+    seen = [line.id for line in page.lines]
     while page.older is not None:
         page = audit_page(busy.project, Filter(), older_than=page.older, size=3)
-        seen += [line.pk for line in page.lines]
+        seen += [line.id for line in page.lines]
     assert seen == whole
     back = audit_page(busy.project, Filter(), newer_than=page.newer, size=3)
-    assert [line.pk for line in back.lines] == whole[3:6]
+    assert [line.id for line in back.lines] == whole[3:6]
 
 
 def test_a_filter_stops_after_its_window_and_says_so(busy, mia):
@@ -110,7 +110,7 @@ def test_things_show_by_name_and_never_by_id(world, mia):
         RUN_STARTED.record(data={"author": run.pk, "backend": f"model:{model.pk}", "notes": 3}, **own),
         MODEL_RETIRED.record(data={"model": model.pk}, **own),
     ]
-    lines = {line.pk: line.details for line in audit_page(world.project, Filter()).lines}
+    lines = {line.id: line.details for line in audit_page(world.project, Filter()).lines}
     assert [lines[event.pk] for event in events] == [
         "format: brat, as: run, author: rules-7, notes: 2",
         "label: PATIENT, notes: 1",

@@ -40,7 +40,7 @@ from annotations.core.api.schemas import Body
 from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED, record_reads
 from annotations.models import Amendment, Author, AuthorKind, CauseKind, Difference, Document, Label, Project
-from annotations.projects.api.guidelines import version_tag
+from annotations.projects.api import version_tag
 from annotations.text.names import MAX_ID, MAX_OFFSET
 
 router = Router(tags=["Agreement"])

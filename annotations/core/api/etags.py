@@ -1,6 +1,8 @@
 """ETags: of answers, so that a client needn't load them again, and of annotation sets, so that no change gets lost."""
 
 import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -9,6 +11,7 @@ from django.utils.http import parse_etags
 from django.utils.translation import gettext as _
 
 from annotations.core.api.problems import Problem
+from annotations.core.errors import ServiceError
 
 
 def with_etag(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
@@ -48,3 +51,14 @@ def outdated(current: str) -> Problem:
         _("This has changed since you read it. Nothing was saved. Read it again, then repeat your change."),
         headers={"ETag": current},
     )
+
+
+@contextmanager
+def unless_stale(current: Callable[[], str]) -> Iterator[None]:
+    """Turn the ServiceError `stale` into the problem of `outdated`, with the ETag that `current` returns then."""
+    try:
+        yield
+    except ServiceError as error:
+        if error.code != "stale":
+            raise
+        raise outdated(current()) from error

@@ -199,7 +199,7 @@ class Api(NinjaAPI):
 
 
 def routers() -> Iterator[Router]:
-    """Import the routers of all features: `router` of their modules `api`, and of the modules in packages `api`.
+    """Import the routers of all features: the routers of their modules `api`, and of the modules in packages `api`.
 
     Workers and commands never load them, nor the API's libraries.
     """
@@ -210,9 +210,7 @@ def routers() -> Iterator[Router]:
             api = import_module(f"{config.name}.api")
             inner = pkgutil.walk_packages(getattr(api, "__path__", ()), f"{api.__name__}.")
             for name in (api.__name__, *(one.name for one in inner)):
-                router = getattr(import_module(name), "router", None)
-                if isinstance(router, Router):
-                    yield router
+                yield from (one for one in vars(import_module(name)).values() if isinstance(one, Router))
 
 
 @cache

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django import template
-from django.utils.html import format_html, format_html_join
+from django.utils.html import escape
 from django.utils.safestring import SafeString
 
-from annotations.core.templatetags.plots import NOTHING, Scale
+from annotations.core.templatetags.plots import NOTHING, Scale, svg, text_at
 
 register = template.Library()
 
@@ -33,19 +33,11 @@ def clustered_bars(clusters: Sequence[Cluster], series: Sequence[str], title: st
         return NOTHING
     left = round(max(_width(_short(cluster.name)) for cluster in clusters)) + 16
     scale = Scale(0, max(1, *(value for cluster in clusters for value in cluster.values)), 0, LENGTH)
-    top = LEGEND if series else 0
-    rows, y = [], top
+    content, y = _legend(series, left), LEGEND if series else 0
     for cluster in clusters:
-        rows.append(_cluster(cluster, scale, left, y))
+        content += _cluster(cluster, scale, left, y)
         y += BAR * len(cluster.values) + GAP
-    return format_html(
-        '<svg class="plot" width="{}" height="{}" role="img" aria-label="{}">{}{}</svg>',
-        left + LENGTH + NUMBER,
-        y,
-        title,
-        _legend(series, left),
-        format_html_join("", "{}", ((row,) for row in rows)),
-    )
+    return svg(left + LENGTH + NUMBER, y, content, title=title)
 
 
 def _short(name: str) -> str:
@@ -56,30 +48,20 @@ def _width(name: str) -> float:
     return sum(WIDEST if each in "MW" else CAPITAL if each.isupper() else CHARACTER for each in name)
 
 
-def _legend(series: Sequence[str], left: int) -> SafeString:
-    return format_html_join(
-        "",
-        '<rect class="plot-series-{0}" x="{1}" y="3" width="10" height="10"/>'
-        '<text class="plot-small" x="{2}" y="12">{3}</text>',
-        ((at, left + 70 * at, left + 70 * at + 15, name) for at, name in enumerate(series)),
+def _legend(series: Sequence[str], left: int) -> str:
+    return "".join(
+        f'<rect class="plot-series-{at}" x="{left + 70 * at}" y="3" width="10" height="10"/>'
+        f'<text class="plot-small" x="{left + 70 * at + 15}" y="12">{escape(name)}</text>'
+        for at, name in enumerate(series)
     )
 
 
-def _cluster(cluster: Cluster, scale: Scale, left: int, y: int) -> SafeString:
-    middle = y + BAR * len(cluster.values) / 2 + 4
-    bars = format_html_join(
-        "",
-        '<rect class="plot-series-{}" x="{}" y="{}" width="{}" height="{}"/>'
-        '<text class="plot-small" x="{}" y="{}">{}</text>',
-        (
-            (at, left, y + BAR * at + 1, scale(n), BAR - 2, left + scale(n) + 6, y + BAR * at + 11, f"{n:,}")
-            for at, n in enumerate(cluster.values)
-        ),
-    )
-    return format_html(
-        '<text class="plot-name" x="{}" y="{}" text-anchor="end">{}</text>{}',
-        left - 8,
-        middle,
-        _short(cluster.name),
-        bars,
-    )
+def _cluster(cluster: Cluster, scale: Scale, left: int, y: int) -> str:
+    content = text_at("plot-name", left - 8, y + BAR * len(cluster.values) / 2 + 4, _short(cluster.name), "end")
+    for at, n in enumerate(cluster.values):
+        top, end = y + BAR * at, scale(n)
+        content += (
+            f'<rect class="plot-series-{at}" x="{left}" y="{top + 1}" width="{end}" height="{BAR - 2}"/>'
+            f'<text class="plot-small" x="{left + end + 6}" y="{top + 11}">{n:,}</text>'
+        )
+    return content

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil, floor, isfinite, log10
 
 from django import template
-from django.utils.html import format_html, format_html_join
+from django.utils.html import escape
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
@@ -100,6 +100,16 @@ BAR = 140
 BAR_HEIGHT = 14
 
 
+def svg(width: object, height: int, content: str, *, title: str = "", classes: str = "") -> SafeString:
+    """Return a drawing. Screen readers get its title, and skip a drawing without one. `content` is escaped already."""
+    told = f'role="img" aria-label="{escape(title)}"' if title else 'aria-hidden="true" focusable="false"'
+    return SafeString(f'<svg class="plot{classes}" width="{width}" height="{height}" {told}>{content}</svg>')
+
+
+def _bar(content: str) -> SafeString:
+    return svg(BAR, BAR_HEIGHT, content, classes=" plot-bar")
+
+
 @register.simple_tag
 def interval_bar(
     value: float | None, low: float | None = None, high: float | None = None, start: float = 0.0, end: float = 1.0
@@ -111,45 +121,28 @@ def interval_bar(
     if value is None:
         return NOTHING
     scale = Scale(start, end, 4, BAR - 4)
-    around: SafeString = NOTHING
+    content = f'<line class="plot-axis" x1="4" x2="{BAR - 4}" y1="7" y2="7"/>'
+    for x in (4, BAR // 2, BAR - 4):
+        content += f'<line class="plot-axis" x1="{x}" x2="{x}" y1="4" y2="10"/>'
     if low is not None and high is not None:
         width = max(scale(high) - scale(low), 1)
-        around = format_html('<rect class="plot-around" x="{}" y="4" width="{}" height="6" rx="3"/>', scale(low), width)
-    return format_html(
-        '<svg class="plot plot-bar" width="{}" height="{}" aria-hidden="true" focusable="false">'
-        '<line class="plot-axis" x1="4" x2="{}" y1="7" y2="7"/>{}{}{}</svg>',
-        BAR,
-        BAR_HEIGHT,
-        BAR - 4,
-        _bar_ticks(),
-        around,
-        _bar_mark(scale, value),
-    )
+        content += f'<rect class="plot-around" x="{scale(low)}" y="4" width="{width}" height="6" rx="3"/>'
+    return _bar(content + _bar_mark(scale, value))
 
 
-def _bar_mark(scale: Scale, value: float) -> SafeString:
+def _bar_mark(scale: Scale, value: float) -> str:
     x = scale(value)
     if scale.start <= value <= scale.end:
-        return format_html('<circle class="plot-dot" cx="{}" cy="7" r="4"/>', x)
+        return f'<circle class="plot-dot" cx="{x}" cy="7" r="4"/>'
     tip = -5 if value < scale.start else 5
-    return format_html('<path class="plot-dot" d="M{} 7 l{} -5 v10 z"/>', x + tip / 2, -tip)
-
-
-def _bar_ticks() -> SafeString:
-    marks = ((x,) for x in (4, BAR // 2, BAR - 4))
-    return format_html_join("", '<line class="plot-axis" x1="{0}" x2="{0}" y1="4" y2="10"/>', marks)
+    return f'<path class="plot-dot" d="M{x + tip / 2} 7 l{-tip} -5 v10 z"/>'
 
 
 @register.simple_tag
 def bar_scale(start: str = "0", middle: str = "0.5", end: str = "1") -> SafeString:
     """Draw the scale of the bars below it, for the head of their column. Screen readers skip it, as the bars."""
     texts = ((0, "start", start), (BAR // 2, "middle", middle), (BAR, "end", end))
-    return format_html(
-        '<svg class="plot plot-bar" width="{}" height="{}" aria-hidden="true" focusable="false">{}</svg>',
-        BAR,
-        BAR_HEIGHT,
-        format_html_join("", '<text class="plot-small" x="{}" y="11" text-anchor="{}">{}</text>', texts),
-    )
+    return _bar("".join(text_at("plot-small", x, 11, text, anchor) for x, anchor, text in texts))
 
 
 @register.simple_tag
@@ -157,18 +150,18 @@ def share_bar(value: float | None) -> SafeString:
     """Draw a share as a filled bar. Screen readers skip it: show the figure beside it."""
     if value is None:
         return NOTHING
-    return format_html(
-        '<svg class="plot plot-bar" width="{}" height="{}" aria-hidden="true" focusable="false">'
-        '<rect class="plot-trough" x="0" y="4" width="{}" height="6" rx="3"/>'
-        '<rect class="plot-fill" x="0" y="4" width="{}" height="6" rx="3"/></svg>',
-        BAR,
-        BAR_HEIGHT,
-        BAR,
-        round(BAR * min(max(value, 0.0), 1.0), 1),
-    )
+    widths = {"plot-trough": BAR, "plot-fill": round(BAR * min(max(value, 0.0), 1.0), 1)}
+    rect = '<rect class="{}" x="0" y="4" width="{}" height="6" rx="3"/>'
+    return _bar("".join(rect.format(*pair) for pair in widths.items()))
+
+
+def text_at(css: str, x: object, y: float, text: object, anchor: str = "middle") -> str:
+    """Return an escaped text."""
+    return f'<text class="{css}" x="{x}" y="{y}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
 LEFT, RIGHT, TOP, HEIGHT, FOOT = 56, 20, 40, 170, 66
+BOTTOM = TOP + HEIGHT
 # The room for the points of a trend, and the width of a character of their texts.
 LEAST_ROOM, MOST_ROOM, CHARACTER = 230, 640, 6.6
 
@@ -183,102 +176,67 @@ def trend_plot(points: Sequence[Point], title: str, across: str, up: str, digits
         (n for p in points for n in (p.value, p.low, p.high) if n is not None and p.value is not None), whole=not digits
     )
     room, every = _room(points, digits)
-    scale = Scale(fitted.start, fitted.end, TOP + HEIGHT, TOP)
+    scale = Scale(fitted.start, fitted.end, BOTTOM, TOP)
     positions = [(round(LEFT + room * (at + 0.5) / len(points), 1), point) for at, point in enumerate(points)]
-    marks = (
-        (_mark(scale, x, point, digits, named=(len(points) - 1 - at) % every == 0),)
-        for at, (x, point) in enumerate(positions)
-    )
-    return format_html(
-        '<svg class="plot" width="{0}" height="{1}" role="img" aria-label="{2}">{3}{4}{5}{6}</svg>',
-        LEFT + room + RIGHT,
-        TOP + HEIGHT + FOOT,
-        _summary(points, title, digits, fitted),
-        _grid(scale, fitted, LEFT, LEFT + room),
-        _names(LEFT + room / 2, FOOT - 8, across, up, fitted),
-        _line(scale, positions),
-        format_html_join("", "{}", marks),
-    )
+    ends = " ".join(f"{x},{scale(point.value)}" for x, point in positions if point.value is not None)
+    content = _grid(scale, fitted, LEFT, LEFT + room) + _names(LEFT + room / 2, FOOT - 8, across, up, fitted)
+    content += f'<polyline class="plot-line" points="{ends}"/>'
+    for at, (x, point) in enumerate(positions):
+        content += _mark(scale, x, point, digits, named=(len(points) - 1 - at) % every == 0)
+    summary = f"{title}: " + "; ".join(f"{p.name} {_value(p.value, digits)}" for p in points)
+    return svg(LEFT + room + RIGHT, BOTTOM + FOOT, content, title=_told(summary, fitted))
 
 
 def _room(points: Sequence[Point], digits: int) -> tuple[int, int]:
     """Return the width for the points, and that each n-th of them has room for its texts."""
-    texts = [text for p in points for text in (p.name, p.detail, _value(p, digits))]
+    texts = [text for p in points for text in (p.name, p.detail, _value(p.value, digits))]
     longest = max((len(text) for text in texts), default=0) * CHARACTER + 14
     room = round(min(max(longest * len(points), LEAST_ROOM), MOST_ROOM))
     return room, max(1, ceil(longest * len(points) / room - 1e-6))
 
 
-def _value(point: Point, digits: int) -> str:
-    return _("undefined") if point.value is None else f"{point.value:,.{digits}f}"
+def _value(value: float | None, digits: int) -> str:
+    return _("undefined") if value is None else f"{value:,.{digits}f}"
 
 
-def _summary(points: Iterable[Point], title: str, digits: int, fitted: Axis) -> str:
-    text = f"{title}: " + "; ".join(f"{p.name} {_value(p, digits)}" for p in points)
+def _told(text: str, fitted: Axis) -> str:
+    """Return what screen readers get: the values, and whether the axis starts at 0."""
     return f"{text}. {fitted.cut}" if fitted.cut else text
 
 
-def _grid(scale: Scale, fitted: Axis, first: int | str, last: int | str, away: int = 8) -> SafeString:
+def _grid(scale: Scale, fitted: Axis, first: int | str, last: int | str) -> str:
     """Draw the ticks of the vertical axis as lines from `first` to `last`, and their texts beside them."""
-    return format_html_join(
-        "",
-        '<line class="plot-grid" x1="{0}" x2="{1}" y1="{2}" y2="{2}"/>'
-        '<text class="plot-small" x="{0}" dx="-{3}" y="{4}" text-anchor="end">{5}</text>',
-        (
-            (first, last, scale(tick), away, scale(tick) + 4, text)
-            for tick, text in zip(fitted.ticks, fitted.texts, strict=True)
-        ),
+    return "".join(
+        f'<line class="plot-grid" x1="{first}" x2="{last}" y1="{scale(tick)}" y2="{scale(tick)}"/>'
+        f'<text class="plot-small" x="{first}" dx="-8" y="{scale(tick) + 4}" text-anchor="end">{text}</text>'
+        for tick, text in zip(fitted.ticks, fitted.texts, strict=True)
     )
 
 
-def _names(middle: float | str, below: int, across: str, up: str, fitted: Axis) -> SafeString:
+def _names(middle: float | str, below: int, across: str, up: str, fitted: Axis) -> str:
     """Write the names of the axes, and whether the vertical one starts at 0."""
-    return format_html(
-        '<text class="plot-small" x="0" y="12">{}</text><text class="plot-small" x="0" y="27">{}</text>'
-        '<text class="plot-small" x="{}" y="{}" text-anchor="middle">{}</text>',
-        up,
-        fitted.cut,
-        middle,
-        TOP + HEIGHT + below,
-        across,
-    )
+    left = ((12, up), (27, fitted.cut))
+    content = "".join(f'<text class="plot-small" x="0" y="{y}">{escape(text)}</text>' for y, text in left)
+    return content + text_at("plot-small", middle, BOTTOM + below, across)
 
 
-def _line(scale: Scale, positions: Sequence[tuple[float, Point]]) -> SafeString:
-    """Draw a line through the points with a value."""
-    ends = " ".join(f"{x},{scale(point.value)}" for x, point in positions if point.value is not None)
-    return format_html('<polyline class="plot-line" points="{}"/>', ends)
-
-
-def _mark(scale: Scale, x: float, point: Point, digits: int, *, named: bool) -> SafeString:
-    foot = TOP + HEIGHT
-    around: SafeString = NOTHING
-    if point.value is not None and point.low is not None and point.high is not None:
-        around = format_html(
-            '<line class="plot-whisker" x1="{0}" x2="{0}" y1="{1}" y2="{2}"/>', x, scale(point.low), scale(point.high)
-        )
-    dot: SafeString = NOTHING
+def _mark(scale: Scale, x: float, point: Point, digits: int, *, named: bool) -> str:
+    content = ""
     if point.value is not None:
-        dot = format_html('<circle class="plot-dot" cx="{}" cy="{}" r="4"/>', x, scale(point.value))
+        if point.low is not None and point.high is not None:
+            ends = f'y1="{scale(point.low)}" y2="{scale(point.high)}"'
+            content += f'<line class="plot-whisker" x1="{x}" x2="{x}" {ends}/>'
+        content += f'<circle class="plot-dot" cx="{x}" cy="{scale(point.value)}" r="4"/>'
     if not named:
-        return around + dot
+        return content
     highest = point.value if point.high is None else point.high
+    above = ("plot-small", BOTTOM - 8) if highest is None else ("plot-value", scale(highest) - 9)
     texts = [
-        ("plot-small" if highest is None else "plot-value", foot - 8 if highest is None else scale(highest) - 9),
-        ("plot-name", foot + 18),
-        ("plot-small", foot + 34),
+        (*above, _value(point.value, digits)),
+        ("plot-name", BOTTOM + 18, point.name),
+        ("plot-small", BOTTOM + 34, point.detail),
     ]
-    words = (_value(point, digits), point.name, point.detail)
-    return format_html(
-        "{}{}{}",
-        around,
-        dot,
-        format_html_join(
-            "",
-            '<text class="{}" x="{}" y="{}" text-anchor="middle">{}</text>',
-            ((css, x, y, word) for (css, y), word in zip(texts, words, strict=True) if word),
-        ),
-    )
+    return content + "".join(text_at(css, x, y, text) for css, y, text in texts if text)
 
 
 @dataclass(frozen=True)
@@ -312,7 +270,6 @@ def lines_plot(
 
     `names`: those of the steps, by default their numbers; an empty one is left out. `width`: the distance between
     two steps. `digits`: those of the values after the point.
-
     Screen readers get the title and all values. Show the other values in a table beside the plot.
     """
     steps = max((len(line.values) for line in lines), default=0)
@@ -320,25 +277,18 @@ def lines_plot(
     if not drawn:
         return NOTHING
     fitted = axis(value for line in drawn for value in line.values if value is not None)
-    scale = Scale(fitted.start, fitted.end, TOP + HEIGHT, TOP)
+    scale = Scale(fitted.start, fitted.end, BOTTOM, TOP)
     room = width * max(steps - 1, 1)
-    across_scale = Scale(1, max(steps, 2), LEFT, LEFT + room)
-    named = _apart([(scale(line.values[-1] or 0.0), line) for line in drawn])
+    along = Scale(1, max(steps, 2), LEFT, LEFT + room)
+    content = _grid(scale, fitted, LEFT, LEFT + room) + _names(LEFT + room / 2, 38, across, up, fitted)
+    for at, name in enumerate(names or range(1, steps + 1), 1):
+        content += text_at("plot-small", along(at), BOTTOM + 20, name)
+    for y, line in _apart([(scale(line.values[-1] or 0.0), line) for line in drawn]):
+        content += _one_line(line, y, scale, along, steps, digits)
     longest = min(max(len(_at_end(line, digits)) for line in drawn) * CHARACTER, NAME_MOST)
-    return format_html(
-        '<svg class="plot" width="{}" height="{}" role="img" aria-label="{}">{}{}{}{}</svg>',
-        round(LEFT + room + 24 + longest),
-        TOP + HEIGHT + 46,
-        _lines_summary(drawn, title, fitted, digits),
-        _grid(scale, fitted, LEFT, LEFT + room),
-        _names(LEFT + room / 2, 38, across, up, fitted),
-        format_html_join(
-            "",
-            '<text class="plot-small" x="{}" y="{}" text-anchor="middle">{}</text>',
-            ((across_scale(at), TOP + HEIGHT + 20, name) for at, name in enumerate(names or range(1, steps + 1), 1)),
-        ),
-        format_html_join("", "{}", ((_one_line(line, y, scale, across_scale, steps, digits),) for y, line in named)),
-    )
+    values = (f"{line.name} {', '.join(_line_value(value, digits) for value in line.values)}" for line in drawn)
+    told = _told(f"{title}: {'; '.join(values)}", fitted)
+    return svg(round(LEFT + room + 24 + longest), BOTTOM + 46, content, title=told)
 
 
 def _apart(ends: Sequence[tuple[float, PlotLine]]) -> list[tuple[float, PlotLine]]:
@@ -346,31 +296,24 @@ def _apart(ends: Sequence[tuple[float, PlotLine]]) -> list[tuple[float, PlotLine
     placed: list[tuple[float, PlotLine]] = []
     for y, line in sorted(ends, key=lambda end: end[0]):
         placed.append((max(y, placed[-1][0] + NAME_HEIGHT) if placed else y, line))
-    below = placed[-1][0] - (TOP + HEIGHT)
+    below = placed[-1][0] - BOTTOM
     if below > 0:
-        lowest = float(TOP + HEIGHT + NAME_HEIGHT)
+        lowest = float(BOTTOM + NAME_HEIGHT)
         for at in range(len(placed) - 1, -1, -1):
             lowest = min(placed[at][0], lowest - NAME_HEIGHT)
             placed[at] = (lowest, placed[at][1])
     return sorted(placed, key=lambda each: each[1].main)
 
 
-def _one_line(line: PlotLine, name_at: float, scale: Scale, across: Scale, steps: int, digits: int) -> SafeString:
-    points = [(across(step), scale(value)) for step, value in enumerate(line.values, start=1) if value is not None]
-    end, edge = points[-1], across(steps)
-    return format_html(
-        '<g class="{}"><polyline class="plot-line" points="{}"/>{}'
-        '<line class="plot-axis" x1="{}" x2="{}" y1="{}" y2="{}"/><text class="plot-end" x="{}" y="{}">{}</text></g>',
-        ("plot-main" if line.main else "plot-other") + (" plot-dashed" if line.dashed else ""),
-        " ".join(f"{x},{y}" for x, y in points),
-        format_html_join("", '<circle class="plot-dot" cx="{}" cy="{}" r="4"/>', points),
-        edge + 6,
-        edge + 18,
-        end[1],
-        round(name_at, 1),
-        edge + 22,
-        round(name_at + 4, 1),
-        _at_end(line, digits),
+def _one_line(line: PlotLine, name_at: float, scale: Scale, along: Scale, steps: int, digits: int) -> str:
+    points = [(along(step), scale(value)) for step, value in enumerate(line.values, start=1) if value is not None]
+    end, edge, y = points[-1][1], along(steps), round(name_at, 1)
+    css = ("plot-main" if line.main else "plot-other") + (" plot-dashed" if line.dashed else "")
+    dots = "".join(f'<circle class="plot-dot" cx="{x}" cy="{y}" r="4"/>' for x, y in points)
+    return (
+        f'<g class="{css}"><polyline class="plot-line" points="{" ".join(f"{x},{y}" for x, y in points)}"/>{dots}'
+        f'<line class="plot-axis" x1="{edge + 6}" x2="{edge + 18}" y1="{end}" y2="{y}"/>'
+        f'<text class="plot-end" x="{edge + 22}" y="{round(name_at + 4, 1)}">{escape(_at_end(line, digits))}</text></g>'
     )
 
 
@@ -380,13 +323,6 @@ def _at_end(line: PlotLine, digits: int) -> str:
 
 def _line_value(value: float | None, digits: int) -> str:
     return _("undefined") if value is None else f"{value:.{digits}f}"
-
-
-def _lines_summary(lines: Iterable[PlotLine], title: str, fitted: Axis, digits: int) -> str:
-    text = f"{title}: " + "; ".join(
-        f"{line.name} {', '.join(_line_value(value, digits) for value in line.values)}" for line in lines
-    )
-    return f"{text}. {fitted.cut}" if fitted.cut else text
 
 
 # Shares of the width of a curve: where it starts and ends.
@@ -405,40 +341,32 @@ def loss_curve(losses: Sequence[float], title: str, across: str, up: str) -> Saf
     if len(known) < 2:
         return NOTHING
     fitted = axis(known)
-    down = Scale(fitted.start, fitted.end, TOP + HEIGHT, TOP)
+    down = Scale(fitted.start, fitted.end, BOTTOM, TOP)
     area = Scale(1, len(known), 0, 1000)
-    text = f"{title}: {known[0]:.4g} → {known[-1]:.4g} ({len(known)})"
-    return format_html(
-        '<svg class="plot plot-fit{0}" width="100%" height="{1}" role="img" aria-label="{2}">{3}{4}{5}'
-        '<svg x="{6}%" y="{7}" width="{8}%" height="{9}" viewBox="0 {7} 1000 {9}" preserveAspectRatio="none">'
-        '<polyline class="plot-line" points="{10}" vector-effect="non-scaling-stroke"/></svg>'
-        '<circle class="plot-dot" cx="{11}%" cy="{12}" r="4"/></svg>',
-        " is-short" if len(known) <= SHORT_CURVE else "",
-        TOP + HEIGHT + 46,
-        f"{text}. {fitted.cut}" if fitted.cut else text,
-        _grid(down, fitted, f"{CURVE_START}%", f"{CURVE_END}%"),
-        _steps(len(known)),
-        _names(f"{(CURVE_START + CURVE_END) / 2}%", 38, across, up, fitted),
-        CURVE_START,
-        TOP,
-        CURVE_END - CURVE_START,
-        HEIGHT,
-        " ".join(f"{area(at)},{down(loss)}" for at, loss in enumerate(known, start=1)),
-        CURVE_END,
-        down(known[-1]),
+    points = " ".join(f"{area(at)},{down(loss)}" for at, loss in enumerate(known, start=1))
+    content = (
+        _grid(down, fitted, f"{CURVE_START}%", f"{CURVE_END}%")
+        + _steps(len(known))
+        + _names(f"{(CURVE_START + CURVE_END) / 2}%", 38, across, up, fitted)
+        + f'<svg x="{CURVE_START}%" y="{TOP}" width="{CURVE_END - CURVE_START}%" height="{HEIGHT}" '
+        f'viewBox="0 {TOP} 1000 {HEIGHT}" preserveAspectRatio="none">'
+        f'<polyline class="plot-line" points="{points}" vector-effect="non-scaling-stroke"/></svg>'
+        f'<circle class="plot-dot" cx="{CURVE_END}%" cy="{down(known[-1])}" r="4"/>'
     )
+    told = _told(f"{title}: {known[0]:.4g} → {known[-1]:.4g} ({len(known)})", fitted)
+    classes = " plot-fit is-short" if len(known) <= SHORT_CURVE else " plot-fit"
+    return svg("100%", BOTTOM + 46, content, title=told, classes=classes)
 
 
-def _steps(last: int) -> SafeString:
+def _steps(last: int) -> str:
     """Write round numbers of steps below a curve, with the first and the last."""
     step = max(1, round(_step(last)))
     shown = [1, *(at for at in range(step, last, step) if at > step / 2 and last - at > step / 2 and at > 1), last]
-    across = Scale(1, last, CURVE_START, CURVE_END)
-    return format_html_join(
-        "",
-        '<line class="plot-axis" x1="{0}%" x2="{0}%" y1="{1}" y2="{2}"/>'
-        '<text class="plot-small" x="{0}%" y="{3}" text-anchor="middle">{4}</text>',
-        ((across(at), TOP + HEIGHT, TOP + HEIGHT + 5, TOP + HEIGHT + 20, f"{at:,}") for at in shown),
+    along = Scale(1, last, CURVE_START, CURVE_END)
+    return "".join(
+        f'<line class="plot-axis" x1="{along(at)}%" x2="{along(at)}%" y1="{BOTTOM}" y2="{BOTTOM + 5}"/>'
+        + text_at("plot-small", f"{along(at)}%", BOTTOM + 20, f"{at:,}")
+        for at in shown
     )
 
 

@@ -7,7 +7,7 @@ look at a job's row in the database, and nothing else.
 import re
 import secrets
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -115,12 +115,10 @@ def states(queue: str) -> list[str]:
 
 @dataclass(frozen=True)
 class QueueRow:
-    """One queue. `lost` counts jobs whose worker was killed while it ran them; they are not in `running`.
+    """A queue. `workers` and `idle` are null if Redis is away. `stuck`: jobs wait or are lost without a worker.
 
-    `workers` and `idle` are None where Redis does not respond; a worker on several queues counts on each.
-
-    `shared` counts the shares that workers hold of shared jobs. `oldest` is how long the oldest waiting job has waited,
-    in seconds; None without waiting jobs.
+    `lost` counts jobs whose worker was killed; they are not in `running`. A worker on several queues counts on each.
+    `shared` counts parts of jobs that several workers share; `oldest` is the longest wait in seconds.
     """
 
     queue: str
@@ -131,14 +129,7 @@ class QueueRow:
     lost: int
     shared: int
     oldest: int | None
-
-    @property
-    def stuck(self) -> bool:
-        """Whether jobs wait or lost their worker, and no worker is running."""
-        return self.workers == 0 and self.waiting + self.lost > 0
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"stuck": self.stuck}
+    stuck: bool
 
 
 def queue_rows() -> list[QueueRow]:
@@ -172,4 +163,5 @@ def _row(queue: str, counted: dict[tuple[str, str], tuple[int, Any]], lost: int,
         lost=lost,
         shared=shared,
         oldest=round((timezone.now() - since).total_seconds()) if since else None,
+        stuck=alive == [] and waiting + lost > 0,
     )

@@ -8,7 +8,7 @@ import json
 import logging
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -218,6 +218,10 @@ def retry(job: Job) -> Job:
             push_on_commit(job.pk)
     job.refresh_from_db()
     return job
+
+
+ACTS: Final[dict[str, Callable[[Job], Job]]] = {"cancel": cancel, "pause": pause, "resume": resume, "retry": retry}
+"""What people do with a job, by the name of the button."""
 
 
 # Starting a job once, also where a person asks for it twice.

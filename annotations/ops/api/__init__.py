@@ -1,16 +1,50 @@
 """Routes that delete: an archived project, one note. And the metadata of a note."""
 
-from ninja import Field, Router
+import uuid
+from typing import Self
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from ninja import Field, File, Form, Router, Schema, UploadedFile
 from ninja.responses import Status
 
-from annotations.core.access import Can, note_for
-from annotations.core.api.problems import check, named
-from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.access import Access, Can, may_create_projects, note_for
+from annotations.core.answers import attachment
+from annotations.core.api.mount import sends
+from annotations.core.api.problems import check, invalid, named
+from annotations.core.api.requests import ApiRequest, Scope, enter, require_any_project, require_scope
 from annotations.core.api.schemas import Body, Done
+from annotations.core.events import Erasure
+from annotations.core.requests import takes_uploads
+from annotations.exchange.api.exports import FileItem
 from annotations.exchange.services.sources import NoteRow
-from annotations.ops.forms import DeleteProjectForm
+from annotations.jobs.api import JobItem, started
+from annotations.models import Document, StoredFile, StoredFileKind
+from annotations.ops.forms import ArchiveForm, DeleteProjectForm, EraseForm, PatientForm
+from annotations.ops.selectors.free_texts import FreeText, free_texts, seen_weights
+from annotations.ops.services.archives.staging import (
+    ArchivePerson,
+    claim,
+    imported_self,
+    ready_archives,
+    stage_archive,
+    staged,
+    start_archive,
+    start_loading,
+    upload_of,
+)
+from annotations.ops.services.backup import EarlierBackup, backups_before_erasing
 from annotations.ops.services.deleting import delete_project
-from annotations.ops.services.erasing import delete_note, set_metadata, set_patient_ids
+from annotations.ops.services.erasing import (
+    delete_note,
+    erase_patient,
+    erasure_preview,
+    set_metadata,
+    set_patient_ids,
+    set_rows,
+)
 
 router = Router(tags=["Deleting and metadata"])
 
@@ -56,3 +90,243 @@ def change_metadata(request: ApiRequest, slug: str, note: int, body: Metadata) -
     patients = set_patient_ids(project=access.project, mapping={name: row.patient}, actor=access.user)
     others = set_metadata(project=access.project, rows={name: row}, actor=access.user)
     return Done(changed=bool(patients["changed"] or others["changed"]))
+
+
+# Routes of project archives: write and download one, import one as a new project.
+
+
+archives_router = Router(tags=["Project archives"])
+ARCHIVES = "/projects/{slug:slug}/archives"
+STAGED = "/projects/{slug:slug}/archive-imports/{int:archive_upload}"
+
+
+class ArchiveName(Schema):
+    """The short name of the new project; empty: the one that is written in the archive."""
+
+    slug: str = ""
+
+
+class StagedArchive(Schema):
+    """The new, empty project, and the upload that waits in it for the confirmation of its people."""
+
+    slug: str
+    upload: int
+
+
+class ClaimedWork(Schema):
+    """How many annotation sets the person took over."""
+
+    sets: int
+
+
+class ArchiveContent(Schema):
+    """What an archive holds: the number of rows by kind, and its people."""
+
+    name: str
+    counts: dict[str, int]
+    people: list[ArchivePerson]
+
+
+@archives_router.get(ARCHIVES, response=list[FileItem])
+def list_archives(request: ApiRequest, slug: str) -> list[FileItem]:
+    """List the archives of a project that can be downloaded."""
+    return [FileItem.of(one) for one in ready_archives(enter(request, slug, Can.ARCHIVE).project)]
+
+
+@archives_router.post(ARCHIVES, response={202: JobItem})
+def write_archive(request: ApiRequest, response: HttpResponse, slug: str) -> Status[JobItem]:
+    """Start writing an archive of the whole project. The job's result has the id of the file."""
+    access = enter(request, slug, Can.ARCHIVE)
+    return started(response, slug, start_archive(project=access.project, actor=access.user, token=uuid.uuid4().hex))
+
+
+@archives_router.get(f"{ARCHIVES}/{{int:archive}}.zip", response={200: None}, openapi_extra=sends("application/zip"))
+def download_archive(request: ApiRequest, slug: str, archive: int) -> StreamingHttpResponse:
+    """Download an archive. The audit log records it."""
+    access = enter(request, slug, Can.ARCHIVE)
+    rows = StoredFile.objects.filter(project=access.project, kind=StoredFileKind.ARCHIVE, pk=archive)
+    stored = rows.first()
+    if stored is None or (stored.expires_at is not None and stored.expires_at <= timezone.now()):
+        raise Http404("This archive does not exist.")
+    return attachment(request, access, stored)
+
+
+@archives_router.post("/archive-imports", response={201: StagedArchive})
+@takes_uploads(None)
+def stage_archive_import(
+    request: ApiRequest, options: Form[ArchiveName], archive: File[UploadedFile]
+) -> Status[StagedArchive]:
+    """Upload an archive into a new, empty project. Its people wait for confirmation."""
+    require_scope(request, Scope.MANAGE)
+    require_any_project(request)
+    if not may_create_projects(request.user):
+        raise PermissionDenied("Only administrators and managers can create projects.")
+    wanted = check(ArchiveForm(options.dict(), request.FILES))
+    file = wanted["archive"]
+    with named({"archive": "archive", "exists": "slug", "slug": "slug"}):
+        project, stored = stage_archive(file=file, name=file.name, slug=wanted["slug"], actor=request.user)
+    return Status(201, StagedArchive(slug=project.slug, upload=stored.pk))
+
+
+@archives_router.get(STAGED, response=ArchiveContent)
+def read_archive_import(request: ApiRequest, slug: str, archive_upload: int) -> ArchiveContent:
+    """Read what an uploaded archive holds, and who of its people has an account here."""
+    _access, stored = _staged(request, slug, archive_upload)
+    with named({"archive": "archive"}):
+        found = staged(stored)
+    return ArchiveContent(name=found.name, counts=dict(found.counts), people=found.people)
+
+
+@archives_router.post(f"{STAGED}/confirm", response={202: JobItem})
+def confirm_archive_import(
+    request: ApiRequest, response: HttpResponse, slug: str, archive_upload: int
+) -> Status[JobItem]:
+    """Confirm the people of an uploaded archive, and start its import."""
+    access, stored = _staged(request, slug, archive_upload)
+    return started(response, slug, start_loading(project=access.project, stored=stored, actor=access.user))
+
+
+@archives_router.post("/projects/{slug:slug}/imported-work", response=ClaimedWork)
+def claim_imported_work(request: ApiRequest, slug: str) -> ClaimedWork:
+    """Take over what an archive brought under the person's user name: it is theirs from then on."""
+    access = enter(request, slug)
+    if imported_self(access.project, access.user) is None:
+        raise Http404("No archive brought work under this user name.")
+    return ClaimedWork(sets=claim(project=access.project, user=access.user))
+
+
+def _staged(request: ApiRequest, slug: str, pk: int) -> tuple[Access, StoredFile]:
+    access = enter(request, slug, Can.MANAGE)
+    stored = upload_of(access.project, pk)
+    if stored is None:
+        raise Http404("This upload does not exist.")
+    return access, stored
+
+
+# Routes of patients: set patient ids, and erase one patient's notes. No address contains a patient id.
+
+
+patients_router = Router(tags=["Patients"])
+PATIENTS = "/projects/{slug:slug}/patients"
+MOST_ROWS = 100_000
+
+
+class Patients(Schema):
+    """How many notes there are, and how many of them have a patient id."""
+
+    notes: int
+    with_id: int
+    backups: list[EarlierBackup]
+
+
+class PatientId(Body):
+    """The id exactly as it was imported."""
+
+    patient_id: str = Field(max_length=80)
+
+
+class RepeatedPatientId(PatientId):
+    """The id, and the same id `again`, so that nobody erases another patient by mistake."""
+
+    again: str = Field(max_length=80)
+
+
+class ModelElsewhere(Schema):
+    """A model of another project that learned from this project's gold."""
+
+    model: str
+    project: str
+    url: str
+
+
+class ErasedNotes(Schema):
+    """What an erasure deletes, and what stays for a person to check.
+
+    `models` may have learned words of the notes. `copies` are notes of other projects with the same texts.
+    `hidden_models` are in projects of which the person is no member.
+    """
+
+    notes: int
+    annotation_sets: int
+    gold_versions: int
+    stored_files: int
+    models: int
+    copies: int
+    texts: list[FreeText]
+    models_elsewhere: list[ModelElsewhere]
+    hidden_models: int
+    backups: list[EarlierBackup]
+
+    @classmethod
+    def of(cls, counts: Erasure, access: Access) -> Self:
+        weights = seen_weights(access.project, access.user)
+        return cls(
+            **counts,
+            texts=free_texts(access.project),
+            models_elsewhere=[ModelElsewhere.from_orm(one) for one in weights.shown],
+            hidden_models=weights.hidden,
+            backups=backups_before_erasing(access.project),
+        )
+
+
+class AboutNote(Body):
+    """What is known about the note with this name. An empty field changes nothing."""
+
+    name: str = Field(max_length=240)
+    patient_id: str = Field("", max_length=80)
+    note_type: str = Field("", max_length=80)
+    site: str = Field("", max_length=80)
+
+
+class AboutNotes(Body):
+    rows: list[AboutNote] = Field(min_length=1, max_length=MOST_ROWS)
+
+
+class SetPatients(Schema):
+    """Notes whose patient id changed, notes whose type or site changed, and names that match no note."""
+
+    patients: int
+    metadata: int
+    unknown: list[str]
+
+
+@patients_router.get(PATIENTS, response=Patients)
+def read_patients(request: ApiRequest, slug: str) -> Patients:
+    """Count the notes with a patient id, and list the backups that still have erased notes."""
+    access = enter(request, slug, Can.MANAGE)
+    notes = Document.objects.filter(project=access.project)
+    with_id = notes.exclude(patient_id="").count()
+    return Patients(notes=notes.count(), with_id=with_id, backups=backups_before_erasing(access.project))
+
+
+@patients_router.post(f"{PATIENTS}/ids", response=SetPatients)
+@takes_uploads(Can.MANAGE)
+def set_patients(request: ApiRequest, slug: str, body: AboutNotes) -> SetPatients:
+    """Set patient ids, types and sites of many notes by name."""
+    access = enter(request, slug, Can.MANAGE)
+    rows: dict[str, NoteRow] = {}
+    for number, row in enumerate(body.rows):
+        if row.name in rows:
+            raise invalid((f"rows.{number}.name", _("Another row of this request has the same name.")))
+        rows[row.name] = NoteRow(row.patient_id, row.note_type, row.site)
+    done = set_rows(project=access.project, rows=rows, actor=access.user)
+    return SetPatients(patients=done.patients["changed"], metadata=done.metadata["changed"], unknown=done.unknown)
+
+
+@patients_router.post(f"{PATIENTS}/preview", response=ErasedNotes)
+def preview_erasure(request: ApiRequest, slug: str, body: PatientId) -> ErasedNotes:
+    """Count what erasing a patient's notes would delete. It deletes nothing."""
+    access = enter(request, slug, Can.MANAGE)
+    patient = check(PatientForm(body.dict()))["patient_id"]
+    with named({"none": "patient_id"}):
+        return ErasedNotes.of(erasure_preview(project=access.project, patient_id=patient), access)
+
+
+@patients_router.post(f"{PATIENTS}/erase", response=ErasedNotes)
+def erase_notes_of_patient(request: ApiRequest, slug: str, body: RepeatedPatientId) -> ErasedNotes:
+    """Erase a patient's notes with everything made from them. Nobody can undo this."""
+    access = enter(request, slug, Can.MANAGE)
+    patient = check(EraseForm(body.dict()))["patient_id"]
+    with named({"none": "patient_id"}):
+        counts = erase_patient(project=access.project, patient_id=patient, actor=access.user)
+    return ErasedNotes.of(counts, access)

@@ -45,15 +45,15 @@ class WebhookItem(Schema):
     state: str
     given_up: int
 
-    @classmethod
-    def of(cls, row: Webhook) -> Self:
-        return cls(**_values(row))
-
 
 class WebhookWithSecret(WebhookItem):
     """A webhook with its new secret, which is shown this one time."""
 
     secret: str
+
+    @classmethod
+    def of(cls, row: Webhook, secret: str) -> Self:
+        return cls(**WebhookItem.from_orm(row).dict(), secret=secret)
 
 
 class NewWebhook(Body):
@@ -98,7 +98,7 @@ def list_webhooks(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict
     """List the webhooks of a project."""
     access = enter(request, slug, Can.MANAGE)
     rows = Webhook.objects.filter(project=access.project).defer("sealed")
-    return paged_rows(request, paging, rows, WebhookItem.of)
+    return paged_rows(request, paging, rows, WebhookItem.from_orm)
 
 
 @router.post(PATH, response={201: WebhookWithSecret})
@@ -109,13 +109,13 @@ def new_webhook(request: ApiRequest, slug: str, body: NewWebhook) -> Status[Webh
     wanted = check(WebhookForm(body.dict()))
     with named(FIELDS):
         made = add_webhook(project=access.project, actor=access.user, **wanted)
-    return Status(201, WebhookWithSecret(**_values(made.webhook), secret=made.secret))
+    return Status(201, WebhookWithSecret.of(made.webhook, made.secret))
 
 
 @router.get(ONE, response=WebhookItem)
 def read_webhook(request: ApiRequest, slug: str, webhook: int) -> WebhookItem:
     """Read a webhook."""
-    return WebhookItem.of(_webhook(request, slug, webhook)[1])
+    return WebhookItem.from_orm(_webhook(request, slug, webhook)[1])
 
 
 @router.patch(ONE, response=WebhookItem)
@@ -130,7 +130,7 @@ def change_webhook_now(request: ApiRequest, slug: str, webhook: int, body: Chang
             change_webhook(webhook=row, actor=access.user, **wanted)
     if on is not None:
         switch(webhook=row, on=on, actor=access.user)
-    return WebhookItem.of(_webhook(request, slug, webhook)[1])
+    return WebhookItem.from_orm(_webhook(request, slug, webhook)[1])
 
 
 @router.delete(ONE, response={204: None})
@@ -146,7 +146,7 @@ def remove_webhook_now(request: ApiRequest, slug: str, webhook: int) -> Status[N
 def renew_webhook_secret(request: ApiRequest, slug: str, webhook: int) -> WebhookWithSecret:
     """Replace the secret of a webhook. Only this answer has the new one."""
     access, row = _webhook(request, slug, webhook)
-    return WebhookWithSecret(**_values(row), secret=renew_secret(webhook=row, actor=access.user))
+    return WebhookWithSecret.of(row, renew_secret(webhook=row, actor=access.user))
 
 
 @router.post(f"{ONE}/test", response={202: DeliveryItem})
@@ -171,10 +171,6 @@ def resend_delivery(request: ApiRequest, slug: str, webhook: int, delivery: int)
     access, row = _webhook(request, slug, webhook)
     send_again(delivery=delivery_of(row, delivery), actor=access.user)
     return Status(202, DeliveryItem.of(delivery_of(row, delivery)))
-
-
-def _values(row: Webhook) -> dict[str, Any]:
-    return {"id": row.pk, "url": row.url, "kinds": row.kinds, "state": row.state, "given_up": row.given_up}
 
 
 def _webhook(request: ApiRequest, slug: str, pk: int) -> tuple[Access, Webhook]:

@@ -4,7 +4,7 @@ Features above this one add their own free texts through the hook `more_texts`.
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count
@@ -42,9 +42,6 @@ class FreeText:
     what: str
     count: int
     url: str
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 # Called with `project`; returns the free texts of features that this module does not know.
@@ -132,9 +129,6 @@ class KeptWeights:
     url: str
     project_id: int
     project: str
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 # Called with `project`; returns the weights of other projects that learned from its notes.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypedDict
+from typing import Final
 
 from django.conf import settings
 from django.db.models import OuterRef, QuerySet, Subquery
@@ -26,47 +26,7 @@ KINDS: Final = {
 """What a webhook can want, by key. A test is sent on request only."""
 
 
-class JobEnded(TypedDict):
-    """`job` is the number of the job in its project, `kind` the key of its kind; `done` and `total` count its units."""
-
-    project: str
-    job: int
-    kind: str
-    done: int
-    total: int
-    link: str
-
-
-class NoteSubmitted(TypedDict):
-    """The ids of the note and of the annotation set, and how many spans it has."""
-
-    project: str
-    note: int
-    annotation_set: int
-    spans: int
-    link: str
-
-
-class GoldFrozen(TypedDict):
-    """The number of the gold version, its hash, and how many notes it has."""
-
-    project: str
-    version: int
-    hash: str
-    notes: int
-    link: str
-
-
-class Tested(TypedDict):
-    project: str
-    link: str
-
-
-Data = JobEnded | NoteSubmitted | GoldFrozen | Tested
-Page = Literal["jobs", "notes", "gold", "webhooks"]
-
-
-def link_to(slug: str, page: Page, number: int) -> str:
+def link_to(slug: str, page: str, number: int) -> str:
     """The address of a page of a project; only its path where the settings name no origin.
 
     It is written without Django's `reverse`: workers and the relay, which never load the pages, make links, too.
@@ -161,14 +121,3 @@ def _row(delivery: Delivery) -> DeliveryRow:
     last = delivery.tries[-1]
     reason = REASONS.get(last["reason"], "")
     return DeliveryRow(delivery, last["status"], str(reason), last["ms"])
-
-
-def as_dict(webhook: Webhook) -> dict[str, Any]:
-    """Return a webhook as commands print it."""
-    return {
-        "webhook": webhook.pk,
-        "url": webhook.url,
-        "events": webhook.kinds,
-        "state": webhook.state,
-        "failed_in_a_row": webhook.given_up,
-    }

@@ -14,6 +14,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
@@ -348,7 +349,15 @@ def _safety_backup() -> Path:
 FOLDER = "backups"
 
 
-def backups_before_erasing(project: Project) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class EarlierBackup:
+    """A file of the data folder, and when it was made."""
+
+    file: str
+    created: datetime
+
+
+def backups_before_erasing(project: Project) -> list[EarlierBackup]:
     """Return name and time of each file in DATA_DIR/backups from before the project's last erasure, oldest first.
 
     Backups in other folders are not listed.
@@ -358,18 +367,18 @@ def backups_before_erasing(project: Project) -> list[dict[str, Any]]:
     return [] if erased is None else _between(None, erased.at)
 
 
-def backups_of(project: Project) -> list[dict[str, Any]]:
+def backups_of(project: Project) -> list[EarlierBackup]:
     """Return name and time of each file in DATA_DIR/backups that may contain the project, oldest first."""
     return _between(project.created_at, None)
 
 
-def _between(first: datetime | None, last: datetime | None) -> list[dict[str, Any]]:
+def _between(first: datetime | None, last: datetime | None) -> list[EarlierBackup]:
     folder = Path(settings.DATA_DIR) / FOLDER
     if not folder.is_dir():
         return []
     made = sorted((_made_at(file), file.name) for file in folder.iterdir() if file.is_file())
     return [
-        {"file": name, "created": at.isoformat(timespec="seconds")}
+        EarlierBackup(name, at.replace(microsecond=0))
         for at, name in made
         if (first is None or at >= first) and (last is None or at <= last)
     ]

@@ -1,6 +1,5 @@
 """Pages that delete an archived project, or one note."""
 
-from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -16,7 +15,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_DELETED
 from annotations.core.forms import add_error
 from annotations.core.requests import Request, takes_uploads
-from annotations.models import Document, Project
+from annotations.models import Document
 from annotations.ops.forms import DeleteProjectForm, EraseForm, PatientForm, PatientsFileForm
 from annotations.ops.selectors.free_texts import free_texts, seen_weights
 from annotations.ops.services.backup import backups_before_erasing, backups_of
@@ -47,7 +46,7 @@ def project_delete(request: Request, slug: str) -> HttpResponse:
         "form": form,
         "preview": deletion_preview(access.project),
         "jobs": live_jobs(access.project),
-        "backups": _backups(access.project),
+        "backups": backups_of(access.project),
         "weights": seen_weights(access.project, access.user),
     }
     return render(request, "ops/project_delete.html", context, status=422 if form.errors else 200)
@@ -70,13 +69,9 @@ def note_delete(request: Request, slug: str, pk: int) -> HttpResponse:
             if error.code == "none":
                 return redirect("notes", slug)
             context["refused"] = str(error)
-    context |= {"preview": note_preview(project=access.project, note=pk), "backups": _backups(access.project)}
+    context |= {"preview": note_preview(project=access.project, note=pk), "backups": backups_of(access.project)}
     context["weights"] = seen_weights(access.project, access.user)
     return render(request, "ops/note_delete.html", context, status=409 if "refused" in context else 200)
-
-
-def _backups(project: Project) -> list[dict[str, object]]:
-    return [backup | {"created": datetime.fromisoformat(backup["created"])} for backup in backups_of(project)]
 
 
 # The page “Patients”: set patient ids, and erase one patient's notes.
@@ -98,10 +93,7 @@ def patients(request: Request, slug: str) -> HttpResponse:
     notes = Document.objects.filter(project=access.project)
     context["notes"] = notes.count()
     context["with_id"] = notes.exclude(patient_id="").count()
-    context["backups"] = [
-        backup | {"created": datetime.fromisoformat(backup["created"])}
-        for backup in backups_before_erasing(access.project)
-    ]
+    context["backups"] = backups_before_erasing(access.project)
     if "preview" in context or "erased" in context:
         context["texts"] = free_texts(access.project)
         context["weights"] = seen_weights(access.project, access.user)

@@ -1,26 +1,32 @@
 """Routes of projects: list, create, read, settings, archive and restore."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Self
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
+from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Can, may_create_projects
-from annotations.core.api.paging import Page, Paging, paged_rows
-from annotations.core.api.problems import check, named
+from annotations.core.api.etags import matched, unless_stale
+from annotations.core.api.paging import Page, Paging, as_is, paged, paged_rows
+from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, Scope, enter, require_any_project, require_scope
 from annotations.core.api.schemas import Body, Done
-from annotations.models import Membership, Project
-from annotations.projects.forms.settings import ProjectForm, SettingsForm
-from annotations.projects.selectors.projects import runs_with_notes
+from annotations.core.events import sentences
+from annotations.models import Assignment, Membership, Project
+from annotations.projects.forms.settings import AssignForm, GuidelinesForm, ProjectForm, SettingsForm, settings_of
+from annotations.projects.selectors.audit import AuditLine, Filter, audit_page, people
+from annotations.projects.selectors.projects import guide_of, runs_with_notes
+from annotations.projects.services.assigning import annotators_of, assign_list, fill_up, take_back
 from annotations.projects.services.projects import (
-    SETTINGS,
     archive_project,
     create_project,
     restore_project,
+    set_guidelines,
     shipped_label_sets,
     update_project,
 )
@@ -56,34 +62,11 @@ class NewProject(Body):
     slug: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9_-]*$", max_length=60)] | None = None
 
 
-class ProjectSettings(Schema):
+class ProjectSettings(Body):
     """The settings of a project. `seed_from` is the id of the run whose spans annotators begin from.
 
-    `second_factor`: people must show a second factor to open the project.
+    `second_factor`: people must show a second factor to open the project. Settings that a change leaves out stay.
     """
-
-    name: str
-    language: str
-    distribution: str
-    annotators_per_note: int
-    notes_per_annotator: int | None
-    idle_days: int | None
-    seed_from: int | None
-    unanimous_passes: bool
-    anonymous_adjudication: bool
-    show_outcome: bool
-    second_review: str
-    planted_share: int
-    second_factor: bool
-    mcp_clients: bool
-
-    @classmethod
-    def of(cls, project: Project) -> Self:
-        return cls(**_values(project))
-
-
-class ChangedSettings(Body):
-    """The settings to change; the others stay."""
 
     name: str = ""
     language: str = ""
@@ -99,11 +82,6 @@ class ChangedSettings(Body):
     planted_share: int = 0
     second_factor: bool = False
     mcp_clients: bool = False
-
-
-def _values(project: Project) -> dict[str, Any]:
-    values = {field: getattr(project, field) for field in SETTINGS - {"seed_from"}}
-    return values | {"seed_from": project.seed_from_id}
 
 
 @router.get("/projects", response=Page[ProjectItem])
@@ -139,19 +117,19 @@ def read_project(request: ApiRequest, slug: str) -> ProjectItem:
 
 
 @router.get("/projects/{slug:slug}/settings", response=ProjectSettings)
-def read_settings(request: ApiRequest, slug: str) -> ProjectSettings:
+def read_settings(request: ApiRequest, slug: str) -> dict[str, Any]:
     """Read the settings of a project."""
-    return ProjectSettings.of(enter(request, slug, Can.ARCHIVE).project)
+    return settings_of(enter(request, slug, Can.ARCHIVE).project)
 
 
 @router.patch("/projects/{slug:slug}/settings", response=ProjectSettings)
-def change_settings(request: ApiRequest, slug: str, body: ChangedSettings) -> ProjectSettings:
+def change_settings(request: ApiRequest, slug: str, body: ProjectSettings) -> dict[str, Any]:
     """Change some settings of a project."""
     access = enter(request, slug, Can.MANAGE)
-    data = _values(access.project) | body.dict(exclude_unset=True)
+    data = settings_of(access.project) | body.dict(exclude_unset=True)
     wanted = check(SettingsForm(data, runs=runs_with_notes(access.project)))
-    with named({field: field for field in SETTINGS}):
-        return ProjectSettings.of(update_project(project=access.project, actor=access.user, **wanted))
+    with named({field: field for field in wanted}):
+        return settings_of(update_project(project=access.project, actor=access.user, **wanted))
 
 
 @router.post("/projects/{slug:slug}/archive", response=Done)
@@ -166,3 +144,182 @@ def restore_project_now(request: ApiRequest, slug: str) -> Done:
     """Make an archived project open again."""
     access = enter(request, slug, Can.ARCHIVE)
     return Done(changed=restore_project(project=access.project, actor=access.user))
+
+
+# Routes of assignments: list, assign by name or by the project's rule, take notes back.
+
+
+assignments_router = Router(tags=["Assignments"])
+ASSIGNMENTS = "/projects/{slug:slug}/assignments"
+
+
+class AssignmentItem(Schema):
+    """A note assigned to a person. `state` is open, done or released."""
+
+    id: int
+    note: int
+    name: str
+    username: str
+    state: str
+    assigned_at: datetime
+
+    @classmethod
+    def of(cls, row: Assignment) -> Self:
+        return cls(
+            id=row.pk, note=row.document_id, name=row.document.name, username=row.user.username, state=row.state,
+            assigned_at=row.created_at,
+        )  # fmt: skip
+
+
+class NewAssignments(Body):
+    """The user name of an annotator, and names of notes."""
+
+    annotator: str = Field(max_length=150)
+    names: list[str] = Field(min_length=1, max_length=5000)
+
+
+class AssignedNotes(Schema):
+    """How many notes were assigned."""
+
+    assigned: int
+
+
+@assignments_router.get(ASSIGNMENTS, response=Page[AssignmentItem])
+def list_assignments(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+    """List who has which note, also notes that are done or were released."""
+    access = enter(request, slug, Can.MANAGE)
+    rows = Assignment.objects.filter(project=access.project).select_related("user", "document").defer("document__text")
+    return paged_rows(request, paging, rows, AssignmentItem.of)
+
+
+@assignments_router.post(ASSIGNMENTS, response=AssignedNotes)
+def assign_by_name(request: ApiRequest, slug: str, body: NewAssignments) -> AssignedNotes:
+    """Assign notes to an annotator. If a name is unknown, nothing is assigned."""
+    access = enter(request, slug, Can.MANAGE)
+    annotators = annotators_of(access.project)
+    chosen = next((one.pk for one in annotators if one.username == body.annotator), "none")
+    form = AssignForm({"annotator": chosen, "names": "\n".join(body.names)}, annotators=annotators)
+    wanted = check(form)
+    with named({"note": "names", "member": "annotator"}):
+        assign_list(project=access.project, user=wanted["annotator"], names=wanted["names"], actor=access.user)
+    return AssignedNotes(assigned=len(wanted["names"]))
+
+
+@assignments_router.post(f"{ASSIGNMENTS}/fill", response=AssignedNotes)
+def fill_assignments(request: ApiRequest, slug: str) -> AssignedNotes:
+    """Add the assignments of existing notes that are missing by the project's rule."""
+    access = enter(request, slug, Can.MANAGE)
+    return AssignedNotes(assigned=fill_up(project=access.project, actor=access.user))
+
+
+@assignments_router.post(f"{ASSIGNMENTS}/take-back", response=AssignedNotes)
+def take_notes_back(request: ApiRequest, slug: str) -> AssignedNotes:
+    """Take back one's own released notes, except those that went to others."""
+    access = enter(request, slug, Can.ANNOTATE)
+    return AssignedNotes(assigned=take_back(project=access.project, user=access.user))
+
+
+# The route of the audit log.
+
+
+audit_router = Router(tags=["Audit log"])
+
+
+class AuditFilters(Schema):
+    """Filters: a kind of act, and who acted."""
+
+    verb: str = Field("", max_length=60)
+    person: str = Field("", max_length=150, description="User name of a current or former member.")
+    command_line: bool = Field(False, description="Only what commands on the server did.")
+
+
+@audit_router.get("/projects/{slug:slug}/audit", response=Page[AuditLine])
+def list_events(
+    request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[AuditFilters]
+) -> dict[str, Any] | HttpResponseBase:
+    """List what was done in a project, the newest first. No entry holds text of notes."""
+    access = enter(request, slug, Can.SEE_AUDIT)
+    chosen = _filter(access.project, wanted)
+
+    def fetch(after: int | None, size: int) -> Sequence[AuditLine]:
+        return _lines(access.project, chosen, after, size)
+
+    return paged(request, paging, fetch, as_is, lambda line: line.id)
+
+
+def _filter(project: Project, wanted: AuditFilters) -> Filter:
+    if wanted.verb and wanted.verb not in sentences():
+        raise invalid(("verb", _("There is no such kind of act. Take one that an entry of this list has.")))
+    if wanted.command_line:
+        return Filter(verb=wanted.verb, person=0)
+    person = next((pk for pk, name in people(project) if name == wanted.person), None)
+    if wanted.person and person is None:
+        raise invalid(("person", _("The project has no current or former member with this user name.")))
+    return Filter(verb=wanted.verb, person=person)
+
+
+def _lines(project: Project, wanted: Filter, after: int | None, size: int) -> list[AuditLine]:
+    """Return as many lines after an event as there are, over several windows of the filter if need be."""
+    lines: list[AuditLine] = []
+    while True:
+        page = audit_page(project, wanted, older_than=after, size=size - len(lines))
+        lines += page.lines
+        after = page.stopped
+        if after is None or len(lines) >= size:
+            return lines
+
+
+# Routes of the annotation guidelines, which every member reads and managers write.
+
+
+guidelines_router = Router(tags=["Guidelines"])
+GUIDELINES = "/projects/{slug:slug}/guidelines"
+
+
+class Guidelines(Schema):
+    """The guidelines in Markdown. Every change makes another version; version 0 was never changed."""
+
+    text: str
+    version: int
+    changed_at: datetime | None
+
+    @classmethod
+    def of(cls, project: Project) -> Self:
+        guide = guide_of(project)
+        return cls(text=guide.text, version=guide.version, changed_at=guide.changed)
+
+
+class GuidelinesText(Body):
+    """The whole guidelines in Markdown."""
+
+    text: str
+
+
+@guidelines_router.get(GUIDELINES, response=Guidelines)
+def read_guidelines(request: ApiRequest, response: HttpResponse, slug: str) -> Guidelines:
+    """Read the guidelines. The ETag is their version."""
+    return _said(response, enter(request, slug).project)
+
+
+@guidelines_router.patch(GUIDELINES, response=Guidelines)
+def write_guidelines(request: ApiRequest, response: HttpResponse, slug: str, body: GuidelinesText) -> Guidelines:
+    """Replace the text of the guidelines. The same text again makes no other version."""
+    access = enter(request, slug, Can.MANAGE)
+    seen = access.project.guidelines_version
+    exact = matched(request, version_tag(access.project))
+    wanted = check(GuidelinesForm({"text": body.text, "seen_version": seen}))
+    with unless_stale(lambda: version_tag(Project.objects.get(pk=access.project.pk))):
+        fresh = set_guidelines(
+            project=access.project, text=wanted["text"], actor=access.user, seen_version=seen if exact else None
+        )
+    return _said(response, fresh)
+
+
+def _said(response: HttpResponse, project: Project) -> Guidelines:
+    response["ETag"] = version_tag(project)
+    return Guidelines.of(project)
+
+
+def version_tag(project: Project) -> str:
+    """Return the ETag of the guidelines."""
+    return f'"{project.guidelines_version}"'

@@ -1,4 +1,4 @@
-"""Routes of labels: list, add, change, merge and delete."""
+"""Routes of labels and of their categories: list, add, change, move, merge and delete."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -11,7 +11,7 @@ from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
-from annotations.core.api.etags import matched, outdated
+from annotations.core.api.etags import matched, unless_stale
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
@@ -19,11 +19,23 @@ from annotations.core.api.schemas import Body
 from annotations.core.errors import ServiceError
 from annotations.core.spans import definitions
 from annotations.models import Category, Label, LabelSet, Span
-from annotations.projects.events import LabelMerged
-from annotations.projects.forms.labels import AddLabelForm, EditLabelForm, MergeForm, MoveLabelForm
+from annotations.projects.forms.labels import (
+    AddLabelForm,
+    CategoryForm,
+    EditLabelForm,
+    MergeForm,
+    MoveForm,
+    rarest_hue,
+)
 from annotations.projects.selectors.labels import frozen_versions, label_uses, seen_of
 from annotations.projects.selectors.projects import Amount, CappedCount
-from annotations.projects.services.categories import move_label
+from annotations.projects.services.categories import (
+    add_category,
+    delete_category,
+    move_category,
+    move_label,
+    update_category,
+)
 from annotations.projects.services.labels import (
     EDITABLE,
     add_label,
@@ -37,6 +49,9 @@ from annotations.text.attributes import AttributeDef, AttributeDefError, as_data
 router = Router(tags=["Labels"])
 PATH = "/projects/{slug:slug}/labels"
 ONE = f"{PATH}/{{int:label}}"
+CATEGORIES = "/projects/{slug:slug}/categories"
+CATEGORY = f"{CATEGORIES}/{{int:category}}"
+_OF_CATEGORY = {"name": "name", "hue": "hue"}
 
 
 class LabelAttribute(Schema):
@@ -107,8 +122,8 @@ class ChangedLabel(Body):
     attributes: list[AttributeOfBody] = []
 
 
-class NewLabelPosition(Body):
-    """The place of the label in its category, counted from 0."""
+class NewPosition(Body):
+    """The place of a label in its category, or of a category in the list, counted from 0."""
 
     position: int
 
@@ -134,10 +149,6 @@ class LabelMerge(Schema):
     notes: int
     already_there: int
 
-    @classmethod
-    def of(cls, counts: LabelMerged, **more: int) -> Self:
-        return cls(**counts, **more)
-
 
 class LabelMergePreview(LabelMerge):
     """What a merge would change. The frozen gold versions keep the old label."""
@@ -160,7 +171,7 @@ def new_label(request: ApiRequest, slug: str, body: NewLabel) -> Status[LabelIte
     """Add a label at the end of the list."""
     access = enter(request, slug, Can.MANAGE)
     label_set = get_object_or_404(LabelSet, project=access.project)
-    data = body.dict() | {"category": _category(access, body.category), "attributes": _lines(body.attributes)}
+    data = body.dict() | {"category": _category_id(access, body.category), "attributes": _lines(body.attributes)}
     wanted = check(AddLabelForm(data, label_set=label_set))
     with named(_FIELDS):
         made = add_label(label_set=label_set, actor=access.user, **wanted)
@@ -185,20 +196,15 @@ def change_label(request: ApiRequest, response: HttpResponse, slug: str, label: 
         raise ServiceError(_("This label was already merged. Change the label that it was merged into."), code="merged")
     given = body.dict(exclude_unset=True)
     if "category" in given:
-        given["category"] = _category(access, given["category"])
+        given["category"] = _category_id(access, given["category"])
     if "attributes" in given:
         given["attributes"] = _lines(body.attributes)
     now = {field: getattr(found, field) for field in EDITABLE}
     now |= {"category": found.category_id, "attributes": as_lines(definitions(found))}
     wanted = check(EditLabelForm(now | given, label_set=found.label_set, label=found))
     wanted.pop("seen")
-    try:
-        with named(_FIELDS):
-            update_label(label=found, actor=access.user, seen=seen, **wanted)
-    except ServiceError as error:
-        if error.code != "stale":
-            raise
-        raise outdated(_etag(_label(access, label))) from error
+    with named(_FIELDS), unless_stale(lambda: _etag(_label(access, label))):
+        update_label(label=found, actor=access.user, seen=seen, **wanted)
     response["ETag"] = _etag(found)
     return LabelItem.of(found)
 
@@ -210,10 +216,10 @@ def read_uses(request: ApiRequest, slug: str, label: int) -> LabelUses:
 
 
 @router.post(f"{ONE}/move", response=LabelItem)
-def move_label_to(request: ApiRequest, slug: str, label: int, body: NewLabelPosition) -> LabelItem:
+def move_label_to(request: ApiRequest, slug: str, label: int, body: NewPosition) -> LabelItem:
     """Move a label to another place in its category. A place after the last one is the last one."""
     access = enter(request, slug, Can.MANAGE)
-    position = check(MoveLabelForm(body.dict()))["position"]
+    position = check(MoveForm(body.dict()))["position"]
     move_label(label=_label(access, label), position=position, actor=access.user)
     return LabelItem.of(_label(access, label))
 
@@ -233,7 +239,7 @@ def preview_label_merge(request: ApiRequest, slug: str, label: int, into: str) -
     source, target = _merging(access, label, into)
     with named(_MERGING):
         counts = merge_preview(source=source, target=target)
-    return LabelMergePreview.of(counts, frozen_versions=frozen_versions(access.project))
+    return LabelMergePreview(**counts, frozen_versions=frozen_versions(access.project))
 
 
 @router.post(f"{ONE}/merge", response=LabelMerge)
@@ -242,7 +248,7 @@ def merge_label(request: ApiRequest, slug: str, label: int, body: MergeTarget) -
     access = enter(request, slug, Can.MANAGE)
     source, target = _merging(access, label, body.into)
     with named(_MERGING):
-        return LabelMerge.of(merge_labels(source=source, target=target, actor=access.user))
+        return LabelMerge(**merge_labels(source=source, target=target, actor=access.user))
 
 
 _FIELDS: Mapping[str, str] = {
@@ -266,7 +272,7 @@ def _merging(access: Access, label: int, into: str) -> tuple[Label, Label]:
     return source, check(MergeForm({"into": into if chosen is None else chosen}, source=source))["into"]
 
 
-def _category(access: Access, code: str) -> int | str:
+def _category_id(access: Access, code: str) -> int | str:
     """Return the id of the category with this code for a form, which refuses anything else."""
     found = Category.objects.filter(label_set__project=access.project, code=code).values_list("pk", flat=True).first()
     return "none" if found is None else found
@@ -280,5 +286,101 @@ def _lines(attributes: list[AttributeOfBody]) -> str:
         raise invalid(("attributes", str(error))) from error
 
 
-def _etag(label: Label) -> str:
-    return f'"{seen_of(label)}"'
+def _etag(row: Category | Label) -> str:
+    return f'"{seen_of(row)}"'
+
+
+# ── Categories ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class CategoryItem(Schema):
+    """A category of labels. `hue` is its color (0 to 11), `position` its place, counted from 0."""
+
+    id: int
+    code: str
+    name: str
+    hue: int
+    position: int
+
+
+class NewCategory(Body):
+    """A category. Its code is made from the name. Without `hue`, it gets a color that few categories have."""
+
+    name: str
+    hue: int | None = Field(None, ge=0, le=11)
+
+
+class ChangedCategory(Body):
+    """What to change of a category; the rest stays. The code never changes."""
+
+    name: str = ""
+    hue: int = Field(0, ge=0, le=11)
+
+
+@router.get(CATEGORIES, response=Page[CategoryItem])
+def list_categories(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+    """List the categories by id."""
+    access = enter(request, slug)
+    rows = Category.objects.filter(label_set__project=access.project)
+    return paged_rows(request, paging, rows, CategoryItem.from_orm)
+
+
+@router.post(CATEGORIES, response={201: CategoryItem})
+def new_category(request: ApiRequest, slug: str, body: NewCategory) -> Status[CategoryItem]:
+    """Add a category at the end of the list."""
+    access = enter(request, slug, Can.MANAGE)
+    label_set = get_object_or_404(LabelSet, project=access.project)
+    others = list(label_set.categories.all())
+    hue = rarest_hue(others) if body.hue is None else body.hue
+    wanted = check(CategoryForm({"name": body.name, "hue": hue}, others=others))
+    with named(_OF_CATEGORY):
+        made = add_category(label_set=label_set, name=wanted["name"], hue=wanted["hue"], actor=access.user)
+    return Status(201, CategoryItem.from_orm(made))
+
+
+@router.get(CATEGORY, response=CategoryItem)
+def read_category(request: ApiRequest, response: HttpResponse, slug: str, category: int) -> CategoryItem:
+    """Read a category. The ETag stands for its name and color."""
+    return _said(response, _category(enter(request, slug), category))
+
+
+@router.patch(CATEGORY, response=CategoryItem)
+def change_category(
+    request: ApiRequest, response: HttpResponse, slug: str, category: int, body: ChangedCategory
+) -> CategoryItem:
+    """Change the name or the color of a category."""
+    access = enter(request, slug, Can.MANAGE)
+    found = _category(access, category)
+    seen = seen_of(found) if matched(request, _etag(found)) else None
+    data = {"name": found.name, "hue": found.hue} | body.dict(exclude_unset=True)
+    wanted = check(CategoryForm(data, others=list(found.label_set.categories.exclude(pk=found.pk))))
+    with named(_OF_CATEGORY), unless_stale(lambda: _etag(_category(access, category))):
+        saved = update_category(category=found, name=wanted["name"], hue=wanted["hue"], seen=seen, actor=access.user)
+    return _said(response, saved)
+
+
+@router.post(f"{CATEGORY}/move", response=CategoryItem)
+def move_category_to(request: ApiRequest, slug: str, category: int, body: NewPosition) -> CategoryItem:
+    """Move a category to another place. A place after the last one is the last one."""
+    access = enter(request, slug, Can.MANAGE)
+    found = _category(access, category)
+    move_category(category=found, position=check(MoveForm(body.dict()))["position"], actor=access.user)
+    return CategoryItem.from_orm(_category(access, category))
+
+
+@router.delete(CATEGORY, response={204: None})
+def remove_category(request: ApiRequest, slug: str, category: int) -> Status[None]:
+    """Delete a category without labels."""
+    access = enter(request, slug, Can.MANAGE)
+    delete_category(category=_category(access, category), actor=access.user)
+    return Status(204, None)
+
+
+def _category(access: Access, pk: int) -> Category:
+    rows = Category.objects.select_related("label_set")
+    return get_object_or_404(rows, label_set__project=access.project, pk=pk)
+
+
+def _said(response: HttpResponse, row: Category) -> CategoryItem:
+    response["ETag"] = _etag(row)
+    return CategoryItem.from_orm(row)

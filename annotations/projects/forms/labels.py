@@ -13,7 +13,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.forms import WholeField, offer, offer_rows
 from annotations.core.labels import COLORS
 from annotations.models import Category, Label, LabelSet
-from annotations.projects.services.categories import LONGEST_NAME, MOST_CATEGORIES
+from annotations.projects.services.categories import LONGEST_NAME
 from annotations.projects.services.labels import check_attributes, check_hotkey
 from annotations.text.labels import RESERVED_HOTKEYS, ascii_code
 
@@ -145,12 +145,6 @@ class MergeForm(forms.Form):
         offer_rows(self, "into", others)
 
 
-class MoveLabelForm(forms.Form):
-    """The place of a label in its category, counted from 0."""
-
-    position = WholeField(label=_("Position"), most=MOST_POSITION, widget=forms.HiddenInput())
-
-
 # Forms to add, edit and move categories of labels.
 
 
@@ -187,4 +181,6 @@ def rarest_hue(others: Sequence[Category]) -> int:
 
 
 class MoveForm(forms.Form):
-    position = WholeField(label=_("Position"), most=MOST_CATEGORIES, widget=forms.HiddenInput())
+    """The place of a label in its category, or of a category in the list, counted from 0."""
+
+    position = WholeField(label=_("Position"), most=MOST_POSITION, widget=forms.HiddenInput())

@@ -149,6 +149,11 @@ class SettingsForm(forms.Form):
         return str(self.cleaned_data["language"]).lower()
 
 
+def settings_of(project: Project) -> dict[str, Any]:
+    """Return the settings of a project by the fields of SettingsForm. `seed_from` is the id of a run, or None."""
+    return {field: getattr(project, field) for field in SettingsForm.base_fields} | {"seed_from": project.seed_from_id}
+
+
 class AssignForm(forms.Form):
     """Form to assign notes to one annotator by name."""
 

@@ -36,9 +36,9 @@ Names = Mapping[str, Mapping[Any, str]]
 
 @dataclass(frozen=True)
 class AuditLine:
-    """One event as text. `note` is None if the note was erased; `note_name` then says so."""
+    """An event. `verb` names the kind of act, `what` and `details` say it in words. `note` is null if it was erased."""
 
-    pk: int
+    id: int
     at: datetime
     who: str
     verb: str
@@ -135,7 +135,7 @@ def _lines(project: Project, events: list[Event]) -> list[AuditLine]:
     verbs = sentences()
     return [
         AuditLine(
-            pk=event.pk,
+            id=event.pk,
             at=event.at,
             who=event.actor.get_username() if event.actor else _("command line"),
             verb=event.verb,

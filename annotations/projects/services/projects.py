@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError, good_name
 from annotations.core.locks import begin_archiving, change_labels
 from annotations.models import Author, Category, Import, ImportState, Label, LabelSet, Membership, Project, Role, User
-from annotations.models.project import PlantedShare
 from annotations.projects.events import (
     GUIDELINES_CHANGED,
     PROJECT_ARCHIVED,
@@ -115,39 +114,11 @@ def copy_label_set(project: Project, definition: LabelSetDef) -> LabelSet:
     return label_set
 
 
-SETTINGS = {
-    "name",
-    "language",
-    "distribution",
-    "annotators_per_note",
-    "notes_per_annotator",
-    "idle_days",
-    "seed_from",
-    "unanimous_passes",
-    "anonymous_adjudication",
-    "show_outcome",
-    "second_review",
-    "planted_share",
-    "second_factor",
-    "mcp_clients",
-}
-
-
 def update_project(*, project: Project, actor: User | None, **changes: object) -> Project:
-    """Change some of SETTINGS. The event names the changed fields."""
-    if unknown := set(changes) - SETTINGS:
-        raise ServiceError(
-            _("Projects don't have these settings: %(choices)s.") % {"choices": ", ".join(sorted(unknown))}
-        )
+    """Change some of the settings that SettingsForm has. The event names the changed fields."""
     seed = changes.get("seed_from")
     if isinstance(seed, Author) and (seed.project_id != project.pk or seed.kind not in Author.MODELS):
         raise ServiceError(_("Annotators can start only from a model run of this project."), code="seed_from")
-    if changes.get("planted_share", PlantedShare.OFF) not in PlantedShare.values:
-        shares = ", ".join(map(str, PlantedShare.values))
-        raise ServiceError(
-            _("The share of notes with planted leaks must be one of: %(shares)s (percent).") % {"shares": shares},
-            code="share",
-        )
     if "name" in changes:
         changes["name"] = good_name(str(changes["name"]))
     changed = [field for field, value in changes.items() if getattr(project, field) != value]

@@ -24,7 +24,6 @@ from annotations.projects.forms.labels import (
     EditLabelForm,
     MergeForm,
     MoveForm,
-    MoveLabelForm,
     rarest_hue,
 )
 from annotations.projects.selectors.labels import frozen_versions, label_uses, merged_labels, seen_of, used_labels
@@ -134,7 +133,7 @@ def label_move(request: Request, slug: str, pk: int) -> HttpResponse:
     """Move a label to a position in its category, counted from 0."""
     access = enter(request.user, slug, Can.MANAGE)
     label = _label(access, pk)
-    form = MoveLabelForm(request.POST)
+    form = MoveForm(request.POST)
     try:
         if not form.is_valid():
             raise ServiceError(_("The position is missing. The label was not moved."), code="position")

@@ -1,67 +1,49 @@
-"""Sign-in by OpenID Connect. The libraries are imported only when a provider is configured."""
+"""Sign-in by OpenID Connect. `urls` imports this module at the first request."""
 
-import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from django.contrib.auth.decorators import login_not_required
+from allauth.socialaccount.internal import statekit
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_POST, require_safe
 
 from annotations.models import ProviderSession
 from annotations.projects.rules import OidcProvider
-from annotations.projects.selectors.providers import provider_at
-from annotations.projects.services.providers.signing_in import SignInRefused, end_sessions, sign_in
-from annotations.projects.views.refusing import refused, unreachable
+from annotations.projects.services.providers import oidc
+from annotations.projects.services.providers.signing_in import (
+    Gone,
+    SignInRefused,
+    Unreachable,
+    end_sessions,
+    sign_in,
+)
+from annotations.projects.views.providers import log
 
-if TYPE_CHECKING:
-    from annotations.projects.services.providers.oidc import Adapter
 
-log = logging.getLogger("deidreview.sign_in")
-
-
-@login_not_required
-@require_safe
-def login(request: HttpRequest, provider_id: str) -> HttpResponse:
+def login(request: HttpRequest, provider: OidcProvider) -> HttpResponse:
     """Lead to the provider. This changes nothing here, and the answer is bound to this browser, so GET is enough."""
-    provider = provider_at(OidcProvider, provider_id)
-    from annotations.projects.services.providers import oidc
-
     try:
         response: HttpResponse = oidc.Adapter(request, provider.id).get_provider().redirect_from_request(request)
         return response
-    except (oidc.Unreachable, SignInRefused) as error:
-        return unreachable(request, provider.id, str(error))
-
-
-@login_not_required
-@require_safe
-def callback(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """Take the provider's answer: state, code, tokens, person."""
-    provider = provider_at(OidcProvider, provider_id)
-    from annotations.projects.services.providers import oidc
-
-    try:
-        adapter = oidc.Adapter(request, provider.id)
-        state, state_id = _state(request, adapter)
-        if request.GET.get("iss", provider.issuer) != provider.issuer:
-            raise SignInRefused("The answer came from another issuer (RFC 9207).")
-        if "code" not in request.GET:
-            raise SignInRefused("The provider sent no code.")
-        identity = oidc.identity_of(provider, oidc.exchanged(adapter, request, state), state_id)
-        return sign_in(request, identity, state.get("next"))
-    except oidc.Gone:
-        return refused(request, provider.id, "The provider does not accept its own token.")
     except SignInRefused as error:
-        return refused(request, provider.id, str(error))
-    except oidc.Unreachable as error:
-        return unreachable(request, provider.id, str(error))
+        raise Unreachable(str(error)) from None
 
 
-def _state(request: HttpRequest, adapter: "Adapter") -> tuple[dict[str, Any], str]:
+def callback(request: HttpRequest, provider: OidcProvider) -> HttpResponse:
+    """Take the provider's answer: state, code, tokens, person."""
+    adapter = oidc.Adapter(request, provider.id)
+    state, state_id = _state(request, adapter)
+    if request.GET.get("iss", provider.issuer) != provider.issuer:
+        raise SignInRefused("The answer came from another issuer (RFC 9207).")
+    if "code" not in request.GET:
+        raise SignInRefused("The provider sent no code.")
+    try:
+        identity = oidc.identity_of(provider, oidc.exchanged(adapter, request, state), state_id)
+    except Gone:
+        raise SignInRefused("The provider does not accept its own token.") from None
+    return sign_in(request, identity, state.get("next"))
+
+
+def _state(request: HttpRequest, adapter: oidc.Adapter) -> tuple[dict[str, Any], str]:
     """Return what this browser remembers of the sign-in that it began, once."""
-    from allauth.socialaccount.internal import statekit
-
     state_id = request.GET.get("state", "")
     state = statekit.unstash_state(request, provider_id=adapter.get_provider().sub_id, state_id=state_id)
     if state is None:
@@ -69,17 +51,11 @@ def _state(request: HttpRequest, adapter: "Adapter") -> tuple[dict[str, Any], st
     return state, state_id
 
 
-@login_not_required
-@csrf_exempt
-@require_POST
-def back_channel_logout(request: HttpRequest, provider_id: str) -> HttpResponse:
+def back_channel_logout(request: HttpRequest, provider: OidcProvider) -> HttpResponse:
     """End the sessions that the provider names (OpenID Connect Back-Channel Logout 1.0). Its token is the proof."""
-    provider = provider_at(OidcProvider, provider_id)
-    from annotations.projects.services.providers import oidc
-
     try:
         subject, sid = oidc.logged_out(provider, request.POST.get("logout_token"))
-    except (SignInRefused, oidc.Unreachable) as error:
+    except (SignInRefused, Unreachable) as error:
         log.warning("A logout token of the provider %s was refused: %s", provider.id, str(error))
         return HttpResponse(status=400)
     rows = ProviderSession.objects.filter(account__provider=provider.id)

@@ -20,7 +20,7 @@ from annotations.core.events import sentences
 from annotations.core.forms import add_error
 from annotations.core.requests import Request, number
 from annotations.models import Document, Project
-from annotations.projects.forms.settings import AssignForm, GuidelinesForm, ProjectForm, SettingsForm
+from annotations.projects.forms.settings import AssignForm, GuidelinesForm, ProjectForm, SettingsForm, settings_of
 from annotations.projects.selectors.audit import Filter, audit_page, people
 from annotations.projects.selectors.members import Activity, activity
 from annotations.projects.selectors.projects import (
@@ -181,24 +181,6 @@ def restore(request: Request, slug: str) -> HttpResponse:
 # Page of a project's settings and assignments.
 
 
-FIELDS = (
-    "name",
-    "language",
-    "distribution",
-    "annotators_per_note",
-    "notes_per_annotator",
-    "idle_days",
-    "seed_from",
-    "unanimous_passes",
-    "anonymous_adjudication",
-    "show_outcome",
-    "second_review",
-    "planted_share",
-    "second_factor",
-    "mcp_clients",
-)
-
-
 @require_http_methods(["GET", "HEAD", "POST"])
 def project_settings(request: Request, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Can.ARCHIVE)
@@ -207,7 +189,7 @@ def project_settings(request: Request, slug: str) -> HttpResponse:
     elif access.archived:
         return render(request, "projects/settings_archived.html", {"access": access, "jobs": live_jobs(access.project)})
     data = request.POST if request.method == "POST" else None
-    form = SettingsForm(data, initial=_now(access.project), runs=runs_with_notes(access.project))
+    form = SettingsForm(data, initial=settings_of(access.project), runs=runs_with_notes(access.project))
     if request.method == "POST" and form.is_valid():
         try:
             update_project(project=access.project, actor=access.user, **form.cleaned_data)
@@ -218,10 +200,6 @@ def project_settings(request: Request, slug: str) -> HttpResponse:
     return _page(request, access, form)
 
 
-def _now(project: Project) -> dict[str, object]:
-    return {field: getattr(project, field) for field in FIELDS}
-
-
 def _page(
     request: Request, access: Access, form: SettingsForm | None = None, assigning: AssignForm | None = None
 ) -> HttpResponse:
@@ -229,7 +207,7 @@ def _page(
     annotators = annotators_of(project)
     context = {
         "access": access,
-        "form": form or SettingsForm(initial=_now(project), runs=runs_with_notes(project)),
+        "form": form or SettingsForm(initial=settings_of(project), runs=runs_with_notes(project)),
         "assigning": assigning or AssignForm(annotators=annotators),
         "by_list": project.distribution == Project.Distribution.LIST,
         "annotators": annotators,

@@ -1,27 +1,32 @@
 """SCIM 2.0 (RFC 7644): a provider pushes users and groups. deidreview.scim has checked the token and the size before.
 
-The library is imported only when a provider pushes accounts.
+`urls` imports this module, and with it the library, at the first request.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
 
-from django.contrib.auth.decorators import login_not_required
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from scim2_models import Context, Meta, NotFoundException, Resource, ResourceType, Schema, SearchRequest
 
 from annotations.core.api.problems import Problem
 from annotations.formats.files.json_files import JsonError, read_object
+from annotations.models import ProvisionedUser
 from annotations.projects.rules import ProvisioningProvider
+from annotations.projects.services.providers.scim import groups, resources, users
 from annotations.projects.services.providers.scim.errors import MEDIA_TYPE
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from scim2_models import Resource, SearchRequest
-
-    from annotations.projects.services.providers.scim.resources import Links
+from annotations.projects.services.providers.scim.resources import (
+    Links,
+    asked,
+    listing,
+    model_of_users,
+    page_of,
+    wants_members,
+)
 
 _TAKEN: Final = (MEDIA_TYPE, "application/json")
 
@@ -32,160 +37,108 @@ class ScimRequest(HttpRequest):
     provider: ProvisioningProvider
 
 
-@login_not_required
-@csrf_exempt
+@dataclass(frozen=True)
+class ResourceKind:
+    """Users or groups: their rows, what can be done with them, and how many are on a page at most."""
+
+    rows: Callable[[ProvisioningProvider], QuerySet[Any]]
+    create: Callable[[ProvisioningProvider, Mapping[str, Any]], Any]
+    changes: Mapping[str, Callable[[ProvisioningProvider, UUID, Mapping[str, Any]], Any]]
+    delete: Callable[[ProvisioningProvider, UUID], None]
+    model: Callable[[ProvisioningProvider], type[Resource[Any]]]
+    most: int
+
+
+_USERS: Final = ResourceKind(
+    users.users_of,
+    users.create_user,
+    {"PUT": users.replace_user, "PATCH": users.patch_user},
+    users.delete_user,
+    model_of_users,
+    resources.MOST_USERS,
+)
+_GROUPS: Final = ResourceKind(
+    groups.groups_of_provider,
+    groups.create_group,
+    {"PUT": groups.replace_group, "PATCH": groups.patch_group},
+    groups.delete_group,
+    lambda _provider: resources.PeopleGroup,
+    resources.MOST_GROUPS,
+)
+
+
+def _kind(request: ScimRequest, name: str) -> ResourceKind:
+    """Return the kind that the address names. Raises Http404 where the provider pushes no groups."""
+    if name == "Groups" and not request.provider.scim_groups:
+        raise Http404
+    return _GROUPS if name == "Groups" else _USERS
+
+
 @require_http_methods(["GET", "POST"])
-def users(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """List users, or create one."""
-    from annotations.projects.services.providers.scim import queries, resources
-    from annotations.projects.services.providers.scim import users as services
-
-    pushing = _pushing(request)
-    model = resources.model_of_users(pushing.provider)
+def all_of_kind(request: ScimRequest, kind: str) -> HttpResponse:
+    """List users or groups, or create one."""
+    found = _kind(request, kind)
     if request.method == "GET":
-        return _page_of_users(pushing, request.GET)
-    row = services.create_user(pushing.provider, _body(request))
-    wanted = queries.asked(request.GET, model)
-    return _answer(resources.user_resource(row, _links(pushing), model), wanted, 201)
+        return _page(request, found, request.GET)
+    row = found.create(request.provider, _body(request))
+    wanted = asked(request.GET, found.model(request.provider))
+    return _answer(_resource(request, row, wanted), wanted, 201)
 
 
-@login_not_required
-@csrf_exempt
 @require_POST
-def users_search(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """List users, as a POST asks, so that no name is in an address."""
-    return _page_of_users(_pushing(request), _body(request))
+def search(request: ScimRequest, kind: str = "") -> HttpResponse:
+    """List users or groups, as a POST asks, so that no name is in an address.
+
+    A search of both together, which no provider needs (RFC 7644, section 3.4.3), is refused.
+    """
+    if not kind:
+        raise Problem(501, "search", "Search users and groups one by one: Users/.search, Groups/.search.")
+    return _page(request, _kind(request, kind), _body(request))
 
 
-@login_not_required
-@csrf_exempt
 @require_http_methods(["GET", "PUT", "PATCH", "DELETE"])
-def user(request: HttpRequest, provider_id: str, pk: "UUID") -> HttpResponse:
-    """Show, replace, change or delete a user."""
-    from scim2_models import NotFoundException
-
-    from annotations.projects.services.providers.scim import queries, resources
-    from annotations.projects.services.providers.scim import users as services
-
-    pushing = _pushing(request)
-    model = resources.model_of_users(pushing.provider)
-    wanted = queries.asked(request.GET, model)
+def one_of_kind(request: ScimRequest, kind: str, pk: UUID) -> HttpResponse:
+    """Show, replace, change or delete a user or a group."""
+    found = _kind(request, kind)
+    wanted = asked(request.GET, found.model(request.provider))
     if request.method == "DELETE":
-        services.delete_user(pushing.provider, pk)
+        found.delete(request.provider, pk)
         return HttpResponse(status=204)
     if request.method == "GET":
-        row = services.users_of(pushing.provider).filter(pk=pk).first()
-    elif request.method == "PUT":
-        row = services.replace_user(pushing.provider, pk, _body(request))
+        row = found.rows(request.provider).filter(pk=pk).first()
     else:
-        row = services.patch_user(pushing.provider, pk, _body(request))
+        row = found.changes[request.method or ""](request.provider, pk, _body(request))
     if row is None:
-        raise NotFoundException(detail="There is no such user.")
-    return _answer(resources.user_resource(row, _links(pushing), model), wanted)
-
-
-@login_not_required
-@csrf_exempt
-@require_http_methods(["GET", "POST"])
-def groups(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """List groups, or create one."""
-    from annotations.projects.services.providers.scim import groups as services
-    from annotations.projects.services.providers.scim import queries, resources
-
-    pushing = _pushing(request, with_groups=True)
-    if request.method == "GET":
-        return _page_of_groups(pushing, request.GET)
-    row = services.create_group(pushing.provider, _body(request))
-    wanted = queries.asked(request.GET, resources.PeopleGroup)
-    return _answer(resources.group_resource(row, _links(pushing)), wanted, 201)
-
-
-@login_not_required
-@csrf_exempt
-@require_POST
-def groups_search(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """List groups, as a POST asks."""
-    return _page_of_groups(_pushing(request, with_groups=True), _body(request))
-
-
-@login_not_required
-@csrf_exempt
-@require_http_methods(["GET", "PUT", "PATCH", "DELETE"])
-def group(request: HttpRequest, provider_id: str, pk: "UUID") -> HttpResponse:
-    """Show, replace, change or delete a group."""
-    from scim2_models import NotFoundException
-
-    from annotations.projects.services.providers.scim import groups as services
-    from annotations.projects.services.providers.scim import queries, resources
-
-    pushing = _pushing(request, with_groups=True)
-    wanted = queries.asked(request.GET, resources.PeopleGroup)
-    if request.method == "DELETE":
-        services.delete_group(pushing.provider, pk)
-        return HttpResponse(status=204)
-    if request.method == "GET":
-        row = services.groups_of_provider(pushing.provider).filter(pk=pk).first()
-    elif request.method == "PUT":
-        row = services.replace_group(pushing.provider, pk, _body(request))
-    else:
-        row = services.patch_group(pushing.provider, pk, _body(request))
-    if row is None:
-        raise NotFoundException(detail="There is no such group.")
-    full = queries.wants_members(wanted)
-    return _answer(resources.group_resource(row, _links(pushing), with_members=full), wanted)
-
-
-@login_not_required
-@csrf_exempt
-@require_POST
-def search(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """Refuse a search of users and groups together, which no provider needs (RFC 7644, section 3.4.3)."""
-    raise Problem(501, "search", "Search users and groups one by one: Users/.search, Groups/.search.")
+        raise NotFoundException(detail=f"There is no such {kind.removesuffix('s').lower()}.")
+    return _answer(_resource(request, row, wanted), wanted)
 
 
 # ── What this service offers ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-@login_not_required
 @require_safe
-def config(request: HttpRequest, provider_id: str) -> HttpResponse:
+def config(request: ScimRequest) -> HttpResponse:
     """What this service can do."""
-    from scim2_models import Meta
-
-    from annotations.projects.services.providers.scim import resources
-
     found = resources.config()
-    found.meta = Meta(resource_type="ServiceProviderConfig", location=_links(_pushing(request)).to("scim_config"))
+    found.meta = Meta(resource_type="ServiceProviderConfig", location=_links(request).to("scim_config"))
     return _answer(found)
 
 
-@login_not_required
 @require_safe
-def resource_types(request: HttpRequest, provider_id: str, key: str = "") -> HttpResponse:
+def resource_types(request: ScimRequest, key: str = "") -> HttpResponse:
     """The kinds of resources, or one of them."""
-    from scim2_models import ResourceType
-
-    from annotations.projects.services.providers.scim import resources
-
-    pushing = _pushing(request)
-    found = resources.described_types(resources.resource_types(pushing.provider), _links(pushing))
+    found = resources.described_types(resources.resource_types(request.provider), _links(request))
     return _described(request, found, ResourceType, key)
 
 
-@login_not_required
 @require_safe
-def schemas(request: HttpRequest, provider_id: str, key: str = "") -> HttpResponse:
+def schemas(request: ScimRequest, key: str = "") -> HttpResponse:
     """The schemas of the resources, or one of them."""
-    from scim2_models import Schema
-
-    from annotations.projects.services.providers.scim import resources
-
-    pushing = _pushing(request)
-    found = resources.described_schemas(resources.resource_types(pushing.provider), _links(pushing))
+    found = resources.described_schemas(resources.resource_types(request.provider), _links(request))
     return _described(request, found, Schema, key)
 
 
-def _described(request: HttpRequest, found: "list[Any]", model: "type[Resource[Any]]", key: str) -> HttpResponse:
+def _described(request: HttpRequest, found: list[Any], model: type[Resource[Any]], key: str) -> HttpResponse:
     if "filter" in request.GET:
         # RFC 7644, section 4.
         raise Problem(403, "filter", "This address can't be filtered.")
@@ -197,45 +150,10 @@ def _described(request: HttpRequest, found: "list[Any]", model: "type[Resource[A
     return _answer(one)
 
 
-# ── Pages ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _page_of_users(request: ScimRequest, query: Mapping[str, Any]) -> HttpResponse:
-    from annotations.projects.services.providers.scim import queries, resources
-    from annotations.projects.services.providers.scim import users as services
-
-    model = resources.model_of_users(request.provider)
-    wanted = queries.asked(query, model)
-    total, rows = queries.page_of(services.users_of(request.provider), wanted, model, resources.MOST_USERS)
-    return _list([resources.user_resource(row, _links(request), model) for row in rows], total, wanted, model)
-
-
-def _page_of_groups(request: ScimRequest, query: Mapping[str, Any]) -> HttpResponse:
-    from annotations.projects.services.providers.scim import groups as services
-    from annotations.projects.services.providers.scim import queries, resources
-
-    wanted = queries.asked(query, resources.PeopleGroup)
-    rows = services.groups_of_provider(request.provider)
-    total, found = queries.page_of(rows, wanted, resources.PeopleGroup, resources.MOST_GROUPS)
-    full = queries.wants_members(wanted)
-    shown = [resources.group_resource(row, _links(request), with_members=full) for row in found]
-    return _list(shown, total, wanted, resources.PeopleGroup)
-
-
 # ── Requests and responses ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _pushing(request: HttpRequest, *, with_groups: bool = False) -> ScimRequest:
-    """Return the request with its provider. Raises Http404 where the provider pushes no groups."""
-    found = cast(ScimRequest, request)  # The middleware has set its provider.
-    if with_groups and not found.provider.scim_groups:
-        raise Http404
-    return found
-
-
-def _links(request: ScimRequest) -> "Links":
-    from annotations.projects.services.providers.scim.resources import Links
-
+def _links(request: ScimRequest) -> Links:
     return Links(f"{request.scheme}://{request.get_host()}", request.provider.id)
 
 
@@ -248,9 +166,20 @@ def _body(request: HttpRequest) -> dict[str, Any]:
         raise Problem(400, "malformed", str(error)) from None
 
 
-def _answer(resource: "Resource[Any]", wanted: "SearchRequest[Any] | None" = None, status: int = 200) -> HttpResponse:
-    from scim2_models import Context
+def _resource(request: ScimRequest, row: Any, wanted: SearchRequest[Any]) -> Resource[Any]:
+    if isinstance(row, ProvisionedUser):
+        return resources.user_resource(row, _links(request), model_of_users(request.provider))
+    return resources.group_resource(row, _links(request), with_members=wants_members(wanted))
 
+
+def _page(request: ScimRequest, kind: ResourceKind, query: Mapping[str, Any]) -> HttpResponse:
+    model = kind.model(request.provider)
+    wanted = asked(query, model)
+    total, rows = page_of(kind.rows(request.provider), wanted, model, kind.most)
+    return _list([_resource(request, row, wanted) for row in rows], total, wanted, model)
+
+
+def _answer(resource: Resource[Any], wanted: SearchRequest[Any] | None = None, status: int = 200) -> HttpResponse:
     text = resource.model_dump_json(scim_ctx=Context.RESOURCE_QUERY_RESPONSE, response_parameters=wanted)
     response = HttpResponse(text, status=status, content_type=MEDIA_TYPE)
     if status == 201 and resource.meta and resource.meta.location:
@@ -258,18 +187,12 @@ def _answer(resource: "Resource[Any]", wanted: "SearchRequest[Any] | None" = Non
     return response
 
 
-def _list(
-    resources: "list[Any]", total: int, wanted: "SearchRequest[Any] | None", model: "type[Resource[Any]]"
-) -> HttpResponse:
-    from scim2_models import Context
-
-    from annotations.projects.services.providers.scim.resources import listing
-
-    found = listing(model)(
+def _list(found: list[Any], total: int, wanted: SearchRequest[Any] | None, model: type[Resource[Any]]) -> HttpResponse:
+    page = listing(model)(
         total_results=total,
         start_index=(wanted and wanted.start_index) or 1,
-        items_per_page=len(resources),
-        resources=resources,
+        items_per_page=len(found),
+        resources=found,
     )
-    text = found.model_dump_json(scim_ctx=Context.RESOURCE_QUERY_RESPONSE, response_parameters=wanted)
+    text = page.model_dump_json(scim_ctx=Context.RESOURCE_QUERY_RESPONSE, response_parameters=wanted)
     return HttpResponse(text, content_type=MEDIA_TYPE)

@@ -49,7 +49,7 @@ def test_from_adding_to_the_log(world: Any, page_of: Any, live: Any, axe: Any, r
     # The log is loaded again without a reload of the page.
     expect(page.locator("#webhook-log").get_by_text("Delivered")).to_be_visible()
     receiver.statuses = [503]
-    (failed,) = put_in_line([Webhook.objects.get()], "job.done", {})
+    (failed,) = put_in_line([Webhook.objects.get()], "job.done", {}, ("jobs", 1))
     send_now(failed.pk)
     Webhook.objects.update(state=WebhookState.STOPPED)
     page.reload()

@@ -26,7 +26,7 @@ def relay(receiver, monkeypatch, request):
 def test_a_relay_that_is_killed_while_it_sends_loses_nothing(webhook, mia, receiver, relay):
     let_go = threading.Event()
     receiver.raw = lambda handler: let_go.wait(HANGS)
-    first, second = (put_in_line([webhook], "job.done", {"job": number})[0] for number in (1, 2))
+    first, second = (put_in_line([webhook], "job.done", {"job": number}, ("jobs", 1))[0] for number in (1, 2))
 
     killed = relay()
     wait_for(lambda: receiver.received, what="the first message")

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def delivery(made):
-    return put_in_line([made.webhook], "job.done", {"project": "covid", "link": "/x/"})[0]
+    return put_in_line([made.webhook], "job.done", {}, ("jobs", 1))[0]
 
 
 def past():
@@ -47,7 +47,11 @@ def test_a_message_is_signed_as_standard_webhooks_says_and_sent_once(made, deliv
     assert send(delivery) and not send(delivery)
     (got,) = receiver.received
     at = delivery.created_at.isoformat(timespec="seconds")
-    assert got.json == {"type": "job.done", "timestamp": at, "data": {"project": "covid", "link": "/x/"}}
+    assert got.json == {
+        "type": "job.done",
+        "timestamp": at,
+        "data": {"project": "covid", "link": "/projects/covid/jobs/1/"},
+    }
     assert got.headers["webhook-id"] == str(delivery.key)
     signed = f"{got.headers['webhook-id']}.{got.headers['webhook-timestamp']}.".encode() + got.body
     secret = base64.b64decode(made.secret.removeprefix("whsec_"))
@@ -68,7 +72,7 @@ def test_a_known_signature():
 
 
 def test_a_claimed_delivery_is_left_alone_until_the_claim_expires(made, delivery, receiver):
-    put_in_line([made.webhook], "job.done", {})
+    put_in_line([made.webhook], "job.done", {}, ("jobs", 1))
     assert sending._due() == [delivery.pk], "one delivery of a webhook is due at a time"
     change(delivery, claimed_until=timezone.now() + timedelta(seconds=30))
     assert sending._due() == [] and not send(delivery)
@@ -135,13 +139,13 @@ def test_a_webhook_is_stopped_after_repeated_failures(world, webhook, delivery, 
     assert webhook.given_up == 0, "a success ends a row of failures"
     receiver.statuses = [500]
     for _ in range(GIVE_UP):
-        (delivery,) = put_in_line([webhook], "job.done", {})
+        (delivery,) = put_in_line([webhook], "job.done", {}, ("jobs", 1))
         change(delivery, tried=TRIES - 1)
         send(delivery)
     webhook.refresh_from_db()
     assert webhook.state == WebhookState.STOPPED
     assert Event.objects.filter(verb="webhook.stopped", actor=None).count() == 1
-    (waiting,) = put_in_line([webhook], "job.done", {})
+    (waiting,) = put_in_line([webhook], "job.done", {}, ("jobs", 1))
     assert not send(waiting)
     switch(webhook=webhook, on=True, actor=world.mia)
     assert send(waiting)
@@ -188,7 +192,7 @@ def test_old_deliveries_are_forgotten(delivery):
 def test_a_step_of_the_relay_sends_what_is_due_in_threads_of_its_own(webhook, receiver):
     answering = threading.Event()
     receiver.raw = lambda handler: (answering.wait(HANGS), handler.send_response(200), handler.end_headers())
-    put_in_line([webhook], "job.done", {})
+    put_in_line([webhook], "job.done", {}, ("jobs", 1))
     send_waiting()
     send_waiting()  # the next second: the delivery is claimed or in a thread already
     answering.set()  # neither waited for the receiver's answer

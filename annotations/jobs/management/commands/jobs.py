@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -13,12 +12,6 @@ from annotations.jobs.services.queue import job_for, job_to_control
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, JobState, Project, User
 
-ACTS: dict[str, Callable[[Job], Job]] = {
-    "cancel": queue.cancel,
-    "pause": queue.pause,
-    "resume": queue.resume,
-    "retry": queue.retry,
-}
 LISTED = 50
 
 
@@ -51,7 +44,7 @@ class Command(JourneyCommand):
         if actor is not None:
             _check_job(entered(actor, project, Can.READ_NOTES), job, acts=bool(options["what"]))
         if options["what"]:
-            job = ACTS[options["what"]](job)
+            job = queue.ACTS[options["what"]](job)
         if options["wait"]:
             wait_for(job, tell=None if options["json"] else self.stderr)
         result = _described(job)

@@ -13,13 +13,12 @@ class Command(JourneyCommand):
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         rows = queue_rows()
         stuck = " and ".join(f"{row.queue} ({row.waiting + row.lost})" for row in rows if row.stuck)
-        result: dict[str, Any] = {"queues": [row.as_dict() for row in rows]}
+        result: dict[str, Any] = {"queues": rows}
         return result | ({"failed": f"Jobs are waiting, but no worker is running: {stuck}."} if stuck else {})
 
     def say(self, result: dict[str, Any]) -> str:
         lines = []
-        for said in result["queues"]:
-            row = QueueRow(**{name: value for name, value in said.items() if name != "stuck"})
+        for row in result["queues"]:
             jobs = f"{row.running} running, {row.waiting} waiting"
             jobs += f" (the oldest for {row.oldest} s)" if row.oldest is not None else ""
             jobs += f", {row.lost} lost {'its' if row.lost == 1 else 'their'} worker" if row.lost else ""

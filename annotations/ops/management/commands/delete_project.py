@@ -24,7 +24,7 @@ class Command(JourneyCommand):
         project = find_project(options["project"])
         kept = {
             "backups": backups_of(project),
-            "models_elsewhere": [one.as_dict() for one in weights_elsewhere(project)],
+            "models_elsewhere": weights_elsewhere(project),
         }
         if options["preview"]:
             return dict(deletion_preview(project)) | {"deleted": False} | kept
@@ -47,8 +47,8 @@ class Command(JourneyCommand):
         ]
         if result["models_elsewhere"]:
             lines.append("These models of other projects learned from its gold and are kept. Retire them:")
-        lines += [f"  {one['model']} in {one['project']}: {one['url']}" for one in result["models_elsewhere"]]
+        lines += [f"  {one.model} in {one.project}: {one.url}" for one in result["models_elsewhere"]]
         if result["backups"]:
             lines.append("These backups in the data folder may contain the project. Delete them:")
-        lines += [f"  {backup['file']} ({backup['created']})" for backup in result["backups"]]
+        lines += [f"  {one.file} ({one.created.isoformat()})" for one in result["backups"]]
         return "\n".join(lines)

@@ -36,9 +36,11 @@ class Command(JourneyCommand):
 
     def _to_check(self, project: Project) -> dict[str, Any]:
         """Return what an erasure leaves for a person to check: free texts, models of other projects, backup files."""
-        texts = [text.as_dict() for text in free_texts(project)]
-        weights = [one.as_dict() for one in weights_elsewhere(project)]
-        return {"free_texts": texts, "models_elsewhere": weights, "backups": backups_before_erasing(project)}
+        return {
+            "free_texts": free_texts(project),
+            "models_elsewhere": weights_elsewhere(project),
+            "backups": backups_before_erasing(project),
+        }
 
     def say(self, result: dict[str, Any]) -> str:
         counts = f"{result['notes']} notes with {result['annotation_sets']} annotation sets"
@@ -54,11 +56,11 @@ class Command(JourneyCommand):
             )
         if result["models_elsewhere"]:
             lines.append("Of these models, the following are in other projects, which trained on this project's gold:")
-        lines += [f"  {one['model']} in {one['project']}: {one['url']}" for one in result["models_elsewhere"]]
+        lines += [f"  {one.model} in {one.project}: {one.url}" for one in result["models_elsewhere"]]
         if result["free_texts"]:
             lines.append("These free texts may name the patient. Check them:")
-        lines += [f"  {text['what']} ({text['count']}): {text['url']}" for text in result["free_texts"]]
+        lines += [f"  {text.what} ({text.count}): {text.url}" for text in result["free_texts"]]
         if result["backups"]:
             lines.append("These backups in the data folder were made before the last erasure. Delete them:")
-        lines += [f"  {backup['file']} ({backup['created']})" for backup in result["backups"]]
+        lines += [f"  {one.file} ({one.created.isoformat()})" for one in result["backups"]]
         return "\n".join(lines)

@@ -4,6 +4,7 @@ Errors of archives become errors for the user.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import IO, Any, Final, NamedTuple
 
 from allauth.account.adapter import get_adapter
@@ -45,16 +46,17 @@ BATCH = 500
 LONGEST = 150 - len(IMPORTED)
 
 
-class Person(NamedTuple):
-    """A person of the archive. `role` is empty for a person who is no member.
+@dataclass(frozen=True)
+class ArchivePerson:
+    """A person of the archive, whose work is imported under their name with “ (imported)”. `role`: empty for no member.
 
-    `account`: the user name of an account here of the same name, if any. It gets nothing by the import.
+    `account`: an account here of the same name. It gets neither the role nor the work, and can be added as a member.
     """
 
     name: str
     role: str
     active: bool
-    account: str
+    account: str | None
 
 
 def name_of(row: dict[str, Any]) -> str:
@@ -100,7 +102,7 @@ class ArchiveSummary(NamedTuple):
     name: str
     version: str
     counts: dict[str, int]
-    people: list[Person]
+    people: list[ArchivePerson]
 
 
 def look_into(file: IO[bytes]) -> ArchiveSummary:
@@ -118,9 +120,9 @@ def look_into(file: IO[bytes]) -> ArchiveSummary:
             member = row["member"] if isinstance(row["member"], dict) else {}
             account = here.get(called.lower())
             people.append(
-                Person(
+                ArchivePerson(
                     called, str(member.get("role", "")), member.get("active", True) is True,
-                    account.username if account else "",
+                    account.username if account else None,
                 )
             )  # fmt: skip
         counts = archive.manifest.get("counts")

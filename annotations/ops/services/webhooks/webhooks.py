@@ -4,7 +4,7 @@ import base64
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Any, Final
 
 from django.conf import settings
 from django.db import transaction
@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.locks import check_open
 from annotations.core.sealing import project_key
-from annotations.gold.events import GoldFrozen as FrozenVersion
 from annotations.models import Delivery, DeliveryState, Event, Job, JobState, Project, Span, User, Webhook, WebhookState
 from annotations.ops.events import (
     WEBHOOK_ADDED,
@@ -34,11 +33,6 @@ from annotations.ops.selectors.webhooks import (
     KINDS,
     NOTE_SUBMITTED,
     TEST,
-    Data,
-    GoldFrozen,
-    JobEnded,
-    NoteSubmitted,
-    Tested,
     link_to,
 )
 from annotations.ops.services.webhooks.sending import SECRET
@@ -47,54 +41,42 @@ from annotations.ops.services.webhooks.sending import SECRET
 
 
 def job_ended(job_id: int, state: str) -> None:
-    """A job is done or has failed (annotations.jobs.registry.ENDED)."""
+    """A job is done or has failed (annotations.jobs.registry.ENDED).
+
+    `job` is the number of the job in its project, `kind` the key of its kind; `done` and `total` count its units.
+    """
     kind = JOB_DONE if state == JobState.DONE else JOB_FAILED
     job = Job.objects.only("project_id", "number", "kind", "done", "total").get(pk=job_id)
-    if not (wanting := _wanting(job.project_id, kind)):
-        return
-    slug = _slug(wanting)
-    data = JobEnded(
-        project=slug, job=job.number, kind=job.kind, done=job.done, total=job.total,
-        link=link_to(slug, "jobs", job.number),
-    )  # fmt: skip
-    put_in_line(wanting, kind, data)
+    data = {"job": job.number, "kind": job.kind, "done": job.done, "total": job.total}
+    put_in_line(_wanting(job.project_id, kind), kind, data, ("jobs", job.number))
 
 
 def note_submitted(event: Event) -> None:
     """An annotator has submitted a note (annotations.annotate.events.SET_SUBMITTED)."""
-    note, annotation_set, project = event.document_id, event.annotation_set_id, event.project_id
-    if note is None or annotation_set is None or not (wanting := _wanting(project, NOTE_SUBMITTED)):
-        return
-    slug = _slug(wanting)
-    data = NoteSubmitted(
-        project=slug,
-        note=note,
-        annotation_set=annotation_set,
-        spans=Span.objects.filter(annotation_set=annotation_set).order_by().count(),
-        link=link_to(slug, "notes", note),
-    )
-    put_in_line(wanting, NOTE_SUBMITTED, data, note=note)
+    note, annotation_set = event.document_id, event.annotation_set_id
+    if note is not None and (wanting := _wanting(event.project_id, NOTE_SUBMITTED)):
+        spans = Span.objects.filter(annotation_set=annotation_set).order_by().count()
+        data = {"note": note, "annotation_set": annotation_set, "spans": spans}
+        put_in_line(wanting, NOTE_SUBMITTED, data, ("notes", note), note=note)
 
 
 def gold_frozen(event: Event) -> None:
     """A gold version is frozen (annotations.gold.events.GOLD_FROZEN)."""
-    if not (wanting := _wanting(event.project_id, GOLD_FROZEN)):
-        return
-    slug = _slug(wanting)
-    # The type of the data of this verb's events; the column has JSON of all verbs.
-    version = cast(FrozenVersion, event.data)
-    data = GoldFrozen(
-        project=slug,
-        version=version["version"],
-        hash=version["hash"],
-        notes=version["notes"],
-        link=link_to(slug, "gold", version["version"]),
-    )
-    put_in_line(wanting, GOLD_FROZEN, data)
+    data = {key: event.data[key] for key in ("version", "hash", "notes")}
+    put_in_line(_wanting(event.project_id, GOLD_FROZEN), GOLD_FROZEN, data, ("gold", data["version"]))
 
 
-def put_in_line(webhooks: list[Webhook], kind: str, data: Data, *, note: int | None = None) -> list[Delivery]:
-    """Make a delivery for each webhook. The relay sends them at once."""
+def put_in_line(
+    webhooks: list[Webhook], kind: str, data: dict[str, Any], page: tuple[str, int], *, note: int | None = None
+) -> list[Delivery]:
+    """Make a delivery for each webhook of a project, with a link to a page. The relay sends them at once.
+
+    `data` are ids and counts, never a name or text.
+    """
+    if not webhooks:
+        return []
+    slug = webhooks[0].project.slug
+    data = {"project": slug, **data, "link": link_to(slug, *page)}
     rows = [
         Delivery(webhook=webhook, kind=kind, note_id=note, data=data, due_at=timezone.now()) for webhook in webhooks
     ]
@@ -104,11 +86,6 @@ def put_in_line(webhooks: list[Webhook], kind: str, data: Data, *, note: int | N
 def _wanting(project_id: int | None, kind: str) -> list[Webhook]:
     rows = Webhook.objects.filter(project=project_id, state=WebhookState.ON)
     return [webhook for webhook in rows.select_related("project").defer("sealed") if kind in webhook.kinds]
-
-
-def _slug(webhooks: list[Webhook]) -> str:
-    """The short name of the project of these webhooks."""
-    return webhooks[0].project.slug
 
 
 MOST: Final = 20
@@ -179,11 +156,9 @@ def remove_webhook(*, webhook: Webhook, actor: User | None) -> None:
 
 def send_test(*, webhook: Webhook, actor: User | None) -> Delivery:
     """Send a test, also to a webhook that is off. It is tried once."""
-    slug = webhook.project.slug
     with transaction.atomic():
         check_open(webhook.project_id)
-        data = Tested(project=slug, link=link_to(slug, "webhooks", webhook.pk))
-        (delivery,) = put_in_line([webhook], TEST, data)
+        (delivery,) = put_in_line([webhook], TEST, {}, ("webhooks", webhook.pk))
         WEBHOOK_TESTED.record(
             actor=actor, project_id=webhook.project_id, data={"webhook": webhook.pk, "delivery": delivery.pk}
         )

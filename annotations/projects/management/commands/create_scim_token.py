@@ -2,7 +2,7 @@ from typing import Any
 
 from annotations.core.commands import JourneyCommand
 from annotations.models import User
-from annotations.projects.services.providers.scim.tokens import new_token
+from annotations.projects.services.providers.scim.errors import new_token
 
 
 class Command(JourneyCommand):

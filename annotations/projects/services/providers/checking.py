@@ -21,7 +21,9 @@ from annotations.projects.selectors.providers import configured
 from annotations.projects.services.providers.signing_in import (
     EVERY,
     UNASKABLE,
+    Gone,
     SignInRefused,
+    Unreachable,
     follow_groups,
     follow_members,
     groups_of,
@@ -83,9 +85,9 @@ def check(pk: int) -> None:
         return
     try:
         groups, sealed = _ask(provider, account)
-    except _NoAnswer as error:
+    except (Unreachable, SignInRefused, OtherSecretKey) as error:
         _say(provider, error)
-        if error.sealed:
+        if isinstance(error, Unreachable) and error.sealed:
             _stored(account, error.sealed)
         return
     _say(provider, None)
@@ -98,30 +100,19 @@ def check(pk: int) -> None:
             follow_groups(user=user, provider=provider.id, groups=groups_of(account, groups))
 
 
-class _NoAnswer(Exception):
-    def __init__(self, reason: str, sealed: bytes = b"") -> None:
-        super().__init__(reason)
-        self.sealed = sealed
-
-
 def _ask(provider: Provider, account: ProviderAccount) -> tuple[frozenset[str] | None, bytes]:
     """Return the person's groups, or None where the person is gone, and what to ask with next time."""
     if isinstance(provider, LdapDirectory):
         from annotations.projects.services.providers import directory
 
-        try:
-            return directory.groups_now(provider, account.subject), bytes(account.sealed)
-        except directory.DirectoryAway as error:
-            raise _NoAnswer(str(error)) from None
+        return directory.groups_now(provider, account.subject), bytes(account.sealed)
     assert isinstance(provider, OidcProvider)
     from annotations.projects.services.providers import oidc
 
     try:
         return oidc.still_there(provider, account.subject, bytes(account.sealed))
-    except oidc.Gone:
+    except Gone:
         return None, b""
-    except (oidc.Unreachable, SignInRefused, OtherSecretKey) as error:
-        raise _NoAnswer(str(error), getattr(error, "sealed", b"")) from None
 
 
 def _stored(account: ProviderAccount, sealed: bytes, *, checked: bool = False) -> bool:
@@ -130,7 +121,7 @@ def _stored(account: ProviderAccount, sealed: bytes, *, checked: bool = False) -
     return bool(rows.update(sealed=sealed, **({"checked_at": timezone.now()} if checked else {})))
 
 
-def _say(provider: Provider, error: _NoAnswer | None) -> None:
+def _say(provider: Provider, error: Exception | None) -> None:
     """Log once when a provider stops to answer, and once when it answers again."""
     if error is not None and provider.id not in _away:
         _away.add(provider.id)

@@ -20,7 +20,7 @@ from ldap.filter import escape_filter_chars
 from annotations.models import User
 from annotations.projects.rules import DIRECTORY_AWAY, LdapDirectory
 from annotations.projects.selectors.providers import directory
-from annotations.projects.services.providers.signing_in import Identity, SignInRefused, account_of, begin
+from annotations.projects.services.providers.signing_in import Identity, SignInRefused, Unreachable, account_of, begin
 
 log = logging.getLogger("deidreview.sign_in")
 # Seconds that the directory may take to answer.
@@ -146,14 +146,10 @@ def _connected(provider: LdapDirectory) -> Iterator[Any]:
         connection.unbind_s()
 
 
-class DirectoryAway(Exception):
-    """The directory does not answer. It may answer later."""
-
-
 def groups_now(provider: LdapDirectory, subject: str) -> frozenset[str] | None:
     """Return the groups of the person, or None where the directory has no such person who may sign in.
 
-    Raises DirectoryAway.
+    Raises Unreachable.
     """
     wanted = (
         "".join(f"\\{byte:02x}" for byte in bytes.fromhex(subject))
@@ -170,4 +166,4 @@ def groups_now(provider: LdapDirectory, subject: str) -> frozenset[str] | None:
             dn, attributes = people[0]
             return _groups(provider, connection, dn, {name.lower(): values for name, values in attributes.items()})
     except ldap.LDAPError as error:
-        raise DirectoryAway(type(error).__name__) from None
+        raise Unreachable(type(error).__name__) from None

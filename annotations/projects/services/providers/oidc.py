@@ -23,7 +23,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from annotations.core.sealing import instance_fernet, opened_by_instance
 from annotations.projects.rules import OidcProvider, safe_address
 from annotations.projects.selectors.providers import provider_of
-from annotations.projects.services.providers.signing_in import Identity, SignInRefused, use_up
+from annotations.projects.services.providers.signing_in import Gone, Identity, SignInRefused, Unreachable, use_up
 
 # ── Verifying tokens (OpenID Connect Core 1.0, section 3.1.3.7; Back-Channel Logout 1.0, section 2.6) ────────────────
 # Only signatures that need the provider's private key: with “none” or HS256, anybody could write a token.
@@ -85,21 +85,6 @@ _KEPT, _KEYS_AGAIN = 300.0, 10.0
 _SEALED: Final = "sign-in tokens"
 _described: dict[str, tuple[float, dict[str, Any]]] = {}
 _keys: dict[str, tuple[float, dict[str, Any]]] = {}
-
-
-class Unreachable(Exception):
-    """The provider does not answer, or not as a provider does. It may answer later.
-
-    `sealed` is what to ask with next time, if the provider has replaced it before.
-    """
-
-    def __init__(self, reason: str, sealed: bytes = b"") -> None:
-        super().__init__(reason)
-        self.sealed = sealed
-
-
-class Gone(Exception):
-    """The provider says that the person may not be signed in any more."""
 
 
 def _json(method: str, url: str, **more: Any) -> tuple[int, dict[str, Any]]:

@@ -52,6 +52,21 @@ class SignInRefused(Exception):
     """A token, a response or an answer is not what it must be. The reason goes to the log only."""
 
 
+class Unreachable(Exception):
+    """The provider does not answer, or not as a provider does. It may answer later.
+
+    `sealed` is what to ask with next time, if the provider has replaced it before.
+    """
+
+    def __init__(self, reason: str, sealed: bytes = b"") -> None:
+        super().__init__(reason)
+        self.sealed = sealed
+
+
+class Gone(Exception):
+    """The provider says that the person may not be signed in any more."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Identity:
     """A person at a provider. `sealed` is what the relay needs to ask again; `until` is when the session must end."""

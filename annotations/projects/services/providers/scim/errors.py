@@ -3,15 +3,20 @@
 The library is imported only when there is something to answer.
 """
 
+import hashlib
 import json
+import secrets
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.crypto import constant_time_compare
 
 from annotations.core.api.problems import Problem, problem_of
+from annotations.projects.rules import ProvisioningProvider
+from annotations.projects.selectors.providers import provisioning
 
 if TYPE_CHECKING:
     from scim2_models import Error
@@ -52,3 +57,28 @@ def plain(response: HttpResponseBase) -> HttpResponse:
     status = response.status_code
     kept = {name: value for name, value in response.headers.items() if name in ("Allow", "Retry-After")}
     return answer_error(Error(status=status, detail=f"{HTTPStatus(status).phrase}."), kept)
+
+
+# Tokens by which a provider pushes accounts. The file of providers holds only their hashes.
+
+
+MARK: Final = "scim_"
+SHORTEST: Final = 32
+
+
+def new_token() -> tuple[str, str]:
+    """Return a random token and its hash. A token is random, so that its plain SHA-256 suffices to recognize it."""
+    token = MARK + secrets.token_urlsafe(32)
+    return token, _hash(token)
+
+
+def provider_with(key: str, token: str) -> ProvisioningProvider | None:
+    """Return the provider with this id if the token is one of its own, or else None."""
+    provider = provisioning(key)
+    digest = _hash(token)
+    known = [constant_time_compare(digest, one) for one in (provider.scim_token_hashes if provider else ())]
+    return provider if any(known) and len(token) >= SHORTEST else None
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

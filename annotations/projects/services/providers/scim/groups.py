@@ -11,7 +11,6 @@ from scim2_models import Context, InvalidValueException, NotFoundException, Uniq
 
 from annotations.models import GroupRole, ProviderAccount, ProvisionedGroup, ProvisionedUser
 from annotations.projects.rules import ProvisioningProvider
-from annotations.projects.services.providers.scim.queries import id_of
 from annotations.projects.services.providers.scim.resources import (
     LONGEST,
     POLICY,
@@ -19,6 +18,7 @@ from annotations.projects.services.providers.scim.resources import (
     PeopleGroup,
     check_size,
     group_resource,
+    id_of,
     operations_of,
 )
 from annotations.projects.services.providers.signing_in import follow_pushed
