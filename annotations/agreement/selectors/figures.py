@@ -22,7 +22,6 @@ from annotations.models import (
     Author,
     AuthorKind,
     Document,
-    Figures,
     Label,
     Project,
     Span,
@@ -162,11 +161,6 @@ def _batch(
         for note, by_author in annotation_sets.items()
         for text, tokenizer in ([texts[note]] if note in texts else [])
     ]
-
-
-def kept(project: Project, kind: str, key: str) -> Figures | None:
-    """The stored figures that were computed from the content with this key, if any."""
-    return Figures.objects.filter(project=project, kind=kind, key=key).first()
 
 
 def table_lines(

@@ -8,10 +8,9 @@ from django.utils.translation import gettext
 
 from annotations.agreement.rules.figures import figures
 from annotations.agreement.rules.shown import AgreementFigures, AgreementOfNote, NoteFigures
-from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets, granularities
+from annotations.agreement.rules.units import ComparedUnit, Granularity, NoteAnnotationSets
 from annotations.agreement.selectors.figures import (
     content_key,
-    kept,
     setup_of,
     shared_annotation_sets,
     shared_notes,
@@ -50,16 +49,18 @@ class KeptTable(TypedDict):
 
 def kept_figures(project: Project, unit: ComparedUnit, tokenizer: str = "") -> KeptFigures | None:
     """The stored figures of the current annotations, without those by note; None if they aren't computed yet."""
-    row = kept(project, _kind(unit, tokenizer), content_key(project, unit, tokenizer))
+    key = content_key(project, unit, tokenizer)
+    row = Figures.objects.filter(project=project, kind=_kind("agreement", unit, tokenizer), key=key).first()
     if row is None:
         return None
     value: AgreementFigures = row.value
-    return {**value, "key": row.key, "tokenizer": tokenizer}
+    return {**value, "key": key, "tokenizer": tokenizer}
 
 
 def notes_of(project: Project, found: KeptFigures, granularity: Granularity) -> KeptTable:
     """The figures by note that belong to `found`; without rows where newer figures have replaced them."""
-    row = kept(project, _kind_of_notes(ComparedUnit(found["unit"]), granularity, found["tokenizer"]), found["key"])
+    kind = _kind("notes", found["unit"], granularity, found["tokenizer"])
+    row = Figures.objects.filter(project=project, kind=kind, key=found["key"]).first()
     table: KeptTable = row.value if row else {"columns": [], "rows": []}
     return table
 
@@ -118,13 +119,13 @@ def _compute(project: Project, unit: ComparedUnit, tokenizer: str, progress: Pro
         unerased(project.pk, begun)
         if content_key(project, unit, tokenizer) != key:
             return None
-        _keep(project, _kind(unit, tokenizer), key, value)
+        _keep(project, _kind("agreement", unit, tokenizer), key, value)
         for granularity, rows in tables.items():
             columns = list(rows[0]) if rows else []
             # To mypy, the values of a TypedDict are objects.
             cells = [cast(list[Cell], list(row.values())) for row in rows]
             table: KeptTable = {"columns": columns, "rows": cells}
-            _keep(project, _kind_of_notes(unit, granularity, tokenizer), key, table)
+            _keep(project, _kind("notes", unit, granularity, tokenizer), key, table)
     return {**value, "key": key, "tokenizer": tokenizer}
 
 
@@ -142,17 +143,9 @@ def _keep(project: Project, kind: str, key: str, value: AgreementFigures | KeptT
     Figures.objects.update_or_create(project=project, kind=kind, key=key, defaults={"value": value})
 
 
-def _kind(unit: ComparedUnit, tokenizer: str) -> str:
-    return ":".join(filter(None, ("agreement", unit, tokenizer)))
-
-
-def _kind_of_notes(unit: ComparedUnit, granularity: Granularity | str, tokenizer: str) -> str:
-    return ":".join(filter(None, ("notes", unit, granularity, tokenizer)))
-
-
-def granularity_of(unit: ComparedUnit, asked: str, otherwise: Granularity = Granularity.SUBCATEGORY) -> Granularity:
-    """The wanted granularity where the unit has it, else `otherwise`."""
-    return next((granularity for granularity in granularities(unit) if granularity == asked), otherwise)
+def _kind(*parts: str) -> str:
+    """The kind of stored figures; without a tokenizer it has no such part."""
+    return ":".join(filter(None, parts))
 
 
 def start_agreement(*, project: Project, unit: ComparedUnit, tokenizer: str = "", actor: User) -> Job:

@@ -21,7 +21,6 @@ from annotations.agreement.selectors.names import GRANULARITIES, UNITS, Agreemen
 from annotations.agreement.services.figures import (
     KeptFigures,
     figures_of,
-    granularity_of,
     kept_figures,
     named_notes,
     notes_of,
@@ -106,9 +105,9 @@ def agreement_table(request: Request, slug: str) -> StreamingHttpResponse:
 
 
 def _chosen(request: Request) -> tuple[ComparedUnit, Granularity]:
-    asked = request.GET.get("unit", "")
+    asked, finer = (request.GET.get(name, "") for name in ("unit", "granularity"))
     unit = ComparedUnit(asked) if asked in list(ComparedUnit) else ComparedUnit.TOKEN
-    return unit, granularity_of(unit, request.GET.get("granularity", ""))
+    return unit, Granularity(finer) if finer in granularities(unit) else Granularity.SUBCATEGORY
 
 
 def _figures(
