@@ -21,6 +21,7 @@ from annotations.core.api.mount import match_of, operation_of
 from annotations.core.api.problems import Problem, answer, as_problem, problem_of
 from annotations.core.api.requests import SHOWN_ONCE, ApiRequest, Scope, enter, require_scope
 from annotations.core.api.tokens import token_of
+from annotations.core.entrance import entering
 from annotations.core.errors import LimitReached
 from annotations.core.requests import UPLOADS
 from annotations.projects.services.accounts import client_ip
@@ -89,7 +90,8 @@ def _with_token(request: HttpRequest) -> ApiRequest:
             request, _("Send a valid token in the header Authorization: Bearer. Create one on the page “API tokens”.")
         )
     signed = cast(ApiRequest, request)  # Its further attributes follow.
-    signed.user, signed.token, signed.entered = token.user, token, []
+    signed.user = entering(token.user_id, request.path_info) or token.user
+    signed.token, signed.entered = token, []
     return signed
 
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,19 +13,22 @@ from csp.middleware import CSPMiddleware
 from csp.utils import build_policy
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import get_user, logout
-from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY, get_user, load_backend, logout
+from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.middleware import AuthenticationMiddleware, LoginRequiredMiddleware
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render, resolve_url
 from django.urls import Resolver404, resolve
 from django.utils import timezone
+from django.utils.crypto import constant_time_compare
 from django.utils.formats import number_format
-from django.utils.functional import cached_property
+from django.utils.functional import SimpleLazyObject, cached_property
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import ngettext
 
 from annotations.core.access import Can, SecondFactorMissing, enter, lacks_second_factor
+from annotations.core.entrance import entering
 from annotations.core.requests import UPLOADS, wants_fragment, wants_json
 from annotations.core.sealing import OtherSecretKey
 from annotations.models import User
@@ -136,6 +139,43 @@ def ask_to_sign_in(request: HttpRequest) -> HttpResponse:
     if wants_fragment(request):
         return HttpResponse(status=401, headers={"HX-Redirect": login})
     return HttpResponse(status=302, headers={"Location": login})
+
+
+class Authentication(AuthenticationMiddleware):
+    """Reads the person of a session together with the project and the note of the address, where they are a member."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        super().process_request(request)
+        request.user = SimpleLazyObject(partial(_person_of, request))  # type: ignore[assignment]  # as Django does
+
+
+def _person_of(request: HttpRequest) -> Any:
+    # SimpleLazyObject calls this once. Django's own function keeps what it finds under the same name.
+    return vars(request).setdefault("_cached_user", _entering(request) or get_user(request))
+
+
+def _entering(request: HttpRequest) -> User | None:
+    """Return the person of a session whose password is that of its sign-in. All other cases are left to Django.
+
+    A large body may take minutes to arrive, in which a right can be withdrawn.
+    """
+    session = request.session
+    large = int(request.META.get("CONTENT_LENGTH") or 0) > REQUEST_BYTES
+    if large or SESSION_KEY not in session or not _reads_accounts(session.get(BACKEND_SESSION_KEY, "")):
+        return None
+    person = entering(int(session[SESSION_KEY]), request.path_info)
+    if person is None or not person.is_active:
+        return None
+    same = constant_time_compare(session.get(HASH_SESSION_KEY, ""), person.get_session_auth_hash())
+    return person if same else None
+
+
+@cache
+def _reads_accounts(backend: str) -> bool:
+    """Whether the backend of a session takes every active account, as Django's own backend does."""
+    return backend in settings.AUTHENTICATION_BACKENDS and (
+        type(load_backend(backend)).get_user is ModelBackend.get_user
+    )
 
 
 class SignInRequired(LoginRequiredMiddleware):

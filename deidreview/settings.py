@@ -276,7 +276,7 @@ MIDDLEWARE = [
     "deidreview.middleware.upload_limit",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "deidreview.middleware.Authentication",
     "deidreview.limits.RequestLimits",
     "deidreview.middleware.Unsealed",
     "deidreview.middleware.SignInRequired",
@@ -395,6 +395,7 @@ SOCIALACCOUNT_REQUESTS_TIMEOUT = 5
 IDLE_MINUTES = _positive("DEIDREVIEW_IDLE_MINUTES", 30)
 # Messages are stored on the server, since a cookie would stay in the browser's folder. Messages name no notes.
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
+SESSION_ENGINE = "deidreview.sessions"
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 # Cookies ignore the port, so another tool on the same host would overwrite cookies with Django's default names.

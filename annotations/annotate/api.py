@@ -176,8 +176,8 @@ def reopen_annotations(request: ApiRequest, response: HttpResponse, slug: str, n
 
 
 def _open(request: ApiRequest, slug: str, note: int) -> tuple[Access, Document]:
-    access = enter(request, slug, Can.ANNOTATE, brief=True)
-    return access, note_for(access, note, brief=True)
+    access = enter(request, slug, Can.ANNOTATE)
+    return access, note_for(access, note)
 
 
 def _own(response: HttpResponse, access: Access, document: Document) -> OwnAnnotations:

@@ -17,6 +17,7 @@ from django.http import Http404
 from django.utils.translation import gettext as _
 
 from annotations.core import suggestions
+from annotations.core.entrance import Entrance
 from annotations.core.locks import ProjectArchived
 from annotations.models import (
     AnnotationSet,
@@ -76,6 +77,8 @@ class Access:
     project: Project
     membership: Membership
     user: User
+    known: Entrance | None = None
+    """The rows that the request began with: its note may be among them."""
 
     def can(self, right: Can) -> bool:
         """Whether this person has the right now."""
@@ -124,32 +127,28 @@ class Access:
         return frozenset(map(str, [*people, *(Author.MODELS if self.withheld else [])]))
 
 
-# What the access rules, and the start of annotations from a run, ask of a membership and its project.
-_CHECKED = ("role", "project__slug", "project__archived_at", "project__second_factor", "project__seed_from_id")
-
-
-def enter(
-    user: User, slug: str, right: Can = Can.SEE_PROJECT, *, only: int | None = None, brief: bool = False
-) -> Access:
+def enter(user: User, slug: str, right: Can = Can.SEE_PROJECT, *, only: int | None = None) -> Access:
     """Return the project `slug` for this person. Raises Http404 for non-members, PermissionDenied without the right.
 
-    `only`, where given, is the id of the only project that may be entered: any other one gets Http404, too. `brief`
-    reads only the columns that the rules need, for requests that come with every span; the rules are the same. Each
-    other column of the membership or project then costs a query of its own when it is used.
+    `only`, where given, is the id of the only project that may be entered: any other one gets Http404, too.
 
     Raises ProjectArchived, a PermissionDenied with a sentence, where only the archived project lacks the right, and
     SecondFactorMissing where the project is closed until the person has shown a second factor.
     """
-    memberships = Membership.objects.select_related("project")
-    if brief:
-        memberships = memberships.only(*_CHECKED)
-    try:
-        membership = memberships.get(project__slug=slug, user_id=user.pk, active=True)
-    except Membership.DoesNotExist:
-        raise Http404("This project does not exist.") from None
+    known, user.entrance = user.entrance, None  # A second call in a request reads what has changed since.
+    if known is not None and known.membership.project.slug == slug:
+        membership = known.membership
+    else:
+        known = None
+        try:
+            membership = Membership.objects.select_related("project").get(
+                project__slug=slug, user_id=user.pk, active=True
+            )
+        except Membership.DoesNotExist:
+            raise Http404("This project does not exist.") from None
     if only is not None and membership.project_id != only:
         raise Http404("This is not the only project that may be entered.")
-    access = Access(membership.project, membership, user)
+    access = Access(membership.project, membership, user, known)
     if lacks_second_factor(user, wanted=access.project.second_factor):
         raise SecondFactorMissing
     require(access, right)
@@ -211,15 +210,18 @@ def closed_to(access: Access, *, spec: str = "", authors: Collection[int] = ()) 
     return spec.partition(":")[0] in access.closed_kinds or (bool(authors) and named.exists())
 
 
-def note_for(access: Access, pk: int, *, with_source: bool = False, brief: bool = False) -> Document:
+def note_for(access: Access, pk: int, *, with_source: bool = False) -> Document:
     """Return a note, with the source of its text in the same query if wanted.
 
-    `brief` reads only its project's id and its text, as `brief` of `enter` does.
     Raises Http404 where this person may not open it, as for a note that does not exist.
     """
+    known = access.known
+    if known is not None and known.note is not None and known.note.pk == pk:
+        note, known.note = known.note, None  # as in `enter`
+        if known.assigned or access.can(Can.READ_NOTES):
+            return note
+        raise Http404("This note does not exist.")
     notes = notes_for(access)
-    if brief:
-        notes = notes.only("project_id", "text")
     try:
         return (notes.select_related("source") if with_source else notes).get(pk=pk)
     except Document.DoesNotExist:

@@ -36,6 +36,8 @@ class User(AbstractUser):
 
     # Whether this session showed a second factor; None outside sessions. Not stored (annotations.core.access).
     shown_second_factor: bool | None = None
+    # The rows that a request began with (annotations.core.entrance). Not stored.
+    entrance: Any = None
 
     class Meta(AbstractUser.Meta):
         pass

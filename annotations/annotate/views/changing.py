@@ -35,8 +35,8 @@ def changes(request: Request, slug: str, pk: int) -> HttpResponse:
     Where the set should have been started from a run's spans and wasn't, it is started first: the answer then has these
     spans too, and `seeded`.
     """
-    access = open_project(request, slug, brief=True)
-    note = note_for(access, pk, brief=True)
+    access = open_project(request, slug)
+    note = note_for(access, pk)
     change = read_change(body_of(request))
     started = start_annotations(access=access, note=note)
     answer = apply_change(document=note, user=access.user, change=change, blind=access.blind)

@@ -10,13 +10,10 @@ from annotations.core.access import Access, Can, enter
 from annotations.models import User
 
 
-def open_project(request: HttpRequest, slug: str, *, brief: bool = False) -> Access:
-    """Return the project for an annotator. Raises Http404 and PermissionDenied as `access.enter` does.
-
-    `brief` has the same meaning there.
-    """
+def open_project(request: HttpRequest, slug: str) -> Access:
+    """Return the project for an annotator. Raises Http404 and PermissionDenied as `access.enter` does."""
     # The middleware lets only signed-in users through.
-    return enter(cast(User, request.user), slug, Can.ANNOTATE, brief=brief)
+    return enter(cast(User, request.user), slug, Can.ANNOTATE)
 
 
 def note_address(slug: str, pk: int | None) -> dict[str, Any] | None:

@@ -54,15 +54,13 @@ def shows_once(field: str, again: Promise) -> Callable[[View], View]:
     return mark
 
 
-def enter(request: ApiRequest, slug: str, right: Can = Can.SEE_PROJECT, *, brief: bool = False) -> Access:
+def enter(request: ApiRequest, slug: str, right: Can = Can.SEE_PROJECT) -> Access:
     """Return the project `slug` for the token's person, as `annotations.core.access.enter` does for pages.
-
-    `brief` has the same meaning there.
 
     Raises Http404 where the token is for another project, and Problem (403) where its scope does not allow this.
     """
     require_scope(request, Scope.MANAGE if right in _MANAGING and request.method not in _READING else Scope.READ)
-    found = access.enter(request.user, slug, right, only=request.token.project_id, brief=brief)
+    found = access.enter(request.user, slug, right, only=request.token.project_id)
     request.entered.append((slug, right))
     return found
 
