@@ -285,6 +285,22 @@ def gold_spans(project: models.Project) -> dict[int, int]:
     return dict(spans.order_by().values_list("label").annotate(count=Count("pk")))
 
 
+def submitted_sets(author: models.Author | None) -> QuerySet[models.AnnotationSet]:
+    """The annotation sets of an author that exports hold."""
+    return models.AnnotationSet.objects.filter(author=author, state=models.AnnotationSetState.SUBMITTED)
+
+
+def notes_of_version(wanted: SetChoice) -> QuerySet[models.GoldVersionNote]:
+    """The notes of a gold version, or of one split of it, that are to be exported."""
+    notes = models.GoldVersionNote.objects.filter(version=wanted.version).order_by("document_id")
+    return notes.filter(split=wanted.split) if wanted.split not in ("", FOLDERS) else notes
+
+
+def notes_to_export(wanted: SetChoice) -> int:
+    """The number of notes to export."""
+    return (notes_of_version(wanted) if wanted.version else submitted_sets(wanted.author)).count()
+
+
 def spans_by_label(wanted: SetChoice) -> Counter[str]:
     """The number of spans of the annotation sets to export, by the code of their label."""
     found: Counter[str] = Counter()
@@ -294,10 +310,7 @@ def spans_by_label(wanted: SetChoice) -> Counter[str]:
         )
         found.update(dict(spans.order_by().values_list("label__code").annotate(count=Count("pk"))))
         return found
-    notes = models.GoldVersionNote.objects.filter(version=wanted.version).order_by()
-    if wanted.split not in ("", FOLDERS):
-        notes = notes.filter(split=wanted.split)
-    for rows in notes.values_list("spans", flat=True).iterator(chunk_size=500):
+    for rows in notes_of_version(wanted).values_list("spans", flat=True).iterator(chunk_size=500):
         found.update(row[2] for row in rows)
     return found
 

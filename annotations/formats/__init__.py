@@ -1,7 +1,7 @@
 """File formats for notes and their spans, by name in `FORMATS`."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from annotations.formats.base import HEAD, Files, Format, InputFormat, is_system_file
 from annotations.formats.bioc import BiocFormat, BiocJsonFormat
@@ -10,24 +10,20 @@ from annotations.formats.cas import CasJsonFormat
 from annotations.formats.columns import ColumnsFormat
 from annotations.formats.conll import ConllFormat
 from annotations.formats.docbin import DocBinFormat
-from annotations.formats.doccano import DoccanoFormat
 from annotations.formats.gate import GateFormat
 from annotations.formats.hf import HuggingFaceFormat
 from annotations.formats.i2b2 import I2b2Format
 from annotations.formats.inline import InlineFormat
+from annotations.formats.json_formats import DoccanoFormat, ProdigyFormat, PubannotationFormat
 from annotations.formats.label_studio import LabelStudioFormat
 from annotations.formats.notes import NoteError
-from annotations.formats.prodigy import ProdigyFormat
-from annotations.formats.pubannotation import PubannotationFormat
 from annotations.formats.pubtator import PubtatorFormat
 from annotations.formats.tables import CsvFormat, XlsxFormat
 from annotations.formats.text_files import PlainFormat
-from annotations.formats.uima import Layer
 from annotations.formats.web_annotation import WebAnnotationFormat
 from annotations.formats.webanno_tsv import WebannoTsvFormat
 from annotations.formats.xmi import XmiFormat
 from annotations.text.bio import Scheme
-from annotations.text.tokens import Tokenizer, tokenize
 
 FORMATS: Final[dict[str, Format]] = {
     "brat": BratFormat(),
@@ -100,45 +96,11 @@ def detected(names: Iterable[str], files: Files) -> str:
     return claiming(heads(names, files))
 
 
-def writer(
-    name: str,
-    *,
-    sentences: bool = False,
-    spaced: bool = False,
-    tokenizer: Tokenizer = tokenize,
-    layer: Layer | None = None,
-) -> Format:
-    """The format for writing; see `OPTIONS` for the options that it has."""
-    if name == "conll":
-        return ConllFormat(tokenizer, sentences=sentences, spaced=spaced)
-    if name == "brat":
-        return BratFormat(spaced=spaced, tokenizer=tokenizer)
-    if name == "webanno-tsv":
-        return WebannoTsvFormat(tokenizer, layer)
-    if name == "xmi":
-        return XmiFormat(layer)
-    if name == "cas-json":
-        return CasJsonFormat(layer)
-    format = FORMATS[name]
-    if isinstance(format, ColumnsFormat):
-        return format.with_options(tokenizer=tokenizer, sentences=sentences)
-    if isinstance(format, DocBinFormat):
-        return DocBinFormat(tokenizer)
-    if isinstance(format, HuggingFaceFormat):
-        return HuggingFaceFormat(tokenizer)
-    return format
+OPTIONS: Final = {name: format.options for name, format in FORMATS.items() if format.options}
+"""The options for writing, for formats that have some (see `Format`). In brat, only the spaces depend on the tokenizer.
+"""
 
 
-OPTIONS: Final[dict[str, frozenset[str]]] = {
-    "brat": frozenset({"spaced", "tokenizer"}),
-    "conll": frozenset({"sentences", "spaced", "tokenizer"}),
-    "conll2003": frozenset({"sentences", "tokenizer"}),
-    "iob1": frozenset({"sentences", "tokenizer"}),
-    "bioes": frozenset({"sentences", "tokenizer"}),
-    "webanno-tsv": frozenset({"tokenizer", "layer"}),
-    "docbin": frozenset({"tokenizer"}),
-    "hf": frozenset({"tokenizer"}),
-    "xmi": frozenset({"layer"}),
-    "cas-json": frozenset({"layer"}),
-}
-"""The options of `writer`, for formats that have some. In brat, only the spaces depend on the tokenizer."""
+def writer(name: str, **options: Any) -> Format:
+    """The format for writing, with those of the options that it has."""
+    return FORMATS[name].with_options(**options)

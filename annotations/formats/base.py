@@ -5,15 +5,17 @@ import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
+from copy import copy
 from dataclasses import dataclass, field
 from posixpath import basename, splitext
-from typing import IO, Final, Protocol
+from typing import IO, Any, Final, Protocol, Self
 
 from annotations.formats.files.safe_names import FileNames
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name
 from annotations.text.labels import CODE, LabelSetDef
 from annotations.text.spans import Span
+from annotations.text.tokens import Tokenizer, tokenize
 
 HEAD: Final = 64 * 1024
 """The number of bytes at the start of a file by which a format is detected."""
@@ -72,31 +74,66 @@ class NoteFiles:
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
-class InputFormat(Protocol):
-    """Reads notes in one format, without access to a disk: input comes from `files`."""
+class InputFormat:
+    """Reads notes in one format, without access to a disk: input comes from `files`. Each note has its own files."""
 
-    @property
-    def name(self) -> str:
-        """The name of the format, as used for `--format`."""
+    name: str
+    """The name of the format, as used for `--format`."""
+    endings: tuple[str, ...]
+    """The endings of its files, without dot; of a file with many notes, the first one is written."""
+    claim: re.Pattern[bytes] = re.compile(b"")
+    """What the start of a file has if it is in this format."""
 
     def claims(self, name: str, head: bytes) -> bool:
         """Whether a file is in this format, by its name and its first HEAD bytes."""
+        return name.lower().endswith(tuple(f".{each}" for each in self.endings)) and bool(self.claim.search(head))
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
         """Group file names into notes, and list the files that belong to no note. System files are ignored."""
+        notes, problems = split_names(names, self.endings)
+        return [NoteFiles(name, parts) for name, parts in sorted(notes.items())], problems
 
     def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
         """Read all notes of a group; for a note with problems, the iterator gives a NoteError with all of them.
 
         `labels` maps every accepted name and code to a code; exact matches win over other case.
         """
+        try:
+            yield self.read(note, files, LabelFinder(labels))
+        except NoteError as error:
+            yield error
 
     def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
         """For each note of a group, the number of spans by label name as written. Unreadable notes are left out."""
+        with suppress(NoteError):
+            labels = self.labels(note, files)
+            if labels is not None:
+                yield Counter(labels)
+
+    def read(self, note: NoteFiles, files: Files, find_label: "LabelFinder") -> ParsedNote:
+        """The only note of a group. Raises NoteError with all its problems."""
+        raise NotImplementedError
+
+    def labels(self, note: NoteFiles, files: Files) -> Iterable[str] | None:
+        """The label of each span of the only note, as written; None without annotations. Raises NoteError."""
 
 
-class Format(InputFormat, Protocol):
+class Format(InputFormat):
     """Reads and writes notes in one format; output is bytes."""
+
+    options: frozenset[str] = frozenset()
+    """Those of the following options that the format has for writing, and `layer` of formats for UIMA."""
+    tokenizer: Tokenizer = staticmethod(tokenize)
+    sentences: bool = False
+    """Whether an empty row ends a sentence instead of a line."""
+    spaced: bool = False
+    """Whether a space is written where a span begins or ends inside a token."""
+
+    def with_options(self, **options: Any) -> Self:
+        """The format with those of these options that it has."""
+        made = copy(self)
+        vars(made).update({name: value for name, value in options.items() if name in self.options})
+        return made
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """The files of a note by relative name, and the spans that the format can't represent completely.
@@ -104,54 +141,91 @@ class Format(InputFormat, Protocol):
         `labels` maps codes to the codes to write (other codes are written as they are); its order is the label order.
         Raises SpanError for a span that is not inside the text, NoteError for a name that can't be a file name.
         """
+        raise NotImplementedError
 
     def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
         """Files that an export contains once, in addition to the files of the notes."""
+        return {}
 
 
 Sink = Callable[[OutNote], list[Loss]]
 """Writes one note, and returns the spans that the format can't represent completely. Raises as `Format.write` does."""
 
 
-class OneFileReader(ABC):
+class OneFileReader(InputFormat):
     """Reads a format that keeps many notes in one file, as a stream, one note at a time."""
 
-    name: str
-    endings: tuple[str, ...]
-    """The endings of such files, without dot; the first one is written."""
-
-    @abstractmethod
-    def claims(self, name: str, head: bytes) -> bool:
-        """See `Format.claims`."""
-
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
-        """See `Format.group`. Each file is a group."""
+        """See `InputFormat.group`. Each file is a group."""
         found, problems = split_names(names, self.endings)
-        groups = [
-            NoteFiles(stem, {ending: file}, bundle=(file,))
-            for stem, parts in sorted(found.items())
-            for ending, file in sorted(parts.items())
-        ]
-        return groups, problems
+        return one_file_each(found), problems
+
+
+class DocumentReader(OneFileReader, ABC):
+    """Reads the documents of a file one after the other. Only one is held in memory."""
+
+    unique: str = ""
+    """What to do about notes of the same name, if the format refuses them."""
 
     @abstractmethod
+    def documents(self, note: NoteFiles, file: str, files: Files) -> Iterator[tuple[int | None, Any]]:
+        """The documents of a file with their lines (1-based); a NoteError takes the place of one that can't be read.
+
+        Raises NoteError if nothing more of the file can be read.
+        """
+
+    @abstractmethod
+    def note_in(self, document: Any, name: str, file: str, line: int, find_label: "LabelFinder") -> ParsedNote:
+        """The note of a document; `name` is for documents without one. Raises NoteError."""
+
+    @abstractmethod
+    def labels_in(self, document: Any) -> Iterable[object]:
+        """The label of each span of a document, as far as it has the right form. Raises NoteError."""
+
     def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """See `Format.read_many`. Notes come in the order of the file, and only one is held in memory."""
+        """See `InputFormat.read_many`. Notes come in the order of the file."""
+        find_label = LabelFinder(labels)
+        seen: set[str] = set()
+        for file in note.bundle:
+            try:
+                for number, (line, document) in enumerate(self.documents(note, file, files), 1):
+                    yield self._read(document, numbered_name(note, number), file, line, find_label, seen)
+            except NoteError as error:
+                yield error
 
-    @abstractmethod
+    def _read(
+        self, document: Any, name: str, file: str, line: Any, find_label: "LabelFinder", seen: set[str]
+    ) -> ParsedNote | NoteError:
+        if isinstance(document, NoteError):
+            return document
+        try:
+            parsed = self.note_in(document, name, file, line, find_label)
+        except NoteError as error:
+            return error
+        if self.unique and parsed.name in seen:
+            message = f"The note “{parsed.name}” occurs twice. {self.unique}"
+            return NoteError([Problem(file, line, "same name", message)])
+        seen.add(parsed.name)
+        return parsed
+
     def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
-        """See `Format.used_labels`."""
+        """See `InputFormat.used_labels`."""
+        for file in note.bundle:
+            with suppress(NoteError):
+                for _line, document in self.documents(note, file, files):
+                    if not isinstance(document, NoteError):
+                        yield Counter(label for label in self.labels_in(document) if isinstance(label, str))
 
 
-class OneFileFormat(OneFileReader):
+class OneFileFormat(OneFileReader, Format):
     """A format that keeps many notes in one file, and writes it as a stream, too."""
 
     file: str
     """The name of the file in an export."""
 
-    @abstractmethod
     def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> AbstractContextManager[Sink]:
         """Begin to write a file; leaving the context completes it. For `labels` see `Format.write`."""
+        raise NotImplementedError
 
     def path(self, folder: str) -> str:
         """Where the file of a folder stands in an export; `folder` is empty or the name of a split with “/”."""
@@ -173,10 +247,6 @@ class OneFileFormat(OneFileReader):
             losses = add(note)
         return {f"{check_name(note.name)}.{self.endings[0]}": out.getvalue()} | self.beside(note), losses
 
-    def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
-        """See `Format.extra_files`."""
-        return {}
-
 
 def only_note(notes: Iterable[ParsedNote | NoteError]) -> ParsedNote:
     """The only note of a group. Raises NoteError if it can't be read."""
@@ -184,6 +254,15 @@ def only_note(notes: Iterable[ParsedNote | NoteError]) -> ParsedNote:
     if isinstance(note, NoteError):
         raise note
     return note
+
+
+def one_file_each(found: Mapping[str, Mapping[str, str]]) -> list[NoteFiles]:
+    """A group for each file, from files by note name and extension."""
+    return [
+        NoteFiles(stem, {ending: file}, bundle=(file,))
+        for stem, parts in sorted(found.items())
+        for ending, file in sorted(parts.items())
+    ]
 
 
 def numbered_name(note: NoteFiles, number: int) -> str:

@@ -12,13 +12,12 @@ reported.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from annotations.formats.base import BAD_CODE, Files, LabelFinder, NoteFiles, written_code
+from annotations.formats.base import BAD_CODE, Files, Format, LabelFinder, NoteFiles, written_code
 from annotations.formats.brat_config import annotation_conf, visual_conf
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
 from annotations.formats.quotes import Misplaced, place, same_quote
@@ -38,7 +37,6 @@ from annotations.text.characters import WHITE_SPACE, trim
 from annotations.text.labels import CODE, LabelSetDef
 from annotations.text.segments import BREAK
 from annotations.text.spans import Span, check_bounds
-from annotations.text.tokens import Tokenizer, tokenize
 
 # A span in one piece, whose quote has no white space at its ends (see `annotations.text.characters`).
 _PLAIN_LINE: Final = re.compile(
@@ -58,7 +56,7 @@ _NOT_IMPORTED: Final = {
 }
 
 
-class BratFormat:
+class BratFormat(Format):
     """Reads and writes brat standoff. Spans and their attributes are imported; each other annotation gives a warning.
 
     With `spaced`, a space is written where a span begins or ends inside a token; the offset map beside the files makes
@@ -66,18 +64,16 @@ class BratFormat:
     """
 
     name = "brat"
-
-    def __init__(self, *, spaced: bool = False, tokenizer: Tokenizer = tokenize) -> None:
-        self._spaced = spaced
-        self._tokenizer = tokenizer
+    endings = ("txt", "ann")
+    options = frozenset({"spaced", "tokenizer"})
 
     def claims(self, name: str, head: bytes) -> bool:
-        """See `Format.claims`."""
+        """See `InputFormat.claims`."""
         return name.lower().endswith(".ann")
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
         """See `Format.group`."""
-        notes, problems = split_parts(names, ["txt", "ann"])
+        notes, problems = split_parts(names, self.endings)
         whole = []
         for name, parts in sorted(notes.items()):
             if "txt" in parts:
@@ -86,13 +82,13 @@ class BratFormat:
                 problems.append(text_missing(name, parts["ann"]))
         return whole, problems
 
-    def read(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> ParsedNote:
-        """See `Format.read`. Spans are in text order; a duplicate span is imported once, with a warning."""
+    def read(self, note: NoteFiles, files: Files, find_label: LabelFinder) -> ParsedNote:
+        """See `InputFormat.read`. Spans are in text order; a duplicate span is imported once, with a warning."""
         text = decode_utf8(files.load(note.parts["txt"]), note.parts["txt"])
         file = note.parts.get("ann")
         if file is None:
             return restored(ParsedNote(note.name, text, None), note, files)
-        reader = _Reader(text, file, LabelFinder(labels))
+        reader = _Reader(text, file, find_label)
         reader.read(decode_utf8(files.load(file), file).removeprefix("\ufeff"))
         if reader.spaced and MAP not in note.parts:
             reader.problems.append(map_missing(note.name, file))
@@ -101,24 +97,16 @@ class BratFormat:
         found = ParsedNote(note.name, text, reader.found(), reader.warnings, skipped=dict(reader.skipped))
         return restored(found, note, files)
 
-    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """See `Format.read_many`."""
-        try:
-            yield self.read(note, files, labels)
-        except NoteError as error:
-            yield error
-
-    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
-        """See `Format.used_labels`."""
-        if "ann" in note.parts:
-            with suppress(NoteError):
-                yield Counter(_LABEL.findall(decode_utf8(files.load(note.parts["ann"]), note.parts["ann"])))
+    def labels(self, note: NoteFiles, files: Files) -> list[str] | None:
+        """See `InputFormat.labels`."""
+        file = note.parts.get("ann")
+        return None if file is None else _LABEL.findall(decode_utf8(files.load(file), file))
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`."""
         name = check_name(note.name)
         note = replace(note, spans=sorted(note.spans))
-        spacing = spacing_for(note, labels, self._tokenizer) if self._spaced else NONE
+        spacing = spacing_for(note, labels, self.tokenizer) if self.spaced else NONE
         text = spacing.spaced(note.text)
         rows: list[str] = []
         attributes: list[str] = []
@@ -164,10 +152,9 @@ def fragments(text: str, start: int, end: int) -> list[tuple[int, int]]:
     if "\n" not in piece and "\r" not in piece:
         cut = [(start, end)]
     else:
-        breaks = [match.span() for match in BREAK.finditer(piece)]
-        begins = [0, *(past for _, past in breaks)]
-        finishes = [*(at for at, _ in breaks), len(piece)]
-        cut = [(start + begin, start + finish) for begin, finish in zip(begins, finishes, strict=True)]
+        breaks = [match.span() for match in BREAK.finditer(text, start, end)]
+        begins = [start, *(past for _, past in breaks)]
+        cut = list(zip(begins, [*(at for at, _ in breaks), end], strict=True))
     trimmed = [trim(text, *piece) for piece in cut]
     return [piece for piece in trimmed if piece[0] < piece[1]]
 
@@ -301,10 +288,16 @@ class _Reader:
             return
         if not self._in_order(pieces):
             return
-        if self.find_label.repair and not (pieces[-1][1] <= len(self.text) and self._is_quoted(pieces, quote)):
+        first, past = pieces[0][0], pieces[-1][1]
+        is_quoted = past <= len(self.text) and self._is_quoted(pieces, quote)
+        if self.find_label.repair and not is_quoted:
             keep = partial(self._keep, code=code, spans=spans, line=self._line)
-            self._misplaced.append(Misplaced(pieces[0][0], pieces[-1][1], quote, self._line, keep))
-        elif self._fits(pieces) and self._quoted(pieces, quote):
+            self._misplaced.append(Misplaced(first, past, quote, self._line, keep))
+        elif past > len(self.text):
+            self._refuse("outside", f"The span ends at {past}, but the text has only {len(self.text)} characters.")
+        elif not is_quoted:
+            self._refuse("quote", f"The text at {first}-{past} differs from the text in this line.")
+        else:
             parts = joined(self.text, pieces)
             if len(parts) > 1:
                 self._warn("discontinuous", split_message(len(parts)))
@@ -340,19 +333,6 @@ class _Reader:
                 return False
             before = end
         return True
-
-    def _fits(self, pieces: Sequence[tuple[int, int]]) -> bool:
-        end = pieces[-1][1]
-        if end > len(self.text):
-            self._refuse("outside", f"The span ends at {end}, but the text has only {len(self.text)} characters.")
-            return False
-        return True
-
-    def _quoted(self, pieces: Sequence[tuple[int, int]], quote: str) -> bool:
-        if self._is_quoted(pieces, quote):
-            return True
-        self._refuse("quote", f"The text at {pieces[0][0]}-{pieces[-1][1]} differs from the text in this line.")
-        return False
 
     def _is_quoted(self, pieces: Sequence[tuple[int, int]], quote: str) -> bool:
         return same_quote(" ".join([self.text[start:end] for start, end in pieces]), quote)

@@ -8,19 +8,16 @@ not in the text, stops at the first fault without its line, and takes 2 to 6 tim
 import json
 import re
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import Any, Final
 
 from annotations.formats import uima
-from annotations.formats.base import Files, LabelFinder, NoteFiles, split_names
+from annotations.formats.base import Files, Format, LabelFinder, NoteFiles
 from annotations.formats.files.json_files import JsonError, json_records
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, check_text
 from annotations.formats.span_rules import SpanTaker
-from annotations.text.labels import LabelSetDef
 
 INITIAL_VIEW: Final = "_InitialView"
 
@@ -84,11 +81,11 @@ class Cas:
             taker.not_kept(uima.layer_not_kept(layer), line)
         return replace(taker.note(name), layers=layers.found)
 
-    def used_labels(self) -> Counter[str]:
-        """The number of spans by label as written. Raises NoteError."""
+    def labels(self) -> list[str]:
+        """The labels of the spans as written. Raises NoteError."""
         identity, text = self._chosen()
         taker = SpanTaker(text, self.file, LabelFinder({}), utf16=True)
-        return Counter(label for _, label, _ in self._spans(identity, taker))
+        return [label for _, label, _ in self._spans(identity, taker)]
 
     def _chosen(self) -> tuple[str, str]:
         """The id and the text of the sofa that is the note: that of the initial view, or the first one with a text."""
@@ -145,24 +142,23 @@ class Cas:
         return layers
 
 
-class CasReading(ABC):
-    """What the formats for a CAS share: each of their files has one note."""
+class CasFormat(Format, ABC):
+    """A format for a CAS: each of its files has one note. Spans are written as annotations of `layer`."""
+
+    options = frozenset({"layer"})
+    layer = uima.Layer()
 
     @abstractmethod
     def cas(self, note: NoteFiles, files: Files) -> Cas:
         """The content of the file of a note. Raises NoteError."""
 
-    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """See `Format.read_many`."""
-        try:
-            yield self.cas(note, files).note(note.name, LabelFinder(labels))
-        except NoteError as error:
-            yield error
+    def read(self, note: NoteFiles, files: Files, find_label: LabelFinder) -> ParsedNote:
+        """See `InputFormat.read`."""
+        return self.cas(note, files).note(note.name, find_label)
 
-    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
-        """See `Format.used_labels`."""
-        with suppress(NoteError):
-            yield self.cas(note, files).used_labels()
+    def labels(self, note: NoteFiles, files: Files) -> list[str]:
+        """See `InputFormat.labels`."""
+        return self.cas(note, files).labels()
 
 
 # UIMA CAS JSON 0.4, the JSON of INCEpTION and other UIMA tools: `NAME.json`, one file for each note.
@@ -181,32 +177,49 @@ _SOFA: Final = "uima.cas.Sofa"
 _IDENTITY: Final = re.compile(rf'"{_ID}"\s*:\s*([0-9]{{1,18}})'.encode())
 
 
-class CasJsonFormat(CasReading):
-    """Reads and writes UIMA CAS JSON. Spans are written as annotations of `layer`."""
+class CasJsonFormat(CasFormat):
+    """Reads and writes UIMA CAS JSON."""
 
     name = "cas-json"
-
-    def __init__(self, layer: uima.Layer | None = None) -> None:
-        self._layer = layer or uima.Layer()
-
-    def claims(self, name: str, head: bytes) -> bool:
-        """See `Format.claims`."""
-        keys = (_TYPES, _STRUCTURES, _VIEWS)
-        return name.lower().endswith(".json") and any(f'"{key}"'.encode() in head for key in keys)
-
-    def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
-        """See `Format.group`."""
-        notes, problems = split_names(names, ["json"])
-        return [NoteFiles(name, parts) for name, parts in sorted(notes.items())], problems
+    endings = ("json",)
+    claim = re.compile(f'"(?:{_TYPES}|{_STRUCTURES}|{_VIEWS})"'.encode())
 
     def cas(self, note: NoteFiles, files: Files) -> Cas:
-        """See `CasReading.cas`."""
-        return _read(note, files)
+        """See `CasFormat.cas`."""
+        file = note.parts["json"]
+        data = files.load(file)
+        records = json_records(BytesIO(data))
+        line, content = next(records, (1, None))
+        if isinstance(content, JsonError):
+            raise NoteError([Problem(file, line, "json", f"{content}")])
+        content = content if isinstance(content, dict) else {}
+        structures = content.get(_STRUCTURES)
+        if isinstance(structures, dict):  # by id
+            structures = [{_ID: identity} | each for identity, each in structures.items() if isinstance(each, dict)]
+        if not isinstance(structures, list):
+            message = f"The file is not a UIMA CAS in JSON. Expected: an object with the list “{_STRUCTURES}”."
+            raise NoteError([Problem(file, line, "format", message)])
+        for line, _ in records:
+            message = "The file goes on after the UIMA CAS. Expected: one object. Remove what follows."
+            raise NoteError([Problem(file, line, "format", message)])
+        cas = Cas(file, _read_types(content.get(_TYPES)))
+        lines = _lines_by_id(data)
+        for number, each in enumerate(structures, 1):
+            if not isinstance(each, dict) or not isinstance(each.get(_TYPE), str):
+                message = f"Item {number} of “{_STRUCTURES}” is not valid. Expected: an object with “{_TYPE}”."
+                raise NoteError([Problem(file, line, "record", message)])
+            _add(cas, each, lines)
+        views = content.get(_VIEWS)
+        for view in views.values() if isinstance(views, dict) else ():
+            members = view.get("%MEMBERS") if isinstance(view, dict) else None
+            if isinstance(members, list):
+                cas.members.setdefault(str(view.get("%SOFA")), set()).update(map(str, members))
+        return cas
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`."""
         name, text = check_name(note.name), note.text
-        found, losses = uima.entities(note, labels, self._layer)
+        found, losses = uima.entities(note, labels, self.layer)
         units, boxes = uima.offsets_of(text), uima.feature_types(found)
         sofa = {"sofaNum": 1, "sofaID": INITIAL_VIEW, "mimeType": "text", "sofaString": text}
         annotations: list[tuple[str, int, int, dict[str, object]]] = [
@@ -214,9 +227,9 @@ class CasJsonFormat(CasReading):
         ]
         annotations += [(uima.SENTENCE, start, end, {}) for start, end in uima.whole_sentences(text, found)]
         for entity in found:
-            features: dict[str, object] = {self._layer.label: entity.code}
+            features: dict[str, object] = {self.layer.label: entity.code}
             features |= {feature: boxes[feature] or word for feature, word in entity.features.items()}
-            annotations.append((self._layer.type, entity.start, entity.end, features))
+            annotations.append((self.layer.type, entity.start, entity.end, features))
         lines = [_line({_ID: 1, _TYPE: _SOFA} | sofa)]
         lines += [
             _line({_ID: number, _TYPE: kind, "@sofa": 1, "begin": units(start), "end": units(end)} | features)
@@ -225,14 +238,10 @@ class CasJsonFormat(CasReading):
         views = {INITIAL_VIEW: {"%SOFA": 1, "%MEMBERS": list(range(2, 1 + len(lines)))}}
         joined = ",\n".join(lines)
         whole = (
-            f'{{"{_TYPES}":{_line(_types(uima.written_types(boxes, self._layer)))},\n'
+            f'{{"{_TYPES}":{_line(_types(uima.written_types(boxes, self.layer)))},\n'
             f'"{_STRUCTURES}":[\n{joined}\n],\n"{_VIEWS}":{_line(views)}}}\n'
         )
         return {f"{name}.json": whole.encode()}, losses
-
-    def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
-        """See `Format.extra_files`. This format has none: each file has its types."""
-        return {}
 
 
 def _line(value: object) -> str:
@@ -245,39 +254,6 @@ def _types(types: uima.TypeSystem) -> dict[str, dict[str, Any]]:
         | {feature: {_NAME: feature, _RANGE: kind} for feature, kind in types.features[name].items()}
         for name, above in types.supertypes.items()
     }
-
-
-def _read(note: NoteFiles, files: Files) -> Cas:
-    """The content of the file of a note. Raises NoteError."""
-    file = note.parts["json"]
-    data = files.load(file)
-    records = json_records(BytesIO(data))
-    line, content = next(records, (1, None))
-    if isinstance(content, JsonError):
-        raise NoteError([Problem(file, line, "json", f"{content}")])
-    content = content if isinstance(content, dict) else {}
-    structures = content.get(_STRUCTURES)
-    if isinstance(structures, dict):  # by id
-        structures = [{_ID: identity} | each for identity, each in structures.items() if isinstance(each, dict)]
-    if not isinstance(structures, list):
-        message = f"The file is not a UIMA CAS in JSON. Expected: an object with the list “{_STRUCTURES}”."
-        raise NoteError([Problem(file, line, "format", message)])
-    for line, _ in records:
-        message = "The file goes on after the UIMA CAS. Expected: one object. Remove what follows."
-        raise NoteError([Problem(file, line, "format", message)])
-    cas = Cas(file, _read_types(content.get(_TYPES)))
-    lines = _lines_by_id(data)
-    for number, each in enumerate(structures, 1):
-        if not isinstance(each, dict) or not isinstance(each.get(_TYPE), str):
-            message = f"Item {number} of “{_STRUCTURES}” is not valid. Expected: an object with “{_TYPE}”."
-            raise NoteError([Problem(file, line, "record", message)])
-        _add(cas, each, lines)
-    views = content.get(_VIEWS)
-    for view in views.values() if isinstance(views, dict) else ():
-        members = view.get("%MEMBERS") if isinstance(view, dict) else None
-        if isinstance(members, list):
-            cas.members.setdefault(str(view.get("%SOFA")), set()).update(map(str, members))
-    return cas
 
 
 def _lines_by_id(data: bytes) -> dict[str, int]:

@@ -11,11 +11,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from operator import le, lt
 from posixpath import dirname, join
 from typing import Final
 
-from annotations.formats.base import BAD_CODE, Files, LabelFinder, NoteFiles, lost_attributes, written_code
+from annotations.formats.base import Files, Format, LabelFinder, NoteFiles
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
 from annotations.formats.text_files import (
     MAP,
@@ -28,11 +29,10 @@ from annotations.formats.text_files import (
     spacing_for,
     split_parts,
 )
-from annotations.formats.token_tags import TagReader, blocks, count_labels, lost, words_of, written_tags
-from annotations.text.bio import Encoded, decode, encode
-from annotations.text.labels import LabelSetDef
+from annotations.formats.token_tags import TagReader, blocks, count_labels, tagged, words_of, written_tags
+from annotations.text.bio import Encoded, decode
 from annotations.text.spans import Span
-from annotations.text.tokens import Token, Tokenizer, tokenize, tokens_at
+from annotations.text.tokens import Token, tokens_at
 
 DOCUMENT_MARK: Final = "-DOCSTART-\t"
 HEADER: Final = b"# columns: token start end tag"
@@ -43,8 +43,8 @@ _ROW: Final = re.compile(r"([^\t]+)\t([0-9]{1,9})\t([0-9]{1,9})\t([^\t]+)", re.D
 _Rows = list[tuple[int, str]]  # (1-based line number, text of the row)
 
 
-class ConllFormat:
-    """Reads and writes CoNLL with offsets. For writing, another tokenizer can be given.
+class ConllFormat(Format):
+    """Reads and writes CoNLL with offsets.
 
     With `sentences`, an empty row ends a sentence instead of a line, but never inside a span. With `spaced`, a space is
     written where a span begins or ends inside a token, and the token isn't split; the offset map beside the files makes
@@ -52,11 +52,8 @@ class ConllFormat:
     """
 
     name = "conll"
-
-    def __init__(self, tokenizer: Tokenizer = tokenize, *, sentences: bool = False, spaced: bool = False) -> None:
-        self._tokenizer = tokenizer
-        self._sentences = sentences
-        self._spaced = spaced
+    endings = ("txt", "conll")
+    options = frozenset({"sentences", "spaced", "tokenizer"})
 
     def claims(self, name: str, head: bytes) -> bool:
         """See `Format.claims`."""
@@ -67,7 +64,7 @@ class ConllFormat:
 
         All such files are one group, together with the text files without a `.conll` file of the same name.
         """
-        notes, problems = split_parts(names, ["txt", "conll"])
+        notes, problems = split_parts(names, self.endings)
         bundle = tuple(parts["conll"] for _, parts in sorted(notes.items()) if "txt" not in parts)
         if not bundle:
             return [NoteFiles(name, parts) for name, parts in sorted(notes.items())], problems
@@ -79,16 +76,8 @@ class ConllFormat:
                 texts[name] = parts["txt"]
         return [*whole, NoteFiles(bundle[0].rpartition(".")[0], {"conll": bundle[0]}, bundle, texts)], problems
 
-    def read(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> ParsedNote:
-        """See `Format.read`. Also raises NoteError if the group doesn't have exactly one note."""
-        if note.bundle:
-            found = list(self.read_many(note, files, labels))
-            if len(found) != 1:
-                message = f"The file contains {len(found)} notes; only one is allowed here."
-                raise NoteError([Problem(note.bundle[0], None, "many notes", message)])
-            if isinstance(found[0], NoteError):
-                raise found[0]
-            return found[0]
+    def read(self, note: NoteFiles, files: Files, find_label: LabelFinder) -> ParsedNote:
+        """See `InputFormat.read`."""
         text = decode_utf8(files.load(note.parts["txt"]), note.parts["txt"])
         file = note.parts.get("conll")
         if file is None:
@@ -101,15 +90,12 @@ class ConllFormat:
         if len(marks) > 1:
             message = "A second note starts here, but this file belongs to one text file. Rename the file."
             raise NoteError([Problem(file, marks[1], "many notes", message)])
-        return restored(_parse(note.name, text, file, rows, LabelFinder(labels)), note, files)
+        return restored(_parse(note.name, text, file, rows, find_label), note, files)
 
     def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
         """See `Format.read_many`. Text files that no `.conll` file mentions come last, as notes without annotations."""
         if not note.bundle:
-            try:
-                yield self.read(note, files, labels)
-            except NoteError as error:
-                yield error
+            yield from super().read_many(note, files, labels)
             return
         seen: set[str] = set()
         for file in note.bundle:
@@ -153,40 +139,27 @@ class ConllFormat:
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`. A token has one label, so overlapping spans cause losses."""
-        name, text, spans = check_name(note.name), note.text, list(note.spans)
-        spacing = NONE
-        if self._spaced:
-            spacing = spacing_for(OutNote(name, text, spans), labels, self._tokenizer)
-        losses = [Loss(name, span, BAD_CODE) for span in spans if written_code(span, labels) is None]
-        encoded = self._encoded(text, spacing, spans, labels)
-        losses += [Loss(name, loser.span, lost(loser)) for loser in encoded.losers]
-        written = [span for span in spans if written_code(span, labels) is not None]
-        losses += lost_attributes(OutNote(name, text, written))
+        name, text = check_name(note.name), note.text
+        note = replace(note, spans=list(note.spans))
+        spacing = spacing_for(note, labels, self.tokenizer) if self.spaced else NONE
+
+        def tokenizer(text: str) -> list[Token]:
+            """The tokens of the text with spaces, at their offsets in the text without."""
+            tokens = self.tokenizer(spacing.spaced(text))
+            return [spacing.back(token) for token in tokens] if spacing.cuts else tokens
+
+        encoded, losses = tagged(note, labels, tokenizer)
         mark = f"{_SPACED}\n" if spacing.cuts else ""
         rows = f"{HEADER.decode()}; note: {name}\n{mark}{self._rows(text, spacing, encoded, labels)}"
         files = {f"{name}.txt": spacing.spaced(text).encode(), f"{name}.conll": rows.encode()}
         return files | map_file(name, text, spacing), losses
-
-    def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
-        """See `Format.extra_files`. This format has none."""
-        return {}
-
-    def _encoded(self, text: str, spacing: Spacing, spans: Iterable[Span], labels: Mapping[str, str]) -> Encoded:
-        """The tokens of the text with spaces, at their offsets in the text without, and their tags."""
-
-        def tokenizer(text: str) -> list[Token]:
-            tokens = self._tokenizer(spacing.spaced(text))
-            return [spacing.back(token) for token in tokens] if spacing.cuts else tokens
-
-        written = [span for span in spans if written_code(span, labels) is not None]
-        return encode(text, written, label_order=tuple(labels), tokenizer=tokenizer)
 
     def _rows(self, text: str, spacing: Spacing, encoded: Encoded, labels: Mapping[str, str]) -> str:
         codes = written_tags(encoded.tags, labels)
         there = map(spacing.moved, encoded.tokens) if spacing.cuts else encoded.tokens
         found = zip(words_of(text, encoded.tokens), there, encoded.tags, strict=True)
         rows = [f"{word}\t{start}\t{end}\t{codes[tag]}\n" for word, (start, end), tag in found]
-        parts = blocks(text, encoded, by_sentence=self._sentences, whole_spans=self._sentences)
+        parts = blocks(text, encoded, by_sentence=self.sentences, whole_spans=self.sentences)
         return "".join("".join(rows[first:past]) + "\n" for first, past in parts)
 
 

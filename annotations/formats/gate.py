@@ -10,7 +10,6 @@ the first named set if the default set has only what GATE's own programs make (t
 markup of the original file is never read. Features are attributes.
 """
 
-import io
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,12 +17,11 @@ from typing import Final
 
 from annotations.formats.base import LabelFinder
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem
-from annotations.formats.span_rules import SpanTaker, attribute_value, attribute_words, given_spans
-from annotations.formats.xml_files import REPLACED, XmlNoteFormat, as_attribute, as_text, parse, restored
+from annotations.formats.span_rules import ANY_NAME, SpanTaker, attribute_value, given_rows
+from annotations.formats.xml_files import XmlHandler, XmlNoteFormat, as_attribute, as_text, parsed, restored
 from annotations.text.characters import Utf16
 from annotations.text.names import shown
 
-_ANY: Final = re.compile(r".+", re.DOTALL)
 _DEFAULT: Final = ""
 _ORIGINAL: Final = "Original markups"
 _BOOLEAN: Final = "java.lang.Boolean"
@@ -39,13 +37,10 @@ class GateFormat(XmlNoteFormat):
     """Reads and writes GATE XML. `chosen` is the name of the annotation set to read, or what it begins with."""
 
     name = "gate"
+    claim = re.compile(b"<GateDocument")
 
     def __init__(self, chosen: str | None = None) -> None:
         self._chosen = chosen
-
-    def claims(self, name: str, head: bytes) -> bool:
-        """See `Format.claims`."""
-        return name.lower().endswith(".xml") and b"<GateDocument" in head
 
     def _read(self, name: str, file: str, data: bytes, find_label: LabelFinder) -> ParsedNote:
         parts = _parts(file, data)
@@ -78,13 +73,11 @@ class GateFormat(XmlNoteFormat):
         return (each.type for each in _parts(file, data).taken(self._chosen))
 
     def _written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[str, list[Loss]]:
-        spans, losses = given_spans(note, labels)
+        given, losses = given_rows(note, labels, ANY_NAME)
         units = Utf16(note.text)
         rows: list[str] = []
         nodes: set[int] = set()
-        for number, (span, code) in enumerate(spans):
-            words, lost = attribute_words(note, span, _ANY)
-            losses += lost
+        for number, (span, code, words) in enumerate(given):
             nodes |= {span.start, span.end}
             features = "".join(_feature(key, word) for key, word in words.items())
             rows.append(
@@ -128,25 +121,21 @@ class _Annotation:
     features: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class _GateParts:
+@dataclass
+class _GateParts(XmlHandler):
     """Handles the parts of a file. `nodes` are offsets in code points by id, `relations` the line of the first one."""
 
-    line: int = 0
-    text: list[str] = field(default_factory=list)
     nodes: dict[str, int] = field(default_factory=dict)
     twice: str = ""
     annotations: list[_Annotation] = field(default_factory=list)
     relations: int = 0
-    replaced: str = ""
     texts: int = 0
     length: int = 0
     set: str = _DEFAULT
-    inside: list[str] = field(default_factory=list)
     words: dict[str, list[str]] = field(default_factory=dict)
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        self.inside.append(name)
+        super().start(name, attributes)
         match self.inside[1:5]:  # No case is deeper, and files may nest 200,000 elements.
             case ["TextWithNodes"]:
                 self.texts += 1
@@ -168,7 +157,7 @@ class _GateParts:
         if self.inside[1:5] == ["AnnotationSet", "Annotation", "Feature"]:
             self.annotations[-1].features["".join(self.words["Name"])] = "".join(self.words["Value"])
             self.words = {}
-        self.inside.pop()
+        super().end(name)
 
     def data(self, text: str) -> None:
         if self.inside[1:2] == ["TextWithNodes"]:
@@ -176,10 +165,6 @@ class _GateParts:
             self.length += len(text)
         elif self.words and self.inside[-1] in self.words:
             self.words[self.inside[-1]].append(text)
-
-    def pi(self, target: str, data: str) -> None:
-        if target == REPLACED:
-            self.replaced = data
 
     def sets(self) -> frozenset[str]:
         """The names of the sets with annotations."""
@@ -202,9 +187,7 @@ class _GateParts:
 
 def _parts(file: str, data: bytes) -> _GateParts:
     """The parts of a file. Raises NoteError if it is not XML with one `<TextWithNodes>`."""
-    parts = _GateParts()
-    for _ in parse(io.BytesIO(data), file, parts):
-        continue
+    parts = parsed(data, file, _GateParts())
     if parts.texts != 1:
         message = f"The file has {parts.texts} elements <TextWithNodes> in its first element; expected exactly one."
         raise NoteError([Problem(file, None, "structure", message)])

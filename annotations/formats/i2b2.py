@@ -8,7 +8,6 @@ tool of i2b2 (MAE) is Java and counts UTF-16 code units; such a file is recogniz
 `spans="start~end"` instead of `start` and `end` (https://github.com/keighrim/mae-annotation).
 """
 
-import io
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,10 +16,9 @@ from typing import Final
 from annotations.formats.base import LabelFinder
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem
 from annotations.formats.quotes import counts_utf16
-from annotations.formats.span_rules import SpanTaker, attribute_value, attribute_words, given_spans, whole
-from annotations.formats.xml_files import NAME, REPLACED, XmlNoteFormat, as_attribute, as_cdata, parse, restored
+from annotations.formats.span_rules import SpanTaker, attribute_value, given_rows, whole
+from annotations.formats.xml_files import NAME, XmlHandler, XmlNoteFormat, as_attribute, as_cdata, parsed, restored
 
-_CLAIM: Final = re.compile(rb"<(?:deIdi2b2|MEDDOCAN)\b|<[A-Za-z_][\w.-]*>\s*<TEXT>")
 _SPANS: Final = re.compile(r"[0-9]{1,12}~[0-9]{1,12}(,[0-9]{1,12}~[0-9]{1,12})*")
 _NOWHERE: Final = re.compile(r"-1~-1(,-1~-1)*|~")
 """What MAE 2 writes for a tag of the whole note."""
@@ -50,23 +48,41 @@ class I2b2Format(XmlNoteFormat):
     """Reads and writes the XML of i2b2 2014 and MEDDOCAN."""
 
     name = "i2b2"
-
-    def claims(self, name: str, head: bytes) -> bool:
-        """See `Format.claims`."""
-        return name.lower().endswith(".xml") and bool(_CLAIM.search(head))
+    claim = re.compile(rb"<(?:deIdi2b2|MEDDOCAN)\b|<[A-Za-z_][\w.-]*>\s*<TEXT>")
 
     def _read(self, name: str, file: str, data: bytes, find_label: LabelFinder) -> ParsedNote:
-        return _note(name, file, _parts(file, data), find_label)
+        parts = _parts(file, data)
+        text = "".join(parts.text)
+        if not parts.has_tags:
+            return ParsedNote(name, restored(text, parts.replaced, file), None)
+        taker = SpanTaker(text, file, find_label, utf16=counts_utf16(text, _quoted(parts.tags)))
+        for tag in parts.tags:
+            if not _is_span(tag):
+                taker.not_kept(f"Tags of the whole note are not imported: <{tag.name[:60]}>.", tag.line)
+                continue
+            if tag.get("comment"):
+                taker.not_kept("Comments are not imported.", tag.line)
+            if taker.skips(_label(tag)):
+                continue
+            pieces = _pieces(tag, taker)
+            if pieces:
+                held = {
+                    key: attribute_value(word)
+                    for key, word in tag.attributes.items()
+                    if word and key.lower() not in _OWN and "}" not in key
+                }
+                taker.take_pieces(_label(tag), pieces, line=tag.line, quote=tag.get("text"), attributes=held)
+        note = taker.note(name)
+        note.text = restored(text, parts.replaced, file)
+        return note
 
     def _labels(self, file: str, data: bytes) -> Iterable[str]:
         return (_label(tag) for tag in _parts(file, data).tags if _is_span(tag))
 
     def _written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[str, list[Loss]]:
-        spans, losses = given_spans(note, labels)
+        given, losses = given_rows(note, labels, NAME, _OWN)
         rows: list[str] = []
-        for number, (span, code) in enumerate(spans):
-            words, lost = attribute_words(note, span, NAME, _OWN)
-            losses += lost
+        for number, (span, code, words) in enumerate(given):
             quote = as_attribute(note.text[span.start : span.end])
             more = "".join(f" {key}={as_attribute(word)}" for key, word in words.items())
             rows.append(
@@ -92,43 +108,30 @@ class _Tag:
         return self.attributes.get(name)
 
 
-@dataclass(slots=True)
-class _I2b2Parts:
+@dataclass
+class _I2b2Parts(XmlHandler):
     """Handles the parts of a file: collects its text and its tags."""
 
-    line: int = 0
-    text: list[str] = field(default_factory=list)
     tags: list[_Tag] = field(default_factory=list)
     texts: int = 0
     has_tags: bool = False
-    replaced: str = ""
-    inside: list[str] = field(default_factory=list)
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        self.inside.append(name)
+        super().start(name, attributes)
         if len(self.inside) == 2:
             self.texts += name == "TEXT"
             self.has_tags |= name == "TAGS"
         elif self.inside[1:2] == ["TAGS"]:
             self.tags.append(_Tag(self.line, name, attributes))
 
-    def end(self, name: str) -> None:
-        self.inside.pop()
-
     def data(self, text: str) -> None:
         if self.inside[1:2] == ["TEXT"]:
             self.text.append(text)
 
-    def pi(self, target: str, data: str) -> None:
-        if target == REPLACED:
-            self.replaced = data
-
 
 def _parts(file: str, data: bytes) -> _I2b2Parts:
     """The parts of a file. Raises NoteError if it is not XML with one `<TEXT>`."""
-    parts = _I2b2Parts()
-    for _ in parse(io.BytesIO(data), file, parts):
-        continue
+    parts = parsed(data, file, _I2b2Parts())
     if parts.texts != 1:
         message = f"The file has {parts.texts} elements <TEXT> in its first element; expected exactly one."
         raise NoteError([Problem(file, None, "structure", message)])
@@ -144,32 +147,6 @@ def _is_span(tag: _Tag) -> bool:
     if spans := tag.get("spans"):
         return not _NOWHERE.fullmatch(spans)
     return not (tag.get("start") in (None, "-1") and tag.get("end") in (None, "-1"))
-
-
-def _note(name: str, file: str, parts: _I2b2Parts, find_label: LabelFinder) -> ParsedNote:
-    text = "".join(parts.text)
-    if not parts.has_tags:
-        return ParsedNote(name, restored(text, parts.replaced, file), None)
-    taker = SpanTaker(text, file, find_label, utf16=counts_utf16(text, _quoted(parts.tags)))
-    for tag in parts.tags:
-        if not _is_span(tag):
-            taker.not_kept(f"Tags of the whole note are not imported: <{tag.name[:60]}>.", tag.line)
-            continue
-        if tag.get("comment"):
-            taker.not_kept("Comments are not imported.", tag.line)
-        if taker.skips(_label(tag)):
-            continue
-        pieces = _pieces(tag, taker)
-        if pieces:
-            held = {
-                key: attribute_value(word)
-                for key, word in tag.attributes.items()
-                if word and key.lower() not in _OWN and "}" not in key
-            }
-            taker.take_pieces(_label(tag), pieces, line=tag.line, quote=tag.get("text"), attributes=held)
-    note = taker.note(name)
-    note.text = restored(text, parts.replaced, file)
-    return note
 
 
 def _pieces(tag: _Tag, taker: SpanTaker) -> list[tuple[object, object]]:

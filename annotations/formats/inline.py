@@ -10,7 +10,6 @@ text is a span then, unless it has an XML declaration, other elements inside, or
 text is what an XML parser gives: CR LF is read as LF unless the carriage return is written as `&#13;`.
 """
 
-import io
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from typing import Final
 from annotations.formats.base import LabelFinder
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, decode_utf8
 from annotations.formats.span_rules import SpanTaker, attribute_value, attribute_words, given_spans
-from annotations.formats.xml_files import NAME, REPLACED, XmlNoteFormat, as_attribute, as_text, parse, restored
+from annotations.formats.xml_files import NAME, XmlHandler, XmlNoteFormat, as_attribute, as_text, parsed, restored
 from annotations.text.spans import Span
 
 _ROOT: Final = "note"
@@ -30,7 +29,6 @@ _LABEL: Final = "label"
 _SPECIAL: Final = _TYPED | {_NAMED}
 _OWN: Final = frozenset({"id", "type", _LABEL})
 """Names of attributes that never are those of a span."""
-_TAG: Final = re.compile(rb"<[A-Za-z_]")
 # In UTF-8, or in UTF-16, which needs a byte order mark and is read only with a declaration.
 _PROLOG: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*<[?!]|\xff\xfe|\xfe\xff")
 
@@ -39,10 +37,8 @@ class InlineFormat(XmlNoteFormat):
     """Reads and writes inline XML."""
 
     name = "inline"
-
-    def claims(self, name: str, head: bytes) -> bool:
-        """See `Format.claims`. Every `.xml` file with an element; other formats are asked before."""
-        return name.lower().endswith(".xml") and bool(_TAG.search(head))
+    # Every file with an element; other formats are asked before.
+    claim = re.compile(rb"<[A-Za-z_]")
 
     def _read(self, name: str, file: str, data: bytes, find_label: LabelFinder) -> ParsedNote:
         parts = _parts(file, data)
@@ -110,11 +106,10 @@ def _element(code: str) -> tuple[str, str]:
 
 @dataclass(slots=True)
 class _Element:
-    """An element, with its bounds in code points; `depth` is 1 for the root."""
+    """An element, with its bounds in code points."""
 
     line: int
     name: str
-    depth: int
     start: int
     attributes: Mapping[str, str]
     end: int = 0
@@ -125,32 +120,25 @@ class _Element:
         return next((word for name, word in self.attributes.items() if name.lower() == key and word), self.name)
 
 
-@dataclass(slots=True)
-class _InlineParts:
+@dataclass
+class _InlineParts(XmlHandler):
     """Handles the parts of a file: collects its text and its elements."""
 
-    line: int = 0
-    text: list[str] = field(default_factory=list)
     elements: list[_Element] = field(default_factory=list)
-    replaced: str = ""
     length: int = 0
-    inside: list[_Element] = field(default_factory=list)
+    unclosed: list[_Element] = field(default_factory=list)
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        element = _Element(self.line, name.rpartition("}")[2], len(self.inside) + 1, self.length, attributes)
-        self.inside.append(element)
+        element = _Element(self.line, name.rpartition("}")[2], self.length, attributes)
+        self.unclosed.append(element)
         self.elements.append(element)
 
     def end(self, name: str) -> None:
-        self.inside.pop().end = self.length
+        self.unclosed.pop().end = self.length
 
     def data(self, text: str) -> None:
         self.text.append(text)
         self.length += len(text)
-
-    def pi(self, target: str, data: str) -> None:
-        if target == REPLACED:
-            self.replaced = data
 
     def spans(self) -> list[_Element]:
         """All elements but the root."""
@@ -161,18 +149,11 @@ def _parts(file: str, data: bytes) -> _InlineParts:
     """The parts of a file, with its root or with one around it. Raises NoteError if it is not well-formed."""
     has_prolog = bool(_PROLOG.match(data))
     try:
-        parts = _parsed(file, data)
+        parts = parsed(data, file, _InlineParts())
     except NoteError:
         if has_prolog:
             raise
     else:
         if has_prolog or len(parts.elements) > 1 or parts.elements[0].name.lower() in _ROOTS:
             return parts
-    return _parsed(file, f"<{_ROOT}>{decode_utf8(data, file)}</{_ROOT}>".encode())
-
-
-def _parsed(file: str, data: bytes) -> _InlineParts:
-    parts = _InlineParts()
-    for _ in parse(io.BytesIO(data), file, parts):
-        continue
-    return parts
+    return parsed(f"<{_ROOT}>{decode_utf8(data, file)}</{_ROOT}>".encode(), file, _InlineParts())

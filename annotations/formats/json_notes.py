@@ -2,21 +2,21 @@
 
 import json
 from abc import abstractmethod
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from posixpath import splitext
-from typing import IO, Any, Final
+from typing import IO, Any, Final, TypeVar
 
-from annotations.formats.base import Files, LabelFinder, NoteFiles, OneFileFormat, OneFileReader, Sink, numbered_name
+from annotations.formats.base import DocumentReader, Files, LabelFinder, NoteFiles, OneFileFormat, Sink
 from annotations.formats.files.json_files import JsonError, json_records
-from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name
+from annotations.formats.notes import Loss, NoteError, OutNote, Problem, check_name
 from annotations.formats.quotes import OffsetUnit, likely_unit, points_of
 from annotations.formats.span_rules import SpanTaker, whole
 from annotations.text.names import shown
 
 Record = Mapping[str, Any]
+Item = TypeVar("Item")
 
 _FILE_NAMES: Final = ("filename", "file_name")
 _SHOWN: Final = 60
@@ -48,36 +48,18 @@ class JsonFile(OneFileFormat):
         return self.record_of(replace(note, spans=list(note.spans)), labels)
 
 
-class JsonReader(OneFileReader):
+class JsonReader(DocumentReader):
     """Reads a format with one JSON object per note, in JSON lines or in an array."""
 
     endings: tuple[str, ...] = ("jsonl", "json", "ndjson")
 
-    @abstractmethod
-    def note_in(self, record: Record, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
-        """The note of a record; `name` is for records without one. Raises NoteError."""
-
-    @abstractmethod
-    def labels_in(self, record: Record) -> Iterator[object]:
-        """The label of each span, as far as the record has the right form."""
-
-    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """See `Format.read_many`. Notes come in the order of the file, and only one is held in memory."""
-        find_label = LabelFinder(labels)
-        for file in note.bundle:
-            for number, (line, record) in enumerate(opened_records(files, file), 1):
-                name = numbered_name(note, number)
-                try:
-                    yield self.note_in(object_in(record, file, line), name, file, line, find_label)
-                except NoteError as error:
-                    yield error
-
-    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
-        """See `Format.used_labels`."""
-        for file in note.bundle:
-            for _, record in opened_records(files, file):
-                if isinstance(record, dict):
-                    yield Counter(label for label in self.labels_in(record) if isinstance(label, str))
+    def documents(self, note: NoteFiles, file: str, files: Files) -> Iterator[tuple[int, Record | NoteError]]:
+        """See `DocumentReader.documents`."""
+        for line, record in opened_records(files, file):
+            try:
+                yield line, object_in(record, file, line)
+            except NoteError as error:
+                yield line, error
 
 
 class JsonFormat(JsonReader, JsonFile):
@@ -117,7 +99,7 @@ def object_in(record: object, file: str, line: int) -> Record:
     return record
 
 
-def text_in(value: object, field: str, file: str, line: int) -> str:
+def text_in(value: object, file: str, line: int, field: str = "text") -> str:
     """The text of a note. Raises NoteError if the value is not text."""
     if isinstance(value, str):
         return value
@@ -126,7 +108,7 @@ def text_in(value: object, field: str, file: str, line: int) -> str:
     raise NoteError([Problem(file, line, "no text", message)])
 
 
-def name_in(record: Record, number_name: str, taker: SpanTaker, line: int) -> str:
+def name_in(record: Record, number_name: str, taker: SpanTaker) -> str:
     """The name of the note in the fields “name”, “filename” or “file_name”, or the name with a number."""
     for field in ("name", *_FILE_NAMES):
         given = record.get(field)
@@ -137,31 +119,39 @@ def name_in(record: Record, number_name: str, taker: SpanTaker, line: int) -> st
             return check_name(name)
         except NoteError as error:
             found = error.problems[0].message
-            taker.warn("name", f"The note is named “{number_name}”, because its name is not valid. {found}", line)
+            taker.warn("name", f"The note is named “{number_name}”, because its name is not valid. {found}")
             return number_name
     return number_name
 
 
-def items_in(record: Record, field: str, taker: SpanTaker, line: int) -> list[Any]:
-    """The list in a field, empty if the field is missing or null. Anything else is a problem of the note."""
+def items_in(
+    record: Record, field: str, taker: SpanTaker, parse: Callable[[object], Item | None], expected: str
+) -> Iterator[Item]:
+    """The parsed items of the list in a field, which may be missing or null. Report anything else as a problem."""
     value = record.get(field)
-    if isinstance(value, list):
-        return value
-    if value is not None:
-        taker.refuse("list", f"The field “{field}” is {kind_of(value)}. Expected: a list.", line)
-    return []
+    if value is not None and not isinstance(value, list):
+        taker.refuse("list", f"The field “{field}” is {kind_of(value)}. Expected: a list.")
+        return
+    for item in value or ():
+        if (found := parse(item)) is not None:
+            yield found
+        else:
+            bad_item(item, field, expected, taker)
 
 
-def bad_item(item: object, field: str, expected: str, taker: SpanTaker, line: int) -> None:
+def bad_item(item: object, field: str, expected: str, taker: SpanTaker) -> None:
     """Report an item of a list that has not the expected form."""
-    taker.refuse("span", f"An item of “{field}” is {kind_of(item)}. Expected: {expected}.", line)
+    taker.refuse("span", f"An item of “{field}” is {kind_of(item)}. Expected: {expected}.")
 
 
-def others_not_kept(record: Record, known: Iterable[str], taker: SpanTaker, line: int) -> None:
-    """Warn of fields that are not imported, except those that are known or hold nothing."""
-    for field in sorted(record.keys() - set(known)):
+def not_imported(record: Record, messages: Mapping[str, str], known: Iterable[str], taker: SpanTaker) -> None:
+    """Warn of the fields with a message, and of others that are not known, if they hold something."""
+    for field, message in messages.items():
+        if record.get(field):
+            taker.not_kept(message)
+    for field in sorted(record.keys() - messages.keys() - set(known)):
         if record[field] not in (None, "", [], {}):
-            taker.not_kept(f"The field “{short(field)}” is not imported.", line)
+            taker.not_kept(f"The field “{short(field)}” is not imported.")
 
 
 def short(word: str) -> str:
@@ -184,7 +174,7 @@ def counted(text: str, taken: Callable[[bool], SpanTaker]) -> SpanTaker:
 
 
 def unquoted_taker(
-    text: str, bounds: Iterable[tuple[object, object]], unit: OffsetUnit, file: str, find_label: LabelFinder, line: int
+    text: str, bounds: Iterable[tuple[object, object]], unit: OffsetUnit, file: str, line: int, find_label: LabelFinder
 ) -> tuple[SpanTaker, Callable[[object], object]]:
     """The taker for spans without quotes, and the conversion of their offsets for it.
 
@@ -193,13 +183,13 @@ def unquoted_taker(
     pairs = [(whole(start), whole(end)) for start, end in bounds]
     given = [(start, end) for start, end in pairs if start is not None and end is not None]
     found, misplaced = likely_unit(text, given, unit)
-    taker = SpanTaker(text, file, find_label, utf16=found is OffsetUnit.UTF16)
+    taker = SpanTaker(text, file, find_label, line=line, utf16=found is OffsetUnit.UTF16)
     if found is not unit:
         message = f"The offsets of this note were read as {found}: only so do all its spans begin and end with words."
-        taker.warn("unit", message, line)
+        taker.warn("unit", message)
     elif misplaced:
         spans = "1 span begins or ends" if misplaced == 1 else f"{misplaced} spans begin or end"
-        taker.warn("unit", f"{spans} inside a word or with a space. Check that offsets count {unit}.", line)
+        taker.warn("unit", f"{spans} inside a word or with a space. Check that offsets count {unit}.")
     points = points_of(text, found) if found is OffsetUnit.BYTES else None
 
     def offset(value: object) -> object:
@@ -216,7 +206,7 @@ def confidence_in(value: object) -> float | None:
     return None
 
 
-def attributes_in(value: object, taker: SpanTaker, line: int) -> dict[str, str | bool]:
+def attributes_in(value: object, taker: SpanTaker, line: int | None = None) -> dict[str, str | bool]:
     """The attributes in an object of names and choices (or `true`). Others are not kept, with a warning."""
     found: dict[str, str | bool] = {}
     for name, choice in value.items() if isinstance(value, dict) else ():

@@ -75,34 +75,34 @@ class LabelStudioFormat(JsonFormat):
 
     def claims(self, name: str, head: bytes) -> bool:
         """See `Format.claims`."""
-        if not name.lower().endswith((".json", ".jsonl")):
+        if not super().claims(name, head):
             return False
         if b'"annotation_id"' in head and _CLAIM_FLAT.search(head):
             return True
         return b'"data"' in head and bool(_CLAIM.search(head))
 
     def note_in(self, record: Record, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
-        """See `JsonFormat.note_in`."""
+        """See `DocumentReader.note_in`."""
         data = record.get("data")
         fields: Record = data if isinstance(data, dict) else record
         text = _text_in(fields, file, line)
         answer = _answer(record)
 
         def taken(utf16: bool) -> SpanTaker:
-            taker = SpanTaker(text, file, find_label, utf16=utf16, same=_same_quote)
+            taker = SpanTaker(text, file, find_label, line=line, utf16=utf16, same=_same_quote)
             if answer:
-                _take(answer, taker, line)
+                _take(answer, taker)
             return taker
 
         taker = counted(text, taken)
-        _warn(record, taker, line)
-        note = taker.note(name_in(fields, name, taker, line))
+        _warn(record, taker)
+        note = taker.note(name_in(fields, name, taker))
         if answer is None:
             note.spans = None
         return note
 
     def labels_in(self, record: Record) -> Iterator[object]:
-        """See `JsonFormat.labels_in`."""
+        """See `DocumentReader.labels_in`."""
         answer = _answer(record)
         results = answer.results if answer else ()
         for result in results if isinstance(results, list) else ():
@@ -110,7 +110,7 @@ class LabelStudioFormat(JsonFormat):
                 yield from _labels_of(result) or ()
 
     def record_of(self, note: OutNote, labels: Mapping[str, str]) -> tuple[Record, list[Loss]]:
-        """See `JsonFormat.record_of`."""
+        """See `JsonFile.record_of`."""
         spans, losses = given_spans(note, labels)
         results: list[dict[str, Any]] = []
         for number, (span, code) in enumerate(spans, 1):
@@ -160,7 +160,7 @@ def _text_in(fields: Record, file: str, line: int) -> str:
             message = f"The data has {len(texts)} fields with text. Expected: the text of the note in the field “text”."
             raise NoteError([Problem(file, line, "no text", message)])
         value = texts[0] if texts else None
-    text = text_in(value, "data.text", file, line)
+    text = text_in(value, file, line, "data.text")
     if _ADDRESS.fullmatch(text):
         message = (
             "The field “data.text” holds the address of a text. Expected: the text itself. "
@@ -220,63 +220,61 @@ def _latest(annotations: Sequence[Record]) -> Record:
     return max(enumerate(annotations), key=rank)[1]
 
 
-def _warn(record: Record, taker: SpanTaker, line: int) -> None:
+def _warn(record: Record, taker: SpanTaker) -> None:
     """Warn of annotations and data that are not taken."""
     annotations = _annotations(record)
     skipped = [each for each in annotations if each.get("was_cancelled")]
     if skipped:
-        taker.not_kept("Skipped annotations are not imported.", line)
+        taker.not_kept("Skipped annotations are not imported.")
     if len(annotations) - len(skipped) > 1:
         taker.not_kept(
             "Of several annotations, only the ground truth or else the last one is imported. "
-            "Export one annotator at a time to keep all.",
-            line,
+            "Export one annotator at a time to keep all."
         )
     if len(skipped) < len(annotations) and _objects(record, "predictions"):
         taker.not_kept(
             "Predictions are not imported, because the task has annotations. Export it without annotations to import "
-            "its predictions.",
-            line,
+            "its predictions."
         )
     elif not annotations and len(_objects(record, "predictions")) > 1:
-        taker.not_kept("Of several predictions, only the last one is imported.", line)
+        taker.not_kept("Of several predictions, only the last one is imported.")
     for field in ("annotations", "predictions"):
         if any(isinstance(each, int) for each in _list(record, field)):
-            taker.not_kept(f"Of {field}, the file has only the numbers. Export them with the tasks.", line)
+            taker.not_kept(f"Of {field}, the file has only the numbers. Export them with the tasks.")
     if record.get("drafts"):
-        taker.not_kept("Drafts are not imported.", line)
+        taker.not_kept("Drafts are not imported.")
     data = record.get("data")
     fields = data.keys() - _NAMES - {"text"} if isinstance(data, dict) and "text" in data else ()
     for field in sorted(fields):
-        taker.not_kept(f"The field “{short(field)}” of the data is not imported.", line)
+        taker.not_kept(f"The field “{short(field)}” of the data is not imported.")
 
 
-def _take(answer: _Answer, taker: SpanTaker, line: int) -> None:
+def _take(answer: _Answer, taker: SpanTaker) -> None:
     """Take the spans of an annotation or a prediction, or report their problems."""
     if not isinstance(answer.results, list):
         message = f"The results of an annotation are {kind_of(answer.results)}. Expected: a list in “result”."
-        taker.refuse("list", message, line)
+        taker.refuse("list", message)
         return
     attributes: dict[object, dict[str, str | bool]] = {}
     regions: list[Record] = []
     for result in answer.results:
         value = result.get("value") if isinstance(result, dict) else None
         if isinstance(result, dict) and result.get("type") == "relation":
-            taker.not_kept("Relations are not imported.", line)
+            taker.not_kept("Relations are not imported.")
         elif not isinstance(value, dict):
-            bad_item(result, "result", "an object with an object “value”", taker, line)
+            bad_item(result, "result", "an object with an object “value”", taker)
         elif _labels_of(result) is not None:
             regions.append(result)
         elif result.get("type") == "choices" and "start" in value:
-            name, choice = _choice(result, taker, line)
+            name, choice = _choice(result, taker)
             if name:
                 attributes.setdefault(_id(result), {})[name] = choice
         else:
-            taker.not_kept(f"Results of the type “{_type(result)}” are not imported.", line)
+            taker.not_kept(f"Results of the type “{_type(result)}” are not imported.")
     for region in regions:
-        _take_region(region, attributes.get(_id(region), {}), answer.score, taker, line)
+        _take_region(region, attributes.get(_id(region), {}), answer.score, taker)
     if attributes.keys() - {_id(region) for region in regions}:
-        taker.not_kept("Choices for regions without a label are not imported.", line)
+        taker.not_kept("Choices for regions without a label are not imported.")
 
 
 def _type(result: Record) -> str:
@@ -300,32 +298,30 @@ def _labels_of(result: Record) -> list[object] | None:
     return labels if isinstance(labels, list) else []
 
 
-def _choice(result: Record, taker: SpanTaker, line: int) -> tuple[str, str | bool]:
+def _choice(result: Record, taker: SpanTaker) -> tuple[str, str | bool]:
     """The name and the value of an attribute; the name is empty if there is none."""
     name, choices = result.get("from_name"), result["value"].get("choices")
     found = [choice for choice in choices if isinstance(choice, str)] if isinstance(choices, list) else []
     if not isinstance(name, str) or not found:
         return "", ""
     if len(found) > 1:
-        taker.not_kept("Of several choices for a span, only the first is imported.", line)
+        taker.not_kept("Of several choices for a span, only the first is imported.")
     return name, True if found[0] == name else found[0]
 
 
-def _take_region(
-    region: Record, attributes: Mapping[str, str | bool], score: float | None, taker: SpanTaker, line: int
-) -> None:
+def _take_region(region: Record, attributes: Mapping[str, str | bool], score: float | None, taker: SpanTaker) -> None:
     value = region["value"]
     labels = _labels_of(region)
     if not labels:
-        taker.not_kept("Regions without a label are not imported.", line)
+        taker.not_kept("Regions without a label are not imported.")
     if region.get("meta"):
-        taker.not_kept("Comments are not imported.", line)
+        taker.not_kept("Comments are not imported.")
     start, end, quote = value.get("start"), value.get("end"), value.get("text")
     if isinstance(start, str) and start.startswith("/"):
         offsets = value.get("globalOffsets")
         if "<" in taker.text or not isinstance(offsets, dict):
             message = "A region lies in HTML, which is not imported. Expected: tasks with plain text (the tag Text)."
-            taker.refuse("html", message, line)
+            taker.refuse("html", message)
             return
         start, end = offsets.get("start"), offsets.get("end")
     confidence = confidence_in(region.get("score"))
@@ -334,7 +330,6 @@ def _take_region(
             label,
             start,
             end,
-            line=line,
             quote=quote if isinstance(quote, str) else None,
             attributes=attributes,
             confidence=score if confidence is None else confidence,

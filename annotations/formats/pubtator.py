@@ -7,17 +7,15 @@ empty line ends a document. The mentions tell whether offsets count code points 
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO, Final
 
-from annotations.formats.base import Files, LabelFinder, NoteFiles, OneFileReader, numbered_name
+from annotations.formats.base import DocumentReader, Files, LabelFinder, NoteFiles
 from annotations.formats.notes import NoteError, ParsedNote, Problem, decode_utf8
 from annotations.formats.quotes import counts_utf16
 from annotations.formats.span_rules import SpanTaker, attribute_value, whole
 
-_CLAIM: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*[^|\t\r\n]{1,200}\|t\|")
 _TEXT: Final = re.compile(r"([^|\t]+)\|[a-z]\|(.*)", re.DOTALL)
 _NO_IDENTIFIER: Final = frozenset({"", "-", "-1"})
 _IDENTIFIER: Final = "identifier"
@@ -39,36 +37,40 @@ class _Document:
         return ((line, row) for line, row in self.rows if len(row) > 4 and whole(row[1]) is not None)
 
 
-class PubtatorFormat(OneFileReader):
+class PubtatorFormat(DocumentReader):
     """Reads PubTator."""
 
     name = "pubtator"
     endings = ("pubtator", "txt", "tsv")
+    claim = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*[^|\t\r\n]{1,200}\|t\|")
 
-    def claims(self, name: str, head: bytes) -> bool:
-        """See `Format.claims`."""
-        return name.lower().endswith(tuple(f".{each}" for each in self.endings)) and bool(_CLAIM.match(head))
+    def documents(self, note: NoteFiles, file: str, files: Files) -> Iterator[tuple[int, _Document]]:
+        """See `DocumentReader.documents`."""
+        with files.open(file) as stream:
+            for document in _documents(stream, file):
+                yield document.line, document
 
-    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """See `Format.read_many`."""
-        find_label = LabelFinder(labels)
-        for file in note.bundle:
-            try:
-                with files.open(file) as stream:
-                    for number, document in enumerate(_documents(stream, file), 1):
-                        try:
-                            yield _note(document, numbered_name(note, number), file, find_label)
-                        except NoteError as error:
-                            yield error
-            except NoteError as error:
-                yield error
+    def labels_in(self, document: _Document) -> Iterator[str]:
+        """See `DocumentReader.labels_in`."""
+        return (row[4] for _line, row in document.annotations())
 
-    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
-        """See `Format.used_labels`."""
-        for file in note.bundle:
-            with files.open(file) as stream:
-                for document in _documents(stream, file):
-                    yield Counter(row[4] for _line, row in document.annotations())
+    def note_in(self, document: _Document, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
+        """See `DocumentReader.note_in`."""
+        if document.problems or not document.texts:
+            message = "The document has no text. Expected: a line “ID|t|title”."
+            raise NoteError(document.problems or [Problem(file, document.line, "no text", message)])
+        text = "\n".join(document.texts)
+        quoted = [
+            (int(row[1]), int(row[2]), row[3]) for _line, row in document.annotations() if whole(row[2]) is not None
+        ]
+        taker = SpanTaker(text, file, find_label, utf16=counts_utf16(text, quoted))
+        if len(list(document.annotations())) < len(document.rows):
+            taker.not_kept("Relations are not imported.", document.rows[-1][0])
+        for line, row in document.annotations():
+            identifier = row[5] if len(row) > 5 else ""
+            held = {} if identifier in _NO_IDENTIFIER else {_IDENTIFIER: attribute_value(identifier)}
+            taker.take(row[4], row[1], row[2], line=line, quote=row[3], attributes=held)
+        return taker.note(taker.name_of(document.id, name, document.line))
 
 
 def _documents(stream: IO[bytes], file: str) -> Iterator[_Document]:
@@ -98,19 +100,3 @@ def _documents(stream: IO[bytes], file: str) -> Iterator[_Document]:
         found.id = found.id or identity
     if found.id or found.problems or not line:
         yield found
-
-
-def _note(document: _Document, numbered: str, file: str, find_label: LabelFinder) -> ParsedNote:
-    if document.problems or not document.texts:
-        message = "The document has no text. Expected: a line “ID|t|title”."
-        raise NoteError(document.problems or [Problem(file, document.line, "no text", message)])
-    text = "\n".join(document.texts)
-    quoted = [(int(row[1]), int(row[2]), row[3]) for _line, row in document.annotations() if whole(row[2]) is not None]
-    taker = SpanTaker(text, file, find_label, utf16=counts_utf16(text, quoted))
-    if len(list(document.annotations())) < len(document.rows):
-        taker.not_kept("Relations are not imported.", document.rows[-1][0])
-    for line, row in document.annotations():
-        identifier = row[5] if len(row) > 5 else ""
-        held = {} if identifier in _NO_IDENTIFIER else {_IDENTIFIER: attribute_value(identifier)}
-        taker.take(row[4], row[1], row[2], line=line, quote=row[3], attributes=held)
-    return taker.note(taker.name_of(document.id, numbered, document.line))

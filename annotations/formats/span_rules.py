@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from typing import Final
 
 from annotations.formats.base import BAD_CODE, LabelFinder, written_code
@@ -19,26 +18,18 @@ from annotations.text.spans import Bounds, Span, check_bounds
 # Discontinuous spans: the pieces of a span that a line break cut, and all others.
 
 
-def first_gap(text: str, pieces: Sequence[Bounds]) -> Bounds | None:
-    """The first gap between pieces that makes a span discontinuous; None if the pieces are one span.
-
-    Between the pieces of one span there is only white space with a line break. Bounds are code points.
-    """
-    for (_, end), (start, _) in pairwise(pieces):
-        gap = text[end:start]
-        if not BREAK.search(gap) or any(character not in WHITE_SPACE for character in gap):
-            return end, start
-    return None
-
-
 def joined(text: str, pieces: Sequence[Bounds]) -> list[Bounds]:
-    """The spans that pieces make, in order: more than one if they are discontinuous. Touching pieces are one span."""
+    """The spans that pieces make, in order: more than one if they are discontinuous. Bounds are code points.
+
+    Pieces of one span touch, or there is only white space with a line break between them.
+    """
     spans = [pieces[0]]
-    for piece in pieces[1:]:
-        if spans[-1][1] == piece[0] or not first_gap(text, [spans[-1], piece]):
-            spans[-1] = (spans[-1][0], piece[1])
+    for start, end in pieces[1:]:
+        gap = text[spans[-1][1] : start]
+        if spans[-1][1] == start or (BREAK.search(gap) and WHITE_SPACE.issuperset(gap)):
+            spans[-1] = (spans[-1][0], end)
         else:
-            spans.append(piece)
+            spans.append((start, end))
     return spans
 
 
@@ -57,7 +48,8 @@ class SpanTaker:
     """Takes the spans of one note as a file gives them, and collects all problems and warnings.
 
     Offsets are end-exclusive; they count code points, or UTF-16 code units with `utf16`. `file` and the line of a span
-    are where problems are reported. `same` compares the text found with a quote, if other than by `same_quote`.
+    are where problems are reported; `line` is that of spans that are taken without one. `same` compares the text found
+    with a quote, if other than by `same_quote`.
     """
 
     def __init__(
@@ -66,11 +58,13 @@ class SpanTaker:
         file: str,
         find_label: LabelFinder,
         *,
+        line: int | None = None,
         utf16: bool = False,
         same: Callable[[str, str], bool] | None = None,
     ) -> None:
         self.text = text
         self.file = file
+        self._line = line
         self.problems: list[Problem] = []
         self.warnings: list[Problem] = []
         self._find_label = find_label
@@ -196,11 +190,11 @@ class SpanTaker:
 
     def refuse(self, code: str, message: str, line: int | None = None) -> None:
         """Report a problem: the note can't be read."""
-        self.problems.append(Problem(self.file, line, code, message))
+        self.problems.append(Problem(self.file, line or self._line, code, message))
 
     def warn(self, code: str, message: str, line: int | None = None) -> None:
         """Report a warning: the note can be read."""
-        self.warnings.append(Problem(self.file, line, code, message))
+        self.warnings.append(Problem(self.file, line or self._line, code, message))
 
     def not_kept(self, message: str, line: int | None = None) -> None:
         """Warn of a part of the file that is not imported, once per note and message."""
@@ -289,6 +283,8 @@ def whole(value: object) -> int | None:
 # The one rule by which writers of files give spans and their attributes, and say what a file can't hold.
 
 
+ANY_NAME: Final = re.compile(r".+", re.DOTALL)
+"""Names of attributes in formats that hold any."""
 _YES: Final = "true"
 
 
@@ -336,6 +332,19 @@ def attribute_words(
             lost.append(name)
     losses = [Loss(note.name, span, f"Attributes are not exported: {', '.join(lost)}.")] if lost else []
     return words, losses
+
+
+def given_rows(
+    note: OutNote, labels: Mapping[str, str], names: re.Pattern[str], taken: Iterable[str] = ()
+) -> tuple[list[tuple[Span, str, dict[str, str]]], list[Loss]]:
+    """Do what `given_spans` does, with the attributes of each span as `attribute_words` gives them."""
+    rows = []
+    spans, losses = given_spans(note, labels)
+    for span, code in spans:
+        words, lost = attribute_words(note, span, names, taken)
+        losses += lost
+        rows.append((span, code, words))
+    return rows, losses
 
 
 def attribute_value(word: str) -> str | bool:

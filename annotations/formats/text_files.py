@@ -2,18 +2,16 @@
 
 import json
 from bisect import bisect_left, bisect_right
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final, TypeVar
 
-from annotations.formats.base import Files, NoteFiles, split_names, written_code
+from annotations.formats.base import Files, Format, LabelFinder, NoteFiles, split_names, written_code
 from annotations.formats.files.json_files import JsonError, read_object
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
 from annotations.text.hashes import text_sha256
-from annotations.text.labels import LabelSetDef
 from annotations.text.spans import Span
 from annotations.text.tokens import Token, Tokenizer
 
@@ -169,22 +167,19 @@ def map_missing(name: str, file: str) -> Problem:
     return Problem(file, None, "map", message)
 
 
-class PlainFormat:
+class PlainFormat(Format):
     """`NAME.txt` in UTF-8. Notes are read without annotations; when writing, every span is a loss."""
 
     name = "text"
-
-    def claims(self, name: str, head: bytes) -> bool:
-        """See `Format.claims`."""
-        return name.lower().endswith(".txt")
+    endings = ("txt",)
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
-        """See `Format.group`."""
-        notes, problems = split_parts(names, ["txt"])
+        """See `InputFormat.group`."""
+        notes, problems = split_parts(names, self.endings)
         return [NoteFiles(name, parts) for name, parts in sorted(notes.items())], problems
 
-    def read(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> ParsedNote:
-        """See `Format.read`."""
+    def read(self, note: NoteFiles, files: Files, find_label: LabelFinder) -> ParsedNote:
+        """See `InputFormat.read`."""
         file = note.parts["txt"]
         try:
             text = decode_utf8(files.load(file), file)
@@ -192,25 +187,10 @@ class PlainFormat:
             raise NoteError(_with_advice(problem) for problem in error.problems) from None
         return restored(ParsedNote(note.name, text, None), note, files)
 
-    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """See `Format.read_many`."""
-        try:
-            yield self.read(note, files, labels)
-        except NoteError as error:
-            yield error
-
-    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
-        """See `Format.used_labels`. Plain text has no labels."""
-        return iter(())
-
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`."""
         losses = [Loss(note.name, span, "Plain text contains no spans.") for span in note.spans]
         return {f"{check_name(note.name)}.txt": note.text.encode()}, losses
-
-    def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
-        """See `Format.extra_files`. This format has none."""
-        return {}
 
 
 def _with_advice(problem: Problem) -> Problem:

@@ -5,21 +5,22 @@ import unicodedata
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Final
 
-from annotations.formats.base import LabelFinder
-from annotations.text.bio import OUTSIDE, Cause, Encoded, Loser, split_any_tag, split_tag
+from annotations.formats.base import BAD_CODE, LabelFinder, lost_attributes, written_code
+from annotations.formats.notes import Loss, OutNote
+from annotations.text.bio import OUTSIDE, Cause, Encoded, Loser, encode, split_any_tag, split_tag
 from annotations.text.characters import WHITE_SPACE
 from annotations.text.segments import lines, sentences
 from annotations.text.spans import Bounds
-from annotations.text.tokens import Token, tokens_at
+from annotations.text.tokens import Token, Tokenizer, tokens_at
 
 _start = attrgetter("start")
 
 
-def lost(loser: Loser) -> str:
+def _lost(loser: Loser) -> str:
     """The reason for the loss of a span that tags don't hold whole."""
     winner = loser.winner
     by = "" if winner is None else f"{winner.label} {winner.start}-{winner.end}"
@@ -34,6 +35,15 @@ def lost(loser: Loser) -> str:
             return f"Some tokens of the span belong to the span {by}."
         case Cause.WHITE_SPACE:
             return "White space at the ends of the span is not exported."
+
+
+def tagged(note: OutNote, labels: Mapping[str, str], tokenizer: Tokenizer) -> tuple[Encoded, list[Loss]]:
+    """The tokens of a note with the tags to write, and the losses of spans that tags don't hold whole."""
+    spans = [span for span in note.spans if written_code(span, labels) is not None]
+    losses = [Loss(note.name, span, BAD_CODE) for span in note.spans if written_code(span, labels) is None]
+    encoded = encode(note.text, spans, label_order=tuple(labels), tokenizer=tokenizer)
+    losses += [Loss(note.name, loser.span, _lost(loser)) for loser in encoded.losers]
+    return encoded, losses + lost_attributes(replace(note, spans=spans))
 
 
 def count_labels(tags: Iterable[str]) -> Counter[str]:

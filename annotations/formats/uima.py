@@ -10,14 +10,13 @@ https://uima.apache.org/d/uimaj-current/references.html.
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from io import BytesIO
 from itertools import takewhile
 from typing import Final
 
 from annotations.formats.base import LabelFinder
 from annotations.formats.notes import Loss, OutNote
-from annotations.formats.span_rules import attribute_value, attribute_words, given_spans
-from annotations.formats.xml_files import as_text, parse
+from annotations.formats.span_rules import attribute_value, given_rows
+from annotations.formats.xml_files import XmlHandler, as_text, parsed
 from annotations.text.characters import Utf16
 from annotations.text.segments import sentences
 from annotations.text.spans import Bounds, Span
@@ -163,11 +162,9 @@ def entities(note: OutNote, labels: Mapping[str, str], layer: Layer) -> tuple[li
 
     Raises SpanError for a span outside the text.
     """
-    spans, losses = given_spans(note, labels)
-    found, reserved = [], layer.reserved()
-    for span, code in spans:
-        words, lost = attribute_words(note, span, _FEATURE, reserved)
-        losses += lost
+    rows, losses = given_rows(note, labels, _FEATURE, layer.reserved())
+    found = []
+    for span, code, words in rows:
         for name in [name for name, word in words.items() if word == _NOT_SET]:
             del words[name]
             losses.append(Loss(note.name, span, f"The attribute “{name}” is not exported: “false” means not set."))
@@ -288,25 +285,21 @@ def type_system_xml(types: TypeSystem) -> bytes:
 
 def read_type_system(data: bytes, file: str) -> TypeSystem:
     """The types of a type system. Raises NoteError if it is not well-formed."""
-    handler = _TypeHandler()
-    for _ in parse(BytesIO(data), file, handler):
-        pass
-    return handler.types
+    return parsed(data, file, _TypeHandler()).types
 
 
-class _TypeHandler:
+class _TypeHandler(XmlHandler):
     """Collects the types and features in the order of the file."""
 
     def __init__(self) -> None:
-        self.line = 0
+        super().__init__()
         self.types = TypeSystem()
-        self._text: list[str] = []
         self._type: dict[str, str] = {}
         self._feature: dict[str, str] | None = None
         self._features: dict[str, str] = {}
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        self._text.clear()
+        self.text.clear()
         if name.endswith("}typeDescription"):
             self._type, self._features = {}, {}
         elif name.endswith("}featureDescription"):
@@ -322,10 +315,7 @@ class _TypeHandler:
             self.types.supertypes[known] = self._type.get("supertypeName", "")
             self.types.features[known] = self._features
         elif word in ("name", "supertypeName", "rangeTypeName"):
-            (self._type if self._feature is None else self._feature).setdefault(word, "".join(self._text).strip())
+            (self._type if self._feature is None else self._feature).setdefault(word, "".join(self.text).strip())
 
     def data(self, text: str) -> None:
-        self._text.append(text)
-
-    def pi(self, target: str, data: str) -> None:
-        pass
+        self.text.append(text)

@@ -20,7 +20,7 @@ from posixpath import basename, dirname, join, normpath, splitext
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlsplit
 
-from annotations.formats.base import Files, LabelFinder, NoteFiles, numbered_name, split_names
+from annotations.formats.base import Files, LabelFinder, NoteFiles, numbered_name, one_file_each, split_names
 from annotations.formats.json_notes import (
     JsonFile,
     Record,
@@ -36,7 +36,6 @@ from annotations.text.characters import Utf16
 from annotations.text.spans import Span
 
 _CONTEXT: Final = "http://www.w3.org/ns/anno.jsonld"
-_CLAIM: Final = b"www.w3.org/ns/anno"
 _PROPERTY: Final = "schema:PropertyValue"
 _AROUND: Final = 32
 _TAGS: Final = frozenset({"tagging", "classifying", "identifying"})
@@ -49,20 +48,13 @@ class WebAnnotationFormat(JsonFile):
     name = "web-annotation"
     endings = ("jsonl", "jsonld", "json")
     file = "web-annotation.jsonl"
-
-    def claims(self, name: str, head: bytes) -> bool:
-        """See `Format.claims`."""
-        return name.lower().endswith((".jsonl", ".jsonld", ".json")) and _CLAIM in head
+    claim = re.compile(rb"www\.w3\.org/ns/anno")
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
         """See `Format.group`. If there are text files, all files are one group."""
         found, problems = split_names(names, (*self.endings, "txt"))
         texts = {name: parts.pop("txt") for name, parts in sorted(found.items()) if "txt" in parts}
-        groups = [
-            NoteFiles(name, {ending: file}, bundle=(file,))
-            for name, parts in sorted(found.items())
-            for ending, file in sorted(parts.items())
-        ]
+        groups = one_file_each(found)
         if not texts:
             return groups, problems
         first = groups[0] if groups else NoteFiles(next(iter(texts)), {})
@@ -185,7 +177,7 @@ class _Reader:
         text = self._text(source, beside, file)
 
         def taken(utf16: bool) -> SpanTaker:
-            taker = SpanTaker(text, file, self._find_label, utf16=utf16)
+            taker = SpanTaker(text, file, self._find_label, line=source.line, utf16=utf16)
             for line, annotation, target in source.annotations:
                 _take(annotation, target, taker, line, utf16=utf16)
             return taker
@@ -194,7 +186,7 @@ class _Reader:
         if beside:
             return taker.note(beside)
         named = {"name": source.label if alone else None, "filename": path}
-        return taker.note(name_in(named, numbered_name(self._note, self._number), taker, source.line))
+        return taker.note(name_in(named, numbered_name(self._note, self._number), taker))
 
     def _text(self, source: _Source, beside: str | None, file: str) -> str:
         if source.text is not None:

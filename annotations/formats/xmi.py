@@ -11,9 +11,7 @@ are not, because INCEpTION makes them where a file has none.
 Source: https://uima.apache.org/d/uimaj-current/references.html, "XMI CAS Serialization Reference".
 """
 
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterable, Mapping
 from io import BytesIO
 from posixpath import basename, dirname, splitext
@@ -21,10 +19,10 @@ from typing import Final
 
 from annotations.formats import uima
 from annotations.formats.base import Files, NoteFiles, is_system_file, split_names
-from annotations.formats.cas import INITIAL_VIEW, Cas, CasAnnotation, CasReading, Sofa
-from annotations.formats.files.zips import TooManyEntries, open_zip
+from annotations.formats.cas import INITIAL_VIEW, Cas, CasAnnotation, CasFormat, Sofa
+from annotations.formats.files.zips import DAMAGED, TooManyEntries, open_zip
 from annotations.formats.notes import Loss, NoteError, OutNote, Problem, check_name
-from annotations.formats.xml_files import REPLACED, as_attribute, parse, replaced_characters, restored
+from annotations.formats.xml_files import XmlHandler, as_attribute, parsed, replaced_characters, restored
 from annotations.text.labels import LabelSetDef
 
 _XMI: Final = "http://www.omg.org/XMI"
@@ -33,17 +31,6 @@ _ROOT: Final = f"{_XMI}}}XMI"
 _SOFA, _VIEW = "uima.cas.Sofa", "uima.cas.View"
 _TYPES: Final = "typesystem.xml"
 _LARGEST: Final = 64 * 1024 * 1024
-_BAD_ZIP: Final = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    TooManyEntries,
-    EOFError,
-    OSError,
-    NotImplementedError,
-    RuntimeError,  # encrypted
-    ValueError,
-)
 
 
 def _namespace(layer: str) -> str:
@@ -74,19 +61,14 @@ def xmi_document(text: str, annotations: list[str], layer: str = uima.NAMED_ENTI
 
 def read_cas(data: bytes, file: str, types: uima.TypeSystem) -> Cas:
     """The content of an XMI file. Raises NoteError; `file` is its name for messages."""
-    handler = _XmiHandler(Cas(file, types))
-    for _ in parse(BytesIO(data), file, handler):
-        pass
-    return handler.finished()
+    return parsed(data, file, _XmiHandler(Cas(file, types))).finished()
 
 
-class XmiFormat(CasReading):
-    """Reads and writes UIMA CAS XMI. Spans are written as annotations of `layer`."""
+class XmiFormat(CasFormat):
+    """Reads and writes UIMA CAS XMI."""
 
     name = "xmi"
-
-    def __init__(self, layer: uima.Layer | None = None) -> None:
-        self._layer = layer or uima.Layer()
+    endings = ("xmi", "zip")
 
     def claims(self, name: str, head: bytes) -> bool:
         """See `Format.claims`. A zip file is claimed if it begins with the files that INCEpTION puts into it."""
@@ -99,7 +81,7 @@ class XmiFormat(CasReading):
         """See `Format.group`. A type system belongs to the notes of its folder and of the folders in it."""
         given = list(names)
         types = {name for name in given if basename(name).lower().endswith(_TYPES) and not is_system_file(name)}
-        found, problems = split_names([name for name in given if name not in types], ["xmi", "zip"])
+        found, problems = split_names([name for name in given if name not in types], self.endings)
         groups = []
         for name, parts in sorted(found.items()):
             for ending, file in sorted(parts.items()):
@@ -108,13 +90,25 @@ class XmiFormat(CasReading):
         return groups, problems
 
     def cas(self, note: NoteFiles, files: Files) -> Cas:
-        """See `CasReading.cas`."""
-        return _read(note, files)
+        """See `CasFormat.cas`."""
+        types = uima.TypeSystem()
+        beside = note.parts.get("types")
+        if "zip" in note.parts:
+            file = note.parts["zip"]
+            data, inside = _unpacked(files.load(file), file)
+            if inside is not None:
+                types = uima.read_type_system(inside, file)
+        else:
+            file = note.parts["xmi"]
+            data = files.load(file)
+            if beside is not None:
+                types = uima.read_type_system(files.load(beside), beside)
+        return read_cas(data, file, types)
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`."""
-        name, text, kind = check_name(note.name), note.text, self._layer.type
-        found, losses = uima.entities(note, labels, self._layer)
+        name, text, kind = check_name(note.name), note.text, self.layer.type
+        found, losses = uima.entities(note, labels, self.layer)
         units, title = uima.offsets_of(text), as_attribute(name)
         parts = [
             f'<metadata:DocumentMetaData xmi:id="2" sofa="1" begin="0" end="{units(len(text))}" '
@@ -129,17 +123,17 @@ class XmiFormat(CasReading):
             features = "".join(f" {feature}={as_attribute(word)}" for feature, word in entity.features.items())
             parts.append(
                 f'<{_prefix(kind)}:{kind.rpartition(".")[2]} xmi:id="{number}" sofa="1" begin="{units(entity.start)}" '
-                f'end="{units(entity.end)}" {self._layer.label}={as_attribute(entity.code)}{features}/>'
+                f'end="{units(entity.end)}" {self.layer.label}={as_attribute(entity.code)}{features}/>'
             )
         out = {f"{name}.xmi": xmi_document(text, parts, kind)}
         attributes = uima.feature_types(found)
         if attributes:
-            out[f"{name}.{_TYPES}"] = uima.type_system_xml(uima.written_types(attributes, self._layer))
+            out[f"{name}.{_TYPES}"] = uima.type_system_xml(uima.written_types(attributes, self.layer))
         return out, losses
 
     def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
         """See `Format.extra_files`. The type system of the notes without attributes."""
-        return {"TypeSystem.xml": uima.type_system_xml(uima.written_types({}, self._layer))}
+        return {"TypeSystem.xml": uima.type_system_xml(uima.written_types({}, self.layer))}
 
 
 def _nearest_types(name: str, types: set[str]) -> str | None:
@@ -154,23 +148,6 @@ def _nearest_types(name: str, types: set[str]) -> str | None:
     return by_folder.get(folder)
 
 
-def _read(note: NoteFiles, files: Files) -> Cas:
-    """The content of the files of a note. Raises NoteError."""
-    types = uima.TypeSystem()
-    beside = note.parts.get("types")
-    if "zip" in note.parts:
-        file = note.parts["zip"]
-        data, inside = _unpacked(files.load(file), file)
-        if inside is not None:
-            types = uima.read_type_system(inside, file)
-    else:
-        file = note.parts["xmi"]
-        data = files.load(file)
-        if beside is not None:
-            types = uima.read_type_system(files.load(beside), beside)
-    return read_cas(data, file, types)
-
-
 def _unpacked(data: bytes, file: str) -> tuple[bytes, bytes | None]:
     """The XMI in a zip file, and the type system if there is one. Raises NoteError."""
     try:
@@ -180,7 +157,7 @@ def _unpacked(data: bytes, file: str) -> tuple[bytes, bytes | None]:
             types = [entry for entry in entries if basename(entry.filename).lower() == _TYPES]
             if len(notes) == 1:
                 return _entry(archive, notes[0], file), _entry(archive, types[0], file) if types else None
-    except _BAD_ZIP:
+    except (*DAMAGED, TooManyEntries):
         message = "The zip file can't be read: it is damaged or encrypted. Export the note again."
         raise NoteError([Problem(file, None, "zip", message)]) from None
     message = f"The zip file has {len(notes)} files that end in .xmi. Expected: one. Unpack it, and import the files."
@@ -196,17 +173,16 @@ def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, file: str) -> bytes
     return data
 
 
-class _XmiHandler:
+class _XmiHandler(XmlHandler):
     """Takes the elements of an XMI file. The children of an annotation are features with lists."""
 
     def __init__(self, cas: Cas) -> None:
-        self.line = 0
+        super().__init__()
         self._cas = cas
         self._depth = 0
         self._kinds: dict[str, str] = {}
         self._lists: set[str] = set()
         self._open: CasAnnotation | None = None
-        self._replaced = ""
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         self._depth += 1
@@ -226,18 +202,11 @@ class _XmiHandler:
             self._cas.add(self._open)
             self._open = None
 
-    def data(self, text: str) -> None:
-        pass
-
-    def pi(self, target: str, data: str) -> None:
-        if target == REPLACED:
-            self._replaced = data
-
     def finished(self) -> Cas:
         """The content of the whole file. Raises NoteError."""
         for sofa in self._cas.sofas.values():
-            if self._replaced and sofa.text is not None and sofa.view == INITIAL_VIEW:
-                sofa.text = restored(sofa.text, self._replaced, self._cas.file)
+            if self.replaced and sofa.text is not None and sofa.view == INITIAL_VIEW:
+                sofa.text = restored(sofa.text, self.replaced, self._cas.file)
         return self._cas
 
     def _feature_structure(self, kind: str, attributes: Mapping[str, str]) -> None:

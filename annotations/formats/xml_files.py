@@ -1,19 +1,18 @@
 """Streaming XML: defused (no entity of the file's own, nothing from outside), with the line of every element."""
 
+import io
 import re
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
-from typing import IO, Any, Final, Protocol
+from dataclasses import dataclass, field
+from typing import IO, Any, Final, TypeVar
 from xml.etree.ElementTree import ParseError
 
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
-from annotations.formats.base import Files, LabelFinder, NoteFiles, split_names
+from annotations.formats.base import Files, Format, LabelFinder, NoteFiles
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name
-from annotations.text.labels import LabelSetDef
 
 # Text as XML 1.0, so that a reader gets the same characters.
 #
@@ -65,22 +64,44 @@ _POSITION: Final = re.compile(r": line [0-9]+, column [0-9]+$")
 _PAIR: Final = re.compile(r"([0-9]{1,12})=([0-9A-F]{1,4})")
 
 
-class Handler(Protocol):
-    """Takes the parts of an XML file in their order. Names in a namespace are written `namespace}name`."""
+@dataclass
+class XmlHandler:
+    """Takes the parts of an XML file in their order. Names in a namespace are written `namespace}name`.
 
-    line: int
-    """The line of the part that is handed over (1-based); set by `parse` before each call of `start`."""
+    `line` is that of the part that is handed over (1-based), set before each call of `start`. `inside` are the names
+    of the open elements, `replaced` is the content of the instruction `REPLACED`. `text` is for the text of a note.
+    """
 
-    def start(self, name: str, attributes: Mapping[str, str]) -> None: ...
+    line: int = 0
+    inside: list[str] = field(default_factory=list)
+    replaced: str = ""
+    text: list[str] = field(default_factory=list)
 
-    def end(self, name: str) -> None: ...
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        self.inside.append(name)
 
-    def data(self, text: str) -> None: ...
+    def end(self, name: str) -> None:
+        del self.inside[-1:]
 
-    def pi(self, target: str, data: str) -> None: ...
+    def data(self, text: str) -> None:
+        pass
+
+    def pi(self, target: str, data: str) -> None:
+        if target == REPLACED:
+            self.replaced = data
 
 
-def parse(stream: IO[bytes], file: str, handler: Handler) -> Iterator[None]:
+Parts = TypeVar("Parts", bound=XmlHandler)
+
+
+def parsed(data: bytes, file: str, handler: Parts) -> Parts:
+    """The handler after all parts of a file. Raises NoteError as `parse` does."""
+    for _ in parse(io.BytesIO(data), file, handler):
+        pass
+    return handler
+
+
+def parse(stream: IO[bytes], file: str, handler: XmlHandler) -> Iterator[None]:
     """Parse a file piece by piece; whatever the handler has completed can be taken between two pieces.
 
     Raises NoteError if the file is not well-formed or declares entities. `file` is its name for messages.
@@ -139,14 +160,10 @@ def restored(text: str, replaced: str, file: str) -> str:
 # What formats with one `.xml` file per note have in common.
 
 
-class XmlNoteFormat(ABC):
+class XmlNoteFormat(Format, ABC):
     """A format that keeps text and spans of a note in one XML file."""
 
-    name: str
-
-    @abstractmethod
-    def claims(self, name: str, head: bytes) -> bool:
-        """See `Format.claims`."""
+    endings = ("xml",)
 
     @abstractmethod
     def _read(self, name: str, file: str, data: bytes, find_label: LabelFinder) -> ParsedNote:
@@ -160,31 +177,18 @@ class XmlNoteFormat(ABC):
     def _written(self, note: OutNote, labels: Mapping[str, str]) -> tuple[str, list[Loss]]:
         """The whole file of a note, and the losses; see `Format.write`."""
 
-    def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
-        """See `Format.group`."""
-        notes, problems = split_names(names, ["xml"])
-        return [NoteFiles(name, parts) for name, parts in sorted(notes.items())], problems
-
-    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """See `Format.read_many`."""
+    def read(self, note: NoteFiles, files: Files, find_label: LabelFinder) -> ParsedNote:
+        """See `InputFormat.read`."""
         file = note.parts["xml"]
-        try:
-            yield self._read(note.name, file, files.load(file), LabelFinder(labels))
-        except NoteError as error:
-            yield error
+        return self._read(note.name, file, files.load(file), find_label)
 
-    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
-        """See `Format.used_labels`."""
+    def labels(self, note: NoteFiles, files: Files) -> Iterable[str]:
+        """See `InputFormat.labels`."""
         file = note.parts["xml"]
-        with suppress(NoteError):
-            yield Counter(self._labels(file, files.load(file)))
+        return self._labels(file, files.load(file))
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`."""
         name = check_name(note.name)
         whole, losses = self._written(note, labels)
         return {f"{name}.xml": (whole + replaced_characters(note.text)).encode()}, losses
-
-    def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
-        """See `Format.extra_files`. These formats have none."""
-        return {}

@@ -84,8 +84,8 @@ def test_the_preview_counts_spans_by_written_label(gold, rev):
     response = rev.post(PREVIEW, body(gold))
     check_page(response)
     lines = {line.code: line.labels for line in response.context["lines"]}
-    names = [("DOCTOR", 1), ("PATIENT", 1)]
-    assert lines == {"NAME": names, "PLACE": [("CITY", 1)], "WHEN": [("DATE", 1)], "": [("AGE", 1)]}
+    names = {"DOCTOR": 1, "PATIENT": 1}
+    assert lines == {"NAME": names, "PLACE": {"CITY": 1}, "WHEN": {"DATE": 1}, "": {"AGE": 1}}
     assert response.context["total"] == 4 and not Job.objects.exists()
     # As in the project
     lines = rev.post(PREVIEW, body(gold, labels="")).context["lines"]

@@ -1,16 +1,15 @@
 import pytest
 from hypothesis import given
 
-from annotations.formats.base import LoadedFiles
-from annotations.formats.conll import ConllFormat
-from annotations.formats.notes import NoteError
+from annotations.formats import FORMATS, writer
+from annotations.formats.base import Format
 from annotations.text.spans import Span
 from annotations.text.tokens import Token
-from tests.formats.helpers import NAMES, outcomes, parsed, read_one, refused, said, write_one
+from tests.formats.helpers import outcomes, parsed, read_one, refused, said, write_one
 from tests.text.strategies import texts_with_apart_spans
 
 TEXT = "Dr. Neri\n\nVia 1"
-CONLL = ConllFormat()
+CONLL = FORMATS["conll"]
 
 
 def test_writing() -> None:
@@ -37,7 +36,7 @@ def test_label_order_decides_between_equal_bounds() -> None:
 
 def test_another_tokenizer() -> None:
     tokenizer = lambda text: [Token(0, 8), Token(10, 15)]  # noqa: E731
-    files, losses = write_one(ConllFormat(tokenizer), TEXT, [Span(4, 8, "NAME")])
+    files, losses = write_one(writer("conll", tokenizer=tokenizer), TEXT, [Span(4, 8, "NAME")])
     assert losses == []
     assert b"Dr. \t0\t4\tO\nNeri\t4\t8\tB-NAME\n\nVia 1\t10\t15\tO\n" in files["a.conll"]
     assert read_one("conll", files).spans == [Span(4, 8, "NAME")]
@@ -97,21 +96,13 @@ def test_notes_in_one_file_are_read_separately() -> None:
         found = outcomes("conll", {"all.conll": ALL.replace("sub/b", other), "a.txt": "Anna"})
         assert found == ["a", [(line, code)]]
     assert said(refused("conll", {"a.conll": "Anna\t0\t4\tO\n"})) == [(1, "no text")]  # no marks
+    assert said(refused("conll", {"a.txt": "Anna", "a.conll": ALL})) == [(5, "many notes")]
 
 
-def test_two_notes_where_one_is_expected() -> None:
-    for texts, problems in (({"a.txt": b"Anna", "sub/b.txt": b"Bo"}, None), ({"a.txt": b"Anna"}, [(5, "many notes")])):
-        files = texts | {"a.conll" if problems else "all.conll": ALL.encode()}
-        (group,), _ = CONLL.group(files)
-        with pytest.raises(NoteError) as raised:
-            CONLL.read(group, LoadedFiles(files.__getitem__), NAMES)
-        assert problems is None or said(raised.value.problems) == problems
+SENTENCES = writer("conll", sentences=True)
 
 
-SENTENCES = ConllFormat(sentences=True)
-
-
-def blocks(format: ConllFormat, text: str, spans: list[Span]) -> list[str]:
+def blocks(format: Format, text: str, spans: list[Span]) -> list[str]:
     """The tokens between empty rows, joined by spaces."""
     files, _ = write_one(format, text, spans)
     body = files["a.conll"].decode().partition("\n")[2]

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from annotations.formats.doccano import DoccanoFormat
+from annotations.formats.json_formats import DoccanoFormat
 from annotations.text.spans import Span
 from tests.formats.helpers import outcomes, parsed, read_one, refused, said, write_one
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from annotations.formats.prodigy import ProdigyFormat
+from annotations.formats.json_formats import ProdigyFormat
 from annotations.text.spans import Span
 from tests.formats.helpers import facts, parsed, read_one, refused, said, write_one
 

@@ -45,7 +45,7 @@ TABLE: dict[Can | Standing | str, list[str]] = {
     ],
     Can.EXPORT: [
         "agreement covid --table {0}", "export_documents covid {0} --format brat --set gold",
-        "export_rewritten covid a --output {0}", "label_mappings covid", "models covid --download crf-1 --to {0}",
+        "export_rewritten covid a --output {0}", "models covid --download crf-1 --to {0}",
     ],
     Can.RELEASE: [
         "audit_plan covid", "audit_plan covid --discard", "release covid --set gold --policy mask --out {0}",
@@ -55,7 +55,7 @@ TABLE: dict[Can | Standing | str, list[str]] = {
         "ablation covid --gold 1", "add_member covid out --role manager", "calibrate covid --run a --gold 1",
         "erase_patient covid P-1 --yes", "import_documents covid {0} --format text", "inject_errors covid --gold 1",
         "judge covid --gold 1 --author run:a --judge a/b", "judgings covid 1 --again", "known_identifiers covid",
-        "label_mappings covid Ours --add", "labels covid --delete CITY", "labels covid --move CITY --position 2",
+        "labels covid --delete CITY", "labels covid --move CITY --position 2",
         "map_group covid a b --role viewer", "merge_labels covid CITY HOSPITAL", "models covid --retire crf-1",
         "password_link covid ann", "remove_member covid ann", "refine covid a", "rename_label covid CITY --name Town",
         "run_model covid rules", "score_injection covid a --author b", "serve_model covid none --protocol inception",

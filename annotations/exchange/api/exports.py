@@ -20,7 +20,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.tokenizers import KINDS
 from annotations.exchange import selectors
 from annotations.exchange.forms.exports import set_choices
-from annotations.exchange.services.label_mappings import ExportLabels, labels_in_words, written_lines
+from annotations.exchange.services.label_mappings import ExportLabels, WrittenLabel, labels_in_words, written_lines
 from annotations.exchange.services.staged import start_export, unknown_set
 from annotations.exchange.services.writing import Writing
 from annotations.formats import FORMATS
@@ -104,14 +104,6 @@ class NewExport(OtherCodes):
     layer: str = ""
 
 
-class WrittenLabel(Schema):
-    """A code that would be written, with its spans by label; an empty code leaves the spans out."""
-
-    code: str
-    spans: int
-    labels: dict[str, int]
-
-
 class ExportPreview(Schema):
     """How many spans would be written, by written code. Equal spans of merged labels are still counted twice."""
 
@@ -139,8 +131,7 @@ def preview_export(request: ApiRequest, slug: str, body: NewExport) -> ExportPre
         lines = written_lines(
             access.project, selectors.spans_by_label(wanted_set(access.project, body.set, body.split)), labels
         )
-    written = [WrittenLabel(code=line.code, spans=line.spans, labels=dict(line.labels)) for line in lines]
-    return ExportPreview(spans=sum(line.spans for line in lines if line.code), written=written)
+    return ExportPreview(spans=sum(line.spans for line in lines if line.code), written=lines)
 
 
 @router.post(PATH, response={202: JobItem})

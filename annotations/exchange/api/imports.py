@@ -78,7 +78,7 @@ def import_notes_now(request: ApiRequest, response: HttpResponse, slug: str, bod
     if patients := _patients(body.notes):
         files.append((PATIENTS, patients))
     staged = _stage(
-        access, name=f"{len(body.notes)} notes", content=pack(files), format="text", written_as="",
+        access, name=f"{len(body.notes)} notes", content=pack(files), format="text",
         language=body.language, take_duplicates=body.take_duplicates,
     )  # fmt: skip
     return _start(response, access, staged)
@@ -97,14 +97,9 @@ def import_files(
 def stage_files(request: ApiRequest, access: Access, options: FileOptions) -> Import:
     """Stage the files of a request, which the form checks. Raises Problem (422)."""
     form = UploadForm(options.dict(), request.FILES)
-    wanted = check(form)
+    format = check(form)["format"]
     name, content = form.content()
-    return _stage(
-        access, name=name, content=content, format=wanted["format"], written_as=form.written_as,
-        language=wanted["language"], take_duplicates=wanted["take_duplicates"],
-        repair_offsets=wanted["repair_offsets"], all_or_nothing=wanted["all_or_nothing"],
-        encoding=wanted["encoding"], no_cleanup=wanted["no_cleanup"],
-    )  # fmt: skip
+    return _stage(access, name=name, content=content, format=format, **form.options())
 
 
 def _check_names(notes: list[NewNote]) -> None:
@@ -286,18 +281,8 @@ def _change(project: Project, row: Import, body: ImportChoices) -> None:
     # What a client chose for labels belongs to the format, so that comes first.
     if body.format is not None:
         staged.change_format(row=row, format=body.format)
-    if body.take_duplicates is not None:
-        staged.take_duplicates(row=row, take=body.take_duplicates)
-    if body.repair_offsets is not None:
-        staged.repair_offsets(row=row, repair=body.repair_offsets)
-    if body.all_or_nothing is not None:
-        staged.all_or_nothing(row=row, only_all=body.all_or_nothing)
-    if body.encoding is not None or body.no_cleanup is not None:
-        staged.change_reading(
-            row=row,
-            encoding=row.encoding if body.encoding is None else body.encoding,
-            no_cleanup=row.no_cleanup if body.no_cleanup is None else body.no_cleanup,
-        )
+    if options := body.dict(exclude={"format", "labels"}, exclude_none=True):
+        staged.change_options(row=row, **options)
     if body.labels:
         row.refresh_from_db()
         _choose(project, row, body.labels)

@@ -1,7 +1,7 @@
 """Forms to upload or paste notes for import."""
 
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotations.exchange.forms.exports import INPUT_ABOUT, grouped
+from annotations.exchange.services.import_plan import ImportOptions
 from annotations.exchange.services.input_formats import INPUT_FORMATS, holds_spans
 from annotations.exchange.services.label_choices import UnknownLabel, UnknownLabels
 from annotations.exchange.services.staged import pack
@@ -68,22 +69,27 @@ class FormatField(forms.ChoiceField):
         forms.Field.validate(self, value)
 
 
-def language_field() -> forms.CharField:
-    return forms.CharField(
+class NotesForm(forms.Form):
+    """What an import asks of all notes."""
+
+    language = forms.CharField(
         label=_("Language of the notes"),
         max_length=8,
         required=False,
         validators=[LANGUAGE],
         widget=forms.TextInput(attrs={"autocomplete": "off", "list": "languages", "class": "short"}),
     )
-
-
-def duplicates_field() -> forms.BooleanField:
-    return forms.BooleanField(
+    take_duplicates = forms.BooleanField(
         label=_("Import texts that the project has under another name"),
         required=False,
         help_text=_("Otherwise these notes are refused, and the report names the note with the same text."),
     )
+
+    def options(self) -> ImportOptions:
+        """The options of the import."""
+        named = ImportOptions.__annotations__
+        # The fields clean to what the options of their names are.
+        return cast(ImportOptions, {name: value for name, value in self.cleaned_data.items() if name in named})
 
 
 ENCODINGS = [
@@ -175,7 +181,7 @@ class AuthorForm(forms.Form):
         return whose if whose == "gold" else f"{whose}:{self.cleaned_data[whose]}"
 
 
-class UploadForm(DocumentsForm, AuthorForm):
+class UploadForm(NotesForm, DocumentsForm, AuthorForm):
     """Form for files and the author of their annotations.
 
     `paths` is a JSON list with the relative path of every file, since browsers send names without folders.
@@ -192,8 +198,6 @@ class UploadForm(DocumentsForm, AuthorForm):
         initial=DETECT,
         help_text=_("The next page shows the format found, and you can change it there."),
     )
-    language = language_field()
-    take_duplicates = duplicates_field()
     repair_offsets = forms.BooleanField(
         label=_("Move spans whose quoted text is found nearby"),
         required=False,
@@ -246,6 +250,10 @@ class UploadForm(DocumentsForm, AuthorForm):
                 return
             seen.add(name)
 
+    def options(self) -> ImportOptions:
+        """See `NotesForm.options`."""
+        return {**super().options(), "written_as": self.written_as}
+
     def names(self) -> list[str]:
         files = self.cleaned_data.get("files") or []
         return self.cleaned_data.get("paths") or [file.name or "" for file in files]
@@ -296,7 +304,7 @@ def _mapped(category: str) -> str:
     return gettext("Map to a label of %(category)s") % {"category": category}
 
 
-class PasteForm(forms.Form):
+class PasteForm(NotesForm):
     """Form for one pasted note."""
 
     name = forms.CharField(
@@ -308,8 +316,6 @@ class PasteForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 10, "spellcheck": "false", "dir": "auto"}),
         help_text=_("Line ends are stored as LF. To keep CRLF or a byte order mark, upload the file."),
     )
-    language = language_field()
-    take_duplicates = duplicates_field()
 
     def clean_name(self) -> str:
         name = str(self.cleaned_data["name"]).removesuffix(".txt")

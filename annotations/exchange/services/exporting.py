@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import IO, Any, Final, TypedDict
 
 from django.db import transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext
@@ -19,9 +18,9 @@ from annotations.core.locks import erasures_of, unerased
 from annotations.core.progress import Progress, silent
 from annotations.core.spans import definitions, pairs_of
 from annotations.core.stored_files import store_file
+from annotations.exchange import selectors
 from annotations.exchange.events import NOTES_EXPORTED, NotesExported
 from annotations.exchange.rules import rewritten, written_set
-from annotations.exchange.selectors import layers_of, named_losses, target_of
 from annotations.exchange.services.label_mappings import ExportLabels
 from annotations.exchange.services.writing import Content, NoteFilesWriter, Writers, Writing, write_to_path, write_zip
 from annotations.formats import FORMATS
@@ -149,10 +148,10 @@ def _note_files(
     notes = _version_notes(wanted) if wanted.version else _author_notes(wanted.author)
     splits: dict[str, str] = {}
     names = file_names(FORMATS[format])
-    total = _count(wanted)
+    total = selectors.notes_to_export(wanted)
     progress(0, total)
     writing = Writing(**report.options)
-    tags = layers_of(project).get(writing.layer, {})
+    tags = selectors.layers_of(project).get(writing.layer, {})
     with NoteFilesWriter(Writers(format, writing, tags), written) as writer:
         for pk, whole, split, language in notes:
             note, merged_losses = told.note(whole)
@@ -179,14 +178,14 @@ def _note_files(
         yield NAMES, names.table()
     definitions = label_definitions(project, merged=wanted.version is not None)
     if labels.differ:
-        definitions = written_set(definitions, codes, target_of(labels.target))
+        definitions = written_set(definitions, codes, selectors.target_of(labels.target))
     yield from Writers(format, Writing(layer=writing.layer), tags)("").extra_files(definitions).items()
     author = wanted.author or models.Author.objects.filter(project=project, kind=models.AuthorKind.GOLD).first()
     imported = author is not None and author.pk in project.imported_authors
     manifest = report.as_dict() | {
         "project": project.slug,
         "imported": imported,
-        "losses": named_losses(project, report.losses),
+        "losses": selectors.named_losses(project, report.losses),
     }
     if report.split is not None:
         manifest["split"] = report.split | {"notes": splits}
@@ -220,19 +219,9 @@ def _loss(note: int, loss: Loss) -> dict[str, Any]:
     return {"note": note, "start": span.start, "end": span.end, "label": span.label, "reason": loss.reason}
 
 
-def _count(wanted: SetChoice) -> int:
-    if wanted.version:
-        return _version_rows(wanted).count()
-    return models.AnnotationSet.objects.filter(author=wanted.author, state=models.AnnotationSetState.SUBMITTED).count()
-
-
 def _author_notes(author: models.Author | None) -> Iterator[tuple[int, OutNote, str, str]]:
     """Notes of an author as (note id, note, "", language)."""
-    sets = list(
-        models.AnnotationSet.objects.filter(author=author, state=models.AnnotationSetState.SUBMITTED)
-        .order_by("document_id")
-        .values_list("pk", flat=True)
-    )
+    sets = list(selectors.submitted_sets(author).order_by("document_id").values_list("pk", flat=True))
     for at in range(0, len(sets), BATCH):
         batch = sets[at : at + BATCH]
         spans: dict[int, list[DomainSpan]] = {pk: [] for pk in batch}
@@ -249,16 +238,11 @@ def _author_notes(author: models.Author | None) -> Iterator[tuple[int, OutNote, 
             yield note, OutNote(name, text, spans[pk]), "", language
 
 
-def _version_rows(wanted: SetChoice) -> "QuerySet[models.GoldVersionNote]":
-    notes = models.GoldVersionNote.objects.filter(version=wanted.version).order_by("document_id")
-    return notes.filter(split=wanted.split) if wanted.split not in ("", FOLDERS) else notes
-
-
 def _version_notes(wanted: SetChoice) -> Iterator[tuple[int, OutNote, str, str]]:
     """Notes of a gold version as (note id, note, split, language). The split is empty if the version has none."""
     columns = ("document_id", "document__name", "document__text", "document__language", "spans", "split")
     for pk, name, text, language, spans, split in (
-        _version_rows(wanted).values_list(*columns).iterator(chunk_size=BATCH)
+        selectors.notes_of_version(wanted).values_list(*columns).iterator(chunk_size=BATCH)
     ):
         found = [
             DomainSpan(start, end, code, attributes=pairs_of(attributes[0] if attributes else None))
@@ -285,7 +269,7 @@ def _report(
         report.drafts_left_out = models.AnnotationSet.objects.filter(
             author=wanted.author, state=models.AnnotationSetState.DRAFT
         ).count()
-    if not _count(wanted):
+    if not selectors.notes_to_export(wanted):
         raise ServiceError(
             gettext("“%(spec)s” has no submitted annotation sets to export. Drafts: %(drafts)s.")
             % {"spec": wanted.spec, "drafts": report.drafts_left_out},

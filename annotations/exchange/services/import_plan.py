@@ -6,7 +6,7 @@ A note is imported whole (text and spans) or refused whole, with every reason.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, TypedDict
+from typing import Any, TypedDict, Unpack
 
 from django.utils.translation import gettext as _
 
@@ -16,9 +16,9 @@ from annotations.core.errors import ServiceError
 from annotations.core.labels import labels_of_today
 from annotations.core.locks import keep_labels
 from annotations.core.spans import definitions_by_label, pairs_of
-from annotations.exchange.services.input_formats import INPUT_FORMATS, holds_spans
+from annotations.exchange.services.input_formats import INPUT_FORMATS, check_reading, holds_spans, input_format
 from annotations.exchange.services.label_choices import Choices, complete_choices, unknown_of
-from annotations.exchange.services.sources import NamedFiles, read_names, read_patients
+from annotations.exchange.services.sources import PATIENTS, NamedFiles, read_names, read_patients
 from annotations.formats.base import AcceptedLabels
 from annotations.formats.documents.base import DOCUMENTS
 from annotations.formats.notes import ParsedNote, Problem
@@ -74,6 +74,14 @@ class ImportReport:
         self.refused_notes += 1
         self._list(problems)
 
+    def refuse_note(self, name: str, code: str, message: str) -> None:
+        """Count a refused note with its only problem."""
+        self.refuse([Problem(name, None, code, message)])
+
+    def warn_of(self, name: str, code: str, message: str) -> None:
+        """List a warning of a note."""
+        self.warn([Problem(name, None, code, message)])
+
     def refuse_files(self, problems: Sequence[Problem]) -> None:
         """Count refused files that belong to no note, one for each problem."""
         self.refused_files += len(problems)
@@ -107,10 +115,7 @@ class ImportContext:
 
     project: models.Project
     source: NamedFiles
-    format: str
     author: models.Author | None
-    language: str
-    take_duplicates: bool
     labels: AcceptedLabels
     label_ids: dict[str, int]
     attributes: dict[int, tuple[AttributeDef, ...]]
@@ -120,6 +125,35 @@ class ImportContext:
     row: models.Import
     actor: models.User | None
     report: ImportReport
+
+
+class ImportOptions(TypedDict, total=False):
+    """How an import reads its files, as `Import` stores it; `no_cleanup` are the clean-up rules to leave out."""
+
+    written_as: str
+    language: str
+    take_duplicates: bool
+    repair_offsets: bool
+    all_or_nothing: bool
+    encoding: str
+    no_cleanup: Sequence[str]
+
+
+def new_import(
+    *,
+    project: models.Project,
+    source: NamedFiles,
+    format: str,
+    actor: models.User | None,
+    **options: Unpack[ImportOptions],
+) -> models.Import:
+    """An import that is not saved yet. Raises ServiceError for options that don't fit its files."""
+    found = input_format(format, [name for name in source.names() if name != PATIENTS], source)
+    row = models.Import(project=project, format=found, created_by=actor, **options)
+    row.language, row.no_cleanup = row.language.strip().lower(), sorted(set(row.no_cleanup))
+    check_choices(found, row.written_as, detected=found != format)
+    check_reading(row.encoding, row.no_cleanup)
+    return row
 
 
 def check_choices(format: str, written_as: str, *, detected: bool = False) -> None:
@@ -169,10 +203,7 @@ def import_context(
     return ImportContext(
         project=row.project,
         source=source,
-        format=row.format,
         author=author,
-        language=row.language or row.project.language,
-        take_duplicates=row.take_duplicates,
         labels=AcceptedLabels(
             labels,
             skipped=(name for name, choice in choices.items() if choice["do"] == "skip"),
@@ -285,47 +316,25 @@ def plan_notes(context: ImportContext, parsed: Iterable[ParsedNote], seen: dict[
     for note in notes:
         _keep_attributes(context, note)
     plan = Plan(hashes={note.name: text_sha256(note.text) for note in notes})
-    there = {
-        name: (pk, sha256)
-        for pk, name, sha256 in models.Document.objects.filter(
-            project=context.project, name__in=list(plan.hashes)
-        ).values_list("pk", "name", "sha256")
-    }
-    twins = dict(
-        models.Document.objects.filter(project=context.project, sha256__in=list(plan.hashes.values()))
-        .order_by("-id")
-        .values_list("sha256", "name")
-    )
+    documents = models.Document.objects.filter(project=context.project)
+    rows = documents.filter(name__in=list(plan.hashes)).values_list("pk", "name", "sha256")
+    there = {name: (pk, sha256) for pk, name, sha256 in rows}
+    equal = documents.filter(sha256__in=list(plan.hashes.values())).order_by("-id")
+    twins = dict(equal.values_list("sha256", "name"))
     for note in notes:
         sha256 = plan.hashes[note.name]
         if note.name in there:
             pk, stored = there[note.name]
             if stored != sha256:
-                context.report.refuse(
-                    [
-                        Problem(
-                            note.name,
-                            None,
-                            "other-text",
-                            "The project has a note of this name with another text, which was kept.",
-                        )
-                    ]
-                )
+                message = "The project has a note of this name with another text, which was kept."
+                context.report.refuse_note(note.name, "other-text", message)
             else:
                 _plan_annotation_set(context, plan, note, pk)
             continue
         twin = twins.get(sha256) or seen.get(sha256)
-        if twin is not None and not context.take_duplicates:
-            context.report.refuse(
-                [
-                    Problem(
-                        note.name,
-                        None,
-                        "duplicate",
-                        f"The project has the same text as “{twin}”. Import duplicates only if you need them.",
-                    )
-                ]
-            )
+        if twin is not None and not context.row.take_duplicates:
+            message = f"The project has the same text as “{twin}”. Import duplicates only if you need them."
+            context.report.refuse_note(note.name, "duplicate", message)
             continue
         seen[sha256] = note.name
         plan.new.append(note)
@@ -340,7 +349,7 @@ def _each_once(context: ImportContext, parsed: Iterable[ParsedNote]) -> list[Par
     for note in parsed:
         if note.name in notes:
             message = _("Two notes of the import have this name. The first one was read. Rename the other one.")
-            context.report.refuse([Problem(note.name, None, "same name", message)])
+            context.report.refuse_note(note.name, "same name", message)
         else:
             notes[note.name] = note
     return list(notes.values())
@@ -357,18 +366,12 @@ def _keep_attributes(context: ImportContext, note: ParsedNote) -> None:
             kept, others = fitting(span.attributes, defined)
             note.spans[at] = replace(span, attributes=kept)
             left.update((span.label, name) for name in others)
-    context.report.warn(
-        [
-            Problem(
-                note.name,
-                None,
-                "not kept",
-                f"The attribute “{name[:60]}” of {count} {'span' if count == 1 else 'spans'} with the label {label} "
-                "was not kept: the label doesn't have this attribute or value. Add it to the label, and import again.",
-            )
-            for (label, name), count in sorted(left.items())
-        ]
-    )
+    for (label, name), count in sorted(left.items()):
+        message = (
+            f"The attribute “{name[:60]}” of {count} {'span' if count == 1 else 'spans'} with the label {label} "
+            "was not kept: the label doesn't have this attribute or value. Add it to the label, and import again."
+        )
+        context.report.warn_of(note.name, "not kept", message)
 
 
 def _plan_annotation_set(context: ImportContext, plan: Plan, note: ParsedNote, pk: int) -> None:
@@ -386,14 +389,5 @@ def _plan_annotation_set(context: ImportContext, plan: Plan, note: ParsedNote, p
     if held == given and present.state == models.AnnotationSetState.SUBMITTED:
         context.report.already_there += 1
         return
-    context.report.refuse(
-        [
-            Problem(
-                note.name,
-                None,
-                "other-reading",
-                f"“{context.row.written_as}” already has other annotations on this note. "
-                f"They were kept ({len(held)} spans).",
-            )
-        ]
-    )
+    message = f"“{context.row.written_as}” already has other annotations on this note."
+    context.report.refuse_note(note.name, "other-reading", f"{message} They were kept ({len(held)} spans).")

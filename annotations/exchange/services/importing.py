@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict, Unpack
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -28,12 +28,11 @@ from annotations.core.suggestions import add_notes, add_strings, forget_notes, r
 from annotations.exchange.events import NOTES_IMPORTED
 from annotations.exchange.services import import_plan
 from annotations.exchange.services.import_plan import ImportContext, Plan
-from annotations.exchange.services.input_formats import check_reading, input_format
 from annotations.exchange.services.label_choices import choices_by_name, complete_choices, find_labels
-from annotations.exchange.services.reading import batches, grouped, note_names, total_of
+from annotations.exchange.services.reading import batches, grouped, total_of
 from annotations.exchange.services.sources import MemorySource, NamedFiles, ZipSource, patients_at, source_at
 from annotations.formats import QUOTING
-from annotations.formats.notes import ParsedNote, Problem
+from annotations.formats.notes import ParsedNote
 from annotations.projects.services.assigning import assign_new_notes
 from annotations.projects.services.labels import delete_label
 from annotations.text.hashes import string_key
@@ -123,52 +122,16 @@ def run_import(
     return report
 
 
-def import_path(
-    *,
-    project: models.Project,
-    path: Path,
-    format: str,
-    written_as: str = "",
-    language: str = "",
-    take_duplicates: bool = False,
-    repair_offsets: bool = False,
-    all_or_nothing: bool = False,
-    encoding: str = "",
-    no_cleanup: Sequence[str] = (),
-    patients: Path | None = None,
-    actor: models.User | None = None,
-    progress: Progress = silent,
-    labels: LabelWords | None = None,
-) -> dict[str, Any]:
-    """Import a folder, a file or a zip in one transaction. Return the report.
-
-    Raises ServiceError, before anything is imported, if `labels` leaves an unknown label open.
-    """
+def import_path(*, path: Path, format: str, patients: Path | None = None, **options: Any) -> dict[str, Any]:
+    """Import a folder, a file or a zip in one transaction; see `import_source`. Return the report."""
     source = source_at(path, format)
     known = patients_at(patients) if patients else None
-    return import_source(
-        project=project,
-        source=source,
-        format=format,
-        written_as=written_as,
-        language=language,
-        take_duplicates=take_duplicates,
-        repair_offsets=repair_offsets,
-        all_or_nothing=all_or_nothing,
-        encoding=encoding,
-        no_cleanup=no_cleanup,
-        patients=known,
-        actor=actor,
-        progress=progress,
-        labels=labels,
-    )
+    return import_source(source=source, format=format, patients=known, **options)
 
 
-def import_files(
-    *, project: models.Project, files: Sequence[tuple[str, bytes]], format: str, written_as: str = "", **options: Any
-) -> dict[str, Any]:
-    """Import files in memory in one transaction (demo, tests). Return the report."""
-    return import_source(project=project, source=MemorySource(files), format=format, written_as=written_as, **options)
+def import_files(*, files: Sequence[tuple[str, bytes]], **options: Any) -> dict[str, Any]:
+    """Import files in memory in one transaction (demo, tests); see `import_source`. Return the report."""
+    return import_source(source=MemorySource(files), **options)
 
 
 def import_source(
@@ -176,44 +139,27 @@ def import_source(
     project: models.Project,
     source: NamedFiles,
     format: str,
-    written_as: str = "",
-    language: str = "",
-    take_duplicates: bool = False,
-    repair_offsets: bool = False,
-    all_or_nothing: bool = False,
-    encoding: str = "",
-    no_cleanup: Sequence[str] = (),
     patients: dict[str, str] | None = None,
     actor: models.User | None = None,
     progress: Progress = silent,
     labels: LabelWords | None = None,
+    **options: Unpack[import_plan.ImportOptions],
 ) -> dict[str, Any]:
-    """Import in one transaction. Without `labels`, a note with an unknown label is refused."""
-    asked, format = format, input_format(format, note_names(source), source)
-    import_plan.check_choices(format, written_as, detected=asked != format)
-    check_reading(encoding, no_cleanup)
+    """Import in one transaction. Without `labels`, a note with an unknown label is refused.
+
+    Raises ServiceError, before anything is imported, if `labels` leaves an unknown label open.
+    """
+    row = import_plan.new_import(project=project, source=source, format=format, actor=actor, **options)
+    row.state = models.ImportState.RUNNING
     with transaction.atomic():
         keep_labels(project.pk)
         check_open(project.pk)
-        row = models.Import.objects.create(
-            project=project,
-            format=format,
-            written_as=written_as,
-            language=language.strip().lower(),
-            take_duplicates=take_duplicates,
-            repair_offsets=repair_offsets,
-            all_or_nothing=all_or_nothing,
-            encoding=encoding,
-            no_cleanup=sorted(set(no_cleanup)),
-            created_by=actor,
-            state=models.ImportState.RUNNING,
-        )
         if labels is not None:
-            row.labels_found, row.notes_found = find_labels(format, source)
+            row.labels_found, row.notes_found = find_labels(row.format, source)
             row.label_choices = choices_by_name(project, row.labels_found, **labels)
             row.label_choices = complete_choices(row)
-            row.save(update_fields=["labels_found", "notes_found", "label_choices"])
-        return {"format": format, **_run(row, source, actor, progress, None, patients)}
+        row.save()
+        return {"format": row.format, **_run(row, source, actor, progress, None, patients)}
 
 
 def _run(
@@ -233,7 +179,7 @@ def _run(
             message = gettext(
                 "Files in this format don't quote the text of their spans, so no span can be moved to it."
             )
-            context.report.warn([Problem(row.format, None, "repair", message)])
+            context.report.warn_of(row.format, "repair", message)
     seen: dict[str, str] = {}
     total = total_of(row, groups)
     progress(row.notes_done, total)
@@ -346,7 +292,7 @@ def _write_notes(context: ImportContext, plan: Plan) -> dict[str, int]:
         ("name", "sha256", "length", "patient_id", "text"),
         [(note.name, plan.hashes[note.name], len(note.text), note.patient_id, note.text) for note in plan.new],
         project_id=context.project.pk,
-        language=context.language,
+        language=context.row.language or context.project.language,
         imported_by_id=context.row.pk,
     )
     return dict(zip(names, made, strict=True))

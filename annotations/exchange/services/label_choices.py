@@ -19,6 +19,7 @@ from annotations.core.labels import labels_of_today
 from annotations.exchange.rules import likely_labels
 from annotations.exchange.selectors import labels_behind, mapping_named
 from annotations.exchange.services.input_formats import INPUT_FORMATS
+from annotations.exchange.services.label_mappings import named_twice, no_label
 from annotations.exchange.services.sources import PATIENTS, NamedFiles
 from annotations.formats.base import LabelFinder
 from annotations.formats.notes import NoteError
@@ -202,10 +203,7 @@ def choose_labels(*, row: Import, values: Mapping[str, str], seen: str) -> None:
     with transaction.atomic():
         row = Import.objects.select_for_update().select_related("project").get(pk=row.pk)
         if row.state != ImportState.STAGED:
-            raise ServiceError(
-                _("This import has already started. Nothing was changed. You can cancel it on the job page."),
-                code="begun",
-            )
+            raise begun()
         unknown = unknown_of(row)
         wanted = {one.name: values.get(one.key, one.value) for one in unknown.rows}
         chosen = {name: _parse(value) for name, value in wanted.items() if value}
@@ -259,6 +257,12 @@ def _parse(value: str) -> LabelChoice:
     if kind == "add" and pk is not None:
         return {"do": "add", "category": pk}
     raise ServiceError(_("Choose an action for each label from the list. Nothing was changed."), code="choice")
+
+
+def begun() -> ServiceError:
+    return ServiceError(
+        _("This import has already started. Nothing was changed. You can cancel it on the job page."), code="begun"
+    )
 
 
 def labels_changed() -> ServiceError:
@@ -328,7 +332,7 @@ def choices_by_name(
                 code="labels",
             )
         if row.name in chosen:
-            raise ServiceError(_("The label “%(label)s” is named twice.") % {"label": shown(name)}, code="labels")
+            raise named_twice(name)
         if choice["do"] == "add" and not row.can_add:
             raise ServiceError(
                 _("The label “%(label)s” can't be added: its name or code is not possible or taken. Map or skip it.")
@@ -347,11 +351,7 @@ def choices_by_name(
         name, target = parted(word, [])
         code = find(target)
         if code is None:
-            raise ServiceError(
-                _("The project has no label “%(label)s”. Choose one of: %(choices)s.")
-                % {"label": shown(target), "choices": ", ".join(ids)},
-                code="labels",
-            )
+            raise no_label(target, ids)
         choose(name, {"do": "map", "label": ids[code]})
     for word in added:
         name, wanted = parted(word, [len(word)])

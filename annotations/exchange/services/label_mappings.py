@@ -1,6 +1,6 @@
 """Add, change and delete label mappings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -202,28 +202,25 @@ class ExportLabels:
 
 
 @dataclass(frozen=True)
-class WrittenLine:
-    """A written code (empty: left out), and the labels behind it with their spans; only labels that have spans."""
+class WrittenLabel:
+    """A code that would be written, with its spans by label; an empty code leaves the spans out."""
 
     code: str
-    labels: list[tuple[str, int]]
-
-    @property
-    def spans(self) -> int:
-        return sum(count for _label, count in self.labels)
+    spans: int
+    labels: dict[str, int]
 
 
-def written_lines(project: Project, counts: Mapping[str, int], labels: ExportLabels) -> list[WrittenLine]:
+def written_lines(project: Project, counts: Mapping[str, int], labels: ExportLabels) -> list[WrittenLabel]:
     """What an export would write, before equal spans are merged: most spans first, left out spans last.
 
     `counts` has the spans by label code. Raises ServiceError as `ExportLabels.by_code` does.
     """
     codes = labels.by_code(project)
     names = dict(Label.objects.filter(label_set__project=project).values_list("code", "name"))
-    found: dict[str, list[tuple[str, int]]] = {}
+    found: dict[str, dict[str, int]] = {}
     for label in sorted(counts, key=lambda code: (-counts[code], code)):
-        found.setdefault(codes.get(label, label), []).append((names.get(label, label), counts[label]))
-    lines = [WrittenLine(code, rows) for code, rows in found.items()]
+        found.setdefault(codes.get(label, label), {})[names.get(label, label)] = counts[label]
+    lines = [WrittenLabel(code, sum(rows.values()), rows) for code, rows in found.items()]
     return sorted(lines, key=lambda line: (not line.code, -line.spans, line.code))
 
 
@@ -242,6 +239,18 @@ def labels_of_mapping(mapping: LabelMapping) -> ExportLabels:
     return ExportLabels(codes_of(mapping), mapping.pk, mapping.name, mapping.target)
 
 
+def no_label(name: str, choices: Iterable[str]) -> ServiceError:
+    return ServiceError(
+        _("The project has no label “%(label)s”. Choose one of: %(choices)s.")
+        % {"label": shown(name), "choices": ", ".join(choices)},
+        code="labels",
+    )
+
+
+def named_twice(name: str) -> ServiceError:
+    return ServiceError(_("The label “%(label)s” is named twice.") % {"label": shown(name)}, code="labels")
+
+
 def labels_in_words(
     project: Project, *, mapping: str = "", mapped: Sequence[str] = (), skipped: Sequence[str] = ()
 ) -> ExportLabels:
@@ -254,13 +263,9 @@ def labels_in_words(
     def choose(name: str, written: str) -> None:
         code = find(name)
         if code is None:
-            raise ServiceError(
-                _("The project has no label “%(label)s”. Choose one of: %(choices)s.")
-                % {"label": shown(name), "choices": ", ".join(ids)},
-                code="labels",
-            )
+            raise no_label(name, ids)
         if ids[code] in chosen:
-            raise ServiceError(_("The label “%(label)s” is named twice.") % {"label": shown(name)}, code="labels")
+            raise named_twice(name)
         chosen[ids[code]] = written
 
     for word in mapped:

@@ -25,13 +25,9 @@ _UTF8_MOST = 4
 PREVIEWED_DOCUMENTS = 3
 
 
-def note_names(source: NamedFiles) -> list[str]:
-    return [name for name in source.names() if name != PATIENTS]
-
-
 def grouped(format: str, source: NamedFiles) -> tuple[list[NoteFiles], list[Problem]]:
     """Group the files into notes, and list the files that are not read, also readmes and licenses."""
-    names = note_names(source)
+    names = [name for name in source.names() if name != PATIENTS]
     groups, strays = INPUT_FORMATS[format].group(names)
     read = {file for group in groups for file in group.parts.values()}
     return groups, strays + readmes(name for name in names if name not in read)
@@ -80,7 +76,7 @@ def _units(
     context: ImportContext, groups: Sequence[NoteFiles], skip: int, limits: Limits | None
 ) -> Iterator[Iterable[ParsedNote | NoteError]]:
     with opened_format(context.row, limits) as format:
-        if context.format == DOCUMENTS:
+        if context.row.format == DOCUMENTS:
             yield from _units_of_documents(context, groups, skip, format)
         elif not isinstance(format, OneFileReader):
             for group in groups[skip:]:
@@ -118,7 +114,7 @@ def kept_notes(context: ImportContext, notes: Iterable[ParsedNote | NoteError]) 
             context.report.refuse(note.problems)
             continue
         if too_long := _too_long(note):
-            context.report.refuse([Problem(note.name, None, "size", too_long)])
+            context.report.refuse_note(note.name, "size", too_long)
             continue
         note.name = context.names.get(note.name, note.name)
         note.patient_id = context.patients.get(note.name, note.patient_id)
@@ -127,17 +123,15 @@ def kept_notes(context: ImportContext, notes: Iterable[ParsedNote | NoteError]) 
             context.report.layers[layer] = tags | context.report.layers.get(layer, {})
         context.report.moved_spans += sum(warning.code == MOVED for warning in note.warnings)
         if note.spans is not None and not context.row.written_as:
-            context.report.warn(
-                [Problem(note.name, None, "as", "The annotations were not imported. Choose their author.")]
-            )
+            context.report.warn_of(note.name, "as", "The annotations were not imported. Choose their author.")
             note.spans = None
         if note.spans is not None:
             _skip(context, note)
         if not note.text or note.text.isspace():
-            context.report.warn([Problem(note.name, None, "empty", "The text of this note is empty.")])
+            context.report.warn_of(note.name, "empty", "The text of this note is empty.")
         crowd = crowd_in((span.start, span.end) for span in note.spans or ())
         if crowd is not None:
-            context.report.refuse([Problem(note.name, None, "room", _too_many(crowd))])
+            context.report.refuse_note(note.name, "room", _too_many(crowd))
             continue
         yield note
 

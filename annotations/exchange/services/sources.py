@@ -1,12 +1,10 @@
 """Sources of files to import: a folder, one file or a zip. Every error names the file and the reason."""
 
 import io
-import lzma
 import os
 import stat
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Final, NamedTuple, Protocol
@@ -20,7 +18,7 @@ from annotations.formats.base import DOCUMENT_EXTENSIONS, NAMES
 from annotations.formats.documents.base import DOCUMENTS
 from annotations.formats.files import csv_reading
 from annotations.formats.files.csv_files import unquoted
-from annotations.formats.files.zips import MOST_ENTRIES, EntryReader, TooManyEntries, open_zip
+from annotations.formats.files.zips import DAMAGED, MOST_ENTRIES, EntryReader, TooManyEntries, open_zip
 from annotations.formats.notes import NoteError, Problem, check_name
 from annotations.text.names import bad_character, shown
 
@@ -31,17 +29,6 @@ ENDINGS_OF_DOCUMENTS = {f".{extension}" for extension in DOCUMENT_EXTENSIONS}
 ANNOTATIONS_LONGER = 8
 # A file of many notes is unpacked to disk if it is longer.
 IN_MEMORY = 1024 * 1024
-# Exceptions from reading one file of a zip. The errors of zlib and lzma are not subclasses of OSError.
-_DAMAGED = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    OSError,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-    ValueError,
-)
 
 
 class NamedFiles(Protocol):
@@ -181,7 +168,7 @@ class ZipSource:
                 % {"most": f"{MOST_ENTRIES:,}"},
                 code="entries",
             ) from error
-        except _DAMAGED as error:
+        except DAMAGED as error:
             raise ServiceError(
                 _("The file is not a readable zip archive. Nothing was imported."), code="zip"
             ) from error
@@ -220,7 +207,7 @@ class ZipSource:
         _check_size(name, entry.file_size)
         try:
             return self._reader.read(entry)
-        except _DAMAGED as error:
+        except DAMAGED as error:
             raise _damaged(name) from error
 
     def open(self, name: str) -> IO[bytes]:
@@ -232,7 +219,7 @@ class ZipSource:
                 left = entry.file_size
                 while data := file.read(min(IN_MEMORY, left)):
                     left -= unpacked.write(data)
-        except _DAMAGED as error:
+        except DAMAGED as error:
             unpacked.close()
             raise _damaged(name) from error
         unpacked.seek(0)
@@ -357,17 +344,16 @@ def parse_note_rows(data: bytes, file: str) -> dict[str, NoteRow]:
 
 def _parsed(data: bytes, file: str, columns: Sequence[str]) -> dict[str, NoteRow]:
     """The rows by note name. The CSV must have the column name and at least one of `columns`."""
+
+    def refused(message: str, **more: object) -> ServiceError:
+        return ServiceError(message % {"file": file, **more}, code="patients")
+
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ServiceError(
-            _("“%(file)s” is not UTF-8. Nothing was changed. Save it as UTF-8.") % {"file": file}, code="patients"
-        ) from error
+        raise refused(_("“%(file)s” is not UTF-8. Nothing was changed. Save it as UTF-8.")) from error
     if "\0" in text:
-        raise ServiceError(
-            _("“%(file)s” holds NUL characters, so it is not a CSV. Nothing was changed.") % {"file": file},
-            code="patients",
-        )
+        raise refused(_("“%(file)s” holds NUL characters, so it is not a CSV. Nothing was changed."))
     head = text.partition("\n")[0]
     # Spreadsheet programs in much of Europe separate columns by semicolons.
     rows = csv_reading.DictReader(
@@ -377,46 +363,31 @@ def _parsed(data: bytes, file: str, columns: Sequence[str]) -> dict[str, NoteRow
     try:
         given = set(rows.fieldnames or ())
         if "name" not in given or not given & set(columns):
-            raise ServiceError(
-                _("“%(file)s” needs the columns name and patient_id. Nothing was changed.") % {"file": file}
+            raise refused(
+                _("“%(file)s” needs the columns name and patient_id. Nothing was changed.")
                 if len(columns) == 1
                 else _("“%(file)s” needs the column name, and patient_id, type or site. Nothing was changed.")
-                % {"file": file},
-                code="patients",
             )
         for row in rows:
-            name = (row["name"] or "").strip()
+            name, line = (row["name"] or "").strip(), rows.line_num
             patient, note_type, site = ((row.get(column) or "").strip() for column in COLUMNS)
             if len(patient) > 80:
-                raise ServiceError(
-                    _("“%(file)s”, line %(line)s: A patient ID has at most 80 characters. Nothing was changed.")
-                    % {"file": file, "line": rows.line_num},
-                    code="patients",
-                )
+                message = _("“%(file)s”, line %(line)s: A patient ID has at most 80 characters. Nothing was changed.")
+                raise refused(message, line=line)
             if bad := bad_character(patient):
-                raise ServiceError(
-                    _(
-                        "“%(file)s”, line %(line)s: The patient ID holds %(character)s, a control character or one "
-                        "that changes the direction of text. Nothing was changed."
-                    )
-                    % {"file": file, "line": rows.line_num, "character": bad},
-                    code="patients",
+                message = _(
+                    "“%(file)s”, line %(line)s: The patient ID holds %(character)s, a control character or one "
+                    "that changes the direction of text. Nothing was changed."
                 )
-            for value in (note_type, site):
-                if len(value) > 80 or bad_character(value):
-                    raise ServiceError(
-                        _(
-                            "“%(file)s”, line %(line)s: A type or site has at most 80 characters, without control "
-                            "characters. Nothing was changed."
-                        )
-                        % {"file": file, "line": rows.line_num},
-                        code="patients",
-                    )
+                raise refused(message, line=line, character=bad)
+            if any(len(value) > 80 or bad_character(value) for value in (note_type, site)):
+                message = _(
+                    "“%(file)s”, line %(line)s: A type or site has at most 80 characters, without control "
+                    "characters. Nothing was changed."
+                )
+                raise refused(message, line=line)
             found[name.removesuffix(".txt")] = NoteRow(patient, note_type, site)
     except csv_reading.Error as error:
-        raise ServiceError(
-            _("“%(file)s”, line %(line)s: The file is not a readable CSV. Nothing was changed.")
-            % {"file": file, "line": rows.line_num},
-            code="patients",
-        ) from error
+        message = _("“%(file)s”, line %(line)s: The file is not a readable CSV. Nothing was changed.")
+        raise refused(message, line=rows.line_num) from error
     return found

@@ -5,7 +5,7 @@ import zipfile
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Unpack
 
 from django.conf import settings
 from django.db import transaction
@@ -17,17 +17,24 @@ from annotations.core.errors import ServiceError
 from annotations.core.locks import keep_labels
 from annotations.core.stored_files import store_file
 from annotations.exchange.selectors import JOB_KEY
-from annotations.exchange.services.import_plan import ImportReport, check_choices, import_context, plan_notes
+from annotations.exchange.services.import_plan import (
+    ImportOptions,
+    ImportReport,
+    check_choices,
+    import_context,
+    new_import,
+    plan_notes,
+)
 from annotations.exchange.services.importing import opened, undo_import
-from annotations.exchange.services.input_formats import check_reading, gate_sets, input_format
-from annotations.exchange.services.label_choices import complete_choices, find_labels, labels_changed, unknown_of
+from annotations.exchange.services.input_formats import check_reading, gate_sets
+from annotations.exchange.services.label_choices import begun, complete_choices, find_labels, labels_changed, unknown_of
 from annotations.exchange.services.label_mappings import ExportLabels
-from annotations.exchange.services.reading import PREVIEWED_DOCUMENTS, batches, grouped, note_names, total_of
+from annotations.exchange.services.reading import PREVIEWED_DOCUMENTS, batches, grouped, total_of
 from annotations.exchange.services.sources import ZipSource, megabytes, read_names, read_patients
 from annotations.exchange.services.writing import Writing
 from annotations.formats.documents.base import DOCUMENTS, TIME, Limits
 from annotations.formats.files.archives import MANIFEST, is_archive
-from annotations.formats.notes import ParsedNote, Problem
+from annotations.formats.notes import ParsedNote
 from annotations.gold.services.sets import wanted_set
 from annotations.jobs.services.queue import enqueue, once
 from annotations.models import Import, ImportState, Job, Project, StoredFileKind, User
@@ -55,14 +62,8 @@ def stage_import(
     name: str,
     content: IO[bytes],
     format: str,
-    written_as: str,
-    language: str,
-    take_duplicates: bool,
     actor: User | None,
-    repair_offsets: bool = False,
-    all_or_nothing: bool = False,
-    encoding: str = "",
-    no_cleanup: Sequence[str] = (),
+    **options: Unpack[ImportOptions],
 ) -> Import:
     """Store an uploaded zip (see `pack`) for preview. If it raises ServiceError, nothing is stored."""
     size = content.seek(0, io.SEEK_END)
@@ -75,30 +76,17 @@ def stage_import(
             code="size",
         )
     source = _notes_in(content)
-    asked, format = format, input_format(format, note_names(source), source)
-    check_choices(format, written_as, detected=asked != format)
-    check_reading(encoding, no_cleanup)
+    row = new_import(project=project, source=source, format=format, actor=actor, **options)
     read_patients(source)
     read_names(source)
-    found, notes = find_labels(format, source)
+    row.labels_found, row.notes_found = find_labels(row.format, source)
     content.seek(0)
     with transaction.atomic():
-        stored = store_file(project=project, kind=StoredFileKind.UPLOAD, name=name, content=content, actor=actor)
-        return Import.objects.create(
-            project=project,
-            stored_file=stored,
-            format=format,
-            written_as=written_as,
-            language=language.strip().lower(),
-            labels_found=found,
-            notes_found=notes,
-            take_duplicates=take_duplicates,
-            repair_offsets=repair_offsets,
-            all_or_nothing=all_or_nothing,
-            encoding=encoding,
-            no_cleanup=sorted(set(no_cleanup)),
-            created_by=actor,
+        row.stored_file = store_file(
+            project=project, kind=StoredFileKind.UPLOAD, name=name, content=content, actor=actor
         )
+        row.save()
+    return row
 
 
 def _notes_in(content: IO[bytes]) -> ZipSource:
@@ -161,8 +149,9 @@ def _not_yet(report: ImportReport) -> None:
     late = [problem for problem in report.refused if problem["code"] == TIME]
     report.refused = [problem for problem in report.refused if problem not in late]
     report.refused_notes -= len(late)
-    message = gettext("Reading takes too long for the preview. The import gives it more time.")
-    report.warn([Problem(problem["file"], None, TIME, message) for problem in late])
+    for problem in late:
+        message = gettext("Reading takes too long for the preview. The import gives it more time.")
+        report.warn_of(problem["file"], TIME, message)
 
 
 def _shown(note: ParsedNote) -> dict[str, Any]:
@@ -194,27 +183,19 @@ def discard(*, row: Import) -> None:
     # The condition on the state keeps an import that a worker has just started.
     waiting = Import.objects.filter(pk=row.pk, state=ImportState.STAGED)
     if not waiting.update(state=ImportState.CANCELED):
-        raise _begun()
+        raise begun()
     undo_import(import_id=row.pk)
 
 
-def take_duplicates(*, row: Import, take: bool = True) -> None:
-    """Set whether to import texts that are in the project under another name."""
-    if not Import.objects.filter(pk=row.pk, state=ImportState.STAGED).update(take_duplicates=take):
-        raise _begun()
-
-
-def repair_offsets(*, row: Import, repair: bool = True) -> None:
-    """Set whether to move spans to the text that they quote."""
-    if not Import.objects.filter(pk=row.pk, state=ImportState.STAGED).update(repair_offsets=repair):
-        raise _begun()
-
-
-def change_author(*, row: Import, written_as: str) -> None:
-    """Set whose the annotations in the files are; empty imports texts only. Raises ServiceError."""
-    check_choices(row.format, written_as)
-    if not Import.objects.filter(pk=row.pk, state=ImportState.STAGED).update(written_as=written_as):
-        raise _begun()
+def change_options(*, row: Import, **options: Unpack[ImportOptions]) -> None:
+    """Change options of a staged import. Raises ServiceError if it has started, or for an option that doesn't fit."""
+    if "written_as" in options:
+        check_choices(row.format, options["written_as"])
+    check_reading(options.get("encoding", ""), options.get("no_cleanup", ()))
+    if "no_cleanup" in options:
+        options["no_cleanup"] = sorted(set(options["no_cleanup"]))
+    if not Import.objects.filter(pk=row.pk, state=ImportState.STAGED).update(**options):
+        raise begun()
 
 
 def change_format(*, row: Import, format: str) -> None:
@@ -227,31 +208,7 @@ def change_format(*, row: Import, format: str) -> None:
         found, notes = find_labels(format, source)
     waiting = Import.objects.filter(pk=row.pk, state=ImportState.STAGED)
     if not waiting.update(format=format, labels_found=found, notes_found=notes, label_choices={}):
-        raise _begun()
-
-
-def change_reading(*, row: Import, encoding: str, no_cleanup: Sequence[str]) -> None:
-    """Set how documents are read: the encoding of text (empty: detected), and the clean-up rules to leave out.
-
-    Raises ServiceError if the import has started, or for an unknown encoding or rule.
-    """
-    check_reading(encoding, no_cleanup)
-    waiting = Import.objects.filter(pk=row.pk, state=ImportState.STAGED)
-    if not waiting.update(encoding=encoding, no_cleanup=sorted(set(no_cleanup))):
-        raise _begun()
-
-
-def all_or_nothing(*, row: Import, only_all: bool = True) -> None:
-    """Set whether a refused note keeps all others from being imported."""
-    if not Import.objects.filter(pk=row.pk, state=ImportState.STAGED).update(all_or_nothing=only_all):
-        raise _begun()
-
-
-def _begun() -> ServiceError:
-    return ServiceError(
-        gettext("This import has already started. Nothing was changed. You can cancel it on the job page."),
-        code="begun",
-    )
+        raise begun()
 
 
 def same_waiting(row: Import) -> Import:
@@ -261,23 +218,13 @@ def same_waiting(row: Import) -> Import:
     """
     if row.stored_file is None:
         return row
-    first = (
-        Import.objects.filter(
-            project=row.project_id,
-            created_by=row.created_by_id,
-            state=ImportState.STAGED,
-            stored_file__sha256=row.stored_file.sha256,
-            format=row.format,
-            written_as=row.written_as,
-            language=row.language,
-            repair_offsets=row.repair_offsets,
-            all_or_nothing=row.all_or_nothing,
-            encoding=row.encoding,
-            no_cleanup=row.no_cleanup,
-        )
-        .order_by("id")
-        .first()
+    same = {
+        name: getattr(row, name) for name in ("format", *ImportOptions.__annotations__) if name != "take_duplicates"
+    }
+    waiting = Import.objects.filter(
+        project=row.project_id, created_by=row.created_by_id, state=ImportState.STAGED, **same
     )
+    first = waiting.filter(stored_file__sha256=row.stored_file.sha256).order_by("id").first()
     if first is None or first.pk >= row.pk:
         return row
     stored = row.stored_file

@@ -90,25 +90,12 @@ class Writers:
     """
 
     def __init__(self, format: str, writing: Writing, tags: Mapping[str, str]) -> None:
-        self._format = format
-        self._layer = replace(Layer.named(writing.layer), tags=tags)
-        self._writing = writing
+        layer = replace(Layer.named(writing.layer), tags=tags)
+        self._format = writer(format, sentences=writing.sentences, spaced=writing.spaced, layer=layer)
         self._tokenizers = Tokenizers(writing.tokenizer)
-        self._made: dict[str, Format] = {}
 
     def __call__(self, language: str) -> Format:
-        options = self._writing
-        key = language if options.tokenizer else ""
-        if key not in self._made:
-            tokenizer = self._tokenizers(language)
-            self._made[key] = writer(
-                self._format,
-                sentences=options.sentences,
-                spaced=options.spaced,
-                tokenizer=tokenizer,
-                layer=self._layer,
-            )
-        return self._made[key]
+        return self._format.with_options(tokenizer=self._tokenizers(language))
 
 
 # Write the files of an export to a folder or a zip, so that nothing half-written remains.

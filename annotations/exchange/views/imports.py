@@ -81,22 +81,11 @@ def _all_errors(form: AuthorForm | PasteForm) -> list[str]:
 
 def _stage(access: Access, form: UploadForm | PasteForm) -> Import | None:
     """Stage the import. Returns None and adds the reason to the form if the upload is not accepted."""
-    chosen = form.cleaned_data
     name, content = form.content()
+    format = form.cleaned_data.get("format", "text")
     try:
         row = staged.stage_import(
-            project=access.project,
-            name=name,
-            content=content,
-            format=chosen.get("format", "text"),
-            written_as=form.written_as if isinstance(form, UploadForm) else "",
-            language=chosen["language"],
-            take_duplicates=chosen["take_duplicates"],
-            repair_offsets=chosen.get("repair_offsets", False),
-            all_or_nothing=chosen.get("all_or_nothing", False),
-            encoding=chosen.get("encoding", ""),
-            no_cleanup=chosen.get("no_cleanup", ()),
-            actor=access.user,
+            project=access.project, name=name, content=content, format=format, actor=access.user, **form.options()
         )
     except (ServiceError, NoteError) as error:
         form.add_error("files" if "files" in form.fields else None, str(error))
@@ -156,43 +145,36 @@ def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
     `do`: discard, take or leave duplicates, repair or keep offsets, import all notes or the readable ones, author,
     another format, how to read documents, labels, labels by a mapping.
     """
+    page = reverse("import_preview", args=[access.project.slug, row.pk])
     match request.POST.get("do"):
         case "discard":
             staged.discard(row=row)
             messages.info(request, _("Upload discarded. Nothing was imported."))
-            return redirect("import", access.project.slug)
+            page = reverse("import", args=[access.project.slug])
         case "take" | "leave" as choice:
-            staged.take_duplicates(row=row, take=choice == "take")
-            return redirect("import_preview", access.project.slug, row.pk)
+            staged.change_options(row=row, take_duplicates=choice == "take")
         case "repair" | "keep" as choice:
-            staged.repair_offsets(row=row, repair=choice == "repair")
-            return redirect("import_preview", access.project.slug, row.pk)
+            staged.change_options(row=row, repair_offsets=choice == "repair")
         case "all" | "readable" as choice:
-            staged.all_or_nothing(row=row, only_all=choice == "all")
-            return redirect("import_preview", access.project.slug, row.pk)
+            staged.change_options(row=row, all_or_nothing=choice == "all")
         case "author":
             form = AuthorForm(request.POST)
             if not form.is_valid():
                 raise ServiceError(_all_errors(form)[0])
-            staged.change_author(row=row, written_as=form.written_as)
-            return redirect("import_preview", access.project.slug, row.pk)
+            staged.change_options(row=row, written_as=form.written_as)
         case "format":
             staged.change_format(row=row, format=request.POST.get("format", ""))
-            return redirect("import_preview", access.project.slug, row.pk)
         case "documents":
-            staged.change_reading(
-                row=row,
-                encoding=request.POST.get("encoding", ""),
-                no_cleanup=request.POST.getlist("no_cleanup"),
-            )
-            return redirect("import_preview", access.project.slug, row.pk)
+            encoding, no_cleanup = request.POST.get("encoding", ""), request.POST.getlist("no_cleanup")
+            staged.change_options(row=row, encoding=encoding, no_cleanup=no_cleanup)
         case "labels":
             choose_labels(row=row, values=_label_values(request), seen=request.POST.get("choices", ""))
-            return redirect("import_preview", access.project.slug, row.pk)
         case "mapping":
             _map_back(request, access, row)
-            return redirect(f"{reverse('import_preview', args=[access.project.slug, row.pk])}#labels")
-    raise ServiceError(_("Unknown action. Nothing was changed. Reload the page."))
+            page += "#labels"
+        case _:
+            raise ServiceError(_("Unknown action. Nothing was changed. Reload the page."))
+    return redirect(page)
 
 
 def _spans_in(row: Import) -> int:

@@ -13,45 +13,20 @@ takes for the start of a note: https://spacy.io/api/cli#converters.
 
 import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from posixpath import dirname, join, splitext
 from typing import Final
 
-from annotations.formats.base import (
-    BAD_CODE,
-    HEAD,
-    Files,
-    LabelFinder,
-    NoteFiles,
-    lost_attributes,
-    numbered_name,
-    split_names,
-    written_code,
-)
+from annotations.formats import token_tags
+from annotations.formats.base import HEAD, Files, Format, LabelFinder, NoteFiles, numbered_name, split_names
 from annotations.formats.columns.rows import MARK, Document, documents
 from annotations.formats.conll import HEADER
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
-from annotations.formats.token_tags import (
-    PLACED,
-    REBUILT,
-    TagReader,
-    align,
-    blank,
-    blocks,
-    count_labels,
-    is_tag,
-    lost,
-    placed,
-    rebuilt,
-    words_of,
-    written_tags,
-)
-from annotations.text.bio import OUTSIDE, Scheme, as_bio, decode, encode, in_scheme, split_any_tag
+from annotations.text.bio import OUTSIDE, Scheme, as_bio, decode, in_scheme, split_any_tag
 from annotations.text.characters import WHITE_SPACE
-from annotations.text.labels import LabelSetDef
 from annotations.text.tokens import Token, Tokenizer, tokenize
 
 ENDINGS: Final = (
@@ -64,35 +39,26 @@ _FEW: Final = 3
 _START: Final = f"{MARK} -X- O O\n\n"
 
 
-class ColumnsFormat:
-    """Reads and writes CoNLL without offsets. For writing, another tokenizer can be given.
+class ColumnsFormat(Format):
+    """Reads and writes CoNLL without offsets.
 
-    With `filled`, there are two more columns between token and tag, for part of speech and chunk, without content. With
-    `sentences`, an empty row ends a sentence instead of a line.
+    With `filled`, there are two more columns between token and tag, for part of speech and chunk, without content.
     """
 
-    def __init__(
-        self,
-        name: str,
-        scheme: Scheme,
-        *,
-        filled: bool = False,
-        tokenizer: Tokenizer = tokenize,
-        sentences: bool = False,
-    ) -> None:
+    endings = ("txt", *ENDINGS)
+    options = frozenset({"sentences", "tokenizer"})
+
+    def __init__(self, name: str, scheme: Scheme, *, filled: bool = False) -> None:
         self.name = name
         self._scheme = scheme
         self._between = " -X- O " if filled else " "
-        self._tokenizer = tokenizer
-        self._sentences = sentences
-        self.with_options: Callable[..., ColumnsFormat] = partial(ColumnsFormat, name, scheme, filled=filled)
 
     def claims(self, name: str, head: bytes) -> bool:
         """See `Format.claims`."""
         ending = splitext(name)[1][1:].lower()
         if ending == "txt" and not _are_rows(head):
             return False
-        ours = ending in ("txt", *ENDINGS) and not head.startswith(HEADER)
+        ours = ending in self.endings and not head.startswith(HEADER)
         return ours and _scheme_of(head) is self._scheme
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
@@ -101,7 +67,7 @@ class ColumnsFormat:
         Each such file is a group; if there are text files without rows of the same name, which may belong to notes of
         any such file, all of them are one group. A text file that has nothing but rows is read as a file of rows.
         """
-        found, problems = split_names(names, ["txt", *ENDINGS])
+        found, problems = split_names(names, self.endings)
         whole: list[NoteFiles] = []
         texts: dict[str, str] = {}
         many: list[str] = []
@@ -145,34 +111,26 @@ class ColumnsFormat:
         for file in found:
             with suppress(NoteError), files.open(file) as stream:
                 for document in documents(stream, file):
-                    yield count_labels(
+                    yield token_tags.count_labels(
                         tag
                         for sentence in document.sentences
-                        for tag in as_bio(tag if is_tag(tag) else OUTSIDE for tag in sentence.tags)
+                        for tag in as_bio(tag if token_tags.is_tag(tag) else OUTSIDE for tag in sentence.tags)
                     )
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`. A token has one label, so overlapping spans cause losses."""
         name, text = check_name(note.name), note.text
         note = replace(note, spans=list(note.spans))
-        losses = [Loss(name, span, BAD_CODE) for span in note.spans if written_code(span, labels) is None]
-        written = [span for span in note.spans if written_code(span, labels) is not None]
-        encoded = encode(text, written, label_order=tuple(labels), tokenizer=partial(_solid, self._tokenizer))
-        losses += [Loss(name, loser.span, lost(loser)) for loser in encoded.losers]
-        losses += lost_attributes(replace(note, spans=written))
+        encoded, losses = token_tags.tagged(note, labels, partial(_solid, self.tokenizer))
         pieces = [_START]
-        words = words_of(text, encoded.tokens)
-        for first, past in blocks(text, encoded, by_sentence=self._sentences, whole_spans=True):
+        words = token_tags.words_of(text, encoded.tokens)
+        for first, past in token_tags.blocks(text, encoded, by_sentence=self.sentences, whole_spans=True):
             tags = in_scheme(encoded.tags[first:past], self._scheme)
-            codes = written_tags(tags, labels)
+            codes = token_tags.written_tags(tags, labels)
             rows = zip(words[first:past], tags, strict=True)
             pieces += [f"{word}{self._between}{codes[tag]}\n" for word, tag in rows]
             pieces.append("\n")
         return {f"{name}.txt": text.encode(), f"{name}.{ENDINGS[0]}": "".join(pieces).encode()}, losses
-
-    def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
-        """See `Format.extra_files`. This format has none."""
-        return {}
 
 
 class _Reader:
@@ -246,7 +204,7 @@ def _parse(
 ) -> ParsedNote:
     """The note of some rows; without a text, one is made of the tokens. Raises NoteError with all problems."""
     file = document.file
-    read_tag = TagReader(find_label, split_any_tag)
+    read_tag = token_tags.TagReader(find_label, split_any_tag)
     tags: list[str] = []
     for sentence in document.sentences:
         read = {tag: read_tag(tag) for tag in set(sentence.tags)}
@@ -257,9 +215,9 @@ def _parse(
                     document.refuse(line, *fault)
         tags += as_bio(marks)
     if text is None:
-        found = placed((sentence.words, sentence.starts) for sentence in document.sentences)
-        text, tokens = found or rebuilt(sentence.words for sentence in document.sentences)
-        warnings = [Problem(file, document.line, "rebuilt", PLACED if found else REBUILT)]
+        found = token_tags.placed((sentence.words, sentence.starts) for sentence in document.sentences)
+        text, tokens = found or token_tags.rebuilt(sentence.words for sentence in document.sentences)
+        warnings = [Problem(file, document.line, "rebuilt", token_tags.PLACED if found else token_tags.REBUILT)]
     else:
         tokens, warnings = _aligned(text, document, beside)
     if document.problems:
@@ -277,7 +235,7 @@ def _parse(
 def _aligned(text: str, document: Document, beside: str) -> tuple[list[Token], list[Problem]]:
     """The places of the tokens in the text, and warnings. A token that doesn't follow is a problem of the document."""
     lines = [line for sentence in document.sentences for line in sentence.lines]
-    found = align(text, [word for sentence in document.sentences for word in sentence.words])
+    found = token_tags.align(text, [word for sentence in document.sentences for word in sentence.words])
     warnings = []
     if found.missing is not None:
         message = (
@@ -285,7 +243,7 @@ def _aligned(text: str, document: Document, beside: str) -> tuple[list[Token], l
             "tokens of that text, in order and unchanged; only white space may lie between them."
         )
         document.refuse(lines[found.missing], "quote", message)
-    elif not blank(text, found.at):
+    elif not token_tags.blank(text, found.at):
         message = f"The rows end at character {found.at} of “{beside}”. The rest of the text has no annotations."
         warnings.append(Problem(document.file, lines[-1] if lines else document.line, "short", message))
     if found.changed:
@@ -353,7 +311,7 @@ def _scheme_of(head: bytes) -> Scheme | None:
     if any(document.problems for document in found) or not (sentences or found[0].marked):
         return None
     tags = [tag for sentence in sentences for tag in sentence]
-    if not all(map(is_tag, tags)):
+    if not all(map(token_tags.is_tag, tags)):
         return None
     if any(tag[0] in "ESLU" for tag in tags):
         return Scheme.BIOES

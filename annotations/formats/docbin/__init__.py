@@ -10,22 +10,21 @@ The name of a note is in the user data under `name`, attributes of spans as exte
 """
 
 import os
+import re
 import struct
 import tempfile
 import zlib
 from array import array
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO, Any, Final
 
-from annotations.formats.base import Files, LabelFinder, NoteFiles, OneFileFormat, Sink, numbered_name
+from annotations.formats.base import DocumentReader, Files, LabelFinder, NoteFiles, OneFileFormat, Sink
 from annotations.formats.docbin.writing import ENT_IOB, ENT_TYPE, GROUP, MARK, NAME, ORTH, SPAN, SYMBOLS, Writer, number
 from annotations.formats.notes import NoteError, ParsedNote, Problem, check_name, check_text
 from annotations.formats.span_rules import SpanTaker
 from annotations.text.spans import Bounds
-from annotations.text.tokens import Tokenizer, tokenize
 
 # Reading of spaCy's binary files, one document at a time, from a temporary file with the decompressed content.
 
@@ -287,72 +286,50 @@ def _unpacked(data: Any) -> Any:
         raise ValueError from error
 
 
-_ZLIB: Final = b"\x78"
 _SPACES: Final = "The document doesn't say where spaces are. Its text has a space after each token, as in spaCy."
 
 
-class DocBinFormat(OneFileFormat):
-    """Reads and writes spaCy's DocBin. For writing, another tokenizer can be given."""
+class DocBinFormat(DocumentReader, OneFileFormat):
+    """Reads and writes spaCy's DocBin."""
 
     name = "docbin"
     endings = ("spacy",)
+    claim = re.compile(rb"\A\x78")  # zlib
     file = "train.spacy"
+    unique = "Give each document a name of its own."
 
-    def __init__(self, tokenizer: Tokenizer = tokenize) -> None:
-        self._tokenizer = tokenizer
+    options = frozenset({"tokenizer"})
 
-    def claims(self, name: str, head: bytes) -> bool:
-        """See `Format.claims`."""
-        return name.lower().endswith(".spacy") and head.startswith(_ZLIB)
+    def documents(self, note: NoteFiles, file: str, files: Files) -> Iterator[tuple[None, Doc | NoteError]]:
+        """See `DocumentReader.documents`."""
+        with files.open(file) as stream, opened(stream, file) as docs:
+            for number, doc in enumerate(docs, 1):
+                faults = [Problem(file, None, "docbin", f"Document {number}: {fault}") for fault in doc.faults]
+                yield None, NoteError(faults) if faults else doc
 
-    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """See `OneFileFormat.read_many`."""
-        (file,) = note.bundle
-        find_label = LabelFinder(labels)
-        seen: set[str] = set()
-        try:
-            with files.open(file) as stream, opened(stream, file) as docs:
-                for number, doc in enumerate(docs, 1):
-                    try:
-                        yield _parsed(doc, number, note, file, find_label, seen)
-                    except NoteError as error:
-                        yield error
-        except NoteError as error:
-            yield error
+    def labels_in(self, document: Doc) -> Iterator[str | None]:
+        """See `DocumentReader.labels_in`."""
+        return (span.label for span in document.spans)
 
-    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
-        """See `OneFileFormat.used_labels`."""
-        (file,) = note.bundle
-        with suppress(NoteError), files.open(file) as stream, opened(stream, file) as docs:
-            for doc in docs:
-                if not doc.faults:
-                    yield Counter(span.label for span in doc.spans if span.label is not None)
+    def note_in(self, document: Doc, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
+        """See `DocumentReader.note_in`."""
+        name = check_name(document.name) if document.name else name
+        taker = SpanTaker(check_text(document.text, file), file, find_label)
+        for span in document.spans:
+            bounds = span.start, span.end
+            taker.take(span.label, *bounds, attributes=document.attributes.get(bounds))
+        for message in document.unkept:
+            taker.not_kept(message)
+        if document.has_unknown_spaces:
+            taker.warn("rebuilt", _SPACES)
+        return taker.note(name)
 
     @contextmanager
     def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
         """See `OneFileFormat.sink`."""
-        writer = Writer(out, labels, self._tokenizer)
+        writer = Writer(out, labels, self.tokenizer)
         try:
             yield writer.add
             writer.finish()
         finally:
             writer.close()
-
-
-def _parsed(doc: Doc, number: int, note: NoteFiles, file: str, find_label: LabelFinder, seen: set[str]) -> ParsedNote:
-    """The note of a document. Raises NoteError."""
-    if doc.faults:
-        raise NoteError(Problem(file, None, "docbin", f"Document {number}: {fault}") for fault in doc.faults)
-    name = check_name(doc.name) if doc.name else numbered_name(note, number)
-    if name in seen:
-        message = f"The note “{name}” occurs twice. Give each document a name of its own."
-        raise NoteError([Problem(file, None, "same name", message)])
-    seen.add(name)
-    taker = SpanTaker(check_text(doc.text, file), file, find_label)
-    for span in doc.spans:
-        taker.take(span.label, span.start, span.end, attributes=doc.attributes.get((span.start, span.end)))
-    for message in doc.unkept:
-        taker.not_kept(message)
-    if doc.has_unknown_spaces:
-        taker.warn("rebuilt", _SPACES)
-    return taker.note(name)

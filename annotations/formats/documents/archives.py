@@ -2,23 +2,20 @@
 
 import stat
 import tarfile
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from lzma import LZMAError
 from typing import IO, Final
 
 from annotations.formats.base import is_system_file
 from annotations.formats.documents.base import DocumentSource, Extracted, Result, refused, stem
-from annotations.formats.files.zips import TooManyEntries, open_zip
+from annotations.formats.files.zips import DAMAGED, TooManyEntries, open_zip
 from annotations.formats.notes import NoteError, check_name
 
 # A file in an archive may be packed better than `Limits.ratio` up to this size, since it does no harm.
 _SMALL: Final = 1 << 20
 _CHUNK: Final = 1 << 16
-_DAMAGED: Final = (zipfile.BadZipFile, tarfile.TarError, zlib.error, LZMAError, EOFError, OSError, NotImplementedError)
+_DAMAGED: Final = (*DAMAGED, tarfile.TarError)
 _BROKEN: Final = "The archive is damaged: not everything in it can be unpacked. Pack it again."
 
 
@@ -102,7 +99,7 @@ class _Reading:
         except NoteError as error:
             yield error
             return
-        except (*_DAMAGED, RuntimeError):
+        except _DAMAGED:
             yield refused(name, "damaged", "The file can't be unpacked: it is damaged, or packed in an unknown way.")
             return
         # Of two documents that differ only in the ending, the second keeps it in its name.
@@ -121,12 +118,11 @@ class _Reading:
         while chunk := file.read(_CHUNK):
             size += len(chunk)
             if size > _SMALL and size > self._source.limits.ratio * max(packed, 1):
-                raise refused(
-                    name,
-                    "bomb",
+                message = (
                     f"The file is more than {self._source.limits.ratio} times as long as its packed form. It was not "
-                    "read, since such files are made to fill memory. Import it unpacked if you need it.",
+                    "read, since such files are made to fill memory. Import it unpacked if you need it."
                 )
+                raise refused(name, "bomb", message)
             if not self._source.budget.take(len(chunk)):
                 raise self.too_large()
             chunks.append(chunk)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from posixpath import basename, splitext
-from typing import IO, Final
+from typing import IO, Final, Self
 
 from annotations.formats.notes import NoteError, Problem
 from annotations.text.names import shown, unkeepable
@@ -14,6 +14,9 @@ DOCUMENTS: Final = "documents"
 """The name of the format of imports that reads documents."""
 MIXED: Final = "+docs"
 """What follows the name of a format whose files come together with documents."""
+PICTURES: Final = "The document has pictures. Text in them was not read."
+MACROS: Final = "The document has macros. They were ignored."
+COMMENTS: Final = "The comments of the document were left out."
 BETWEEN_PARTS: Final = "\n\n"
 TIME: Final = "time"
 """The code of the problem of a document that takes too long."""
@@ -132,6 +135,13 @@ class Draft:
         if sentence not in self.warnings:
             self.warnings.append(sentence)
 
+    def with_text(self) -> Self:
+        """The draft. Raises NoteError if it has no part."""
+        if not self.parts:
+            message = "The document has no text. If it holds pictures of pages, use OCR first."
+            raise refused(self._file, "no text", message)
+        return self
+
     @property
     def text(self) -> str:
         return "".join(self._pieces)
@@ -139,11 +149,8 @@ class Draft:
     def _append(self, text: str) -> None:
         self._length += len(text)
         if self._length > self._most:
-            raise refused(
-                self._file,
-                "too long",
-                f"The text has more than {self._most:,} characters. Split the document.",
-            )
+            message = f"The text has more than {self._most:,} characters. Split the document."
+            raise refused(self._file, "too long", message)
         self._pieces.append(text)
 
 
@@ -219,6 +226,11 @@ def stem(name: str) -> str:
     if ending.lower() in (".gz", ".bz2", ".xz") and found.lower().endswith(".tar"):
         found = found[:-4]
     return found if basename(found) else name
+
+
+def numbered(name: str, number: int, of: int) -> str:
+    """The name of one of several notes of a document that names none; that of the document if there is only one."""
+    return stem(name) if of == 1 else f"{stem(name)}-{number:05d}"
 
 
 def count(number: int, one: str, many: str) -> str:

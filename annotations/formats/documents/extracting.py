@@ -269,7 +269,7 @@ def _result(message: dict[str, Any]) -> Result:
 # Documents as a format of imports, which is only read: see `extracting`.
 
 
-class DocumentsFormat:
+class DocumentsFormat(InputFormat):
     """Documents of any kind that `extracting` reads; each file is a group, and may hold many notes.
 
     `encoding` and `language` are as in `Extractor.results`. The format takes an `extractor` that the caller closes;
@@ -288,7 +288,7 @@ class DocumentsFormat:
         self._language = language
 
     def claims(self, name: str, head: bytes) -> bool:
-        """See `Format.claims`. Text in UTF-8 is claimed only if it is HL7 by its name."""
+        """See `InputFormat.claims`. Text in UTF-8 is claimed only if it is HL7 by its name."""
         kind = ENDINGS.get(_ending(name))
         if kind is DocumentKind.TEXT:
             return not _is_utf8(head)
@@ -301,7 +301,7 @@ class DocumentsFormat:
         return True
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
-        """See `Format.group`. A document that differs from another one only in the ending keeps it in its name."""
+        """See `InputFormat.group`. A document that differs from another one only in the ending keeps it in its name."""
         groups: list[NoteFiles] = []
         problems: list[Problem] = []
         taken: set[str] = set()
@@ -319,7 +319,7 @@ class DocumentsFormat:
         return groups, problems
 
     def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """See `Format.read_many`."""
+        """See `InputFormat.read_many`."""
         assert self._extractor is not None
         file = note.parts["document"]
         try:
@@ -333,12 +333,8 @@ class DocumentsFormat:
         except NoteError as error:
             yield error
 
-    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
-        """See `Format.used_labels`. Documents have no labels."""
-        return iter(())
 
-
-class MixedFormat:
+class MixedFormat(InputFormat):
     """Files of a format together with documents, which are read as such: also text that is not UTF-8."""
 
     def __init__(self, main: InputFormat, documents: DocumentsFormat) -> None:
@@ -347,11 +343,11 @@ class MixedFormat:
         self._documents = documents
 
     def claims(self, name: str, head: bytes) -> bool:
-        """See `Format.claims`."""
+        """See `InputFormat.claims`."""
         return self._main.claims(name, head) or self._documents.claims(name, head)
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
-        """See `Format.group`. A document that has the name of another note keeps its ending in its name."""
+        """See `InputFormat.group`. A document that has the name of another note keeps its ending in its name."""
         groups, problems = self._main.group(names)
         strays = {each.file for each in problems if each.code == "unknown file" and _ending(each.file) in ENDINGS}
         taken = {group.name for group in groups}
@@ -360,7 +356,7 @@ class MixedFormat:
         return groups, [each for each in problems if each.file not in strays] + others
 
     def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """See `Format.read_many`."""
+        """See `InputFormat.read_many`."""
         if "document" in note.parts:
             yield from self._documents.read_many(note, files, labels)
             return
@@ -373,7 +369,7 @@ class MixedFormat:
                 yield each
 
     def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
-        """See `Format.used_labels`."""
+        """See `InputFormat.used_labels`."""
         return iter(()) if "document" in note.parts else self._main.used_labels(note, files)
 
 

@@ -13,7 +13,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from annotations.formats.documents.base import DocumentSource, Draft, Extracted, PartKind, Result, count, refused, stem
+from annotations.formats.documents.base import (
+    DocumentSource,
+    Draft,
+    Extracted,
+    PartKind,
+    Result,
+    count,
+    numbered,
+    refused,
+)
 from annotations.formats.documents.texts import HEAD, decode, note_encoding, python_name
 from annotations.formats.notes import NoteError
 
@@ -53,8 +62,7 @@ def read_hl7(source: DocumentSource) -> Iterator[Draft | Result]:
     if not notes:
         raise refused(source.name, "no message", "The file has no HL7 message: no line begins with MSH.")
     for number, (line, header, segments) in enumerate(notes, 1):
-        name = stem(source.name) if len(notes) == 1 else f"{stem(source.name)}-{number:05d}"
-        draft = Draft(source, name)
+        draft = Draft(source, numbered(source.name, number, len(notes)))
         note_encoding(draft, found)
         try:
             _read_segments(draft, header, segments)
@@ -64,12 +72,8 @@ def read_hl7(source: DocumentSource) -> Iterator[Draft | Result]:
         if draft.parts:
             yield draft
         else:
-            yield refused(
-                source.name,
-                "no text",
-                "The message has no text: no OBX segment has the type TX, FT or ST and a value. Leave it out.",
-                line,
-            )
+            message = "The message has no text: no OBX segment has the type TX, FT or ST and a value. Leave it out."
+            yield refused(source.name, "no text", message, line)
 
 
 _Lines = list[str]
@@ -254,13 +258,12 @@ def read_fhir(source: DocumentSource) -> Iterator[Draft | Result]:
             binaries |= {f"Binary/{each.get('id')}": each, address: each}
     references = [(line, each) for line, each, _url in found if each.get("resourceType") == "DocumentReference"]
     if not references:
-        raise refused(
-            source.name,
-            "no document",
-            "The file has no FHIR DocumentReference. Export the resources DocumentReference with their attachments.",
+        message = (
+            "The file has no FHIR DocumentReference. Export the resources DocumentReference with their attachments."
         )
+        raise refused(source.name, "no document", message)
     for number, (line, resource) in enumerate(references, 1):
-        name = stem(source.name) if len(references) == 1 else f"{stem(source.name)}-{number:05d}"
+        name = numbered(source.name, number, len(references))
         yield from _read_reference(source, name, line, resource, binaries)
 
 

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from typing import Final
 
 from annotations.formats.documents.base import DocumentSource, Draft, PartKind, count, refused
-from annotations.formats.documents.texts import HEAD, decode, note_encoding
+from annotations.formats.documents.texts import HEAD, decode, note_encoding, python_name
 from annotations.text.names import shown
 
 # Elements whose content is not shown as text.
@@ -152,14 +152,12 @@ def read_mail(source: DocumentSource) -> Iterator[Draft]:
     """The one note of a message: headers, then the text, or the HTML if there is no text."""
     message = BytesParser(_class=EmailMessage, policy=policy.default).parsebytes(source.load())
     if not any(name in message for name in HEADERS):
-        raise refused(
-            source.name, "no mail", "The file is not an e-mail: it has none of the headers From, To, Date, Subject."
-        )
+        why = "The file is not an e-mail: it has none of the headers From, To, Date, Subject."
+        raise refused(source.name, "no mail", why)
     for number, _part in enumerate(message.walk()):
         if number >= _MOST_PARTS:
-            raise refused(
-                source.name, "too many parts", f"The e-mail has more than {_MOST_PARTS:,} parts. Save its text as .txt."
-            )
+            why = f"The e-mail has more than {_MOST_PARTS:,} parts. Save its text as .txt."
+            raise refused(source.name, "too many parts", why)
     draft = Draft(source)
     lines = [f"{name}: {' '.join(str(value).split())}" for name in HEADERS for value in message.get_all(name, [])]
     draft.add("\n".join(lines), PartKind.MAIL_HEADERS)
@@ -181,8 +179,6 @@ def _text(body: EmailMessage, draft: Draft, source: DocumentSource) -> str:
     """The decoded text of a part; bytes that its encoding can't hold become U+FFFD."""
     stated = body.get_content_charset() or ""
     data = body.get_payload(decode=True)
-    from annotations.formats.documents.texts import decode, python_name
-
     raw = data if isinstance(data, bytes) else b""
     chosen = source.encoding or (stated if python_name(stated) else None)
     try:

@@ -91,17 +91,12 @@ def read_parquet(source: DocumentSource) -> Iterator[Draft | Result]:
         names = {name.strip().lower(): name for name in file.schema_arrow.names}
         columns = _checked(names, source)
         read = [names[name] for name in columns if name]
-        rows = (
-            (number, _cells(row, names, columns))
-            for number, row in enumerate(
-                (row for batch in file.iter_batches(_BATCH, columns=read) for row in batch.to_pylist()), 1
-            )
-        )
+        found = (row for batch in file.iter_batches(_BATCH, columns=read) for row in batch.to_pylist())
+        rows = ((number, _cells(row, names, columns)) for number, row in enumerate(found, 1))
         yield from _notes(source, rows, None)
     except (pyarrow.ArrowException, OSError):
-        raise refused(
-            source.name, "parquet", "The file is no complete Parquet file. Write it again, or save it as CSV."
-        ) from None
+        message = "The file is no complete Parquet file. Write it again, or save it as CSV."
+        raise refused(source.name, "parquet", message) from None
 
 
 def _checked(names: Iterable[str], source: DocumentSource) -> _Columns:

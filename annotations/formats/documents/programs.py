@@ -130,14 +130,19 @@ def _read(source: DocumentSource, draft: Draft, picture: Path) -> Iterator[_Word
             yield _Word(int(cells[1]), (cells[2], cells[3], cells[4]), cells[11], float(cells[10]) / 100)
 
 
+def _done(command: Sequence[str], folder: Path | None = None, **more: str) -> "subprocess.CompletedProcess[bytes]":
+    """Run a program. It stays in the process group of this process, which is ended when the time is over."""
+    environ = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"} | more
+    return subprocess.run(  # noqa: S603 - programs found by name, and our own paths
+        command, cwd=folder, env=environ, stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+
+
 def _run(source: DocumentSource, command: Sequence[str]) -> str:
-    """The output of a program. It stays in the process group of this process, which is ended when the time is over."""
-    environ = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "OMP_THREAD_LIMIT": "1"}
+    """The output of a program of OCR."""
     program = shutil.which(command[0])
     assert program is not None  # _check_programs
-    done = subprocess.run(  # noqa: S603 - programs found by name, and our own paths
-        [program, *command[1:]], env=environ, stdin=subprocess.DEVNULL, capture_output=True, check=False
-    )
+    done = _done([program, *command[1:]], OMP_THREAD_LIMIT="1")
     if done.returncode:
         message = f"OCR can't read the document ({command[0]}: status {done.returncode}). Save it again as PDF or PNG."
         raise refused(source.name, "damaged", message)
@@ -214,23 +219,9 @@ def _converted(office: str, folder: Path, source: DocumentSource) -> bytes:
     profile.mkdir(parents=True)
     (profile / "registrymodifications.xcu").write_text(_NO_MACROS)
     (folder / "document.doc").write_bytes(source.load())
-    command = [
-        office,
-        f"-env:UserInstallation={profile.parent.as_uri()}",
-        "--headless",
-        "--norestore",
-        "--nologo",
-        "--convert-to",
-        "docx",
-        "--outdir",
-        str(folder),
-        str(folder / "document.doc"),
-    ]
-    environ = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "LC_ALL": "C.UTF-8"}
-    # It stays in the process group of this process, which is ended as a whole when the time is over.
-    done = subprocess.run(  # noqa: S603 - a program found by name, and our own paths
-        command, cwd=folder, env=environ, stdin=subprocess.DEVNULL, capture_output=True, check=False
-    )
+    options = ["--headless", "--norestore", "--nologo", "--convert-to", "docx", "--outdir", str(folder)]
+    command = [office, f"-env:UserInstallation={profile.parent.as_uri()}", *options, str(folder / "document.doc")]
+    done = _done(command, folder, HOME=str(folder))
     try:
         return (folder / "document.docx").read_bytes()
     except FileNotFoundError:

@@ -1,7 +1,5 @@
 """Reading a document of any kind in this process. Other rooms call `extracting`, which does it in a child process."""
 
-import struct
-import zipfile
 from collections.abc import Callable, Collection, Iterator
 from enum import StrEnum
 from posixpath import splitext
@@ -16,7 +14,7 @@ from annotations.formats.documents.html import looks_like_html
 from annotations.formats.documents.omop import has_note_columns
 from annotations.formats.documents.texts import CleaningRule, cleaned
 from annotations.formats.documents.word import is_docx
-from annotations.formats.files.zips import TooManyEntries, open_zip
+from annotations.formats.files.zips import DAMAGED, TooManyEntries, open_zip
 from annotations.formats.notes import NoteError, check_text
 
 # The kinds of documents, and which one a file is: by its content first, then by its name.
@@ -45,45 +43,24 @@ class DocumentKind(StrEnum):
     OMOP_PARQUET = "omop-parquet"
 
 
-ENDINGS: Final = {
-    "pdf": DocumentKind.PDF,
-    "docx": DocumentKind.DOCX,
-    "docm": DocumentKind.DOCX,
-    "dotx": DocumentKind.DOCX,
-    "dotm": DocumentKind.DOCX,
-    "doc": DocumentKind.DOC,
-    "dot": DocumentKind.DOC,
-    "rtf": DocumentKind.RTF,
-    "odt": DocumentKind.ODT,
-    "ott": DocumentKind.ODT,
-    "html": DocumentKind.HTML,
-    "htm": DocumentKind.HTML,
-    "xhtml": DocumentKind.HTML,
-    "eml": DocumentKind.MAIL,
-    "txt": DocumentKind.TEXT,
-    "text": DocumentKind.TEXT,
-    "asc": DocumentKind.TEXT,
-    "zip": DocumentKind.ZIP,
-    "tar": DocumentKind.TAR,
-    "tgz": DocumentKind.TAR,
-    "gz": DocumentKind.TAR,
-    "tbz2": DocumentKind.TAR,
-    "bz2": DocumentKind.TAR,
-    "txz": DocumentKind.TAR,
-    "xz": DocumentKind.TAR,
-    "png": DocumentKind.IMAGE,
-    "jpg": DocumentKind.IMAGE,
-    "jpeg": DocumentKind.IMAGE,
-    "tif": DocumentKind.IMAGE,
-    "tiff": DocumentKind.IMAGE,
-    "hl7": DocumentKind.HL7,
-    "er7": DocumentKind.HL7,
-    "json": DocumentKind.FHIR,
-    "ndjson": DocumentKind.FHIR,
-    "csv": DocumentKind.OMOP_CSV,
-    "tsv": DocumentKind.OMOP_CSV,
-    "parquet": DocumentKind.OMOP_PARQUET,
+_ENDINGS: Final = {
+    DocumentKind.PDF: "pdf",
+    DocumentKind.DOCX: "docx docm dotx dotm",
+    DocumentKind.DOC: "doc dot",
+    DocumentKind.RTF: "rtf",
+    DocumentKind.ODT: "odt ott",
+    DocumentKind.HTML: "html htm xhtml",
+    DocumentKind.MAIL: "eml",
+    DocumentKind.TEXT: "txt text asc",
+    DocumentKind.ZIP: "zip",
+    DocumentKind.TAR: "tar tgz gz tbz2 bz2 txz xz",
+    DocumentKind.IMAGE: "png jpg jpeg tif tiff",
+    DocumentKind.HL7: "hl7 er7",
+    DocumentKind.FHIR: "json ndjson",
+    DocumentKind.OMOP_CSV: "csv tsv",
+    DocumentKind.OMOP_PARQUET: "parquet",
 }
+ENDINGS: Final = {ending: kind for kind, endings in _ENDINGS.items() for ending in endings.split()}
 """The endings of documents that are read, in lower case and without dot."""
 
 _OLD_OFFICE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -160,7 +137,7 @@ def _in_zip(source: DocumentSource) -> DocumentKind:
             names = frozenset(archive.namelist())
     except TooManyEntries:
         return DocumentKind.ZIP  # whose reader says what is wrong
-    except (zipfile.BadZipFile, OSError, ValueError, IndexError, NotImplementedError, struct.error):
+    except (*DAMAGED, IndexError):
         message = "The file begins like a ZIP or a document made of one (DOCX, ODT), but it is damaged. Save it again."
         raise refused(source.name, "damaged", message) from None
     if is_docx(names):

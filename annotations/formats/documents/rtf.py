@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from annotations.formats.documents.base import DocumentSource, Draft, PartKind, refused
+from annotations.formats.documents.base import PICTURES, DocumentSource, Draft, PartKind, refused
 from annotations.formats.documents.texts import python_name
 
 _TOKEN: Final = re.compile(
@@ -18,35 +18,22 @@ _TOKEN: Final = re.compile(
     re.DOTALL,
 )
 _DEEPEST: Final = 500
-_CHARACTERS: Final = {
-    "par": "\n",
-    "line": "\n",
-    "sect": "\n",
-    "page": "\n",
-    "softline": "\n",
-    "tab": "\t",
-    "emdash": "\u2014",
-    "endash": "\u2013",
-    "lquote": "\u2018",
-    "rquote": "\u2019",
-    "ldblquote": "\u201c",
-    "rdblquote": "\u201d",
-    "bullet": "\u2022",
-    "emspace": "\u2003",
-    "enspace": "\u2002",
-    "qmspace": "\u2005",
-}
+_CHARACTERS: Final = (
+    dict.fromkeys(("par", "line", "sect", "page", "softline"), "\n")
+    | {"tab": "\t", "emdash": "\u2014", "endash": "\u2013", "lquote": "\u2018", "rquote": "\u2019"}
+    | {"ldblquote": "\u201c", "rdblquote": "\u201d", "bullet": "\u2022"}
+    | {"emspace": "\u2003", "enspace": "\u2002", "qmspace": "\u2005"}
+)
 _SIGNS: Final = {"~": "\u00a0", "-": "\u00ad", "_": "\u2011", "\\": "\\", "{": "{", "}": "}", "\n": "\n", "\r": "\n"}
 _ORDER: Final = (
-    PartKind.HEADER,
-    PartKind.BODY,
-    PartKind.TEXT_BOX,
-    PartKind.FOOTNOTE,
-    PartKind.ENDNOTE,
-    PartKind.FOOTER,
+    *(PartKind.HEADER, PartKind.BODY, PartKind.TEXT_BOX),
+    *(PartKind.FOOTNOTE, PartKind.ENDNOTE, PartKind.FOOTER),
 )
-_HEADERS: Final = frozenset({"header", "headerl", "headerr", "headerf"})
-_FOOTERS: Final = frozenset({"footer", "footerl", "footerr", "footerf"})
+_DESTINATIONS: Final = (
+    dict.fromkeys(("header", "headerl", "headerr", "headerf"), PartKind.HEADER)
+    | dict.fromkeys(("footer", "footerl", "footerr", "footerf"), PartKind.FOOTER)
+    | {"footnote": PartKind.FOOTNOTE, "shptxt": PartKind.TEXT_BOX}
+)
 # Destinations with text of the document although they are marked as to be skipped by older programs.
 _KNOWN: Final = frozenset({"shpinst", "shptxt", "ud"})
 _SKIPPED_NAMES: Final = (
@@ -57,25 +44,11 @@ _SKIPPED_NAMES: Final = (
 )
 _SKIPPED: Final = frozenset(_SKIPPED_NAMES.split())
 # Character sets of fonts (\fcharset) with their code page.
-_CHARSETS: Final = {
-    0: "cp1252",
-    77: "mac_roman",
-    128: "cp932",
-    129: "cp949",
-    134: "gbk",
-    136: "big5",
-    161: "cp1253",
-    162: "cp1254",
-    163: "cp1258",
-    177: "cp1255",
-    178: "cp1256",
-    186: "cp1257",
-    204: "cp1251",
-    222: "cp874",
-    238: "cp1250",
-    254: "cp437",
-    255: "cp850",
-}
+_CHARSETS: Final = (
+    {0: "cp1252", 77: "mac_roman", 128: "cp932", 129: "cp949", 134: "gbk", 136: "big5", 161: "cp1253", 162: "cp1254"}
+    | {163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257", 204: "cp1251", 222: "cp874", 238: "cp1250"}
+    | {254: "cp437", 255: "cp850"}
+)
 
 
 def read_rtf(source: DocumentSource) -> Iterator[Draft]:
@@ -99,14 +72,12 @@ def read_rtf(source: DocumentSource) -> Iterator[Draft]:
             number += 1
             draft.add(text, wanted, number if wanted not in (PartKind.BODY, PartKind.HEADER, PartKind.FOOTER) else 0)
     if parser.pictures:
-        draft.warn("The document has pictures. Text in them was not read.")
+        draft.warn(PICTURES)
     if parser.objects:
         draft.warn("Documents embedded in the document were not read.")
     if parser.depth:
         draft.warn("The end of the document is missing: not all groups are closed.")
-    if not draft.parts:
-        raise refused(source.name, "no text", "The document has no text. If it holds pictures of pages, use OCR first.")
-    yield draft
+    yield draft.with_text()
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,16 +201,7 @@ class _Parser:
         self.objects += word == "objdata"
         if self._state.part < 0:
             return
-        kind = None
-        if word in _HEADERS:
-            kind = PartKind.HEADER
-        elif word in _FOOTERS:
-            kind = PartKind.FOOTER
-        elif word == "footnote":
-            kind = PartKind.FOOTNOTE
-        elif word == "shptxt":
-            kind = PartKind.TEXT_BOX
-        if kind is not None:
+        if kind := _DESTINATIONS.get(word):
             self._parts.append((kind, []))
             self._state = replace(self._state, part=len(self._parts) - 1)
         elif (word in _SKIPPED and word != "object") or (starred and word not in _KNOWN):

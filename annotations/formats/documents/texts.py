@@ -24,25 +24,11 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 # Encodings that notes are found in; guessing among all that exist is wrong more often.
-_GUESSED: Final = [
-    "cp1252",
-    "cp1250",
-    "cp1251",
-    "cp1253",
-    "cp1254",
-    "cp1255",
-    "cp1256",
-    "cp1257",
-    "koi8_r",
-    "mac_roman",
-    "cp437",
-    "cp850",
-    "shift_jis",
-    "euc_jp",
-    "gb18030",
-    "big5",
-    "euc_kr",
-]
+_GUESSED_NAMES: Final = (
+    "cp1252 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 koi8_r mac_roman cp437 cp850 "
+    "shift_jis euc_jp gb18030 big5 euc_kr"
+)
+_GUESSED: Final = _GUESSED_NAMES.split()
 # Bytes of cp1252 that western languages use: letters with accents, typographic quotes and dashes, signs.
 _WESTERN: Final = re.compile(
     rb"[\x80\x85\x91-\x97\x99\xa0\xa1\xa3\xa7\xa9-\xab\xae\xb0-\xb2\xb4-\xb7\xba-\xcf\xd1-\xdc\xdf-\xef\xf1-\xfc\xff]|\xb3(?![a-z])"
@@ -71,9 +57,8 @@ def find_encoding(head: bytes, chosen: str | None, stated: str | None = None, *,
     if chosen:
         name = python_name(chosen)
         if name is None:
-            raise refused(
-                file, "encoding", f"The encoding “{chosen}” is unknown. Choose one such as utf-8, cp1252 or utf-16."
-            )
+            message = f"The encoding “{chosen}” is unknown. Choose one such as utf-8, cp1252 or utf-16."
+            raise refused(file, "encoding", message)
         # A mark of the chosen family is a mark, not text.
         return DetectedEncoding(mark if mark and mark.startswith(name.replace("_", "-")) else name, False)
     if mark:
@@ -132,11 +117,8 @@ def open_text(source: IO[bytes], chosen: str | None, *, file: str) -> tuple[io.T
 
 def _not_in(encoding: str, error: UnicodeDecodeError, file: str) -> Exception:
     byte = f"0x{error.object[error.start]:02x}"
-    return refused(
-        file,
-        "encoding",
-        f"The text is not {encoding}: the byte {byte} at offset {error.start} is not valid. Choose another encoding.",
-    )
+    message = f"The text is not {encoding}: the byte {byte} at offset {error.start} is not valid."
+    return refused(file, "encoding", f"{message} Choose another encoding.")
 
 
 def _wide(head: bytes) -> str | None:
@@ -191,11 +173,8 @@ def read_text(source: DocumentSource) -> Iterator[Draft]:
     """The one note of a text file. Raises NoteError if it isn't text in the chosen or found encoding."""
     text, found = decode(source.load(), source.encoding, file=source.name)
     if len(_UNUSUAL.findall(text)) > _MOST_CONTROL * len(text):
-        raise refused(
-            source.name,
-            "no text",
-            "The file is not text: it has too many control characters. Save the document as text, PDF or DOCX.",
-        )
+        message = "The file is not text: it has too many control characters. Save the document as text, PDF or DOCX."
+        raise refused(source.name, "no text", message)
     draft = Draft(source)
     note_encoding(draft, found)
     pages = text.split("\f")
@@ -329,12 +308,7 @@ def _control(text: str) -> Iterator[Replacement]:
         yield Replacement(match.start(), match.end(), "\n" if match.group() in "\x0b\x0c" else "")
 
 
-_LIGATURES: Final = {
-    "\ufb00": "ff",
-    "\ufb01": "fi",
-    "\ufb02": "fl",
-    "\ufb03": "ffi",
-    "\ufb04": "ffl",
+_LIGATURES: Final = {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl"} | {
     "\ufb05": "st",
     "\ufb06": "st",
 }

@@ -7,15 +7,24 @@ field codes and embedded objects are not read.
 import posixpath
 import re
 import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 from xml.etree.ElementTree import Element, ParseError, fromstring
 from xml.parsers.expat import ExpatError, ParserCreate
 
-from annotations.formats.documents.base import DocumentSource, Draft, PartKind, count, joined, refused
-from annotations.formats.files.zips import TooManyEntries, open_zip
+from annotations.formats.documents.base import (
+    COMMENTS,
+    MACROS,
+    PICTURES,
+    DocumentSource,
+    Draft,
+    PartKind,
+    count,
+    joined,
+    refused,
+)
+from annotations.formats.files.zips import DAMAGED, TooManyEntries, open_zip
 
 # Documents that are ZIP archives of XML (DOCX, ODT): their parts, read without entities and document types.
 
@@ -66,7 +75,7 @@ class Package:
         try:
             with self._archive.open(name) as part:
                 data = part.read(self._left + 1)
-        except (KeyError, zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError):
+        except (KeyError, *DAMAGED):
             raise self.damaged() from None
         if len(data) > self._left:
             message = f"The document has more than {MOST_BYTES >> 20} MiB of text and marks when unpacked. Split it."
@@ -80,11 +89,8 @@ class Package:
             level = [child for element in level for child in element]
             if not level:
                 return
-        raise refused(
-            self._file,
-            "nesting",
-            f"The document has more than {DEEPEST} levels in each other. Simplify it.",
-        )
+        message = f"The document has more than {DEEPEST} levels in each other. Simplify it."
+        raise refused(self._file, "nesting", message)
 
 
 class _DocumentTypeError(Exception):
@@ -159,9 +165,7 @@ def read_docx(source: DocumentSource) -> Iterator[Draft]:
             for number, note in enumerate(written, 1):
                 draft.add(joined([*writer.lines(note), *writer.take_boxes()]), kind, number)
     _warn(draft, package, relations, writer)
-    if not draft.parts:
-        raise refused(source.name, "no text", "The document has no text. If it holds pictures of pages, use OCR first.")
-    yield draft
+    yield draft.with_text()
 
 
 def _relations(package: Package, part: str) -> dict[str, tuple[str, str]]:
@@ -291,18 +295,18 @@ def _symbol(code: str) -> str:
 def _warn(draft: Draft, package: Package, relations: dict[str, tuple[str, str]], writer: _DocxWriter) -> None:
     kinds = {kind for kind, _target in relations.values()}
     if any(name.lower().endswith("vbaproject.bin") for name in package.names):
-        draft.warn("The document has macros. They were ignored.")
+        draft.warn(MACROS)
     if writer.deleted:
         changes = count(writer.deleted, "tracked deletion was", "tracked deletions were")
         draft.warn(f"{changes} left out. Accept or reject the changes to be sure.")
     if writer.hidden:
         draft.warn(f"The text contains hidden text ({count(writer.hidden, 'time', 'times')}).")
     if "comments" in kinds:
-        draft.warn("The comments of the document were left out.")
+        draft.warn(COMMENTS)
     if "aFChunk" in kinds or "package" in kinds or "oleObject" in kinds:
         draft.warn("Documents embedded in the document were not read.")
     if "image" in kinds:
-        draft.warn("The document has pictures. Text in them was not read.")
+        draft.warn(PICTURES)
 
 
 # ODT (OASIS OpenDocument 1.3): headers, body, notes, footers. Macros, comments and deleted text are not read.
@@ -345,16 +349,14 @@ def read_odt(source: DocumentSource) -> Iterator[Draft]:
         if _tag(each).startswith("footer"):
             draft.add(joined(writer.lines(each)), PartKind.FOOTER)
     if writer.comments:
-        draft.warn("The comments of the document were left out.")
+        draft.warn(COMMENTS)
     if writer.deleted:
         draft.warn(f"{count(writer.deleted, 'tracked deletion was', 'tracked deletions were')} left out.")
     if any(name.startswith(("Basic/", "Scripts/")) for name in package.names):
-        draft.warn("The document has macros. They were ignored.")
+        draft.warn(MACROS)
     if any(name.startswith("Pictures/") for name in package.names):
-        draft.warn("The document has pictures. Text in them was not read.")
-    if not draft.parts:
-        raise refused(source.name, "no text", "The document has no text. If it holds pictures of pages, use OCR first.")
-    yield draft
+        draft.warn(PICTURES)
+    yield draft.with_text()
 
 
 def _is_style(element: Element) -> bool:

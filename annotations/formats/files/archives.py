@@ -6,15 +6,13 @@ SHA-256 of every other file. All files are in the root of the ZIP. The same rows
 
 import hashlib
 import json
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import IO, Any, Final, NamedTuple, TypeGuard
 
 from annotations.formats.files.json_files import JsonError, read_json
-from annotations.formats.files.zips import TooManyEntries, open_zip
+from annotations.formats.files.zips import DAMAGED, TooManyEntries, open_zip
 
 PRODUCT: Final = "deidreview"
 FORMAT: Final = "archive"
@@ -28,11 +26,6 @@ LONGEST_LINE: Final = 64 * 1024 * 1024
 MOST_SHRUNK: Final = 400
 SMALL: Final = 16 * 1024 * 1024
 BLOCK: Final = 1024 * 1024
-# The errors that reading a damaged zip raises, depending on where the damage is.
-DAMAGE: Final = (
-    zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError,
-    OverflowError,
-)  # fmt: skip
 
 
 class ArchiveError(Exception):
@@ -59,7 +52,7 @@ def is_archive(file: IO[bytes]) -> bool:
             entry = opened.getinfo(MANIFEST)
             with opened.open(entry) as member:
                 return _is_ours(read_json(member.read(BIGGEST_MANIFEST)))
-    except (*DAMAGE, KeyError, TooManyEntries):
+    except (*DAMAGED, KeyError, TooManyEntries):
         return False
 
 
@@ -122,7 +115,7 @@ class ArchiveReader:
             self._zip = open_zip(file)
         except TooManyEntries:
             raise ArchiveError("The ZIP has too many files for a project archive.") from None
-        except DAMAGE:
+        except DAMAGED:
             raise ArchiveError("The file is damaged, or it is not a ZIP. Use another copy of the archive.") from None
         self._entries = self._checked_entries()
         self.manifest = self._read_manifest()
@@ -160,7 +153,7 @@ class ArchiveReader:
                     if len(line) > LONGEST_LINE:
                         raise ArchiveError("The line is longer than 64 MB.", file=name, line=number)
                     yield number, _object(line, name, number)
-        except DAMAGE:
+        except DAMAGED:
             raise ArchiveError("The file is damaged from here on.", file=name, line=number + 1) from None
 
     def _blocks(self, name: str) -> Iterator[bytes]:
@@ -168,7 +161,7 @@ class ArchiveReader:
             with self._zip.open(self._entries[name]) as member:
                 while block := member.read(BLOCK):
                     yield block
-        except DAMAGE:
+        except DAMAGED:
             raise ArchiveError("The file is damaged. Use another copy of the archive.", file=name) from None
 
     def _checked_entries(self) -> dict[str, zipfile.ZipInfo]:
@@ -199,7 +192,7 @@ class ArchiveReader:
                 found = read_json(member.read(BIGGEST_MANIFEST + 1))
         except JsonError as error:
             raise ArchiveError(_said(error), file=MANIFEST) from None
-        except DAMAGE:
+        except DAMAGED:
             raise ArchiveError("The manifest is damaged. Use another copy of the archive.", file=MANIFEST) from None
         if not _is_ours(found):
             raise ArchiveError("This is not a project archive of deidreview.", file=MANIFEST)

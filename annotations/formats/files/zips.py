@@ -2,6 +2,7 @@
 
 import copy
 import io
+import lzma
 import stat
 import struct
 import zipfile
@@ -9,6 +10,11 @@ import zlib
 from itertools import pairwise
 from typing import IO, Any, Final
 
+DAMAGED: Final = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, NotImplementedError),
+    *(RuntimeError, ValueError, OverflowError),
+)
+"""The errors that reading a damaged or encrypted zip raises, depending on where the damage is."""
 MOST_ENTRIES: Final = 100_000
 # Python reads the whole directory at once; an entry takes 46 bytes plus its name.
 BIGGEST_DIRECTORY: Final = 32 * 1024 * 1024

@@ -9,15 +9,13 @@ Sources: https://huggingface.co/docs/datasets/loading and https://huggingface.co
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from operator import le, lt
 from posixpath import basename, dirname, join
 from typing import IO, Any, Final, TypeGuard
 
-from annotations.formats.base import Files, LabelFinder, NoteFiles, OneFileFormat, Sink, numbered_name
+from annotations.formats.base import DocumentReader, Files, LabelFinder, NoteFiles, OneFileFormat, Sink
 from annotations.formats.files.json_files import JsonError, read_object
 from annotations.formats.hf.rows import BESIDE, NAME, TAGS, TEXT, TOKENS, Names, Row, Writer, names_beside, opened
 from annotations.formats.notes import NoteError, ParsedNote, Problem, check_name, check_text
@@ -26,7 +24,7 @@ from annotations.formats.token_tags import REBUILT, TagReader, align, blank, is_
 from annotations.text.bio import OUTSIDE, as_bio, decode, encode_tokens, split_any_tag
 from annotations.text.labels import LabelSetDef
 from annotations.text.spans import Span
-from annotations.text.tokens import Token, Tokenizer, tokenize, tokens_at
+from annotations.text.tokens import Token, tokens_at
 
 # Reading of the rows of a data set: checks of their values, the text, the places of tokens, and the spans.
 
@@ -34,76 +32,80 @@ from annotations.text.tokens import Token, Tokenizer, tokenize, tokens_at
 _NO_TAG: Final = (-1, -100)
 
 
-@dataclass(slots=True)
-class _Values:
-    """The checked values of a row; None for a column that it doesn't have."""
+class _DataRow:
+    """A row of a file with its checked values; None for a column that it doesn't have."""
 
-    text: str | None
-    words: list[str] | None
-    tags: list[str] | None
-    places: list[Token] | None
-    spans: list[dict[str, Any]] | None
-    untagged: bool = False
+    def __init__(self, row: Row | str, names: Names, file: str, line: int | None) -> None:
+        """Raises NoteError for values of other types, and if `row` is a message."""
+        self._names, self._file, self._line = names, file, line
+        if isinstance(row, str):
+            raise self._refused("record", row)
+        self._row = row
+        self.text, self.words = text, words = _first(row, TEXT), _first(row, TOKENS)
+        column = next((column for column in TAGS if _is_list(row.get(column), (str, int))), TAGS[0])
+        tags, spans = row.get(column), row.get("spans")
+        if not isinstance(text, str | None) or not (words is None or _is_list(words, (str,))):
+            raise self._refused("row", "“text” must be a text, and “tokens” a list of texts. Correct the row.")
+        if text is None and words is None:
+            message = "The row has neither “text” nor “tokens”. Expected: “tokens” and “ner_tags”, or “text”."
+            raise self._refused("row", message)
+        has_spans = text is not None and _is_list(spans, (dict,)) and all(map(_is_span, spans))
+        self.spans: list[dict[str, Any]] | None = spans if has_spans else None
+        self.places = _places(row, text, words)
+        self.tags: list[str] | None = None
+        self.untagged = False
+        if tags is None or words is None:
+            return
+        if not _is_list(tags, (str, int)) or len(tags) != len(words):
+            message = f"“{column}” must be a list with one tag for each token, as numbers or as texts."
+            raise self._refused("row", message)
+        read = {tag: self._tag(tag, column) for tag in set(tags)}
+        self.untagged = not read.keys().isdisjoint(_NO_TAG)
+        self.tags = [read[tag] for tag in tags]
 
+    def labels(self) -> list[object]:
+        """The label of each span, as written."""
+        if self.spans is not None:
+            return [span["label"] for span in self.spans]
+        tags = [OUTSIDE if not is_tag(tag) else tag for tag in self.tags or []]
+        return [tag[2:] for tag in as_bio(tags) if tag.startswith("B-")]
 
-class Reader:
-    """Reads the rows of one file."""
-
-    def __init__(self, note: NoteFiles, names: Names, find_label: LabelFinder) -> None:
-        self._note = note
-        (self._file,) = note.bundle
-        self._names = names
-        self._find_label = find_label
-        self._read_tag = TagReader(find_label, split_any_tag)
-
-    def read(self, row: Row | str, number: int, line: int | None) -> ParsedNote:
-        """The note of a row. Raises NoteError with all its problems."""
-        values = self._values(row, line)
-        text, tokens, warnings = self._placed(values, line)
-        name = self._name(row, number, line)
-        taker = SpanTaker(check_text(text, self._file), self._file, self._find_label)
+    def note(self, numbered: str, find_label: LabelFinder) -> ParsedNote:
+        """The note of the row. Raises NoteError with all its problems."""
+        text, tokens, warnings = self._placed()
+        name = self._name(numbered)
+        taker = SpanTaker(check_text(text, self._file), self._file, find_label, line=self._line)
         taker.warnings += warnings
-        if values.untagged:
-            taker.not_kept("Tokens without a tag (-1 or -100) count as tokens with the tag O.", line)
-        if values.spans is not None:
-            self._check_same(values, line)
-            for span in values.spans:
-                taker.take(span["label"], span["start"], span["end"], line=line, attributes=_attributes(span))
-        elif values.tags is not None:
-            taker = self._tagged(taker, values.tags, tokens, line)
+        if self.untagged:
+            taker.not_kept("Tokens without a tag (-1 or -100) count as tokens with the tag O.")
+        if self.spans is not None:
+            self._check_same()
+            for span in self.spans:
+                taker.take(span["label"], span["start"], span["end"], attributes=_attributes(span))
+        elif self.tags is not None:
+            taker = self._tagged(taker, tokens, TagReader(find_label, split_any_tag))
         parsed = taker.note(name)
-        if values.spans is None and values.tags is None:
+        if self.spans is None and self.tags is None:
             parsed.spans = None
         return parsed
 
-    def count(self, row: Row | str, line: int | None) -> Counter[str]:
-        """The number of spans by label in a row. Raises NoteError."""
-        values = self._values(row, line)
-        if values.spans is not None:
-            return Counter(span["label"] for span in values.spans if isinstance(span["label"], str))
-        tags = [OUTSIDE if not is_tag(tag) else tag for tag in values.tags or []]
-        return Counter(tag[2:] for tag in as_bio(tags) if tag.startswith("B-"))
-
-    def _tagged(self, taker: SpanTaker, tags: list[str], tokens: list[Token], line: int | None) -> SpanTaker:
+    def _tagged(self, taker: SpanTaker, tokens: list[Token], read_tag: TagReader) -> SpanTaker:
         """Take the spans of the tags. Labels become codes first, so that names of one label are one label."""
-        found = [self._read_tag(tag) for tag in tags]
+        found = [read_tag(tag) for tag in self.tags or ()]
         problems = dict.fromkeys(tag for tag in found if not isinstance(tag, str))
         for code, message in problems:
-            taker.refuse(code, message, line)
+            taker.refuse(code, message)
         codes = LabelFinder({tag[2:]: tag[2:] for tag in found if isinstance(tag, str)})
-        coded = SpanTaker(taker.text, self._file, codes)
+        coded = SpanTaker(taker.text, self._file, codes, line=self._line)
         coded.problems, coded.warnings = taker.problems, taker.warnings
         if not problems:
             for span in decode(tokens, as_bio(tag for tag in found if isinstance(tag, str))):
-                coded.take(span.label, span.start, span.end, line=line)
+                coded.take(span.label, span.start, span.end)
         return coded
 
-    def _name(self, row: Row | str, number: int, line: int | None) -> str:
+    def _name(self, numbered: str) -> str:
         """The name of the note. Numbers are names only together with the name of the file."""
-        numbered = numbered_name(self._note, number)
-        if isinstance(row, str):
-            return numbered
-        name, identity = (row.get(column) for column in NAME)
+        name, identity = (self._row.get(column) for column in NAME)
         if isinstance(identity, str) and identity.isdecimal():
             identity = ""
         found = name or identity
@@ -112,37 +114,12 @@ class Reader:
         try:
             return check_name(found)
         except NoteError as error:
-            raise NoteError(Problem(self._file, line, each.code, each.message) for each in error.problems) from None
+            raise self._refused("name", error.problems[0].message) from None
 
-    def _refused(self, code: str, message: str, line: int | None) -> NoteError:
-        return NoteError([Problem(self._file, line, code, message)])
+    def _refused(self, code: str, message: str) -> NoteError:
+        return NoteError([Problem(self._file, self._line, code, message)])
 
-    def _values(self, row: Row | str, line: int | None) -> _Values:
-        if isinstance(row, str):
-            raise self._refused("record", row, line)
-        text, words = _first(row, TEXT), _first(row, TOKENS)
-        tags_column = next((column for column in TAGS if _is_list(row.get(column), (str, int))), TAGS[0])
-        tags = row.get(tags_column)
-        if not isinstance(text, str | None) or not (words is None or _is_list(words, (str,))):
-            message = "“text” must be a text, and “tokens” a list of texts. Correct the row."
-            raise self._refused("row", message, line)
-        if text is None and words is None:
-            message = "The row has neither “text” nor “tokens”. Expected: “tokens” and “ner_tags”, or “text”."
-            raise self._refused("row", message, line)
-        spans = row.get("spans")
-        given = list(spans) if _is_list(spans, (dict,)) and all(map(_is_span, spans)) else None
-        values = _Values(text, words, None, _places(row, text, words), given if text is not None else None)
-        if tags is None or words is None:
-            return values
-        if not _is_list(tags, (str, int)) or len(tags) != len(words):
-            message = f"“{tags_column}” must be a list with one tag for each token, as numbers or as texts."
-            raise self._refused("row", message, line)
-        read = {tag: self._tag(tag, tags_column, line) for tag in set(tags)}
-        values.untagged = not read.keys().isdisjoint(_NO_TAG)
-        values.tags = [read[tag] for tag in tags]
-        return values
-
-    def _tag(self, tag: str | int, column: str, line: int | None) -> str:
+    def _tag(self, tag: str | int, column: str) -> str:
         if isinstance(tag, str):
             return tag
         if tag in _NO_TAG:
@@ -153,54 +130,56 @@ class Reader:
                 f"“{column}” has numbers, but nothing says which tags they are. Expected: class labels in the metadata "
                 f"of the file, or in “{BESIDE[0]}” or “{BESIDE[2]}” beside it; or tags as text."
             )
-            raise self._refused("names", message, line)
+            raise self._refused("names", message)
         if not 0 <= tag < len(names):
             message = f"The tag {tag} is not one of the class labels of “{column}”, which are 0 to {len(names) - 1}."
-            raise self._refused("tag", message, line)
+            raise self._refused("tag", message)
         return names[tag]
 
-    def _placed(self, values: _Values, line: int | None) -> tuple[str, list[Token], list[Problem]]:
+    def _placed(self) -> tuple[str, list[Token], list[Problem]]:
         """The text, the places of its tokens, and warnings."""
-        if values.text is not None and values.places is not None:
-            return values.text, values.places, []
-        words = [shown(word) for word in values.words or []]
+        if self.text is not None and self.places is not None:
+            return self.text, self.places, []
+        words = [shown(word) for word in self.words or []]
         kept = [at for at, word in enumerate(words) if word]
-        warnings = []
+        warnings: list[Problem] = []
+
+        def warn(code: str, message: str) -> None:
+            warnings.append(Problem(self._file, self._line, code, message))
+
+        if self.text is None:
+            warn("rebuilt", REBUILT)
         if len(kept) < len(words):
-            message = f"{len(words) - len(kept)} tokens of white space are left out."
-            warnings.append(Problem(self._file, line, "not kept", message))
+            warn("not kept", f"{len(words) - len(kept)} tokens of white space are left out.")
             words = [words[at] for at in kept]
-            values.tags = values.tags and [values.tags[at] for at in kept]
-        if values.text is None:
-            text, tokens = rebuilt([words])
-            return text, tokens, [Problem(self._file, line, "rebuilt", REBUILT), *warnings]
-        if values.tags is None or values.spans is not None:
-            return values.text, [], warnings
-        found = align(values.text, words)
+            self.tags = self.tags and [self.tags[at] for at in kept]
+        if self.text is None:
+            return *rebuilt([words]), warnings
+        if self.tags is None or self.spans is not None:
+            return self.text, [], warnings
+        found = align(self.text, words)
         if found.missing is not None:
             message = (
                 f"The token {kept[found.missing]} doesn't follow in “text” after character {found.at}. Expected: the "
                 "tokens of that text, in order and unchanged; only white space may lie between them."
             )
-            raise self._refused("quote", message, line)
-        if not blank(values.text, found.at):
-            message = f"The tokens end at character {found.at}. The rest of the text has no annotations."
-            warnings.append(Problem(self._file, line, "short", message))
+            raise self._refused("quote", message)
+        if not blank(self.text, found.at):
+            warn("short", f"The tokens end at character {found.at}. The rest of the text has no annotations.")
         if found.changed:
-            message = f"{len(found.changed)} tokens are written in another way in “text”, which was kept as it is."
-            warnings.append(Problem(self._file, line, "normalized", message))
-        return values.text, found.tokens, warnings
+            count = len(found.changed)
+            warn("normalized", f"{count} tokens are written in another way in “text”, which was kept as it is.")
+        return self.text, found.tokens, warnings
 
-    def _check_same(self, values: _Values, line: int | None) -> None:
+    def _check_same(self) -> None:
         """Refuse a row whose tags were changed and whose spans were not, or the other way round."""
-        if values.places is None or values.tags is None or not all(map(is_tag, set(values.tags))):
+        if self.places is None or self.tags is None or not all(map(is_tag, set(self.tags))):
             return
         order = [name[2:] for name in self._names.get(TAGS[0], []) if name.startswith("B-")]
-        spans = [Span(span["start"], span["end"], span["label"]) for span in values.spans or [] if _is_whole(span)]
-        expected = encode_tokens(values.places, spans, label_order=order).tags
-        if expected != as_bio(values.tags):
+        spans = [Span(span["start"], span["end"], span["label"]) for span in self.spans or [] if _is_whole(span)]
+        if encode_tokens(self.places, spans, label_order=order).tags != as_bio(self.tags):
             message = "“spans” and “ner_tags” contradict each other. Remove the column that is not up to date."
-            raise self._refused("tags", message, line)
+            raise self._refused("tags", message)
 
 
 def _first(row: Row, columns: Iterable[str]) -> Any:
@@ -254,15 +233,15 @@ _TAGS: Final = re.compile(rb'"(ner_tags|tags|labels|ner)"\s*:\s*\[\s*["\d\]-]')
 _NOT_DATA: Final = frozenset({*BESIDE, "state.json"})
 
 
-class HuggingFaceFormat(OneFileFormat):
-    """Reads and writes data sets. For writing, another tokenizer can be given."""
+class HuggingFaceFormat(DocumentReader, OneFileFormat):
+    """Reads and writes data sets."""
 
     name = "hf"
     endings = ("parquet", "arrow", "jsonl", "json")
     file = "data/train-00000-of-00001.parquet"
 
-    def __init__(self, tokenizer: Tokenizer = tokenize) -> None:
-        self._tokenizer = tokenizer
+    options = frozenset({"tokenizer"})
+    unique = "Give each row a name of its own."
 
     def claims(self, name: str, head: bytes) -> bool:
         """See `Format.claims`."""
@@ -285,42 +264,29 @@ class HuggingFaceFormat(OneFileFormat):
             for group in groups
         ], problems
 
-    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """See `OneFileFormat.read_many`."""
-        (file,) = note.bundle
-        find_label = LabelFinder(labels)
-        seen: set[str] = set()
-        try:
-            with files.open(file) as stream:
-                rows, names = opened(stream, file)
-                reader = Reader(note, names or _names_beside(note, files), find_label)
-                for number, (line, row) in enumerate(rows, 1):
-                    try:
-                        parsed = reader.read(row, number, line)
-                        if parsed.name in seen:
-                            message = f"The note “{parsed.name}” occurs twice. Give each row a name of its own."
-                            raise NoteError([Problem(file, line, "same name", message)])
-                        seen.add(parsed.name)
-                        yield parsed
-                    except NoteError as error:
-                        yield error
-        except NoteError as error:
-            yield error
-
-    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
-        """See `OneFileFormat.used_labels`."""
-        (file,) = note.bundle
-        with suppress(NoteError), files.open(file) as stream:
+    def documents(self, note: NoteFiles, file: str, files: Files) -> Iterator[tuple[int | None, _DataRow | NoteError]]:
+        """See `DocumentReader.documents`."""
+        with files.open(file) as stream:
             rows, names = opened(stream, file)
-            reader = Reader(note, names or _names_beside(note, files), LabelFinder({}))
+            names = names or _names_beside(note, files)
             for line, row in rows:
-                with suppress(NoteError):
-                    yield reader.count(row, line)
+                try:
+                    yield line, _DataRow(row, names, file, line)
+                except NoteError as error:
+                    yield line, error
+
+    def labels_in(self, document: _DataRow) -> list[object]:
+        """See `DocumentReader.labels_in`."""
+        return document.labels()
+
+    def note_in(self, document: _DataRow, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
+        """See `DocumentReader.note_in`."""
+        return document.note(name, find_label)
 
     @contextmanager
     def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
         """See `OneFileFormat.sink`."""
-        writer = Writer(out, labels, self._tokenizer)
+        writer = Writer(out, labels, self.tokenizer)
         try:
             yield writer.add
         finally:

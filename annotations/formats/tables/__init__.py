@@ -45,8 +45,8 @@ class CsvFormat(TableFormat):
     file = "spans.csv"
 
     def claims(self, name: str, head: bytes) -> bool:
-        """See `Format.claims`."""
-        if not name.lower().endswith((".csv", ".tsv")):
+        """See `InputFormat.claims`."""
+        if not super().claims(name, head):
             return False
         lines = head.decode(_encoding(head), "replace").removeprefix(_BOM).split("\n")
         first = lines[1] if _SEP.fullmatch(lines[0]) and lines[1:] else lines[0]
@@ -149,7 +149,6 @@ class _Lines:
 
 
 _SHEET: Final = "spans"
-_ZIP: Final = b"PK\x03\x04"
 _SHEETS: Final = 4 * 1024 * 1024 * 1024
 _OTHERS: Final = 128 * 1024 * 1024
 
@@ -159,12 +158,9 @@ class XlsxFormat(TableFormat):
 
     name = "xlsx"
     endings = ("xlsx",)
+    claim = re.compile(rb"\APK\x03\x04")
     file = "spans.xlsx"
     most_rows = MOST_ROWS
-
-    def claims(self, name: str, head: bytes) -> bool:
-        """See `Format.claims`."""
-        return name.lower().endswith(".xlsx") and head.startswith(_ZIP)
 
     def _save(self, rows: Iterator[list[object]], out: IO[bytes]) -> None:
         writer = SheetWriter(out)

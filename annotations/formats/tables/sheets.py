@@ -9,12 +9,13 @@ import posixpath
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import IO, Final
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from annotations.formats.notes import NoteError
-from annotations.formats.xml_files import UNWRITABLE, as_attribute, as_text, parse
+from annotations.formats.xml_files import UNWRITABLE, XmlHandler, as_attribute, as_text, parse
 
 MOST_ROWS: Final = 1_048_576
 """The most rows of a sheet."""
@@ -142,12 +143,12 @@ def _rows(archive: ZipFile, part: str, shared: list[str]) -> Iterator[tuple[int,
             yield sheet.rows.popleft()
 
 
-def _read(archive: ZipFile, part: str, handler: "_Part") -> None:
+def _read(archive: ZipFile, part: str, handler: XmlHandler) -> None:
     for _ in _pieces(archive, part, handler):
         continue
 
 
-def _pieces(archive: ZipFile, part: str, handler: "_Part") -> Iterator[None]:
+def _pieces(archive: ZipFile, part: str, handler: XmlHandler) -> Iterator[None]:
     with archive.open(part) as stream:
         try:
             yield from parse(stream, part, handler)
@@ -155,50 +156,33 @@ def _pieces(archive: ZipFile, part: str, handler: "_Part") -> Iterator[None]:
             raise DamagedError from None
 
 
-class _Part:
-    """Handles a part of a workbook. Elements are told by their names without namespace, of which there are two."""
-
-    line = 0
-
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        """Take the start of an element."""
-
-    def end(self, name: str) -> None:
-        """Take the end of an element."""
-
-    def data(self, text: str) -> None:
-        """Take text."""
-
-    def pi(self, target: str, data: str) -> None:
-        """Take an instruction."""
-
-
-class _Book(_Part):
+@dataclass
+class _Book(XmlHandler):
     """The keys of the sheets in their order."""
 
-    def __init__(self) -> None:
-        self.keys: list[str] = []
+    keys: list[str] = field(default_factory=list)
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         if name.endswith("}sheet"):
             self.keys += [value for key, value in attributes.items() if key.endswith("}id")]
 
 
-class _Targets(_Part):
+@dataclass
+class _Targets(XmlHandler):
     """The parts of the workbook by key."""
 
-    def __init__(self) -> None:
-        self.targets: dict[str, str] = {}
+    targets: dict[str, str] = field(default_factory=dict)
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         if name.endswith("}Relationship"):
             self.targets[attributes.get("Id", "")] = attributes.get("Target", "")
 
 
-class _Texts(_Part):
+class _Texts(XmlHandler):
     """Texts, of which each may be in several elements; pronunciations don't belong to them."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.words: list[str] = []
         self._length = 0
         self._spoken = False

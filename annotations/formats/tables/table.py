@@ -14,7 +14,7 @@ from typing import IO, Any, Final, Self
 from annotations.formats.base import Files, LabelFinder, NoteFiles, OneFileFormat, Sink, split_names
 from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, decode_utf8
 from annotations.formats.quotes import counts_utf16, same_quote
-from annotations.formats.span_rules import SpanTaker, attribute_value, attribute_words, given_spans, whole
+from annotations.formats.span_rules import SpanTaker, attribute_value, given_rows, whole
 from annotations.text.names import shown
 
 # Rows of a table of spans: what the columns mean, and the rows to write.
@@ -232,10 +232,8 @@ class TableFormat(OneFileFormat):
 
             def add(note: OutNote) -> list[Loss]:
                 name = check_name(note.name)
-                spans, losses = given_spans(note, labels)
-                for span, code in spans:
-                    words, lost = attribute_words(note, span, _ANY, COLUMNS)
-                    losses += lost
+                spans, losses = given_rows(note, labels, _ANY, COLUMNS)
+                for span, code, words in spans:
                     spool.add([name, span.start, span.end, code, note.text[span.start : span.end]], words)
                 if not spans:
                     spool.add([name, "", "", "", ""], {})

@@ -16,16 +16,14 @@ Source: https://github.com/inception-project/inception, `webannotsv.adoc` in inc
 """
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 from operator import attrgetter
 from typing import Final
 
-from annotations.formats.base import Files, LabelFinder, NoteFiles, split_names
-from annotations.formats.notes import Loss, NoteError, OutNote, ParsedNote, Problem, check_name, check_text, decode_utf8
+from annotations.formats.base import Files, Format, LabelFinder, NoteFiles
+from annotations.formats.notes import Loss, OutNote, ParsedNote, check_name, check_text, decode_utf8
 from annotations.formats.span_rules import SpanTaker
 from annotations.formats.token_tags import words_of
 from annotations.formats.uima import Entity, Layer, UsedLayers, entities, feature_types, offsets_of, whole_sentences
@@ -40,9 +38,8 @@ from annotations.formats.webanno_tsv.reading import (
     escape_value,
     take,
 )
-from annotations.text.labels import LabelSetDef
 from annotations.text.spans import Bounds
-from annotations.text.tokens import Token, Tokenizer, tokenize
+from annotations.text.tokens import Token
 
 # Write a note as WebAnno TSV, in the way in which INCEpTION divides spans into tokens and parts of tokens.
 
@@ -156,32 +153,20 @@ _GUESSED = (
 )
 
 
-class WebannoTsvFormat:
-    """Reads and writes WebAnno TSV. For writing, another tokenizer and the layer of the spans can be given."""
+class WebannoTsvFormat(Format):
+    """Reads and writes WebAnno TSV. Spans are written as annotations of `layer`."""
 
     name = "webanno-tsv"
-
-    def __init__(self, tokenizer: Tokenizer = tokenize, layer: Layer | None = None) -> None:
-        self._tokenizer = tokenizer
-        self._layer = layer or Layer()
+    endings = ("tsv", "txt")
+    options = frozenset({"tokenizer", "layer"})
+    layer = Layer()
 
     def claims(self, name: str, head: bytes) -> bool:
-        """See `Format.claims`."""
+        """See `InputFormat.claims`."""
         return name.lower().endswith(".tsv") and head.removeprefix(b"\xef\xbb\xbf").startswith(FORMAT.encode())
 
-    def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
-        """See `Format.group`. A text file alone is a note without annotations."""
-        notes, problems = split_names(names, ["tsv", "txt"])
-        return [NoteFiles(name, parts) for name, parts in sorted(notes.items())], problems
-
-    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """See `Format.read_many`."""
-        try:
-            yield self._read(note, files, labels)
-        except NoteError as error:
-            yield error
-
-    def _read(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> ParsedNote:
+    def read(self, note: NoteFiles, files: Files, find_label: LabelFinder) -> ParsedNote:
+        """See `InputFormat.read`. A text file alone is a note without annotations."""
         beside = note.parts.get("txt")
         text = None if beside is None else decode_utf8(files.load(beside), beside)
         if "tsv" not in note.parts:
@@ -192,7 +177,6 @@ class WebannoTsvFormat:
             text, guessed = reader.text()
             check_text(text, reader.file)
         reader.check_words(text)
-        find_label = LabelFinder(labels)
         taker, layers = SpanTaker(text, reader.file, find_label, utf16=True), UsedLayers(find_label)
         for found in reader.annotations():
             take(found, taker, layers)
@@ -201,26 +185,20 @@ class WebannoTsvFormat:
             taker.not_kept(_GUESSED.format(count=guessed, name=note.name))
         return replace(taker.note(note.name), layers=layers.found)
 
-    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
-        """See `Format.used_labels`."""
-        if "tsv" in note.parts:
-            with suppress(NoteError):
-                yield Counter(
-                    found.named()[0] for found in _reader(note, files).annotations() if found.start < found.end
-                )
+    def labels(self, note: NoteFiles, files: Files) -> list[str] | None:
+        """See `InputFormat.labels`."""
+        if "tsv" not in note.parts:
+            return None
+        return [found.named()[0] for found in _reader(note, files).annotations() if found.start < found.end]
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`."""
         name = check_name(note.name)
-        found, losses = entities(note, labels, self._layer)
-        writer = TsvWriter(note.text, self._tokenizer(note.text), found, self._layer)
+        found, losses = entities(note, labels, self.layer)
+        writer = TsvWriter(note.text, self.tokenizer(note.text), found, self.layer)
         outside = "The span begins or ends outside of all tokens."
         losses += [Loss(name, entity.span, outside) for entity in writer.untouched]
         return {f"{name}.tsv": writer.content().encode()}, losses
-
-    def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
-        """See `Format.extra_files`. This format has none."""
-        return {}
 
 
 def _reader(note: NoteFiles, files: Files) -> TsvReader:
