@@ -91,7 +91,7 @@ def _with_token(request: HttpRequest) -> ApiRequest:
         )
     signed = cast(ApiRequest, request)  # Its further attributes follow.
     signed.user = entering(token.user_id, request.path_info) or token.user
-    signed.token, signed.entered = token, []
+    signed.token, signed.entered, signed.patient = token, [], False
     return signed
 
 

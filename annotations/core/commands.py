@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict
 from datetime import datetime
 from enum import StrEnum
@@ -10,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
+from django import forms
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, ProgrammingError, connection
@@ -28,6 +28,7 @@ from annotations.core.access import (
     notes_for,
 )
 from annotations.core.errors import LimitReached, ServiceError
+from annotations.core.forms import WholeField
 from annotations.core.locks import ProjectArchived
 from annotations.formats.files.csv_files import CsvRow, RowError, csv_line, csv_rows
 from annotations.formats.notes import NoteError
@@ -190,6 +191,22 @@ def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[objec
     return write_lines(path, chain([csv_line(columns)], map(csv_line, rows))) - 1
 
 
+def add_fields(parser: CommandParser, form: type[forms.Form], names: Iterable[str]) -> None:
+    """Add an option for each of these fields of a form, with its choices and its help. Not given: None, or False."""
+    for name in names:
+        field = form.base_fields[name]
+        words = [f"{field.label}.", str(field.help_text)]
+        about: dict[str, Any] = {"help": " ".join(words).strip().replace("%", "%%")}
+        if isinstance(field, forms.BooleanField):
+            about["action"] = "store_true"
+        elif isinstance(field, forms.ChoiceField):
+            about["choices"] = [key for key, _title in field.widget.choices if key]
+        else:
+            kinds = {forms.FloatField: float, WholeField: int}
+            about |= {"type": kinds.get(type(field), str), "metavar": name.upper()}
+        parser.add_argument("--" + name.replace("_", "-"), **about)
+
+
 class FailingCommand(BaseCommand):
     """A command that ends with the reason on stderr, and with `--json` also {"error", "code"} on stdout."""
 
@@ -268,32 +285,3 @@ class JourneyCommand(FailingCommand):
 def _as_json(value: Any) -> Any:
     """Return a record or a moment of a result as JSON has it."""
     return value.isoformat(timespec="seconds") if isinstance(value, datetime) else asdict(value)
-
-
-class LinesCommand(JourneyCommand):
-    """A command that writes lines to a file, or to standard output, where they leave no place for an object."""
-
-    def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--output", metavar="FILE", help="File to write. Default: standard output.")
-
-    def lines(self, actor: User | None, **options: Any) -> Iterable[str]:
-        """The lines, each with its line break."""
-        raise NotImplementedError
-
-    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        path = options["output"]
-        if options["json"] and not path:
-            raise ServiceError("With --json, name the file for the lines with --output FILE.", code="output")
-        count = 0
-        lines = self.lines(actor, **options)
-        try:
-            with Path(path).open("w", encoding="utf-8", newline="") if path else nullcontext(self.stdout) as out:
-                for line in lines:
-                    out.write(line, ending="") if out is self.stdout else out.write(line)
-                    count += 1
-        except OSError as error:
-            raise ServiceError(f"Cannot write “{path}”: {error.strerror}.", code="output") from None
-        return {"file": path, "lines": count}
-
-    def say(self, result: dict[str, Any]) -> str:
-        return ""

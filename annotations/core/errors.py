@@ -1,3 +1,5 @@
+from collections.abc import Collection
+
 from django.utils.translation import gettext as _
 
 from annotations.text.names import bad_character, shown
@@ -9,6 +11,12 @@ class ServiceError(Exception):
     def __init__(self, message: str, *, code: str = "refused") -> None:
         super().__init__(message)
         self.code = code
+
+
+def check_choice(value: str, choices: Collection[str], message: str, *, code: str) -> None:
+    """Raise ServiceError unless the value is one of the choices. The message names %(name)s and %(choices)s."""
+    if value not in choices:
+        raise ServiceError(message % {"name": value[:80], "choices": ", ".join(choices)}, code=code)
 
 
 class LimitReached(Exception):

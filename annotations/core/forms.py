@@ -1,7 +1,7 @@
 """Form fields shared by several forms: whole numbers, and a checkbox for explicit consent."""
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -13,6 +13,8 @@ from annotations.text.names import MAX_ID, whole
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrOrPromise
+
+Result = TypeVar("Result")
 
 
 class WholeField(forms.IntegerField):
@@ -112,6 +114,19 @@ def add_error(form: forms.BaseForm, error: ServiceError, fields: Mapping[str, st
     """Add the error to the field that its code maps to (`fields`, else a field of that name), or to the whole form."""
     field = (fields or {}).get(error.code, error.code)
     form.add_error(field if field in form.fields else None, str(error))
+
+
+def attempted(
+    form: forms.BaseForm, act: Callable[[], Result], fields: Mapping[str, str] | None = None
+) -> Result | None:
+    """Call `act` if a form was sent and is valid. None if not, or if a service refuses; its error is in the form."""
+    if not form.is_valid():
+        return None
+    try:
+        return act()
+    except ServiceError as error:
+        add_error(form, error, fields)
+    return None
 
 
 def reasons(form: forms.BaseForm) -> list[str]:

@@ -1,6 +1,6 @@
 """The type of requests in views, and parsing of their values."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -9,7 +9,9 @@ from uuid import UUID
 from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from django_htmx.middleware import HtmxDetails
 
@@ -48,6 +50,15 @@ def body_of(request: Request) -> dict[str, Any]:
     if request.content_type != JSON:
         raise Refused("malformed", _("The request must be JSON (application/json)."), status=415)
     return request.json
+
+
+def render_part(
+    request: "Request", page: str, part: str, context: Mapping[str, Any], status: int = 200
+) -> HttpResponse:
+    """Render a page, or for htmx the part of it that changes."""
+    response = render(request, part if request.htmx else page, context, status=status)
+    patch_vary_headers(response, ["HX-Request"])
+    return response
 
 
 def wants_json(request: HttpRequest) -> bool:

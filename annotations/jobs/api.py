@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseBase
@@ -19,6 +19,7 @@ from annotations.jobs.services.queue import job_for, job_to_control
 from annotations.models import Job
 
 router = Router(tags=["Jobs"])
+Answer = TypeVar("Answer")
 
 
 class JobItem(Schema):
@@ -57,6 +58,13 @@ def started(response: HttpResponse, slug: str, job: Job) -> Status[JobItem]:
     """Return the answer (202) of a route that started a job, with the address of the job in the header Location."""
     response["Location"] = job_address(slug, job)
     return Status(202, JobItem.of(job))
+
+
+def located(response: HttpResponse, slug: str, job: Job | None, answer: Answer) -> Status[Answer]:
+    """Return the answer (202) of a route that made a row with a job, with the address of the job in Location."""
+    if job is not None:
+        response["Location"] = job_address(slug, job)
+    return Status(202, answer)
 
 
 def job_address(slug: str, job: Job) -> str:

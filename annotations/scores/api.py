@@ -18,7 +18,7 @@ from annotations.core.api.schemas import Body
 from annotations.gold.selectors import versions
 from annotations.jobs.api import JobItem, started
 from annotations.models import CauseKind, Project
-from annotations.notes.selectors.in_context import Entry, label_looks, rows_in_context
+from annotations.notes.selectors.in_context import Entry, label_looks, with_context
 from annotations.scores.rules.causes import ErrorId
 from annotations.scores.rules.errors import ErrorType
 from annotations.scores.selectors import AuthorNotes, Reference, authors_with_notes, note_languages
@@ -194,7 +194,7 @@ def list_score_errors(
         first = after or 0
         chosen = rows[first : first + size]
         numbers = {ErrorId.of(row): number for number, row in enumerate(chosen, first + 1)}
-        found = rows_in_context(access, chosen, "score", looks)
+        found = with_context(access, chosen, list, "score", looks)
         return [(numbers[ErrorId.of(row)], row, entry) for row, entry in found]
 
     return paged(request, paging, fetch, lambda row: _error(listed, *row[1:]), lambda row: row[0])

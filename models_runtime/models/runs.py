@@ -125,7 +125,7 @@ class LlmAnswer(Table):
     `key` is a hash of server, model, prompt, settings and piece. Deleting the note deletes the row, so that erasing a
     patient does too. An answer about surrogates has a row for each note that its question shows, and a keyed hash; it
     is encrypted in one of these rows, and deleted with any of the notes
-    (models_runtime.refining.services.relexicalizing.answers).
+    (models_runtime.refining.services.relexicalizing).
     """
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="+", db_index=False)

@@ -13,92 +13,63 @@ class RefiningConfig(AppConfig):
         from annotations.jobs.registry import JobKind, register
         from annotations.ops.selectors.free_texts import more_texts, more_weights
         from annotations.release.services.surrogates.makers import MAKERS
-        from models_runtime.refining.selectors.refining import notes_learned, removed
-        from models_runtime.refining.services.erasing import forget_reasons
+        from models_runtime.refining.jobs.keeping import forget_reasons
+        from models_runtime.refining.selectors import notes_learned, removed
         from models_runtime.refining.services.free_texts import free_texts, kept_weights
-        from models_runtime.refining.services.injecting.systemic import forget_terms
-        from models_runtime.refining.services.relexicalizing.answers import forget_answers
-        from models_runtime.refining.services.relexicalizing.relexicalizing import LANGUAGE_MODEL
+        from models_runtime.refining.services.injecting import forget_terms
+        from models_runtime.refining.services.relexicalizing import LANGUAGE_MODEL, forget_answers
 
+        jobs = "models_runtime.refining.jobs"
         register(
             {
                 "refine": JobKind(
                     title=_("Refinement"),
-                    handler="models_runtime.refining.jobs.refining.run",
+                    handler=f"{jobs}.refining.run",
                     right=Can.MANAGE,
                     result="refining/result.html",
                     can_pause=True,
                 ),
-            }
-        )
-        more_texts.add(free_texts)
-        more_weights.add(kept_weights)
-        proposed_removals.add(removed)
-        notes_learned_from.add(notes_learned)
-        patient_erased.add(forget_reasons)
-        navigation.register(navigation.Entry("models", 60, _("Refinements"), "refinements", Can.MANAGE))
-        offers.offer("runs.actions", "refining/offers/runs.html")
-        navigation.register(
-            navigation.Entry("guidelines", 50, _("For agents"), "skills", Can.MANAGE, frozenset({"skill"})),
-        )
-        patient_erased.add(forget_terms)
-        register(
-            {
                 "inject": JobKind(
                     title=_("Injection of errors"),
-                    handler="models_runtime.refining.jobs.injecting.run",
+                    handler=f"{jobs}.injecting.run",
                     right=Can.MANAGE,
                     result="refining/injecting/result.html",
                 ),
-            }
-        )
-        navigation.register(
-            navigation.Entry(
-                "models",
-                70,
-                _("Injected errors"),
-                "injections",
-                Can.MANAGE,
-                frozenset({"injection", "injected_errors", "systemic_errors"}),
-            ),
-        )
-        register(
-            {
                 "judge": JobKind(
                     title=_("Judges"),
-                    handler="models_runtime.refining.jobs.judging.run",
+                    handler=f"{jobs}.judging.run",
                     right=Can.MANAGE,
                     result="refining/judging/result.html",
                     unit=_("answers"),
                     queue="llm",
-                    redo="models_runtime.refining.jobs.judging.ready_again",
+                    redo=f"{jobs}.judging.ready_again",
                     can_pause=True,
                 ),
-            }
-        )
-        navigation.register(
-            navigation.Entry(
-                "gold",
-                40,
-                _("Judges"),
-                "judgings",
-                Can.READ_NOTES,
-                frozenset({"judge", "judging", "judging_entities"}),
-            ),
-        )
-        offers.offer("scores.actions", "refining/judging/offers/scores.html", position=20)
-        offers.offer("score.actions", "refining/judging/offers/score.html")
-        MAKERS["llm"] = LANGUAGE_MODEL
-        patient_erased.add(forget_answers)
-        register(
-            {
                 "surrogate_scores": JobKind(
                     title=_("Comparison of a model on originals and surrogates"),
-                    handler="models_runtime.refining.jobs.relexicalizing.run",
+                    handler=f"{jobs}.model_scores.run",
                     right=Can.RELEASE,
                     result="refining/relexicalizing/scores_result.html",
                 ),
             }
         )
+        proposed_removals.add(removed)
+        notes_learned_from.add(notes_learned)
+        for forget in (forget_reasons, forget_terms, forget_answers):
+            patient_erased.add(forget)
+        more_texts.add(free_texts)
+        more_weights.add(kept_weights)
+        MAKERS["llm"] = LANGUAGE_MODEL
+        injections = frozenset({"injection", "injected_errors", "systemic_errors"})
+        judgings = frozenset({"judge", "judging", "judging_entities"})
+        navigation.register(
+            navigation.Entry("models", 60, _("Refinements"), "refinements", Can.MANAGE),
+            navigation.Entry("models", 70, _("Injected errors"), "injections", Can.MANAGE, injections),
+            navigation.Entry("guidelines", 50, _("For agents"), "skills", Can.MANAGE, frozenset({"skill"})),
+            navigation.Entry("gold", 40, _("Judges"), "judgings", Can.READ_NOTES, judgings),
+        )
+        offers.offer("runs.actions", "refining/offers/runs.html")
+        offers.offer("scores.actions", "refining/judging/offers/scores.html", position=20)
+        offers.offer("score.actions", "refining/judging/offers/score.html")
         offers.offer("release.sections", "refining/relexicalizing/offers/release.html")
         offers.offer("surrogates.sections", "refining/relexicalizing/offers/index.html")

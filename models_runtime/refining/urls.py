@@ -1,11 +1,11 @@
 from django.urls import URLPattern, path
 
-from models_runtime.refining.views import injecting, judging, refining, relexicalizing, skills
+from models_runtime.refining.views import injecting, judging, refining
 
 urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/refinements/", refining.refinements, name="refinements"),
-    path("projects/<slug:slug>/skills/", skills.skills, name="skills"),
-    path("projects/<slug:slug>/skills/<slug:name>/", skills.skill, name="skill"),
+    path("projects/<slug:slug>/skills/", refining.skills, name="skills"),
+    path("projects/<slug:slug>/skills/<slug:name>/", refining.skill, name="skill"),
     path("projects/<slug:slug>/injections/", injecting.injections, name="injections"),
     path("projects/<slug:slug>/injections/systemic", injecting.systemic, name="systemic_errors"),
     path("projects/<slug:slug>/injections/<int:pk>/", injecting.injection, name="injection"),
@@ -17,7 +17,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/judges/<int:pk>/again", judging.judging_again, name="judging_again"),
     path(
         "projects/<slug:slug>/releases/<int:number>/model-scores",
-        relexicalizing.surrogate_scores_start,
+        refining.surrogate_scores_start,
         name="surrogate_scores_start",
     ),
 ]

@@ -12,76 +12,53 @@ class RunsConfig(AppConfig):
         from annotations.core.hooks import models_of, notes_learned_from, notes_without_answer, thresholds_of
         from annotations.jobs.registry import JobKind, register
         from annotations.release.services.searching import SEARCHES
-        from models_runtime.runs.services import used
-        from models_runtime.runs.services.searching import RulesSearch
+        from models_runtime.runs.services.hooks import (
+            RulesSearch,
+            failed_notes,
+            notes_learned,
+            threshold_of,
+            used_models,
+        )
 
         register(
             {
                 "run": JobKind(
                     title=_("Model run"),
-                    handler="models_runtime.runs.jobs.running.run",
+                    handler="models_runtime.runs.jobs.run",
                     right=Can.MANAGE,
                     result="runs/result.html",
                     can_pause=True,
                     shared=True,
                 ),
-            }
-        )
-        SEARCHES.append(RulesSearch())
-        notes_without_answer.add(used.failed_notes)
-        notes_learned_from.add(used.notes_learned)
-        models_of.add(used.used_models)
-        thresholds_of.add(used.threshold_of)
-        navigation.register(
-            navigation.Entry(
-                "models",
-                20,
-                _("Runs"),
-                "runs",
-                Can.READ_NOTES,
-                frozenset(
-                    {
-                        "run",
-                        "run_start",
-                        "run_combine",
-                        "run_flair",
-                        "run_llm",
-                        "run_pipeline",
-                        "run_placeholders",
-                        "run_remote",
-                        "run_tagger",
-                        "run_zero_shot",
-                        "calibration",
-                    }
-                ),
-            ),
-            navigation.Entry("models", 40, _("Backends"), "backends", Can.READ_NOTES),
-        )
-        offers.offer("review.note_crumbs", "runs/offers/review_note_crumb.html")
-        offers.offer("review.empty", "runs/offers/review_empty.html")
-        offers.offer("review.done", "runs/offers/review_done.html")
-        addresses.register("models.runs", "runs")
-        addresses.register("models.run", "run")
-        offers.offer("calibration.crumbs", "runs/offers/calibration_crumb.html")
-        offers.offer("models.actions", "runs/offers/models.html")
-        offers.offer("model.actions", "runs/offers/model.html")
-        register(
-            {
                 "compare": JobKind(
                     title=_("Comparison"),
-                    handler="models_runtime.runs.jobs.comparing.run",
+                    handler="models_runtime.runs.services.comparing.run",
                     right=Can.READ_NOTES,
                     result="runs/comparing/result.html",
                 ),
             }
         )
+        SEARCHES.append(RulesSearch())
+        notes_without_answer.add(failed_notes)
+        notes_learned_from.add(notes_learned)
+        models_of.add(used_models)
+        thresholds_of.add(threshold_of)
+        starts = "start combine flair llm pipeline placeholders remote tagger zero_shot"
+        runs = frozenset({"run", "calibration", *(f"run_{name}" for name in starts.split())})
+        compared = frozenset({"compare_spans", "strategies"})
         navigation.register(
-            navigation.Entry(
-                "models", 50, _("Compare"), "runs_compare", Can.READ_NOTES, frozenset({"compare_spans", "strategies"})
-            ),
+            navigation.Entry("models", 10, _("Loop"), "loop", Can.READ_NOTES, frozenset({"loop_freeze"})),
+            navigation.Entry("models", 20, _("Runs"), "runs", Can.READ_NOTES, runs),
+            navigation.Entry("models", 40, _("Backends"), "backends", Can.READ_NOTES),
+            navigation.Entry("models", 50, _("Compare"), "runs_compare", Can.READ_NOTES, compared),
         )
+        addresses.register("models.runs", "runs")
+        addresses.register("models.run", "run")
+        offers.offer("review.note_crumbs", "runs/offers/review_note_crumb.html")
+        offers.offer("review.empty", "runs/offers/review_empty.html")
+        offers.offer("review.done", "runs/offers/review_done.html")
+        offers.offer("calibration.crumbs", "runs/offers/calibration_crumb.html")
+        offers.offer("models.actions", "runs/offers/models.html")
+        offers.offer("model.actions", "runs/offers/model.html")
         offers.offer("scores.actions", "runs/comparing/offers/scores.html", position=10)
-        navigation.register(
-            navigation.Entry("models", 10, _("Loop"), "loop", Can.READ_NOTES, frozenset({"loop_freeze"}))
-        )
         offers.offer("gold.actions", "runs/loop/offers/gold.html", position=10)

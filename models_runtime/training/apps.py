@@ -12,7 +12,7 @@ class TrainingConfig(AppConfig):
         from annotations.core.hooks import audit_names, patient_erased, project_deleted
         from annotations.jobs import registry
         from annotations.jobs.registry import JobKind, register
-        from models_runtime.training.jobs.checkpoints import forget_after_erasure, forget_stale, forget_with_project
+        from models_runtime.training.jobs.options import forget_after_erasure, forget_stale, forget_with_project
         from models_runtime.training.services.trained import names_of_models
 
         register(
@@ -26,24 +26,6 @@ class TrainingConfig(AppConfig):
                     undo="models_runtime.training.jobs.training.undo",
                     redo="models_runtime.training.jobs.training.redo",
                 ),
-            }
-        )
-        registry.TIDIERS.append(forget_stale)
-        patient_erased.add(forget_after_erasure)
-        audit_names.add(names_of_models)
-        project_deleted.add(forget_with_project)
-        navigation.register(
-            navigation.Entry(
-                "models",
-                30,
-                _("Trained"),
-                "models",
-                Can.READ_NOTES,
-                frozenset({"model", "model_train", "model_upload", "model_rename"}),
-            ),
-        )
-        register(
-            {
                 "calibrate": JobKind(
                     title=_("Calibration"),
                     handler="models_runtime.training.jobs.calibration.run",
@@ -53,3 +35,9 @@ class TrainingConfig(AppConfig):
                 ),
             }
         )
+        registry.TIDIERS.append(forget_stale)
+        patient_erased.add(forget_after_erasure)
+        audit_names.add(names_of_models)
+        project_deleted.add(forget_with_project)
+        models = frozenset({"model", "model_train", "model_upload", "model_rename"})
+        navigation.register(navigation.Entry("models", 30, _("Trained"), "models", Can.READ_NOTES, models))

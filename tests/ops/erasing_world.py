@@ -15,7 +15,7 @@ from annotations.review.services.bulk import begin_bulk, plan_bulk
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.core import registry
 from models_runtime.models import JudgedNote, LlmAnswer, RunItem
-from models_runtime.refining.services.judging.asking import start_judging
+from models_runtime.refining.services.judging import start_judging
 from tests import factories as make
 from tests.backends.llm.scripted import serving
 from tests.backends.llm.test_judging import honest
@@ -63,8 +63,8 @@ def judge(world, settings):
 
         def ask():
             judging = start_judging(
-                project=world.project, gold=1, judges=["ward good"], may_leave=True, actor=world.mia, key="k",
-                author_id=make.make_author(world.project, world.ann).pk, language="it",
+                project=world.project, gold=1, judge=["ward good"], may_leave=True, actor=world.mia, key="k",
+                author=make.make_author(world.project, world.ann).pk, language="it",
             )  # fmt: skip
             work(judging.job_id)
             return models.Job.objects.get(pk=judging.job_id)

@@ -33,9 +33,9 @@ TABLE: dict[Can | Standing | str, list[str]] = {
         "submit covid caso-1",
     ],
     Can.READ_NOTES: [
-        "agreement covid", "backends covid", "compare_runs covid --runs a,b", "compare_strategies covid --gold 1",
+        "agreement covid", "backends covid", "compare_runs covid --runs a,b",
         "corpus_statistics covid", "diff_gold covid 1 2", "disagreements covid", "grouped_sentences covid --gold 1",
-        "jobs covid", "judgings covid", "loop covid", "models covid", "planted_leaks covid",
+        "jobs covid", "loop covid", "models covid", "planted_leaks covid",
         "score covid --author annotator:ann",
     ],
     Can.MAKE_GOLD: [
@@ -45,21 +45,21 @@ TABLE: dict[Can | Standing | str, list[str]] = {
     ],
     Can.EXPORT: [
         "agreement covid --table {0}", "export_documents covid {0} --format brat --set gold",
-        "export_rewritten covid a --output {0}", "models covid --download crf-1 --to {0}",
+        "models covid --download crf-1 --to {0}",
     ],
     Can.RELEASE: [
         "audit_plan covid", "audit_plan covid --discard", "release covid --set gold --policy mask --out {0}",
-        "release_policies covid", "surrogate_scores covid --release 1 --run-backend rules", "surrogates covid",
+        "release_policies covid", "surrogates covid",
     ],
     Can.MANAGE: [
-        "ablation covid --gold 1", "add_member covid out --role manager", "calibrate covid --run a --gold 1",
-        "erase_patient covid P-1 --yes", "import_documents covid {0} --format text", "inject_errors covid --gold 1",
-        "judge covid --gold 1 --author run:a --judge a/b", "judgings covid 1 --again", "known_identifiers covid",
+        "add_member covid out --role manager", "calibrate covid --run a --gold 1",
+        "erase_patient covid P-1 --yes", "import_documents covid {0} --format text",
+        "known_identifiers covid",
         "labels covid --delete CITY", "labels covid --move CITY --position 2",
         "map_group covid a b --role viewer", "merge_labels covid CITY HOSPITAL", "models covid --retire crf-1",
-        "password_link covid ann", "remove_member covid ann", "refine covid a", "rename_label covid CITY --name Town",
-        "run_model covid rules", "score_injection covid a --author b", "serve_model covid none --protocol inception",
-        "systemic_errors covid", "read_parquet covid none {0} {0}", "train_model covid --gold 1",
+        "password_link covid ann", "remove_member covid ann", "rename_label covid CITY --name Town",
+        "run_model covid rules", "serve_model covid none --protocol inception",
+        "read_parquet covid none {0} {0}", "train_model covid --gold 1",
     ],
     Can.ARCHIVE: [
         "archive_project covid", "delete_project covid --name Covid", "export_archive covid {0}",

@@ -51,7 +51,7 @@ from annotations.scores.services.side_by_side import comparison_request, side_by
 from models_runtime.core import llm
 from models_runtime.models import Calibration, JudgedNote, Judgment, LlmAnswer, RunItem
 from models_runtime.refining.jobs import judging as judging_jobs
-from models_runtime.runs.jobs import running
+from models_runtime.runs import jobs
 from models_runtime.runs.services import runs
 from models_runtime.training.jobs import calibration as calibrating
 from models_runtime.training.services.calibration import start_calibration
@@ -198,7 +198,7 @@ def test_making_gold_of_a_set_whose_note_is_erased(world):
 
 
 def test_a_run(world, fake, monkeypatch):
-    erase_after(world, monkeypatch, running, "_predict")
+    erase_after(world, monkeypatch, jobs, "_predict")
     run = a_run(world)
     assert Job.objects.get(pk=run.job_id).state == JobState.DONE
     assert RunItem.objects.filter(run=run).count() == AnnotationSet.objects.filter(author=run.author).count() == 3
@@ -302,7 +302,7 @@ STORING = {
     "agreement": (agreeing, "unerased", of(agreement)),
     "comparisons": (comparing, "hold", of(lambda world: comparing.bring_up_to_date(world.project))),
     "gold of many": (making, "hold", gold_of_all),
-    "a run": (running, "hold", of(a_run)),
+    "a run": (jobs, "hold", of(a_run)),
     "a calibration": (calibrating, "unerased", a_calibration),
     "an answer": (llm, "hold", an_answer),
 }

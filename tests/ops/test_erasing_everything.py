@@ -47,9 +47,9 @@ from annotations.scores.services.side_by_side import comparison_request
 from annotations.text.hashes import string_key
 from models_runtime.core import registry
 from models_runtime.models import Judge, JudgedNote, Judging, Judgment, LlmAnswer, TrainedModel
-from models_runtime.runs.jobs.comparing import start_comparison
 from models_runtime.runs.services import runs
-from models_runtime.training.jobs.checkpoints import checkpoint_of
+from models_runtime.runs.services.comparing import start_comparison
+from models_runtime.training.jobs.options import checkpoint_of
 from models_runtime.training.services.calibration import start_calibration
 from tests import factories as make
 from tests.ops.released_world import SEALED, releases, sealed, signed

@@ -1,15 +1,19 @@
 """What the tests of this feature share: forty invented notes with gold, frozen, and a run that marks too much."""
 
-import io
-import json
 from types import SimpleNamespace
+from uuid import uuid4
 
 import pytest
-from django.core.management import call_command
 
 from annotations.gold.services.making import freeze
-from annotations.models import Span
+from annotations.jobs.runner import run as work
+from annotations.models import Project, Span
 from annotations.projects.services.projects import create_project
+from models_runtime.models import InjectedRun
+from models_runtime.refining.jobs.refining import result_of
+from models_runtime.refining.services.bench import authors_on, score_authors
+from models_runtime.refining.services.injecting import start_injection
+from models_runtime.refining.services.refining import Asked, start_refinement
 from tests import factories as make
 from tests.held import fresh
 from tests.worlds.queue import no_redis, probes, processes, redis_server
@@ -83,11 +87,30 @@ def few(ward):
     return ward
 
 
-def command(*words):
-    """What a command prints as JSON."""
-    out = io.StringIO()
-    call_command(*map(str, words), "--json", stdout=out)
-    return json.loads(out.getvalue())
+def refine(source, method="offline", actor=None, **asked):
+    """Refine a run of the ward. What the job counted."""
+    project = Project.objects.get(slug="ward")
+    row = start_refinement(
+        project=project, source=source, method=method, actor=actor, key=uuid4().hex, asked=Asked(**asked)
+    )
+    if row.job is not None:
+        work(row.job_id)
+        row.job.refresh_from_db()
+        assert (row.job.state, row.job.error) == ("done", "")
+    return result_of(row)
+
+
+def inject(rate=1, actor=None, **options):
+    """The run of errors that a job put into gold version 1 of the ward."""
+    project = Project.objects.get(slug="ward")
+    row = start_injection(project=project, gold=1, actor=actor, key=uuid4().hex, rate=rate, **options)
+    work(row.job_id)
+    return InjectedRun.objects.select_related("author", "gold_version__project", "job").get(pk=row.pk)
+
+
+def score_of(run, name):
+    (found,) = score_authors(run, [authors_on(run).get(name=name)])
+    return found.as_json()
 
 
 def spans_of(name):

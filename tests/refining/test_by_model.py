@@ -1,26 +1,24 @@
 """The command `refine` with a scripted model: a question about each annotation, or an agent with tools."""
 
-import io
 import json
 
 import pytest
-from django.core.management import CommandError, call_command
 
+from annotations.core.errors import ServiceError
 from annotations.jobs.runner import run as work
 from annotations.jobs.services.queue import retry
 from annotations.models import AnnotationSet, Document, Job, Span
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.models import LlmAnswer, RefinedItem, Refinement
 from models_runtime.refining.jobs import keeping
-from models_runtime.refining.services.asking import Asked
+from models_runtime.refining.services.refining import Asked, start_refinement
 from models_runtime.refining.services.skills import set_skill
-from models_runtime.refining.services.starting import start_refinement
 from tests import factories as make
 from tests.backends.llm.scripted import Reply
 from tests.backends.refining.test_agent import answer as acting
 from tests.backends.refining.test_agent import begin_of, unfenced
 from tests.refining.asking import answer, asked, shown
-from tests.refining.conftest import NOTES, PER_NOTE, WRONG, command, note_of, spans_of
+from tests.refining.conftest import NOTES, PER_NOTE, WRONG, note_of, refine, spans_of
 
 pytestmark = [pytest.mark.queue]
 
@@ -35,8 +33,8 @@ def honest(body):
     return answer("correct")
 
 
-def refine(*options):
-    return command("refine", "ward", "few", "--method", "single", "--wait", *options)
+def singly(**options):
+    return refine("few", "single", **options)
 
 
 def started(few):
@@ -48,8 +46,8 @@ def started(few):
 
 def test_decisions_counts_and_provenance(few, settings):
     with asked(settings, honest) as server:
-        found = refine("--server", "ward", "--by", "mia")
-    assert (found["author"], found["notes"], found["state"]) == ("few-single-1", NOTES, "done")
+        found = singly(server="ward", actor=few.mia)
+    assert (found["author"], found["notes"]) == ("few-single-1", NOTES)
     assert (found["kept"], found["updated"], found["removed"]) == (4 * NOTES, NOTES, 4 * NOTES)
     assert (found["calls"], found["unreadable"], found["not_applied"]) == (PER_NOTE * NOTES, 0, 0)
     assert (found["tokens_in"], found["tokens_out"]) == (2700, 270) and found["seconds"] > 0
@@ -74,7 +72,7 @@ def test_examples_come_from_gold_of_other_patients(few, settings):
 
     Document.objects.filter(pk=few.notes[1].pk).update(patient_id="p0")
     with asked(settings, honest) as server:
-        refine("--examples", 6, "--language", "en")
+        singly(examples=6, language="en")
     questions = [shown(body) for body in server.requests]
     for one in questions:
         number = next(at for at, note in enumerate(few.notes) if note.text == whole(one))
@@ -89,14 +87,14 @@ def test_examples_come_from_gold_of_other_patients(few, settings):
         return answer("correct", reason=f"Like {shown(body)['examples'][0]['annotated']}.")
 
     with asked(settings, quoting):
-        refine("--examples", 6)
+        singly(examples=6)
     last = Refinement.objects.latest("pk")
     quotes = {one["annotated"] for question in questions for one in question["examples"]}
     for item in last.items.select_related("document"):
         assert not any(quote in item.reason and quote not in item.document.text for quote in quotes)
     assert last.items.filter(reason="").exists()
-    with pytest.raises(CommandError, match="from 0 to 30, not 31"):
-        refine("--examples", 31)
+    with pytest.raises(ServiceError, match="from 0 to 30, not 31"):
+        singly(examples=31)
 
 
 def test_unreadable_answers_and_changes_that_cannot_be_applied_keep_the_original(few, settings):
@@ -104,7 +102,7 @@ def test_unreadable_answers_and_changes_that_cannot_be_applied_keep_the_original
         return "no JSON" if shown(body)["type"] == "AGE" else answer("update", "Torino Milano", "CITY")
 
     with asked(settings, careless):
-        found = refine()
+        found = singly()
     assert (found["kept"], found["updated"], found["removed"]) == (PER_NOTE * NOTES, 0, 0)
     assert (found["unreadable"], found["not_applied"]) == (NOTES, 8 * NOTES)
     assert spans_of("few-single-1") == spans_of("few")
@@ -114,7 +112,7 @@ def test_unreadable_answers_and_changes_that_cannot_be_applied_keep_the_original
 def test_a_reason_with_characters_that_no_database_keeps(few, settings):
     # The scripted answer escapes them, as JSON from a model can.
     with asked(settings, lambda body: json.dumps({"answer": "remove", "reason": "No\0 identifier \ud800."})):
-        found = refine()
+        found = singly()
     assert (found["removed"], found["unreadable"]) == (PER_NOTE * NOTES, 0)
     assert set(RefinedItem.objects.values_list("reason", flat=True)) == {"No\ufffd identifier \ufffd."}
 
@@ -132,7 +130,7 @@ def test_instructions_in_a_note_change_nothing(few, settings):
         return json.dumps(json.loads(answer("update", "Torino", "PATIENT")) | more)
 
     with asked(settings, obedient) as server:
-        found = refine()
+        found = singly()
     assert (found["kept"], found["removed"], found["not_applied"]) == (PER_NOTE * NOTES + 1, 0, 1)
     assert spans_of("few-single-1") == spans_of("few")
     strict = server.requests[0]["response_format"]["json_schema"]["schema"]
@@ -168,7 +166,7 @@ def test_a_note_erased_while_the_model_is_asked_about_it(few, settings, monkeypa
             erase_patient(project=few.project, patient_id="p0", actor=None)
         return kept(*arguments)
 
-    monkeypatch.setattr("models_runtime.refining.jobs.single.keep", erased_before)
+    monkeypatch.setattr("models_runtime.refining.jobs.by_model.keep", erased_before)
     with asked(settings, honest) as server:
         _row, job = started(few)
     assert (job.state, job.result["notes"]) == ("done", NOTES - 1)
@@ -179,14 +177,12 @@ def test_a_note_erased_while_the_model_is_asked_about_it(few, settings, monkeypa
 
 def test_nothing_is_sent_where_it_is_not_allowed(few, settings):
     with asked(settings, honest) as server:
-        for option, value, code in (
-            ("--server", "cloud", "leaves"), ("--server", "other", "params"), ("--language", "de", "params"),
-            ("--by", "vic", "access"),
+        for options, code in (
+            ({"server": "cloud"}, "leaves"), ({"server": "other"}, "params"), ({"language": "de"}, "params"),
         ):  # fmt: skip
-            out = io.StringIO()
-            with pytest.raises(CommandError):
-                call_command("refine", "ward", "few", "--method", "single", option, value, "--json", stdout=out)
-            assert json.loads(out.getvalue())["code"] == code
+            with pytest.raises(ServiceError) as refused:
+                singly(**options)
+            assert refused.value.code == code
         assert not server.requests
     assert not Refinement.objects.exists() and not Job.objects.exists()
 
@@ -212,8 +208,8 @@ class Watched:
         return reviewer(body)
 
 
-def by_agent(*options):
-    return command("refine", "ward", "few", "--method", "agent", "--server", "ward", "--wait", *options)
+def by_agent(**options):
+    return refine("few", "agent", server="ward", **options)
 
 
 def agent_started(few):
@@ -223,8 +219,8 @@ def agent_started(few):
 
 def test_the_agent_decides_with_tools_and_an_erased_patient_leaves_no_answers(few, settings):
     with asked(settings, reviewer) as server:
-        found = by_agent("--by", "mia")
-    assert (found["author"], found["notes"], found["state"]) == ("few-agent-1", NOTES, "done")
+        found = by_agent(actor=few.mia)
+    assert (found["author"], found["notes"]) == ("few-agent-1", NOTES)
     assert (found["kept"], found["updated"], found["removed"]) == (5 * NOTES, 0, 4 * NOTES)
     assert (found["calls"], found["tokens_in"], found["tokens_out"]) == (2 * NOTES, 200 * NOTES, 20 * NOTES)
     row = Refinement.objects.get()
@@ -240,7 +236,7 @@ def test_the_agent_decides_with_tools_and_an_erased_patient_leaves_no_answers(fe
 def test_guidance_is_that_of_the_start_in_the_language_of_the_prompt(few, settings):
     watched = Watched()
     with asked(settings, watched):
-        by_agent("--language", "es")
+        by_agent(language="es")
     assert len(watched.seen) == NOTES
     assert all(one["text"].startswith("# Nombres de personas") for one in watched.seen)
     own = {"project": few.project, "name": "names-people", "labels": ["PATIENT"], "actor": few.mia}
@@ -264,7 +260,7 @@ def test_arguments_that_no_database_keeps_are_refused_and_tried_again(few, setti
         return reviewer(body)
 
     with asked(settings, script):
-        found = by_agent("--without", "skills")
+        found = by_agent(without=("skills",))
     assert (found["kept"], found["removed"]) == (5 * NOTES, 4 * NOTES)
     assert len(said) == NOTES and all("can't be stored" in first["refused"] for first, _ in said)
 
@@ -301,7 +297,7 @@ def test_instructions_in_a_note_change_nothing_of_the_agent(few, settings):
         make.make_set(note, run, spans, submitted=True)
     for number, script in enumerate((reviewer, obedient), 1):
         with asked(settings, script) as server:
-            name = by_agent("--without", "skills")["author"]
+            name = by_agent(without=("skills",))["author"]
         assert name == f"few-agent-{number}"
         for body in server.requests:
             assert all(ORDER not in one["content"] for one in body["messages"] if one["role"] == "system")
@@ -328,13 +324,13 @@ def test_a_killed_worker_is_continued_and_nothing_is_asked_twice(few, settings, 
         kept.append(1)
         return keeping.keep(*arguments, **options)
 
-    monkeypatch.setattr("models_runtime.refining.jobs.agentic.keep", dying)
+    monkeypatch.setattr("models_runtime.refining.jobs.by_model.keep", dying)
     with asked(settings, script):
         row = agent_started(few)
         with pytest.raises(Killed):
             work(row.job_id)
         assert RefinedItem.objects.exclude(action="").count() >= killed_at
-        monkeypatch.setattr("models_runtime.refining.jobs.agentic.keep", keeping.keep)
+        monkeypatch.setattr("models_runtime.refining.jobs.by_model.keep", keeping.keep)
         Job.objects.update(state="queued", lease_until=None)
         work(row.job_id)
     assert Job.objects.get().state == "done"
@@ -349,6 +345,7 @@ def test_a_server_that_fails_for_one_note_leaves_the_others(few, settings):
     def script(body):
         return Reply("", status=413) if begin_of(body)["open"][0]["text"] == patient else reviewer(body)
 
-    with asked(settings, script), pytest.raises(CommandError, match="1 notes are not finished"):
-        by_agent()
+    with asked(settings, script):
+        work(agent_started(few).job_id)
+    assert "1 notes are not finished" in Job.objects.get().error
     assert AnnotationSet.objects.filter(author=Refinement.objects.get().author).count() == NOTES - 1

@@ -1,27 +1,23 @@
-"""The command `refine` with the offline agent, on a run and on injected errors."""
-
-import io
-import json
+"""Refinements by the offline agent, of a run and of injected errors."""
 
 import pytest
-from django.core.management import CommandError, call_command
 
 from annotations.jobs.runner import run as work
 from annotations.models import AnnotationSet, Author, AuthorKind, Event, Job, Span
 from annotations.ops.services.erasing import erase_patient
-from models_runtime.models import RefinedItem, Refinement
+from models_runtime.models import RefinedItem
 from models_runtime.refining.jobs import offline
-from models_runtime.refining.services.starting import start_refinement
+from models_runtime.refining.services.refining import start_refinement
 from tests import factories as make
-from tests.refining.conftest import command, note_of, spans_of
+from tests.refining.conftest import inject, note_of, refine, score_of, spans_of
 
 pytestmark = [pytest.mark.queue]
 
 
 def test_a_run_that_marks_too_much(ward):
     before = spans_of("wide")
-    found = command("refine", "ward", "wide", "--method", "offline", "--wait", "--by", "mia")
-    assert (found["author"], found["notes"], found["state"]) == ("wide-offline-1", 40, "done")
+    found = refine("wide", actor=ward.mia)
+    assert (found["author"], found["notes"]) == ("wide-offline-1", 40)
     assert (found["kept"], found["updated"], found["removed"]) == (200, 0, 160)
     assert spans_of("wide-offline-1") == spans_of("gold")
     assert spans_of("wide") == before
@@ -48,7 +44,7 @@ def test_a_token_too_many_is_cut_off_and_a_missing_one_added(ward):
         moved["CITY"][1] += len(" il")
         moved["DOCTOR"][0] -= len("dott. ")
         make.make_set(note, loose, [(*bounds, label) for label, bounds in moved.items()], submitted=True)
-    found = command("refine", "ward", "loose", "--wait")
+    found = refine("loose")
     assert (found["kept"], found["updated"], found["removed"]) == (80, 120, 0)
     assert spans_of(found["author"]) == spans_of("gold")
     reasons = RefinedItem.objects.filter(refinement__author__name=found["author"], action="update")
@@ -57,10 +53,10 @@ def test_a_token_too_many_is_cut_off_and_a_missing_one_added(ward):
 
 
 def test_injected_errors_are_caught(ward):
-    run = command("inject_errors", "ward", "--gold", 1, "--rate", "0.3")["run"]
-    refined = command("refine", "ward", run, "--wait")["author"]
+    run = inject(rate=0.3)
+    refined = refine(run.author.name)["author"]
     assert Author.objects.get(name=refined).kind == AuthorKind.BENCH
-    score = command("score_injection", "ward", run, "--author", refined)
+    score = score_of(run, refined)
     assert score["injected"] == 60
     assert score["share"] > 0.95 and score["collateral_share"] < 0.01 and score["lost"] == 0
 
@@ -97,7 +93,7 @@ def learned(monkeypatch):
 
 def test_gold_of_the_patient_has_no_part_in_the_decision(ward, learned):
     """The model of a note never learned from a note of the same patient."""
-    assert command("refine", "ward", "wide", "--wait")["kept"] == 360
+    assert refine("wide")["kept"] == 360
     assert len(learned) == offline.FOLDS and set.union(*learned) == {note.text for note in ward.notes}
 
 
@@ -115,7 +111,7 @@ def test_few_patients_need_one_model(ward, learned, patients, few):
     ]
     for note in notes:
         make.make_set(note, some, [(0, 4, "PATIENT")], submitted=True)
-    assert command("refine", "ward", "some", "--wait")["kept"] == patients + 1
+    assert refine("some")["kept"] == patients + 1
     if few:
         assert learned == [{note.text for note in ward.notes[patients:]}]
     else:
@@ -147,23 +143,6 @@ def test_a_worker_that_takes_over_continues(ward, monkeypatch):
     assert len(asked) == 20 + 25
 
 
-def test_errors_of_the_command(ward):
-    for words, code, said in (
-        (["nothing"], "run", "no run “nothing”. Runs: wide"),
-        (["wide", "--gold", "2"], "version", "Frozen versions: 1"),
-        (["wide", "--by", "vic"], "access", "“vic” doesn't have permission"),
-    ):
-        out = io.StringIO()
-        with pytest.raises(CommandError, match=said):
-            call_command("refine", "ward", *words, "--json", stdout=out)
-        assert json.loads(out.getvalue())["code"] == code
-    # Settings that the offline agent doesn't have.
-    for option, value in (("--examples", 3), ("--steps", 3), ("--tokens", 3), ("--without", "memory")):
-        with pytest.raises(CommandError):
-            command("refine", "ward", "wide", option, value)
-    assert not Refinement.objects.exists() and not Job.objects.exists()
-
-
 @pytest.mark.parametrize("gold", ["few spans", "none"])
 def test_without_enough_gold_the_validators_decide(ward, gold):
     """Only the rules tell what a rose-colored urine, a blood pressure, a disease and a ward are."""
@@ -171,7 +150,7 @@ def test_without_enough_gold_the_validators_decide(ward, gold):
         ward.version.delete()
     else:
         ward.version.notes.filter(document__in=ward.notes[9:]).delete()
-    found = command("refine", "ward", "wide", "--wait")
+    found = refine("wide")
     assert (found["kept"], found["updated"], found["removed"]) == (200, 0, 160)
     assert spans_of(found["author"]) == spans_of("gold")
 

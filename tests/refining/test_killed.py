@@ -16,8 +16,7 @@ from annotations.jobs.services.relay import sweep
 from annotations.models import Job, JobState, Span
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.models import LlmAnswer, RefinedItem, ServerCapacity
-from models_runtime.refining.services.asking import Asked
-from models_runtime.refining.services.starting import start_refinement
+from models_runtime.refining.services.refining import Asked, start_refinement
 from tests import factories as make
 from tests.backends.llm.scripted import serving
 from tests.backends.refining.test_agent import answer as acting

@@ -245,9 +245,11 @@ def test_no_valid_token_and_web_pages(world, address):
 def test_what_rights_and_projects_refuse(world, address):
     said = world.said
     started = json.loads(
-        world.manage("refine", "ward", "wide", "--method", "external", "--by", "mia", "--json").stdout
-    )  # fmt: skip
-    at = {"refinement": started["refinement"], "note": said["ward"]}
+        world.manage(
+            "do", "start_refinement_now", "ward", "--run", "wide", "--method", "external", "--by", "mia", "--json"
+        ).stdout
+    )
+    at = {"refinement": started["id"], "note": said["ward"]}
 
     async def refused(token, tool, /, **arguments):
         async with over_http(address, said[token]) as client:
@@ -266,8 +268,8 @@ def test_what_rights_and_projects_refuse(world, address):
         async with over_http(address, said["reader"]) as client:
             assert (await ask(client, "list_annotations", **at))["open"] == 3
             listed = (await ask(client, "list_refinements", project="ward"))["refinements"]
-            of_command = {"name": started["author"], "run": "wide", "notes": 1, "unfinished": 1}
-            assert {"refinement": started["refinement"], **of_command} in listed
+            of_command = {"name": started["name"], "run": "wide", "notes": 1, "unfinished": 1}
+            assert {"refinement": started["id"], **of_command} in listed
 
     asyncio.run(run())
 

@@ -11,7 +11,7 @@ from annotations.core.api.tokens import create_token
 from annotations.models import Author, Event, Project, Span
 from models_runtime.models import RefinedItem, Refinement
 from models_runtime.refining.services.clients import TOOLS, call
-from models_runtime.refining.services.starting import start_refinement
+from models_runtime.refining.services.refining import start_refinement
 from tests import factories as make
 
 pytestmark = [pytest.mark.queue]

@@ -9,11 +9,12 @@ from itertools import count
 import pytest
 from django.urls import reverse
 
+from annotations.models import Import
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.models import Refinement
 from tests.backends.llm.scripted import Reply
 from tests.refining.asking import asked
-from tests.refining.conftest import NOTES, PER_NOTE, command
+from tests.refining.conftest import NOTES, PER_NOTE, refine
 from tests.refining.test_by_model import honest, reviewer
 from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
@@ -40,6 +41,9 @@ def test_the_page_stores_the_settings_of_each_method(ward, client, settings):
     more = page.partition("More settings")[2].partition("</details>")[0]
     assert all(f'name="{name}"' in more for name in ("language", "examples", "preset", "without", "steps", "tokens"))
     assert start(client, ward, without=["memory", "skills"], steps="7", tokens="9000").status_code == 302
+    assert "data-imported" not in check_page(client.get(reverse("refinements", args=["ward"])))
+    Import.objects.create(project=ward.project, written_as="run:wide", state="done")
+    assert check_page(client.get(reverse("refinements", args=["ward"]))).count("data-imported") == 1
     agent = Refinement.objects.first()
     assert (agent.switched_off, agent.language) == (["memory", "skills"], "it")
     assert (agent.params["steps"], agent.params["tokens"]) == (7, 9000)
@@ -163,7 +167,7 @@ def test_two_refinements_stand_side_by_side_with_what_the_server_counted(few, cl
     said = {}
     for method, server in servers.items():
         with asked(settings, server, **price):
-            said[method] = command("refine", "ward", "few", "--method", method, "--server", "ward", "--wait")
+            said[method] = refine("few", method, server="ward")
     single, agent = servers.values()
     assert (single.calls, agent.calls) == (PER_NOTE * NOTES + 1, 2 * NOTES) and single.refused == 1
 
@@ -214,12 +218,12 @@ def test_a_server_without_a_price_or_without_usage_shows_none(few, client, setti
         return replace(said, body={name: value for name, value in said.body.items() if name != "usage"})
 
     with asked(settings, silent):
-        found = command("refine", "ward", "few", "--method", "single", "--server", "ward", "--wait")
+        found = refine("few", "single", server="ward")
         assert [found[name] for name in COUNTS] == [PER_NOTE * NOTES, 0, 0]
         pk = Refinement.objects.get().pk
         effort = Program(few.mia).get(f"/projects/ward/refinements/{pk}").json()["effort"]
         assert (effort["cost"], effort["currency"]) == (None, "")
         client.force_login(few.mia)
-        other = command("refine", "ward", "wide", "--method", "external")["refinement"]
-        rows, _shown = compared(client, pk, other)
+        refine("wide", "external")
+        rows, _shown = compared(client, pk, Refinement.objects.latest("pk").pk)
     assert "no price" in rows["Cost"][0] and rows["Cost"][1] == "–"

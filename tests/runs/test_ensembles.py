@@ -131,7 +131,6 @@ def test_what_is_refused_says_why_and_leaves_nothing(project):
         (["capitals", "nothing"], {}, "Choose one of: again, capitals, cities, known, rules"),
         (["capitals", "ensemble"], {}, "needs members"),
         (["capitals", "run:theirs"], {}, "no run “theirs”"),
-        (["capitals", "again"], {"method": "magic"}, "union, majority, weighted, intersection"),
         (["run:a", "run:none"], {}, "No note was annotated by all of these runs"),
         (["capitals", "again"], {"name": "a"}, "already exists"),
     ):

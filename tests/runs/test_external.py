@@ -146,7 +146,7 @@ def test_a_label_that_nobody_decided_on_is_refused_and_a_pipeline_that_is_gone_n
     assert response.status_code == 422 and response.context["form"].errors.keys() == {"label:LOC", "label:MISC"}
     assert '<option value="DOCTOR" selected>' in response.content.decode()
     given = {"label:LOC": "", "label:MISC": ""}
-    for label, why in (("KING", "no label KING"), ("", "Every label is set to “Nothing”")):
+    for label, why in (("KING", "KING is not one of the available choices"), ("", "Every label is set to “Nothing”")):
         assert why in client.post(PIPELINE, given | {"label:PER": label}).content.decode()
     assert not Run.objects.exists() and client.get(PIPELINE.replace("small", "none")).status_code == 404
     client.post(PIPELINE, given | {"label:PER": "DOCTOR"})

@@ -35,8 +35,7 @@ from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run
 from annotations.review.services.deciding import Request
 from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
-from models_runtime.runs.services.ensembles import MemberChoice, options_of, start_ensemble
-from models_runtime.runs.services.merging import review_together
+from models_runtime.runs.services.ensembles import MemberChoice, options_of, review_together, start_ensemble
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.pages import world as covid

@@ -1,11 +1,9 @@
 """Runs that rewrite notes: doubtful words, unknown placeholders, and the kept text with its score and export."""
 
 import hashlib
-import io
 import json
 
 import pytest
-from django.core.management import call_command
 from django.urls import reverse
 
 from annotations.core.errors import ServiceError
@@ -14,7 +12,7 @@ from annotations.ops.services.erasing import erase_patient
 from annotations.review.selectors.state import review_state
 from annotations.scores.services.scoring import score, score_request
 from models_runtime.models import LlmAnswer, Run, RunItem, RunItemState
-from models_runtime.runs.services.placeholders import map_placeholders
+from models_runtime.runs.services.rewriting import map_placeholders
 from tests import factories as make
 from tests.backends.llm.scripted import Reply, entities, note_of
 from tests.runs.conftest import asked, finished, listed
@@ -196,9 +194,6 @@ def test_the_download_has_both_texts_and_the_prompt_if_asked(run, manager, proje
     [row, *_more] = b"".join(manager.get(f"{address}?prompt=yes").streaming_content).decode().splitlines()
     assert json.loads(row)["prompt"] == run.params["prompt"]
     assert Event.objects.filter(verb="run.rewritten_exported").count() == 2
-    out = io.StringIO()
-    call_command("export_rewritten", "covid", run.author.name, stdout=out)
-    assert [json.loads(line) for line in out.getvalue().splitlines()] == rows
     author = make.make_author(project, kind="run", name="r")
     other = Run.objects.create(project=project, author=author, backend="rules")
     for name in ("run_placeholders", "run_rewritten"):

@@ -26,7 +26,7 @@ from annotations.models import (
 from annotations.projects.services.labels import merge_labels
 from models_runtime.backends.base import Budget, budget_of
 from models_runtime.models import Run, RunItem, RunItemState
-from models_runtime.runs.jobs import running
+from models_runtime.runs import jobs
 from models_runtime.runs.services import runs
 from tests.factories import label_of, make_note, make_project
 from tests.runs.conftest import finished, project_of
@@ -63,10 +63,10 @@ def test_every_note_gets_one_annotation_set_with_confidence_and_source(project):
 def test_planted_leaks_are_hidden_by_the_transaction_that_stores_a_batch(project, monkeypatch):
     """Each batch hides its planted leaks, so that no page shows or counts them while the run is in progress."""
     monkeypatch.setattr("annotations.review.rules.planting.chance", lambda *about: 0.0)
-    monkeypatch.setattr(running, "budget_of", lambda backend: Budget(notes=4))
+    monkeypatch.setattr(jobs, "budget_of", lambda backend: Budget(notes=4))
     project.planted_share = 10
     project.save()
-    run, write, seen = started(project), running._write, []
+    run, write, seen = started(project), jobs._write, []
 
     def watched(row, results):
         dropped = write(row, results)
@@ -75,7 +75,7 @@ def test_planted_leaks_are_hidden_by_the_transaction_that_stores_a_batch(project
         seen.append((spans.count(), PlantedLeak.objects.count(), Review.objects.count(), counted))
         return dropped
 
-    monkeypatch.setattr(running, "_write", watched)
+    monkeypatch.setattr(jobs, "_write", watched)
     assert finished(run).state == JobState.DONE
     assert seen == [(8, 4, 4, 4), (16, 8, 8, 8), (20, 10, 10, 10)]
     assert set(Review.objects.values_list("planted_share", "ahead")) == {(10, True)}
@@ -89,7 +89,7 @@ def test_only_the_leading_worker_records_its_device(project):
     backend = FakeBackend("i2b2-2014")
     backend.device = SimpleNamespace(description="GPU", memory=lambda: 1)
     with pytest.raises(LostLease):
-        running._record_device(late, run, backend)
+        jobs._record_device(late, run, backend)
     assert "device" not in Run.objects.get().params
 
 
@@ -122,7 +122,7 @@ def test_an_unknown_backend_and_an_empty_project():
 )
 def test_one_note_s_error_fails_only_this_note_which_can_be_retried(project, monkeypatch, text, reason):
     monkeypatch.setattr("annotations.text.spans.MOST_SPANS", 5)
-    monkeypatch.setattr(running, "MOST_SPANS", 5)
+    monkeypatch.setattr(jobs, "MOST_SPANS", 5)
     bad = make_note(project, f"{text} LUIGI", name="bad")
     run = started(project)
     assert finished(run).state == JobState.DONE
@@ -146,7 +146,7 @@ def test_a_killed_run_resumes_where_it_stopped(project, monkeypatch):
     class Killed(BaseException):
         pass
 
-    write, calls = running._write, []
+    write, calls = jobs._write, []
 
     def die(*args):
         calls.append(args)
@@ -154,12 +154,12 @@ def test_a_killed_run_resumes_where_it_stopped(project, monkeypatch):
             raise Killed
         return write(*args)
 
-    monkeypatch.setattr(running, "_write", die)
+    monkeypatch.setattr(jobs, "_write", die)
     run = started(project, params={"notes": 3})
     with pytest.raises(Killed):
         work(run.job_id)
     assert AnnotationSet.objects.count() == 6
-    monkeypatch.setattr(running, "_write", write)
+    monkeypatch.setattr(jobs, "_write", write)
     Job.objects.update(lease_until=Now() - timedelta(seconds=1))
     assert sweep().put_back == [run.job_id]
     assert finished(run).state == JobState.DONE
@@ -168,8 +168,8 @@ def test_a_killed_run_resumes_where_it_stopped(project, monkeypatch):
 
 
 def test_a_label_merged_during_a_run_is_followed_by_the_later_batches_and_runs(project, monkeypatch):
-    monkeypatch.setattr(running, "budget_of", lambda backend: Budget(notes=4))
-    write = running._write
+    monkeypatch.setattr(jobs, "budget_of", lambda backend: Budget(notes=4))
+    write = jobs._write
 
     def with_merge(row, results):
         written = write(row, results)
@@ -177,7 +177,7 @@ def test_a_label_merged_during_a_run_is_followed_by_the_later_batches_and_runs(p
             merge_labels(source=label_of(project, "PATIENT"), target=label_of(project, "DOCTOR"), actor=None)
         return written
 
-    monkeypatch.setattr(running, "_write", with_merge)
+    monkeypatch.setattr(jobs, "_write", with_merge)
     for key, sets in (("k", 10), ("later", 20)):
         finished(started(project, key))
         assert set(Span.objects.values_list("label__code", flat=True)) == {"DOCTOR"}
@@ -189,13 +189,13 @@ def test_a_label_merged_during_a_run_is_followed_by_the_later_batches_and_runs(p
 )
 def test_a_batch_is_what_the_backend_takes_at_once(project, monkeypatch, budget, sizes):
     """A batch is limited by its notes and by its estimated tokens (four for each note), and has at least one note."""
-    predict, seen = running._predict, []
+    predict, seen = jobs._predict, []
 
     def watched(backend, items, claim):
         seen.append(len(items))
         return predict(backend, items, claim)
 
-    monkeypatch.setattr(running, "_predict", watched)
+    monkeypatch.setattr(jobs, "_predict", watched)
     assert finished(started(project, params=budget)).state == JobState.DONE
     assert seen == sizes
 

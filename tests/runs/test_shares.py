@@ -16,7 +16,7 @@ from annotations.jobs.services.doorbell import waiting
 from annotations.jobs.services.relay import sweep
 from annotations.models import AnnotationSet, Job, JobState, Share
 from models_runtime.models import Run, RunItem
-from models_runtime.runs.jobs import running
+from models_runtime.runs import jobs
 from models_runtime.runs.services import runs
 from tests.runs.conftest import project_of
 from tests.waiting import HANGS, wait_for
@@ -214,7 +214,7 @@ def test_a_helper_s_own_trouble_is_not_the_run_s(at_work, monkeypatch):
     def broken(row):
         raise ValueError("Mario Rossi")
 
-    monkeypatch.setattr(running, "_backend", broken)
+    monkeypatch.setattr(jobs, "_backend", broken)
     work(run.job_id)
     job = job_of(run)
     assert (job.state, job.error, job.lease_token) == (JobState.RUNNING, "", lead.token)
@@ -265,7 +265,7 @@ def test_the_relay_does_not_ring_where_nobody_is_idle_or_nothing_is_left(bell):
 # ── Whole runs ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_helpers_work_beside_the_worker_that_has_it_which_ends_it_once(run, monkeypatch):
     """Three workers run in three threads. Each waits until all hold notes."""
-    all_in, predict, ended = threading.Barrier(3), running._predict, []
+    all_in, predict, ended = threading.Barrier(3), jobs._predict, []
     waited = threading.local()
 
     def together(backend, items, claim):
@@ -279,7 +279,7 @@ def test_helpers_work_beside_the_worker_that_has_it_which_ends_it_once(run, monk
         ended.append(claim.token)
         finish(claim, result)
 
-    monkeypatch.setattr(running, "_predict", together)
+    monkeypatch.setattr(jobs, "_predict", together)
     monkeypatch.setattr(execute.Claim, "finish", finish_once)
 
     def one():
@@ -307,8 +307,8 @@ def test_who_has_the_run_waits_for_what_a_helper_is_at_and_takes_it_when_that_is
         looked.append(job_of(run).done)
         expire(token=helper.token)
 
-    monkeypatch.setattr("models_runtime.runs.jobs.running.time", SimpleNamespace(sleep=look))
-    result = running.run(lead)
+    monkeypatch.setattr("models_runtime.runs.jobs.time", SimpleNamespace(sleep=look))
+    result = jobs.run(lead)
     assert looked == [NOTES - 3], "the helper's notes are the last ones"
     lead.finish(result)
     check_complete(run)

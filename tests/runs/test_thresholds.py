@@ -7,8 +7,8 @@ from annotations.core.errors import ServiceError
 from annotations.models import GoldVersion, JobState, Span
 from models_runtime.backends.marginals import is_added
 from models_runtime.models import Run, TrainedModel
+from models_runtime.runs.services.backends import ThresholdGoal
 from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble
-from models_runtime.runs.services.thresholds import ThresholdGoal
 from tests import factories as make
 from tests.runs.conftest import command, fields_of, finished
 from tests.training.conftest import made_gold, made_model, manager, model, page, run_of, train, world

@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from annotations.models import Author, BulkAct, Document, Job, Review
+from annotations.models import Author, BulkAct, Document, Import, Job, Review
 from models_runtime.core import registry
 from models_runtime.models import Run, RunItem, RunItemState
 from models_runtime.runs.services.backends import chosen
@@ -82,8 +82,11 @@ def test_failed_notes_are_listed_and_retried(world, mia):
 def test_suggestions_that_were_imported_are_reviewed_too(world, sign_in):
     author = imported(world.project, "hospital-model", [(0, 11, "PATIENT")], world.notes)
     Review.objects.create(document=world.note, author=author, finished_at=timezone.now(), finished_by=world.rev)
+    assert "data-imported" not in check_page(sign_in(world.rev).get(url("runs")))
+    Import.objects.create(project=world.project, written_as="run:hospital-model", state="done")
     html = check_page(sign_in(world.rev).get(url("runs")))
     assert "hospital-model" in html and "1 of 2" in html and "No runs yet" not in html
+    assert html.count("data-imported") == 1
     assert url("review_next", author.pk) in html
     assert url("review_next", author.pk) not in check_page(sign_in(world.vic).get(url("runs")))
 
@@ -156,7 +159,8 @@ def test_an_ensemble_that_is_refused_keeps_what_was_chosen(world, mia, two):
     assert answer.context["form"].errors.keys() == {"weight:run:first"} and 'value="heavy"' in check_page(answer)
     answer = combine(mia, "run:second", **heavy)
     assert "weight:run:first" not in answer.context["form"].errors, "a run that is not a member has no weight"
-    assert "Choose one of the four methods." in check_page(combine(mia, "run:first", "run:second", method="guess"))
+    answer = combine(mia, "run:first", "run:second", method="guess")
+    assert answer.status_code == 422 and answer.context["form"].errors.keys() == {"method"}
     # Members of another project.
     imported(world.other, "theirs", [(0, 5, "PATIENT")], [make.make_note(world.other)])
     for word in ("run:theirs", "model:1"):

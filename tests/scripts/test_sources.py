@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from django.core.management import get_commands, load_command_class
 
+from deidreview import operations
+
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "sources.md").read_text(encoding="utf-8")
 BLOCKS = "\n".join(re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL))
 PROSE = re.sub(r"```sh\n.*?```", "", TEXT, flags=re.DOTALL)
@@ -15,23 +17,27 @@ ROW = re.compile(r"^\|.*\|$", re.MULTILINE)
 
 
 def parser_of(name):
+    """The parser of a command, or of an operation of `do`."""
+    if name in operations.operations():
+        return operations.parser_of(name, operations.operations()[name])
     return load_command_class(get_commands()[name], name).create_parser("manage.py", name)
 
 
 def test_there_are_commands_for_most_sources():
     used = {command.split()[0] for command in COMMANDS}
-    assert {"score", "agreement", "train_model", "run_model", "judge", "compare_runs", "corpus_statistics"} <= used
+    assert {"score", "agreement", "train_model", "run_model", "do", "compare_runs", "corpus_statistics"} <= used
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_command_takes_these_options(command):
     name, *arguments = shlex.split(command)
-    parser_of(name).parse_args(arguments)
+    parser = parser_of(arguments.pop(0) if name == "do" else name)
+    parser.parse_args(arguments)
 
 
 def test_options_named_alone_exist():
     words = set(re.findall(r"`(--[a-z-]+)", PROSE))
-    named = ("train_model", "run_model", "judge", "score", "inject_errors")
+    named = ("train_model", "run_model", "score", "start_judging_now", "start_injection_now", "start_refinement_now")
     helps = "".join(parser_of(name).format_help() for name in named)
     # `--runs` is named as missing.
     assert {word for word in words if word not in helps} <= {"--runs"}

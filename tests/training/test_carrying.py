@@ -16,8 +16,7 @@ from annotations.core.errors import ServiceError
 from annotations.models import Event, Span
 from models_runtime.models import Calibration, Run, TrainedModel
 from models_runtime.training.jobs.calibration import calibration_by
-from models_runtime.training.services.calibration import withdraw
-from models_runtime.training.services.carrying import comment_of, with_comment, without_comment
+from models_runtime.training.services.calibration import comment_of, with_comment, withdraw, without_comment
 from tests import factories as make
 from tests.training.conftest import build_world, content_of, made_notes, of_module, page, run_of, train
 from tests.worlds.checks import check_page
@@ -25,7 +24,7 @@ from tests.worlds.programs import Program
 
 pytestmark = pytest.mark.queue
 COMMENT = b"deidreview calibrations 1 "
-LEAST = "models_runtime.training.rules.fitting.LEAST"
+LEAST = "models_runtime.training.rules.curves.LEAST"
 
 
 def build_calibrated():
@@ -159,7 +158,7 @@ def test_a_newer_download_of_the_same_model_brings_its_new_calibrations(calibrat
 
 def test_without_a_calibration_that_fits_the_download_is_the_stored_file(calibrated, monkeypatch):
     with monkeypatch.context() as small:
-        small.setattr("models_runtime.training.services.carrying.MOST", 300)
+        small.setattr("models_runtime.training.services.calibration.MOST", 300)
         data = calibrated.download()
     assert data == content_of(calibrated.model) and "The model was uploaded." in calibrated.upload(data).html
     withdraw(calibration=calibrated.made, actor=None)

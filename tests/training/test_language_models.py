@@ -17,8 +17,7 @@ from models_runtime.backends import files
 from models_runtime.core.registry import TRAINABLE, TrainableKind
 from models_runtime.models import Calibration, TrainedModel, TrainedModelState
 from models_runtime.runs.services.backends import ready_models
-from models_runtime.runs.services.loop import loop_of
-from models_runtime.runs.services.rounds import rounds
+from models_runtime.runs.services.loop import loop_of, rounds
 from models_runtime.runs.services.runs import start_run
 from tests.training.child_of_language import FORMAT, WEIGHTS
 from tests.training.conftest import content_of, page

@@ -24,7 +24,7 @@ from models_runtime.backends.base import BackendError
 from models_runtime.backends.files import unpack_stage
 from models_runtime.core.registry import TRAINABLE
 from models_runtime.models import Run, TrainedModel, TrainedModelState
-from models_runtime.training.jobs.holding_out import rules_f1
+from models_runtime.training.jobs.kept_models import rules_f1
 from models_runtime.training.services import trained as service
 from models_runtime.training.services.training import start_training
 from tests.formats.files.test_zips import archive as of_so_many

@@ -85,7 +85,7 @@ def test_each_member_was_scored_and_calibrated_on_the_notes_that_it_has_not_lear
     held_out = set(one.card.pop("held_out_notes"))
     assert learned_from(one) == everything - held_out, "the parameters say it, too"
 
-    monkeypatch.setattr("models_runtime.training.rules.fitting.LEAST", 1)
+    monkeypatch.setattr("models_runtime.training.rules.curves.LEAST", 1)
     pk = run_of(world.project, f"model:{two.pk}").pk
     run = Run.objects.select_related("author", "project", "model__gold_version").get(pk=pk)
     assert learned_notes(run.author, everything) == two.card["notes"]
@@ -109,7 +109,7 @@ def test_each_member_was_scored_and_calibrated_on_the_notes_that_it_has_not_lear
 
 
 def test_a_training_calibrates_on_its_own_random_hold_out(world, monkeypatch):
-    monkeypatch.setattr("models_runtime.training.rules.fitting.LEAST", 10)
+    monkeypatch.setattr("models_runtime.training.rules.curves.LEAST", 10)
     (row,) = learned(started(world, "k"))
     assert Calibration.objects.get().notes == row.card["held_out"] == len(row.card["held_out_notes"])
     assert row.params["random_split"] == 7 and "group" not in row.params

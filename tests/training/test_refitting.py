@@ -23,11 +23,10 @@ from annotations.scores.selectors import learned_notes
 from models_runtime.backends import child, children
 from models_runtime.core.stages import learned_from
 from models_runtime.models import Calibration, TrainedModel, TrainedModelState
-from models_runtime.refining.services.starting import start_refinement
-from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble
-from models_runtime.runs.services.merging import review_together
+from models_runtime.refining.services.refining import start_refinement
+from models_runtime.runs.services.ensembles import MemberChoice, review_together, start_ensemble
 from models_runtime.training.jobs import training
-from models_runtime.training.jobs.checkpoints import checkpoint_of
+from models_runtime.training.jobs.options import checkpoint_of
 from models_runtime.training.services.training import start_training
 from tests import factories as make
 from tests.training.conftest import Killed, at_step, content_of, page, refused, resumed, run_of

@@ -22,9 +22,9 @@ from models_runtime.core.gold_sources import training_notes
 from models_runtime.core.self_training import chosen_run, labels_of, notes_without_gold
 from models_runtime.core.stages import learned_from
 from models_runtime.models import Refinement, Run, TrainedModel
-from models_runtime.runs.services.merging import review_together
+from models_runtime.runs.services.backends import ThresholdGoal
+from models_runtime.runs.services.ensembles import review_together
 from models_runtime.runs.services.runs import start_run
-from models_runtime.runs.services.thresholds import ThresholdGoal
 from models_runtime.training.services.training import end_early, start_training
 from tests import factories as make
 from tests.training.conftest import Killed, build_world, made_notes, of_module, page, resumed, run_of, train

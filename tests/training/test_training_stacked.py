@@ -127,9 +127,13 @@ def test_a_repeated_start_of_a_group_gives_the_same_models_and_a_failed_one_none
 
 
 @pytest.mark.nightly
-def test_an_ablation_by_command(world, manager, vectors):
-    words = ["--gold", "1", "--iterations", "1", "--set", "embeddings=small.vec", "--set", "hidden=16"]
-    found = json.loads(command("ablation", "ward", *words, "--json"))["variants"]
+def test_an_ablation_by_a_program(world, manager, vectors):
+    program, asked = Program(world.mia), {"gold": 1, "kind": "stacked", "iterations": 1, "name": "ablation"}
+    asked |= {"settings": {"embeddings": "small.vec", "hidden": 16}}
+    items = program.post("/projects/ward/models/ablations", asked).json()["items"]
+    for row in TrainedModel.objects.order_by("pk"):
+        work(row.job_id)
+    found = program.get(f"/projects/ward/models/{items[0]['id']}").json()["group"]
     names = ["complete", "without CRF", "without LSTM", "without LSTM and CRF"]
     assert [row["variant"] for row in found] == names
     assert found[1]["models"] == ["ablation-without-CRF"]
@@ -140,8 +144,7 @@ def test_an_ablation_by_command(world, manager, vectors):
     assert layers == [[True, True], [False, True], [True, False], [False, False]]
     shown = check_page(manager.get(page("model", models[0].pk)))
     assert all(name in shown for name in names) and "LSTM layer" not in shown
-    with pytest.raises(CommandError, match="already exists"):
-        command("ablation", "ward", *words)
+    assert program.post("/projects/ward/models/ablations", asked).json()["errors"][0]["field"] == "name"
     assert TrainedModel.objects.count() == 4, "all start or none"
 
 

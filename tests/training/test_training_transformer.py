@@ -24,7 +24,7 @@ from models_runtime.models import Run, TrainedModel, TrainedModelState
 from models_runtime.runs.services.external import start_external
 from models_runtime.runs.services.loop import loop_of
 from models_runtime.training.jobs import training, watching
-from models_runtime.training.jobs.checkpoints import checkpoint_of
+from models_runtime.training.jobs.options import checkpoint_of
 from models_runtime.training.services.training import all_base_models, start_training
 from tests import factories as make
 from tests.training.conftest import page, refused, run_of

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final
 
 VARIABLE: Final = "PROBE_KILLS"
-STORED_SINGLE: Final = "models_runtime.refining.jobs.single.keep"
+STORED_SINGLE: Final = "models_runtime.refining.jobs.by_model.keep"
 """The answer to a question of the method *single* is stored, and its decision is about to be."""
-STORED_AGENT: Final = "models_runtime.refining.jobs.agentic.keep"
+STORED_AGENT: Final = "models_runtime.refining.jobs.by_model.keep"
 """An answer of the method *agent* is stored, and the decisions in it are about to be."""
 DECIDED: Final = "models_runtime.refining.jobs.by_model.finish"
 """The last decision of a note is stored, and its annotation set is about to be."""

@@ -25,12 +25,14 @@ _MANAGING: Final = frozenset({Can.MANAGE, Can.ARCHIVE, Can.RELEASE})
 class ApiRequest(HttpRequest):
     """A request with a valid token: deidreview.api answers all others.
 
-    `entered`: the short names of projects that `enter` returned, with the rights that it checked.
+    `entered`: the short names of projects that `enter` returned, with the rights that it checked. `patient`: a command
+    waits for the answer, so that it may take long.
     """
 
     user: User
     token: ApiToken
     entered: list[tuple[str, Can]]
+    patient: bool
 
 
 @dataclass(frozen=True)

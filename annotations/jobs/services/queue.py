@@ -8,12 +8,13 @@ import json
 import logging
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from django.db import models, transaction
+from django.db import IntegrityError, models, transaction
 from django.db.models.functions import Now
 from django.http import Http404
 from django.shortcuts import get_object_or_404
@@ -276,3 +277,17 @@ def job_to_control(access: Access, number: int) -> Job:
         raise Http404("This kind of job does not exist.")
     require(access, kind.right)
     return row
+
+
+@contextmanager
+def locked(project: Project, exists: str) -> Iterator[None]:
+    """A transaction in which a row and its job are made, and nothing else is started in the project.
+
+    Raises ServiceError `exists` with this sentence if the name of the row is in use.
+    """
+    try:
+        with transaction.atomic():
+            Project.objects.select_for_update().get(pk=project.pk)
+            yield
+    except IntegrityError as error:
+        raise ServiceError(exists, code="exists") from error

@@ -1,10 +1,15 @@
 """Locations of notes in their sentences, with the spans of two annotation sets."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from django.http import HttpResponseBase
+from ninja import Schema
+
 from annotations.core.access import Access
+from annotations.core.api.paging import Paging, paged
+from annotations.core.api.requests import ApiRequest
 from annotations.core.events import record_reads
 from annotations.core.labels import UNDERLINES
 from annotations.core.spans import attribute_words
@@ -15,6 +20,9 @@ from annotations.text.segments import around
 
 HUES = 12
 Row = TypeVar("Row", bound=Sequence[Any])
+Found = TypeVar("Found")
+RowOf = Callable[[Found], Sequence[Any]]
+"""Gives the row (see `with_entries`) of something that was found in a note."""
 
 
 @dataclass(frozen=True)
@@ -131,14 +139,36 @@ def shown_in_context(
 
     `what` is the kind of page, for the event. `looks` replaces the looks of the project's labels.
     """
-    return [entry for _row, entry in rows_in_context(access, rows, what, looks)]
+    return [entry for _row, entry in with_context(access, rows, list, what, looks)]
 
 
-def rows_in_context(
-    access: Access, rows: Sequence[Row], what: str, looks: dict[str, LabelLook] | None = None
-) -> list[tuple[Row, Entry]]:
-    """Each row with its entry, as `shown_in_context`."""
+def with_context(
+    access: Access, found: Sequence[Found], row_of: RowOf[Found], what: str, looks: dict[str, LabelLook] | None = None
+) -> list[tuple[Found, Entry]]:
+    """What was found, each with its entry, as `shown_in_context`. What was found in erased notes is left out."""
+    rows = [list(row_of(one)) for one in found]
+    of_row = {id(row): one for row, one in zip(rows, found, strict=True)}
     shown = with_entries(rows, label_looks(access.project) if looks is None else looks)
     notes = (entry.note for _row, entry in shown)
     record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what=what)
-    return shown
+    return [(of_row[id(row)], entry) for row, entry in shown]
+
+
+def sentence_of(entry: Entry) -> dict[str, Any]:
+    """The note and the sentence of an entry, as the API gives them."""
+    return {name: getattr(entry, name) for name in ("note", "name", "before", "marked", "after")}
+
+
+def paged_in_context(
+    request: ApiRequest, paging: Paging, access: Access, found: Sequence[Found], row_of: RowOf[Found],
+    item: Callable[[Found, Entry], Schema], what: str,
+) -> dict[str, Any] | HttpResponseBase:  # fmt: skip
+    """A page of the API with what was found in notes, in sentences. Only the notes of the page count as read."""
+
+    def fetch(after: int | None, size: int) -> list[tuple[int, Found, Entry]]:
+        first = after or 0
+        numbered = list(enumerate(found[first : first + size], first + 1))
+        shown = with_context(access, numbered, lambda pair: row_of(pair[1]), what)
+        return [(number, one, entry) for (number, one), entry in shown]
+
+    return paged(request, paging, fetch, lambda row: item(*row[1:]), lambda row: row[0])

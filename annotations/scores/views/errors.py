@@ -18,7 +18,7 @@ from annotations.core.answers import streamed
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, error_as_message, number, paged
 from annotations.models import CauseKind
-from annotations.notes.selectors.in_context import Entry, LabelLook, label_looks, note_names, rows_in_context
+from annotations.notes.selectors.in_context import Entry, LabelLook, label_looks, note_names, with_context
 from annotations.scores.rules.causes import Causes, ErrorId
 from annotations.scores.rules.errors import ErrorType
 from annotations.scores.rules.scorer import THRESHOLD
@@ -108,7 +108,7 @@ def errors_export(request: Request, slug: str, version: int, author: int) -> Htt
 
 
 def _shown(access: Access, rows: Sequence[Error], looks: dict[str, LabelLook], causes: Causes) -> list[ShownError]:
-    shown = [(ErrorId.of(row), entry) for row, entry in rows_in_context(access, rows, "score", looks)]
+    shown = [(ErrorId.of(row), entry) for row, entry in with_context(access, rows, list, "score", looks)]
     return [ShownError(**vars(entry), error=str(one), causes=set(causes.get(one, ()))) for one, entry in shown]
 
 

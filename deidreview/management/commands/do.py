@@ -53,23 +53,33 @@ class Command(FailingCommand):
             and "limit" not in given.by_source.get("query", {})
         ):
             answer = _all_pages(operation, person, given, answer)
-        if asked.wait and response.status_code == 202 and "number" in answer:
+        if asked.wait and response.status_code == 202:
             answer = self._ended(asked, answer)
         self.stdout.write(
             json.dumps(answer, ensure_ascii=False) if asked.json else "\n".join(lines_of(answer)) or "Done."
         )
 
     def _ended(self, asked: Any, answer: dict[str, Any]) -> dict[str, Any]:
-        """The job's state after it has ended. Raises CommandError if it failed or was canceled."""
-        job = Job.objects.get(project__slug=asked.slug, number=answer["number"])
+        """The state of the job after it has ended, or of the last one of several, which all are waited for.
+
+        Raises CommandError if one failed or was canceled.
+        """
+        number = None
+        for row in answer.get("items", [answer]):
+            number = row.get("number", row.get("job"))
+            if number is not None:
+                self._wait(asked, number)
+        if number is None:
+            return answer
+        read = operations()["read_job"]
+        ended: dict[str, Any] = json.loads(_content(call(read, find_user(asked.by), Given([asked.slug, str(number)]))))
+        return ended
+
+    def _wait(self, asked: Any, number: int) -> None:
+        job = Job.objects.get(project__slug=asked.slug, number=number)
         wait_for(job, tell=None if asked.json else self.stderr)
         if job.state in (JobState.FAILED, JobState.CANCELED):
             self._fail(job.error or f"The job was {job.state}.", "job", as_json=asked.json)
-        read = operations()["read_job"]
-        ended: dict[str, Any] = json.loads(
-            _content(call(read, find_user(asked.by), Given([asked.slug, str(job.number)])))
-        )
-        return ended
 
     def _write_file(self, response: HttpResponseBase, asked: Any) -> None:
         if asked.output is None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal, Self
 
 from django.http import HttpResponse, HttpResponseBase
@@ -10,29 +11,27 @@ from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can, authors_for
-from annotations.core.api.paging import Page, Paging, paged, paged_rows
+from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.gold.selectors import versions
-from annotations.jobs.api import job_address
+from annotations.jobs.api import located
 from annotations.jobs.services.queue import LIVE
 from annotations.jobs.tokens import new_key
-from annotations.notes.selectors.in_context import Entry, shown_in_context
+from annotations.notes.selectors.in_context import Entry, paged_in_context, sentence_of
 from annotations.scores.rules.judging import STANDARD, THRESHOLD
 from annotations.text.names import MAX_ID
 from models_runtime.models import Judging
-from models_runtime.refining.forms.judging import REFUSED_AT, JudgeForm
-from models_runtime.refining.services.judging.asking import judge_again, start_judging
-from models_runtime.refining.services.judging.results import JudgedEntity, judged_entities, result_of
+from models_runtime.refining.forms import JUDGING_REFUSED_AT, JudgeForm
+from models_runtime.refining.services.judging import judge_again, start_judging
+from models_runtime.refining.services.judging_results import JudgedEntity, judged_entities, result_of, row_of_entity
 from models_runtime.runs.services.llm import servers
 
 router = Router(tags=["Judgings"])
 PATH = "/projects/{slug:slug}/judgings"
 ONE = f"{PATH}/{{int:judging}}"
-FIELDS = REFUSED_AT | {
-    "judges": "judges", "number": "notes", "author": "author", "language": "language", "preset": "preset",
-}  # fmt: skip
+FIELDS = JUDGING_REFUSED_AT | {"number": "notes", "notes": "notes", "author": "author", "preset": "preset"}
 
 
 class JudgingItem(Schema):
@@ -62,7 +61,7 @@ class JudgingItem(Schema):
 
 
 class JudgingOut(JudgingItem):
-    """A judging with its result, as the command `judge --json` gives it; null while the judges work."""
+    """A judging with its result: figures by judge and by majority, and exact counts; null while the judges work."""
 
     result: dict[str, Any] | None
 
@@ -130,14 +129,8 @@ def start_judging_now(request: ApiRequest, response: HttpResponse, slug: str, bo
     frozen = [version for version in versions(access.project) if version.note_count]
     wanted = check(JudgeForm(data, project=access.project, versions=frozen, servers=servers()), {"judge": "judges"})
     with named(FIELDS):
-        row = start_judging(
-            project=access.project, gold=wanted["gold"], author_id=wanted["author"], judges=wanted["judge"],
-            may_leave=wanted["may_leave"], actor=access.user, key=new_key(access), split=wanted["split"],
-            language=wanted["language"], threshold=wanted["threshold"], most_notes=wanted["notes"],
-            rules=wanted["rules"], unit=wanted["unit"], temperature=wanted["temperature"],
-            preset=wanted["preset"],
-        )  # fmt: skip
-    return _started(response, access, row)
+        row = start_judging(project=access.project, actor=access.user, key=new_key(access), **wanted)
+    return located(response, slug, row.job, JudgingItem.of(row))
 
 
 @router.get(ONE, response=JudgingOut)
@@ -157,15 +150,7 @@ def list_judged_entities(
     row = _judging(access, judging)
     found, names = judged_entities(row, wanted.kind), [one.name for one in row.judges.all()]
 
-    def fetch(after: int | None, size: int) -> Sequence[tuple[int, JudgedEntity, Entry]]:
-        first = after or 0
-        chosen = list(enumerate(found[first : first + size], first + 1))
-        rows = [[one.document, str(number), list(one.entity[:3]), None] for number, one in chosen]
-        by_number = dict(chosen)
-        entries = shown_in_context(access, rows, "judges")
-        return [(int(entry.kind), by_number[int(entry.kind)], entry) for entry in entries]
-
-    return paged(request, paging, fetch, lambda each: _entity(names, *each[1:]), lambda each: each[0])
+    return paged_in_context(request, paging, access, found, row_of_entity, partial(_entity, names), "judges")
 
 
 @router.post(f"{ONE}/again", response={202: JudgingItem})
@@ -173,7 +158,8 @@ def ask_judges_again(request: ApiRequest, response: HttpResponse, slug: str, jud
     """Ask for missing and failed verdicts."""
     access = enter(request, slug, Can.MANAGE)
     judge_again(judging=_judging(access, judging), actor=access.user)
-    return _started(response, access, _judging(access, judging))
+    row = _judging(access, judging)
+    return located(response, slug, row.job, JudgingItem.of(row))
 
 
 def _judging(access: Access, pk: int) -> Judging:
@@ -181,16 +167,10 @@ def _judging(access: Access, pk: int) -> Judging:
     return get_object_or_404(rows, project=access.project, author__in=authors_for(access), pk=pk)
 
 
-def _started(response: HttpResponse, access: Access, row: Judging) -> Status[JudgingItem]:
-    if row.job is not None:
-        response["Location"] = job_address(access.project.slug, row.job)
-    return Status(202, JudgingItem.of(row))
-
-
 def _entity(names: Sequence[str], one: JudgedEntity, entry: Entry) -> EntityOut:
     start, end, label, in_gold = one.entity[:4]
+    verdicts = dict(zip(names, one.verdicts, strict=True))
     return EntityOut(
-        note=entry.note, name=entry.name, start=start, end=end, label=label, in_gold=in_gold, before=entry.before,
-        marked=entry.marked, after=entry.after, verdict=str(one.verdict) if one.verdict else None,
-        verdicts=dict(zip(names, one.verdicts, strict=True)),
+        start=start, end=end, label=label, in_gold=in_gold, verdict=str(one.verdict) if one.verdict else None,
+        verdicts=verdicts, **sentence_of(entry),
     )  # fmt: skip

@@ -1,5 +1,6 @@
 """Routes of refinements: list, start, read with its effort."""
 
+from dataclasses import fields
 from datetime import datetime
 from typing import Any, Self
 
@@ -10,23 +11,23 @@ from ninja.responses import Status
 
 from annotations.core.access import Can
 from annotations.core.api.paging import Page, Paging, paged_rows
-from annotations.core.api.problems import invalid, named
+from annotations.core.api.problems import named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
-from annotations.jobs.api import job_address
+from annotations.jobs.api import JobItem, located, started
 from annotations.jobs.tokens import new_key
+from annotations.release.selectors.releases import release_for
+from annotations.text.names import MAX_ID
 from models_runtime.backends.refining.state import Component
 from models_runtime.models import Refinement
-from models_runtime.refining.services.asking import Asked
-from models_runtime.refining.services.efforts import Effort, efforts_of
-from models_runtime.refining.services.starting import start_refinement
+from models_runtime.refining.jobs.model_scores import start_scores
+from models_runtime.refining.services.refining import Asked, Effort, efforts_of, start_refinement
 
 router = Router(tags=["Refinements"])
 PATH = "/projects/{slug:slug}/refinements"
-FIELDS = {
-    "run": "run", "method": "method", "gold": "gold", "empty": "run", "exists": "name", "name": "name",
-    "params": "server", "examples": "examples", "leaves": "may_leave",
-    "without": "without", "steps": "steps", "tokens": "tokens", "preset": "preset",
+ASKED = tuple(one.name for one in fields(Asked))
+FIELDS = {name: name for name in ("run", "method", "gold", "name", *ASKED)} | {
+    "empty": "run", "exists": "name", "params": "server", "leaves": "may_leave",
 }  # fmt: skip
 
 
@@ -98,23 +99,12 @@ def start_refinement_now(
 ) -> Status[RefinementItem]:
     """Go through the annotations of a run, and keep, change or remove each."""
     access = enter(request, slug, Can.MANAGE)
-    gold = None
-    if body.gold is not None:
-        gold = access.project.gold_versions.filter(number=body.gold).first()
-        if gold is None:
-            raise invalid(("gold", "There is no frozen gold version with this number."))
     with named(FIELDS):
         row = start_refinement(
-            project=access.project, source=body.run, method=body.method, actor=access.user, name=body.name, gold=gold,
-            key=new_key(access),
-            asked=Asked(
-                body.server, body.model, body.language, body.examples, body.may_leave,
-                tuple(body.without), body.steps, body.tokens, body.preset,
-            ),
+            project=access.project, source=body.run, method=body.method, actor=access.user, name=body.name,
+            gold=body.gold, key=new_key(access), asked=Asked(**body.dict(include=set(ASKED))),
         )  # fmt: skip
-    if row.job is not None:
-        response["Location"] = job_address(slug, row.job)
-    return Status(202, RefinementItem.of(row))
+    return located(response, slug, row.job, RefinementItem.of(row))
 
 
 @router.get(f"{PATH}/{{int:refinement}}", response=RefinementOut)
@@ -124,3 +114,25 @@ def read_refinement(request: ApiRequest, slug: str, refinement: int) -> Refineme
     rows = Refinement.objects.select_related("author", "source", "gold_version", "job")
     row = get_object_or_404(rows, project=access.project, pk=refinement)
     return RefinementOut.of(row, effort=efforts_of([row])[row.pk])
+
+
+# The route that compares a model on the original and the released texts of a release.
+
+
+class ScoredBackend(Body):
+    """The key of a backend such as `rules`, or `model:ID`. `notes`: only the first ones of the release."""
+
+    backend: str = Field(max_length=200)
+    notes: int | None = Field(None, ge=1, le=MAX_ID)
+
+
+@router.post("/projects/{slug:slug}/releases/{int:release}/model-scores", response={202: JobItem}, tags=["Releases"])
+def start_model_scores(
+    request: ApiRequest, response: HttpResponse, slug: str, release: int, body: ScoredBackend
+) -> Status[JobItem]:
+    """Start the job that scores a model on both texts. Its result has the figures."""
+    access = enter(request, slug, Can.RELEASE)
+    found = release_for(access, release)
+    with named({"backend": "backend", "members": "backend", "llm": "backend", "pipeline": "backend"}):
+        job = start_scores(release=found, backend=body.backend, most_notes=body.notes, actor=access.user)
+    return started(response, slug, job)

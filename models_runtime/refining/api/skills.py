@@ -15,7 +15,7 @@ from annotations.core.api.schemas import Body
 from annotations.core.errors import ServiceError
 from annotations.models import Project
 from models_runtime.models import ReviewSkill
-from models_runtime.refining.selectors.skills import described, known, present, versions
+from models_runtime.refining.selectors import SkillItem, SkillOut, described, known, present, skill_versions
 from models_runtime.refining.services.skills import set_skill
 
 router = Router(tags=["Guidelines"])
@@ -23,33 +23,6 @@ PATH = "/projects/{slug:slug}/skills"
 ONE = f"{PATH}/{{slug:skill}}"
 FIELDS = {"name": "name", "labels": "labels", "text": "text"}
 MOST_LABELS = 1_000
-
-
-class SkillItem(Schema):
-    """Guidance for a group of labels. `version` counts the project's own texts; 0 for a shipped one.
-
-    `labels` are codes; “*” stands for all. `off`: the text is empty, so that agents don't get it.
-    """
-
-    name: str
-    title: str
-    labels: list[str]
-    version: int
-    off: bool
-
-
-class SkillOut(Schema):
-    """Guidance in Markdown, as it counts now. A shipped text is in the project's language, or in English."""
-
-    name: str
-    labels: list[str]
-    text: str
-    version: int
-
-    @classmethod
-    def of(cls, project: Project, name: str) -> Self:
-        labels, text, version = present(project, name)
-        return cls(name=name, labels=labels, text=text, version=version)
 
 
 class SkillVersion(Schema):
@@ -87,11 +60,7 @@ class NewSkill(Body):
 @router.get(PATH, response=list[SkillItem])
 def list_skills(request: ApiRequest, slug: str) -> list[SkillItem]:
     """List the guidance for agents: the shipped texts and the project's own."""
-    project = enter(request, slug, Can.MANAGE).project
-    return [
-        SkillItem(name=one.name, title=one.title, labels=one.labels, version=one.version, off=one.is_off)
-        for one in described(project)
-    ]
+    return described(enter(request, slug, Can.MANAGE).project)
 
 
 @router.post(PATH, response={201: SkillOut})
@@ -119,25 +88,26 @@ def read_skill(request: ApiRequest, response: HttpResponse, slug: str, skill: st
 def list_skill_versions(request: ApiRequest, slug: str, skill: str) -> list[SkillVersion]:
     """List the project's own texts under this name, the newest first; none if only the shipped text is used."""
     project = enter(request, slug, Can.MANAGE).project
-    return [SkillVersion.of(row) for row in versions(project, _known(project, skill))]
+    return [SkillVersion.of(row) for row in skill_versions(project, _known(project, skill))]
 
 
 @router.patch(ONE, response=SkillOut)
 def write_skill(request: ApiRequest, response: HttpResponse, slug: str, skill: str, body: SkillText) -> SkillOut:
     """Save guidance as a new version. Without a change, the version stays. If-Match is the ETag of what was read."""
     access = enter(request, slug, Can.MANAGE)
-    labels, text, version = present(access.project, _known(access.project, skill))
-    exact = matched(request, _tag(version))
+    now = present(access.project, _known(access.project, skill))
+    exact = matched(request, _tag(now.version))
     try:
         with named(FIELDS):
             set_skill(
-                project=access.project, name=skill, actor=access.user, seen_version=version if exact else None,
-                labels=labels if body.labels is None else body.labels, text=text if body.text is None else body.text,
+                project=access.project, name=skill, actor=access.user, seen_version=now.version if exact else None,
+                labels=now.labels if body.labels is None else body.labels,
+                text=now.text if body.text is None else body.text,
             )  # fmt: skip
     except ServiceError as error:
         if error.code != "stale":
             raise
-        raise outdated(_tag(present(access.project, skill)[2])) from error
+        raise outdated(_tag(present(access.project, skill).version)) from error
     return _said(response, access.project, skill)
 
 
@@ -148,7 +118,7 @@ def _known(project: Project, name: str) -> str:
 
 
 def _said(response: HttpResponse, project: Project, name: str) -> SkillOut:
-    found = SkillOut.of(project, name)
+    found = present(project, name)
     response["ETag"] = _tag(found.version)
     return found
 

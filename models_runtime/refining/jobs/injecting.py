@@ -17,10 +17,9 @@ from annotations.projects.selectors.labels import accepted_labels
 from annotations.text.spans import Span
 from models_runtime.core.suggestions import store_suggestions
 from models_runtime.models import InjectedError, InjectedRun
-from models_runtime.refining.rules.drawing import Draw, Ticket, ticket
-from models_runtime.refining.rules.injection import Injection
+from models_runtime.refining.rules.injection import Draw, Injection, Ticket, ticket
 from models_runtime.refining.rules.rules import InjectionRule, candidates
-from models_runtime.refining.selectors.injecting import (
+from models_runtime.refining.selectors import (
     BATCH,
     errors_in,
     frozen_gold,

@@ -4,17 +4,21 @@ A note's list is written with open items when the note is begun, and its annotat
 """
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
+from django.db.models.functions import Substr
 from django.utils import timezone
 
-from annotations.core.bulk import SpanRow, insert_objects
+from annotations.core.bulk import SpanRow, insert_objects, update_rows
 from annotations.core.locks import hold, keep_labels
-from annotations.models import AnnotationSet, AnnotationSetState, Document, Span
+from annotations.models import AnnotationSet, AnnotationSetState, AuthorKind, Document, Project, Span
 from annotations.projects.selectors.labels import accepted_labels
+from annotations.release.selectors.surrogates import in_parts
 from annotations.text.hashes import string_key
 from annotations.text.spans import Span as DomainSpan
 from models_runtime.backends.refining.todo import Action, Item, RefinementDecision, Todo
@@ -196,3 +200,44 @@ def _rows(row: Refinement, todo: Todo, ids: Mapping[str, int]) -> list[SpanRow]:
         )  # fmt: skip
         rows[made[:4]] = made
     return sorted(rows.values(), key=lambda made: made[:4])
+
+
+# What an erasure takes from refinements of other notes: reasons that name what was annotated in the erased notes.
+
+
+_WORD: Final = re.compile(r"[^\W_]{3,}")
+BATCH: Final = 1_000
+
+
+def forget_reasons(*, project: Project, notes: Sequence[int], patient: str) -> None:
+    """Empty the reasons on other notes that have a name or number from annotations of these notes, or the patient id.
+
+    A hook (annotations.core.hooks.patient_erased): it runs in the erasure's transaction, while the notes still exist.
+    """
+    words = {word.casefold() for text in _strings(notes, patient) for word in _WORD.findall(text) if not word.islower()}
+
+    def names(reason: str) -> bool:
+        return not words.isdisjoint(word.casefold() for word in _WORD.findall(reason))
+
+    items = RefinedItem.objects.filter(refinement__project=project).exclude(reason="")
+    found = [pk for pk, reason in items.values_list("pk", "reason").iterator(chunk_size=BATCH) if names(reason)]
+    for some in in_parts(found):
+        RefinedItem.objects.filter(pk__in=some).update(reason="")
+    spans = Span.objects.filter(
+        annotation_set__author__project=project, annotation_set__author__kind=AuthorKind.REFINED
+    )
+    changed = []
+    for span in spans.only("provenance").iterator(chunk_size=BATCH):
+        refined = (span.provenance or {}).get("refined")
+        if refined and names(refined["reason"]):
+            refined["reason"] = ""
+            changed.append(span)
+    update_rows(Span, ["provenance"], changed)
+
+
+def _strings(notes: Sequence[int], patient: str) -> Iterator[str]:
+    yield patient
+    cut = Substr("annotation_set__document__text", F("start") + 1, F("end") - F("start"))
+    for some in in_parts(sorted(notes)):
+        rows = Span.objects.filter(annotation_set__document__in=some).order_by().annotate(text=cut)
+        yield from rows.values_list("text", flat=True).distinct().iterator(chunk_size=BATCH)

@@ -4,7 +4,7 @@ A worker that takes over continues with the notes that have no annotation set ye
 """
 
 from collections import Counter
-from typing import Any
+from typing import Any, Final
 
 from django.db.models import Count
 
@@ -13,7 +13,20 @@ from annotations.jobs.runner import Claim
 from annotations.models import AnnotationSet
 from models_runtime.backends.refining.todo import Action
 from models_runtime.models import RefinedItem, Refinement
-from models_runtime.refining.jobs.methods import METHODS
+
+# The methods that a job carries out, with the functions that do it: `function(claim, refinement)`, safe to repeat.
+#
+# A client over MCP decides without a job, so it isn't here.
+
+
+METHODS: Final[dict[str, str]] = {
+    Refinement.Method.OFFLINE: "models_runtime.refining.jobs.offline.refine",
+    Refinement.Method.SINGLE: "models_runtime.refining.jobs.by_model.refine_singly",
+    Refinement.Method.AGENT: "models_runtime.refining.jobs.by_model.refine_by_agent",
+}
+WITH_MODEL: Final[dict[str, str]] = {Refinement.Method.SINGLE: "refine", Refinement.Method.AGENT: "agent"}
+"""The methods that ask a language model, with the task of their prompt."""
+
 
 COUNTS = ("calls", "tokens_in", "tokens_out", "unreadable", "not_applied")
 

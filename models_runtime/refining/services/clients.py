@@ -33,8 +33,8 @@ from models_runtime.backends.refining.tools import Argument, checked, schema
 from models_runtime.models import Refinement
 from models_runtime.refining.events import REFINEMENT_DECIDED, REFINEMENT_NOTE_FINISHED
 from models_runtime.refining.jobs import keeping
-from models_runtime.refining.selectors.skills import skills_of
-from models_runtime.refining.services.starting import start_refinement
+from models_runtime.refining.selectors import skills_of
+from models_runtime.refining.services.refining import start_refinement
 
 Answer = dict[str, Any]
 MOST_ROWS: Final = 100

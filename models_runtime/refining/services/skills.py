@@ -12,7 +12,7 @@ from annotations.text.names import WordingError, worded
 from models_runtime.backends.refining.state import LONGEST, NAME
 from models_runtime.models import ReviewSkill
 from models_runtime.refining.events import SKILL_CHANGED
-from models_runtime.refining.selectors.skills import present
+from models_runtime.refining.selectors import present
 
 
 def set_skill(
@@ -54,16 +54,16 @@ def set_skill(
         raise ServiceError(_("Name at least one label, or * for all."), code="labels")
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)
-        old_labels, old_text, version = present(project, name)
-        if seen_version is not None and seen_version != version:
+        old = present(project, name)
+        if seen_version is not None and seen_version != old.version:
             raise ServiceError(
                 _("Someone else saved this guidance meanwhile. Your text was not saved. It is still in the form."),
                 code="stale",
             )
-        if (codes, text) == (sorted(old_labels), old_text):
-            return version
+        if (codes, text) == (sorted(old.labels), old.text):
+            return old.version
         row = ReviewSkill.objects.create(
-            project=project, name=name, version=version + 1, labels=codes, text=text, created_by=actor
+            project=project, name=name, version=old.version + 1, labels=codes, text=text, created_by=actor
         )
         SKILL_CHANGED.record(
             actor=actor,

@@ -9,7 +9,7 @@ from django import template
 from annotations.core.access import Access, Can
 from annotations.models import Release, ReleaseState
 from annotations.notes.selectors.in_context import LabelLook, label_looks
-from models_runtime.refining.services.relexicalizing.model_scores import Choice, choices
+from models_runtime.refining.jobs.model_scores import Choice, choices
 from models_runtime.runs.services.llm import Usage, usage_of_project, usage_of_release
 
 register = template.Library()

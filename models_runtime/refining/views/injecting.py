@@ -6,41 +6,42 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.core.access import Access, Can, authors_for, enter
-from annotations.core.errors import ServiceError
-from annotations.core.forms import add_error
-from annotations.core.requests import Request, number, one_of, paged, takes_uploads
+from annotations.core.forms import attempted
+from annotations.core.requests import Request, error_as_message, number, one_of, paged, render_part, takes_uploads
 from annotations.gold.selectors import versions
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key, form_token
 from annotations.models import Author
-from annotations.notes.selectors.in_context import LabelLook, label_looks, shown_in_context
+from annotations.notes.selectors.in_context import LabelLook, label_looks, with_context
 from models_runtime.models import InjectedRun
-from models_runtime.refining.forms.injecting import REFUSED_AT, AcceptForm, InjectForm
-from models_runtime.refining.selectors.injecting import systemic_errors
-from models_runtime.refining.services.injecting.benching import (
+from models_runtime.refining.forms import INJECTION_REFUSED_AT, AcceptForm, InjectForm
+from models_runtime.refining.selectors import systemic_errors
+from models_runtime.refining.services.bench import (
     KINDS,
     BenchedError,
     bench_of,
     errors_behind,
+    is_complete,
     reasons_of,
     refiners_of,
+    row_of_error,
     rule_name,
     sets_of,
 )
-from models_runtime.refining.services.injecting.scoring import is_complete
-from models_runtime.refining.services.injecting.starting import MOST_SEED, start_injection
-from models_runtime.refining.services.injecting.systemic import (
+from models_runtime.refining.services.injecting import (
+    MOST_SEED,
     Numbered,
     accept_cluster,
+    clusters_in_context,
     clusters_of,
     remove_systemic,
     rule_of,
+    start_injection,
 )
 
 ROWS, PAGE, CLUSTERS = 30, 25, 10
@@ -59,34 +60,11 @@ KIND_NAMES = {
 def injections(request: Request, slug: str) -> HttpResponse:
     """List the injected runs, newest first, or inject errors. After an error, the form keeps its values."""
     access = enter(request.user, slug, Can.MANAGE)
-    sent = request.method == "POST"
     frozen = [version for version in versions(access.project) if version.span_count]
-    form = InjectForm(
-        request.POST if sent else None,
-        request.FILES if sent else None,
-        auto_id="inject-%s",
-        project=access.project,
-        versions=frozen,
-    )
-    if sent and form.is_valid():
-        cleaned = form.cleaned_data
-        version = next((one for one in frozen if one.number == cleaned["gold"]), None)
-        try:
-            if version is None:
-                raise ServiceError(_("Choose a frozen gold version from the list."), code="gold")
-            row = start_injection(
-                version=version,
-                actor=access.user,
-                rules=cleaned["rules"],
-                rate=cleaned["rate"],
-                seed=cleaned["seed"],
-                name=cleaned["name"],
-                terms=cleaned["vocabulary"],
-                key=form_key(request, access),
-            )
-            return redirect("injection", slug, row.pk)
-        except ServiceError as error:
-            add_error(form, error, REFUSED_AT)
+    posted = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = InjectForm(*posted, auto_id="inject-%s", project=access.project, versions=frozen)
+    if row := attempted(form, lambda: _start(request, access, form.cleaned_data), INJECTION_REFUSED_AT):
+        return redirect("injection", slug, row.pk)
     rows = InjectedRun.objects.filter(project=access.project).select_related(
         "author", "gold_version", "job", "created_by"
     )
@@ -99,7 +77,13 @@ def injections(request: Request, slug: str) -> HttpResponse:
         "rows": [(row, status_of(row.job, access) if row.job else None) for row in page],
         "token": form_token(request) or uuid.uuid4(),
     }
-    return render(request, "refining/injecting/injections.html", context, status=422 if sent else 200)
+    return render(request, "refining/injecting/injections.html", context, status=422 if form.is_bound else 200)
+
+
+def _start(request: Request, access: Access, cleaned: dict[str, Any]) -> InjectedRun:
+    chosen = {name: cleaned[name] for name in ("gold", "rules", "rate", "seed", "name")}
+    key = form_key(request, access)
+    return start_injection(project=access.project, actor=access.user, key=key, terms=cleaned["vocabulary"], **chosen)
 
 
 @require_safe
@@ -117,11 +101,7 @@ def injection(request: Request, slug: str, pk: int) -> HttpResponse:
             "rules": [(rule, rule_name(rule), cells) for rule, cells in bench.rules],
             "possible": [(rule_name(rule), count) for rule, count in row.possible_by_rule().items()],
         }
-    response = render(
-        request, "refining/injecting/state.html" if request.htmx else "refining/injecting/injection.html", context
-    )
-    patch_vary_headers(response, ["HX-Request"])
-    return response
+    return render_part(request, "refining/injecting/injection.html", "refining/injecting/state.html", context)
 
 
 @require_safe
@@ -155,28 +135,20 @@ def injected_errors(request: Request, slug: str, pk: int) -> HttpResponse:
 def systemic(request: Request, slug: str) -> HttpResponse:
     """Show the clusters of rejected suggestions with ?seed=, accept one, or remove an accepted systemic error."""
     access = enter(request.user, slug, Can.MANAGE)
+    if "remove" in request.POST:
+        with error_as_message(request):
+            remove_systemic(project=access.project, name=request.POST["remove"], actor=access.user)
+        return redirect("systemic_errors", slug)
     sent = request.method == "POST"
     form = AcceptForm(request.POST if sent else None, auto_id="accept-%s")
-    if sent and "remove" in request.POST:
-        try:
-            remove_systemic(project=access.project, name=request.POST["remove"], actor=access.user)
-        except ServiceError as error:
-            messages.error(request, str(error))
+    row = attempted(
+        form,
+        lambda: accept_cluster(project=access.project, actor=access.user, **form.cleaned_data),
+        {"exists": "name"},
+    )
+    if row:
+        messages.success(request, _("Accepted as the rule %(rule)s.") % {"rule": rule_of(row)})
         return redirect("systemic_errors", slug)
-    if sent and form.is_valid():
-        cleaned = form.cleaned_data
-        try:
-            row = accept_cluster(
-                project=access.project,
-                name=cleaned["name"],
-                key=cleaned["key"],
-                seed=cleaned["seed"],
-                actor=access.user,
-            )
-            messages.success(request, _("Accepted as the rule %(rule)s.") % {"rule": rule_of(row)})
-            return redirect("systemic_errors", slug)
-        except ServiceError as error:
-            add_error(form, error, {"exists": "name"})
     wanted = number(request.POST if sent else request.GET, "seed", MOST_SEED)
     seed = SEED if wanted is None else wanted
     page = paged(request, clusters_of(access.project, seed), CLUSTERS)
@@ -193,18 +165,13 @@ def systemic(request: Request, slug: str) -> HttpResponse:
 def _clusters(access: Access, found: list[Numbered], form: AcceptForm, seed: int) -> list[dict[str, Any]]:
     """Each cluster with its examples in their sentences, and its form: the one that was sent, or an empty one."""
     looks = label_looks(access.project)
-    rows = [
-        [example.note, str(one.number), [example.start, example.end, example.label], None]
-        for one in found
-        for example in one.examples
-    ]
-    shown = shown_in_context(access, rows, "systemic errors", looks)
+    shown = clusters_in_context(access, found, looks)
     return [
         {
             "one": one,
             "look": _look(looks, one.cluster.label),
             "size": len(one.cluster.examples),
-            "entries": [entry for entry in shown if entry.kind == str(one.number)],
+            "entries": [entry for number, _example, entry in shown if number == one.number],
             "form": form
             if form.is_bound and form["key"].value() == one.cluster.key
             else AcceptForm(auto_id=f"accept-{one.number}-%s", initial={"key": one.cluster.key, "seed": seed}),
@@ -217,16 +184,11 @@ def _in_context(
     access: Access, run: InjectedRun, author: Author | None, found: list[BenchedError]
 ) -> list[dict[str, Any]]:
     """Each error in its sentence, with its labels, and what the author did with it."""
-    rows = [
-        [one.note, str(index), [one.error.start, one.error.end, one.error.label], None]
-        for index, one in enumerate(found)
-    ]
     looks = label_looks(access.project)
     reasons = reasons_of(author, found) if author else {}
     sets = sets_of(author or run.author, [one.note for one in found])
     shown = []
-    for entry in shown_in_context(access, rows, "injections", looks):
-        one = found[int(entry.kind)]
+    for one, entry in with_context(access, found, row_of_error, "injections", looks):
         error = one.error
         shown.append(
             {

@@ -3,29 +3,30 @@
 import uuid
 from typing import Any
 
-from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotations.core.access import Access, Can, authors_for, enter
-from annotations.core.errors import ServiceError
-from annotations.core.forms import add_error
-from annotations.core.requests import Request, number, one_of, paged
+from annotations.core.forms import attempted
+from annotations.core.requests import Request, error_as_message, number, one_of, paged, render_part
 from annotations.gold.selectors import versions
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key, form_token
-from annotations.notes.selectors.in_context import Entry, LabelLook, label_looks, shown_in_context
-from annotations.scores.rules.judging import Entity
+from annotations.notes.selectors.in_context import LabelLook, label_looks, with_context
 from models_runtime.backends.llm.prompts import VERSION
 from models_runtime.models import Judging
-from models_runtime.refining.forms.judging import REFUSED_AT, JudgeForm
-from models_runtime.refining.services.judging.asking import judge_again, start_judging
-from models_runtime.refining.services.judging.discarded import Discards, discards_of
-from models_runtime.refining.services.judging.results import KINDS, JudgedEntity, judged_entities, result_of
-from models_runtime.refining.services.judging.rules import PROMPTS, RULE_NAMES, UNIT_NAMES
+from models_runtime.refining.forms import JUDGING_REFUSED_AT, JudgeForm
+from models_runtime.refining.services.judging import PROMPTS, RULE_NAMES, UNIT_NAMES, judge_again, start_judging
+from models_runtime.refining.services.judging_results import (
+    KINDS,
+    Discards,
+    discards_of,
+    judged_entities,
+    result_of,
+    row_of_entity,
+)
 from models_runtime.runs.services.llm import leaving, prompts_of, servers
 
 ROWS, PAGE = 30, 25
@@ -84,39 +85,18 @@ def _cells(figures: Discards, order: list[str], most: int) -> list[dict[str, Any
 def judge(request: Request, slug: str) -> HttpResponse:
     """Show the form, with ?author= and ?gold= chosen, or start a judging. After an error, the form keeps its values."""
     access = enter(request.user, slug, Can.MANAGE)
-    sent = request.method == "POST"
     frozen = [version for version in versions(access.project) if version.note_count]
     form = JudgeForm(
-        request.POST if sent else None,
+        request.POST if request.method == "POST" else None,
         auto_id="judge-%s",
         initial={name: number(request.GET, name) for name in ("gold", "author")},
         project=access.project,
         versions=frozen,
         servers=servers(),
     )
-    if sent and form.is_valid():
-        cleaned = form.cleaned_data
-        try:
-            row = start_judging(
-                project=access.project,
-                gold=cleaned["gold"],
-                author_id=cleaned["author"],
-                judges=cleaned["judge"],
-                may_leave=cleaned["may_leave"],
-                actor=access.user,
-                key=form_key(request, access),
-                split=cleaned["split"],
-                language=cleaned["language"],
-                threshold=cleaned["threshold"],
-                most_notes=cleaned["notes"],
-                rules=cleaned["rules"],
-                unit=cleaned["unit"],
-                temperature=cleaned["temperature"],
-                preset=cleaned["preset"],
-            )
-            return redirect("judging", slug, row.pk)
-        except ServiceError as error:
-            add_error(form, error, REFUSED_AT)
+    asked: dict[str, Any] = {"project": access.project, "actor": access.user, "key": form_key(request, access)}
+    if row := attempted(form, lambda: start_judging(**asked, **form.cleaned_data), JUDGING_REFUSED_AT):
+        return redirect("judging", slug, row.pk)
     context = {
         "access": access,
         "form": form,
@@ -128,7 +108,7 @@ def judge(request: Request, slug: str) -> HttpResponse:
         "prompts": prompts_of(access.project, {PROMPTS[key]: str(name) for key, name in RULE_NAMES.items()}),
         "prompt_version": VERSION,
     }
-    return render(request, "refining/judging/new.html", context, status=422 if sent else 200)
+    return render(request, "refining/judging/new.html", context, status=422 if form.is_bound else 200)
 
 
 @require_safe
@@ -147,10 +127,7 @@ def judging(request: Request, slug: str, pk: int) -> HttpResponse:
     }
     if status is None or not status.live:
         context |= _figures(access, result_of(row))
-    template = "refining/judging/state.html" if request.htmx else "refining/judging/judging.html"
-    response = render(request, template, context)
-    patch_vary_headers(response, ["HX-Request"])
-    return response
+    return render_part(request, "refining/judging/judging.html", "refining/judging/state.html", context)
 
 
 def _figures(access: Access, result: dict[str, Any]) -> dict[str, Any]:
@@ -195,7 +172,11 @@ def judging_entities(request: Request, slug: str, pk: int) -> HttpResponse:
     row = _judging_of(access, pk)
     kind = one_of(request, "kind", KINDS)
     page = paged(request, judged_entities(row, kind), PAGE)
-    shown = _in_context(access, row, list(page.object_list))
+    names = [one.name for one in row.judges.all()]
+    shown = [
+        (entry, list(zip(names, one.verdicts, strict=True)), one.entity)
+        for one, entry in with_context(access, list(page.object_list), row_of_entity, "judges")
+    ]
     context = {
         "access": access,
         "judging": row,
@@ -208,27 +189,13 @@ def judging_entities(request: Request, slug: str, pk: int) -> HttpResponse:
     return render(request, "refining/judging/entities.html", context)
 
 
-def _in_context(
-    access: Access, row: Judging, judged: list[JudgedEntity]
-) -> list[tuple[Entry, list[tuple[str, str | None]], Entity]]:
-    """Return each entity in its sentence, at its first occurrence, with the verdicts by judge."""
-    names = [one.name for one in row.judges.all()]
-    rows = [[one.document, str(index), list(one.entity[:3]), None] for index, one in enumerate(judged)]
-    return [
-        (entry, list(zip(names, judged[int(entry.kind)].verdicts, strict=True)), judged[int(entry.kind)].entity)
-        for entry in shown_in_context(access, rows, "judges")
-    ]
-
-
 @require_POST
 def judging_again(request: Request, slug: str, pk: int) -> HttpResponse:
     """Ask for missing and failed verdicts."""
     access = enter(request.user, slug, Can.MANAGE)
     row = _judging_of(access, pk)
-    try:
+    with error_as_message(request):
         judge_again(judging=row, actor=access.user)
-    except ServiceError as error:
-        messages.error(request, str(error))
     return redirect("judging", slug, row.pk)
 
 

@@ -1,6 +1,5 @@
 """Routes that compare runs with gold side by side: the figures, the spans behind the counts, language strategies."""
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 from django.http import Http404, HttpResponse, HttpResponseBase
@@ -9,25 +8,35 @@ from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can, authors_for
-from annotations.core.api.paging import Page, Paging, paged
-from annotations.core.api.problems import Problem, invalid, named
+from annotations.core.api.paging import Page, Paging
+from annotations.core.api.problems import Problem, check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
+from annotations.gold.forms import HoldOutForm
 from annotations.gold.rules import Split
 from annotations.gold.selectors import versions
+from annotations.gold.services.splitting import HOLD_OUT, begin_round
 from annotations.jobs.api import JobItem, started
-from annotations.notes.selectors.in_context import Entry, shown_in_context
+from annotations.notes.selectors.in_context import Entry, paged_in_context, sentence_of
 from annotations.scores.rules.side_by_side import MISSED, ONLY, UNTOUCHED
-from annotations.scores.selectors import LEVELS, note_languages
+from annotations.scores.selectors import note_languages
 from annotations.scores.services.side_by_side import ComparisonRequest, TellingSpan, common_notes, telling_spans
 from annotations.text.names import MAX_ID
-from models_runtime.runs.forms.comparing import REFUSED_AT
-from models_runtime.runs.jobs.comparing import start_comparison
-from models_runtime.runs.services.comparing import MOST_CHARACTERS, as_dict, asked, compared_strategies, takes_long
+from models_runtime.runs.forms.runs import COMPARISON_REFUSED_AT
+from models_runtime.runs.services.comparing import (
+    MOST_CHARACTERS,
+    StrategyRow,
+    as_dict,
+    asked,
+    compared_strategies,
+    start_comparison,
+    takes_long,
+)
+from models_runtime.runs.services.loop import loop_answer
 
 router = Router(tags=["Comparisons"])
 PATH = "/projects/{slug:slug}/comparisons"
-FIELDS = REFUSED_AT | {
+FIELDS = COMPARISON_REFUSED_AT | {
     "number": "authors",
     "author": "authors",
     "notes": "authors",
@@ -87,22 +96,11 @@ class StrategiesWanted(Schema):
     split: str = Field("", max_length=10)
 
 
-class StrategyOut(Schema):
-    """The run of a trained model with its F1 by level. `best` names the levels at which it is the best."""
-
-    run: str
-    model: str
-    kind: str
-    strategy: str
-    f1: dict[str, float | None]
-    best: list[str]
-
-
 class StrategiesOut(Schema):
     """Runs of trained models by language strategy, on `notes` from which none of them learned."""
 
     notes: int
-    rows: list[StrategyOut]
+    rows: list[StrategyRow]
 
 
 @router.get(PATH, response=ComparisonOut)
@@ -110,7 +108,7 @@ def read_comparison(request: ApiRequest, slug: str, wanted: Query[ComparedAuthor
     """Compare authors with gold on the notes that all of them annotated. A long comparison needs a job first (409)."""
     access = enter(request, slug, Can.READ_NOTES)
     with named(FIELDS):
-        return ComparisonOut(figures=as_dict(_at_once(_asked(access, wanted))))
+        return ComparisonOut(figures=as_dict(_at_once(request, _asked(access, wanted))))
 
 
 @router.post(f"{PATH}/jobs", response={202: JobItem})
@@ -131,20 +129,9 @@ def list_compared_spans(
     """List the gold spans behind a count in their sentences. The audit log records the notes."""
     access = enter(request, slug, Can.READ_NOTES)
     with named(FIELDS):
-        spans = telling_spans(_at_once(_asked(access, wanted)))
+        spans = telling_spans(_at_once(request, _asked(access, wanted)))
     kind = {"untouched": UNTOUCHED, "missed": MISSED, "only": f"{ONLY}{wanted.only}"}[wanted.kind]
-    rows = spans.get(kind, [])
-
-    def fetch(after: int | None, size: int) -> Sequence[tuple[int, TellingSpan, Entry]]:
-        first = after or 0
-        chosen = rows[first : first + size]
-        entries = shown_in_context(access, chosen, "comparison")
-        # Entries leave out the spans of notes that were erased meanwhile.
-        present = {entry.note for entry in entries}
-        numbered = [(number, row) for number, row in enumerate(chosen, first + 1) if row[0] in present]
-        return [(number, row, entry) for (number, row), entry in zip(numbered, entries, strict=True)]
-
-    return paged(request, paging, fetch, lambda row: _span(*row[1:]), lambda row: row[0])
+    return paged_in_context(request, paging, access, spans.get(kind, []), list, _span, "comparison")
 
 
 @router.get("/projects/{slug:slug}/strategies", response=StrategiesOut)
@@ -162,30 +149,19 @@ def read_strategies(request: ApiRequest, slug: str, wanted: Query[StrategiesWant
         raise invalid(("language", _("This project has no notes in this language.")))
     found = compared_strategies(
         access.project, version, language=wanted.language, split=wanted.split, among=authors_for(access),
-        most=MOST_CHARACTERS,
+        most=None if request.patient else MOST_CHARACTERS,
     )  # fmt: skip
     if found.late:
-        raise Problem(409, "long", _("These notes are too long for a request. Use the command compare_strategies."))
-    names = [f"{unit}_{granularity}" for unit, granularity in LEVELS]
-    return StrategiesOut(
-        notes=found.notes,
-        rows=[
-            StrategyOut(
-                run=row.run, model=row.model, kind=str(row.kind), strategy=row.strategy,
-                f1={name: cell.value for name, cell in zip(names, row.cells, strict=True)},
-                best=[name for name, cell in zip(names, row.cells, strict=True) if cell.best],
-            )
-            for row in found.rows
-        ],
-    )  # fmt: skip
+        raise Problem(409, "long", _("These notes are too long for a request. Use the command “do read_strategies”."))
+    return StrategiesOut(notes=found.notes, rows=found.rows)
 
 
 def _asked(access: Access, wanted: ComparedAuthors) -> ComparisonRequest:
     return asked(access, ids=wanted.authors, gold=wanted.gold, split=wanted.split, language=wanted.language)
 
 
-def _at_once(wanted: ComparisonRequest) -> ComparisonRequest:
-    if takes_long(wanted, common_notes(wanted)):
+def _at_once(request: ApiRequest, wanted: ComparisonRequest) -> ComparisonRequest:
+    if not request.patient and takes_long(wanted, common_notes(wanted)):
         raise Problem(409, "no-figures", _("This comparison needs a job first. Start it, and read the figures then."))
     return wanted
 
@@ -193,6 +169,53 @@ def _at_once(wanted: ComparisonRequest) -> ComparisonRequest:
 def _span(row: TellingSpan, entry: Entry) -> GoldSpanInContext:
     (start, end, label), nearest = row[2][:3], row[3]
     return GoldSpanInContext(
-        note=entry.note, name=entry.name, start=start, end=end, label=label,
-        nearest=list(nearest[:3]) if nearest else None, before=entry.before, marked=entry.marked, after=entry.after,
-    )  # fmt: skip
+        start=start, end=end, label=label, nearest=list(nearest[:3]) if nearest else None, **sentence_of(entry)
+    )
+
+
+# Routes of the loop: its rounds with the next step, and beginning a round.
+
+
+LOOP = "/projects/{slug:slug}/loop"
+
+
+class LoopOut(Schema):
+    """The loop of gold, training, running and reviewing. `next` is the next step: freeze, train, run or review.
+
+    `left` notes are not gold yet; `held_out` notes are kept for scoring. A round has the figures of the command `loop`.
+    """
+
+    gold_notes: int
+    left: int
+    held_out: int | None
+    next: str
+    rounds: list[dict[str, Any]]
+
+
+class NewRound(Body):
+    """`share`: percent of the notes that the first round holds out. Later rounds hold out the same notes."""
+
+    share: int = HOLD_OUT
+
+
+class Round(Schema):
+    """The gold version of the round, and whether it is new."""
+
+    version: int
+    made: bool
+
+
+@router.get(LOOP, response=LoopOut, tags=["Loop"])
+def read_loop(request: ApiRequest, slug: str) -> LoopOut:
+    """Read the rounds and the next step."""
+    access = enter(request, slug, Can.READ_NOTES)
+    return LoopOut(**loop_answer(access.project))
+
+
+@router.post(f"{LOOP}/rounds", response=Round, tags=["Loop"])
+def begin_loop_round(request: ApiRequest, slug: str, body: NewRound) -> Round:
+    """Begin the next round: freeze gold and hold out notes. Without a change of gold, nothing is frozen."""
+    access = enter(request, slug, Can.MAKE_GOLD)
+    wanted = check(HoldOutForm(body.dict()))
+    begun = begin_round(project=access.project, actor=access.user, share=wanted["share"])
+    return Round(version=begun.version.number, made=begun.made)

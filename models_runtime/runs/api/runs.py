@@ -4,49 +4,48 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Self
 
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
 from annotations.core.access import Access, Can
+from annotations.core.answers import streamed
+from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
 from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
-from annotations.jobs.api import job_address
+from annotations.jobs.api import located
 from annotations.jobs.tokens import new_key
+from annotations.projects.selectors.labels import labels_of
 from models_runtime.models import Run, RunItem, RunItemState
+from models_runtime.runs.forms.models import MOST, PlaceholderForm
 from models_runtime.runs.forms.runs import REFUSED_AT, RunForm
-from models_runtime.runs.services.backend_rows import as_dict, backend_rows
+from models_runtime.runs.services.backend_rows import BackendItem, backend_rows
+from models_runtime.runs.services.backends import expected
 from models_runtime.runs.services.llm import usage_of
-from models_runtime.runs.services.renaming import LONGEST_NAME, rename_run
-from models_runtime.runs.services.rewritten_notes import rewritten_facts
-from models_runtime.runs.services.runs import RunRow, retry_failed, run_counts, run_rows, start_run
-from models_runtime.runs.services.thresholds import ThresholdGoal, expected
+from models_runtime.runs.services.rewriting import (
+    export_rewritten,
+    map_placeholders,
+    placeholder_choices,
+    rewriting_for,
+    rewritten_facts,
+    unmapped_placeholders,
+)
+from models_runtime.runs.services.runs import (
+    LONGEST_NAME,
+    RunRow,
+    rename_run,
+    retry_failed,
+    run_counts,
+    run_rows,
+)
 
 router = Router(tags=["Runs"])
 PATH = "/projects/{slug:slug}/runs"
 # Errors of services that are about the state of the project, not about a field.
 STATES = frozenset({"empty", "live", "none"})
-
-
-class BackendItem(Schema):
-    """A backend, or a trained model as a backend. `health` is a state and `message` a sentence.
-
-    `calibration` is the newest one. `applies`: it is of the revision of the last run, so new runs use it; null for an
-    `uploaded` one before the first run, because the revision is not known yet.
-    """
-
-    backend: str
-    title: str
-    description: str
-    queue: str
-    health: str
-    message: str
-    revision: str | None
-    last_run: str | None
-    calibration: dict[str, Any] | None
 
 
 class RunRef(Schema):
@@ -154,7 +153,7 @@ class FailedNote(Schema):
 def list_backends(request: ApiRequest, slug: str) -> list[BackendItem]:
     """List the backends that can suggest spans, with their health, last run and calibration."""
     access = enter(request, slug, Can.READ_NOTES)
-    return [BackendItem(**as_dict(row)) for row in backend_rows(access.project)]
+    return [BackendItem.of(row) for row in backend_rows(access.project)]
 
 
 @router.get(PATH, response=Page[RunListed])
@@ -173,12 +172,10 @@ def list_runs(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str
 def start_backend_run(request: ApiRequest, response: HttpResponse, slug: str, body: NewRun) -> Status[RunRef]:
     """Start a run of a backend or of a trained model over all notes."""
     access = enter(request, slug, Can.MANAGE)
-    wanted = check(RunForm(body.dict()))
+    form = RunForm(body.dict())
+    check(form)
     with refused({"backend": "backend", "model": "backend"} | REFUSED_AT):
-        run = start_run(
-            project=access.project, backend=wanted["backend"], actor=access.user, name=wanted["name"],
-            key=new_key(access), left=wanted["left"], wanted=ThresholdGoal(body.threshold, body.recall, body.precision),
-        )  # fmt: skip
+        run = form.start(access, new_key(access))
     return run_started(response, access, run)
 
 
@@ -227,9 +224,7 @@ def refused(fields: Mapping[str, str]) -> Any:
 
 def run_started(response: HttpResponse, access: Access, run: Run) -> Status[RunRef]:
     """Return the answer of a route that started a run, with the address of its job in the header Location."""
-    if run.job is not None:
-        response["Location"] = job_address(access.project.slug, run.job)
-    return Status(202, RunRef.of(run))
+    return located(response, access.project.slug, run.job, RunRef.of(run))
 
 
 def run_of(access: Access, pk: int) -> Run:
@@ -263,3 +258,65 @@ def _shown(access: Access, run: Run) -> RunOut:
         usage=usage.as_dict() if usage else None,
         rewritten={"notes": facts.notes, "doubtful": facts.doubtful, "unmapped": facts.unmapped} if facts else None,
     )  # fmt: skip
+
+
+# Routes of rewritten notes: labels for placeholders that are no label's, and the download.
+
+
+REWRITTEN = "/projects/{slug:slug}/runs/{int:rewriting}"
+
+
+class PlaceholderItem(Schema):
+    """A placeholder that is no label's, how often it occurs, and the code of the label that it probably means."""
+
+    placeholder: str
+    count: int
+    likely: str | None
+
+
+class PlaceholderLabels(Body):
+    """The code of a label for each placeholder; an empty one drops its spans. Others are decided later."""
+
+    labels: dict[str, str] = Field(max_length=MOST)
+
+
+class Mapped(Schema):
+    suggestions: int
+
+
+@router.get(f"{REWRITTEN}/placeholders", response=list[PlaceholderItem])
+def list_placeholders(request: ApiRequest, slug: str, rewriting: int) -> list[PlaceholderItem]:
+    """List the placeholders of a run that are no label's, the most frequent first."""
+    _access, run = _rewriting(request, slug, rewriting, Can.MANAGE)
+    counts = unmapped_placeholders(run)
+    return [
+        PlaceholderItem(placeholder=one.label, count=counts[one.label], likely=one.ours)
+        for one in placeholder_choices(run, counts)
+    ]
+
+
+@router.post(f"{REWRITTEN}/placeholders", response=Mapped)
+def choose_placeholders(request: ApiRequest, slug: str, rewriting: int, body: PlaceholderLabels) -> Mapped:
+    """Choose labels for placeholders. Their spans become suggestions."""
+    access, run = _rewriting(request, slug, rewriting, Can.MANAGE)
+    choices = placeholder_choices(run, unmapped_placeholders(run))
+    data = {f"placeholder:{word}": code for word, code in body.labels.items()}
+    form = PlaceholderForm(data, choices=choices, labels=labels_of(access.project))
+    check(form, {f"placeholder:{word}": f"labels.{word}" for word in body.labels})
+    with named({"label": "labels"}):
+        return Mapped(suggestions=map_placeholders(run=run, labels=form.decided, actor=access.user))
+
+
+@router.get(f"{REWRITTEN}/rewritten", openapi_extra=sends("application/jsonl"))
+def export_rewritten_notes(
+    request: ApiRequest, slug: str, rewriting: int, *, prompt: bool = False
+) -> StreamingHttpResponse:
+    """Download the rewritten notes as JSON Lines, with the prompt if asked. The audit log records it."""
+    access, run = _rewriting(request, slug, rewriting, Can.EXPORT)
+    lines, name = export_rewritten(run=run, prompt=prompt, actor=access.user)
+    return streamed(lines, "application/jsonl", name)
+
+
+def _rewriting(request: ApiRequest, slug: str, pk: int, right: Can) -> tuple[Access, Run]:
+    access = enter(request, slug, right)
+    return access, rewriting_for(access.project, pk)

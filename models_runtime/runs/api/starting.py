@@ -11,7 +11,6 @@ from annotations.core.api.problems import Problem, check
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.jobs.tokens import new_key
-from annotations.models import Author
 from annotations.projects.selectors.labels import labels_of
 from annotations.text.combining import Method
 from models_runtime.backends.llm.servers import MOST_PROMPT, OMEGA, PASSES
@@ -19,16 +18,12 @@ from models_runtime.core.external import FOUND, external_model_named, external_m
 from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.registry import EXTERNAL
 from models_runtime.runs.api.runs import RunRef, refused, run_started
-from models_runtime.runs.forms.combining import MOST as MOST_MEMBERS
-from models_runtime.runs.forms.combining import CombineForm
-from models_runtime.runs.forms.external import UNDECIDED, ExternalForm
-from models_runtime.runs.forms.llm import LlmForm
-from models_runtime.runs.forms.runs import MergeForm
-from models_runtime.runs.services.ensembles import Option, options_of, start_ensemble
-from models_runtime.runs.services.external import choices_of, start_external
-from models_runtime.runs.services.llm import default_language, servers, start_llm_run
-from models_runtime.runs.services.merging import MOST, review_together
-from models_runtime.runs.services.thresholds import ThresholdGoal
+from models_runtime.runs.forms.models import UNDECIDED, ExternalForm, LlmForm
+from models_runtime.runs.forms.runs import MOST_MEMBERS, CombineForm, MergeForm
+from models_runtime.runs.services.backends import ThresholdGoal
+from models_runtime.runs.services.ensembles import MOST, Option, options_of
+from models_runtime.runs.services.external import choices_of
+from models_runtime.runs.services.llm import default_language, servers
 
 router = Router(tags=["Runs"])
 PATH = "/projects/{slug:slug}/runs"
@@ -166,10 +161,7 @@ def start_ensemble_run(request: ApiRequest, response: HttpResponse, slug: str, b
     form = CombineForm(data | weights, options=options_of(access.project))
     check(form, {"member": "members"} | {f"weight:{one.member}": "members" for one in body.members})
     with refused({"members": "members", "member": "members", "weight": "members", "exists": "name"} | AT_THRESHOLD):
-        run = start_ensemble(
-            project=access.project, members=form.members, method=form.cleaned_data["method"], actor=access.user,
-            name=form.cleaned_data["name"], key=new_key(access), wanted=ThresholdGoal(body.threshold),
-        )  # fmt: skip
+        run = form.start(access, new_key(access))
     return run_started(response, access, run)
 
 
@@ -196,12 +188,8 @@ def start_external_run(request: ApiRequest, response: HttpResponse, slug: str, b
     form = ExternalForm(data, choices=choices, labels=labels_of(access.project))
     check(form, {f"label:{label}": f"labels.{label}" for label in usual})
     with refused({"leaves": "may_leave", "exists": "name", "map": "labels"} | AT_THRESHOLD):
-        run = start_external(
-            project=access.project, backend=body.backend, model=body.model,
-            labels=form.decided | {label: code for label, code in body.labels.items() if label not in usual},
-            actor=access.user, name=form.cleaned_data["name"], may_leave=form.cleaned_data["may_leave"],
-            key=new_key(access), wanted=ThresholdGoal(body.threshold),
-        )  # fmt: skip
+        more = {label: code for label, code in body.labels.items() if label not in usual}
+        run = form.start(access, model, new_key(access), more, ThresholdGoal(body.threshold))
     return run_started(response, access, run)
 
 
@@ -230,10 +218,7 @@ def start_language_model_run(request: ApiRequest, response: HttpResponse, slug: 
     form = LlmForm(data, servers=servers(), language=access.project.language)
     check(form)
     with refused({"leaves": "may_leave", "exists": "name", "params": "model"}):
-        run = start_llm_run(
-            project=access.project, given=form.given, may_leave=form.cleaned_data["may_leave"], actor=access.user,
-            key=new_key(access), name=form.cleaned_data["name"],
-        )  # fmt: skip
+        run = form.start(access, new_key(access))
     return run_started(response, access, run)
 
 
@@ -244,11 +229,10 @@ def merge_runs(request: ApiRequest, response: HttpResponse, slug: str, body: Mer
     if access.withheld:
         # A merged list names the runs that suggest a span. This would reveal what the review of one run hides.
         raise Problem(409, "withheld", access.withheld)
-    wanted = check(MergeForm({"run": body.runs}), {"run": "runs"})["run"]
-    rows = Author.objects.filter(project=access.project, kind__in=Author.MODELS, pk__in=wanted)
-    names = list(rows.order_by("pk").values_list("name", flat=True))
+    form = MergeForm({"run": body.runs})
+    check(form, {"run": "runs"})
     with refused({"runs": "runs", "member": "runs"}):
-        run = review_together(project=access.project, runs=names, actor=access.user, key=new_key(access))
+        run = form.start(access, new_key(access))
     return run_started(response, access, run)
 
 

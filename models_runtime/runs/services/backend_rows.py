@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from django.db.models import Max
 from django.utils.translation import gettext as _
@@ -121,26 +121,37 @@ def _with_runs(project: Project, rows: list[BackendRow]) -> Iterator[BackendRow]
         yield BackendRow(row.key, row.title, row.description, row.queue, row.health, row.model, run, found)
 
 
-def as_dict(row: BackendRow) -> dict[str, Any]:
-    """Return a backend as commands print it."""
-    calibration = None
-    if row.calibration:
-        figures = row.calibration.row.figures
-        calibration = {
-            "calibration": row.calibration.row.word,
-            "applies": row.calibration.applies,
-            "uploaded": row.calibration.row.uploaded,
-            "gold": row.calibration.row.gold_number,
-            "ece": {"before": figures["before"]["ece"], "after": figures["after"]["ece"]},
-        }
-    return {
-        "backend": row.key,
-        "title": row.title,
-        "description": row.description,
-        "queue": row.queue,
-        "health": str(row.health.state),
-        "message": row.health.message,
-        "revision": row.revision or None,
-        "last_run": row.last_run.author.name if row.last_run else None,
-        "calibration": calibration,
-    }
+@dataclass(frozen=True)
+class BackendItem:
+    """A backend, or a trained model as a backend. `health` is a state and `message` a sentence.
+
+    `calibration` is the newest one. `applies`: it is of the revision of the last run, so new runs use it; null for an
+    `uploaded` one before the first run, because the revision is not known yet.
+    """
+
+    backend: str
+    title: str
+    description: str
+    queue: str
+    health: str
+    message: str
+    revision: str | None
+    last_run: str | None
+    calibration: dict[str, Any] | None
+
+    @classmethod
+    def of(cls, row: BackendRow) -> Self:
+        calibration = None
+        if row.calibration:
+            used, figures = row.calibration.row, row.calibration.row.figures
+            calibration = {
+                "calibration": used.word,
+                "applies": row.calibration.applies,
+                "uploaded": used.uploaded,
+                "gold": used.gold_number,
+                "ece": {"before": figures["before"]["ece"], "after": figures["after"]["ece"]},
+            }
+        last_run = row.last_run.author.name if row.last_run else None
+        health, message = str(row.health.state), row.health.message
+        about = (row.key, row.title, row.description, row.queue, health, message)
+        return cls(*about, revision=row.revision or None, last_run=last_run, calibration=calibration)

@@ -1,17 +1,18 @@
 """Rows of a comparison of runs: the figures of each author, the best of them, and the speed of runs."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, cast
 
 from django.db.models import QuerySet
 from django.http import Http404
 from django.utils.translation import gettext_lazy
 
 from annotations.core.access import Access, closed_to
-from annotations.models import Author, GoldVersion, JobState, Project
+from annotations.jobs.runner import Claim
+from annotations.jobs.services.queue import once
+from annotations.models import Author, GoldVersion, Job, JobState, Project, User
 from annotations.scores.rules.intervals import FewNotes
-from annotations.scores.rules.rates import RatesData
 from annotations.scores.rules.side_by_side import AuthorTable
 from annotations.scores.selectors import LEVELS, Reference, characters, compared, learned_notes
 from annotations.scores.services.side_by_side import (
@@ -23,6 +24,7 @@ from annotations.scores.services.side_by_side import (
     common_notes,
     comparison_request,
     kept_table,
+    run_side_by_side,
     side_by_side,
 )
 from models_runtime.core.registry import TRAINABLE
@@ -59,79 +61,55 @@ class ComparedFigure:
 
 @dataclass(frozen=True)
 class _Figure:
-    """`of` returns the value from an author's table. With `low`, the lowest value is the best."""
+    """`path` leads to the value in an author's table. With `low`, the lowest value is the best."""
 
     key: str
     name: "_StrOrPromise"
     measure: "_StrOrPromise"
-    of: Callable[[AuthorTable], float | None]
+    path: tuple[Any, ...]
     kind: str = "figure"
     low: bool = False
 
-
-def _triple(key: str, name: "_StrOrPromise", rates: Callable[[AuthorTable], RatesData | None]) -> list[_Figure]:
-    def figure(measure: "_StrOrPromise", word: Literal["precision", "recall", "f1"]) -> _Figure:
-        def value(table: AuthorTable) -> float | None:
-            found = rates(table)
-            return found[word] if found else None
-
-        return _Figure(f"{key}_{word}", name, measure, value)
-
-    return [
-        figure(gettext_lazy("precision"), "precision"),
-        figure(gettext_lazy("recall"), "recall"),
-        figure("F1", "f1"),
-    ]
+    def of(self, table: AuthorTable) -> float | None:
+        found: Any = {**table, "levels": {(one["unit"], one["granularity"]): one for one in table["levels"]}}
+        for step in self.path:
+            found = found[step] if found and step in found else None
+        return cast(float | None, found)
 
 
-def _micro(unit: str, granularity: str) -> Callable[[AuthorTable], RatesData | None]:
-    def rates(table: AuthorTable) -> RatesData | None:
-        levels = (level for level in table["levels"] if (level["unit"], level["granularity"]) == (unit, granularity))
-        level = next(levels, None)
-        return level["micro"] if level else None
-
-    return rates
+def _triple(key: str, name: "_StrOrPromise", *path: Any) -> list[_Figure]:
+    measures: dict[str, _StrOrPromise] = {
+        "precision": gettext_lazy("precision"),
+        "recall": gettext_lazy("recall"),
+        "f1": "F1",
+    }
+    return [_Figure(f"{key}_{word}", name, measure, (*path, word)) for word, measure in measures.items()]
 
 
 FIGURES = [
-    *_triple("strict", gettext_lazy("Exact spans and labels"), _micro("entity", "subcategory")),
-    *_triple("overlap", gettext_lazy("Overlapping spans, any label"), lambda table: table["overlap"]["entity"]),
-    *_triple("tolerant", gettext_lazy("Text and position, any label"), lambda table: table["tolerant"]["any_label"]),
-    *_triple("binary", gettext_lazy("Tokens, personal or not"), _micro("token", "binary")),
-    _Figure(
-        "character_recall",
-        gettext_lazy("Characters"),
-        gettext_lazy("recall"),
-        lambda table: table["characters"]["recall"],
-    ),
-    _Figure(
-        "character_precision",
-        gettext_lazy("Characters"),
-        gettext_lazy("precision"),
-        lambda table: table["characters"]["precision"],
-    ),
-    _Figure("leak", gettext_lazy("Leak score"), "", lambda table: table["meddocan"]["leak"], low=True),
+    *_triple("strict", gettext_lazy("Exact spans and labels"), "levels", ("entity", "subcategory"), "micro"),
+    *_triple("overlap", gettext_lazy("Overlapping spans, any label"), "overlap", "entity"),
+    *_triple("tolerant", gettext_lazy("Text and position, any label"), "tolerant", "any_label"),
+    *_triple("binary", gettext_lazy("Tokens, personal or not"), "levels", ("token", "binary"), "micro"),
+    _Figure("character_recall", gettext_lazy("Characters"), gettext_lazy("recall"), ("characters", "recall")),
+    _Figure("character_precision", gettext_lazy("Characters"), gettext_lazy("precision"), ("characters", "precision")),
+    _Figure("leak", gettext_lazy("Leak score"), "", ("meddocan", "leak"), low=True),
     _Figure(
         "all_or_nothing",
         gettext_lazy("Notes with all identifiers found"),
         "",
-        lambda table: table["all_or_nothing"]["covered"]["share"],
+        ("all_or_nothing", "covered", "share"),
         "share",
     ),
     _Figure(
         "all_or_nothing_tolerant",
         gettext_lazy("Notes with all found by text and position"),
         "",
-        lambda table: table["all_or_nothing"]["tolerant_any"]["share"],
+        ("all_or_nothing", "tolerant_any", "share"),
         "share",
     ),
     _Figure(
-        "notes_with_miss",
-        gettext_lazy("Notes with a missed identifier"),
-        "",
-        lambda table: table["residual"]["share"],
-        "share",
-        low=True,
+        "notes_with_miss", gettext_lazy("Notes with a missed identifier"), "", ("residual", "share"), "share", low=True
     ),
 ]
 
@@ -206,13 +184,18 @@ def thresholds_of(authors: Iterable[int]) -> dict[int, float]:
 
 @dataclass(frozen=True)
 class StrategyRow:
-    """F1 of a trained model's run at the six levels of LEVELS. `kind` is the type of model."""
+    """The run of a trained model with its F1 by level. `best` names the levels at which it is the best."""
 
     run: str
     model: str
     kind: str
     strategy: str
-    cells: list[ComparedValue]
+    f1: dict[str, float | None]
+    best: list[str]
+
+    @property
+    def cells(self) -> list[ComparedValue]:
+        return [ComparedValue(value, name in self.best) for name, value in self.f1.items()]
 
 
 @dataclass(frozen=True)
@@ -253,19 +236,20 @@ def compared_strategies(
         return Strategies(notes.notes, [], late=True)
     table = side_by_side(wanted, notes=notes)
     tables = [figures["table"] for figures in table["authors"]]
-    columns = []
+    columns = {}
     for unit, granularity in LEVELS:
-        rates = [_micro(unit, granularity)(each) for each in tables]
-        columns.append(_cells([each["f1"] if each else None for each in rates]))
-    rows = [_strategy_row(run, [column[at] for column in columns]) for at, run in enumerate(chosen)]
+        figure = _Figure("", "", "", ("levels", (unit, granularity), "micro", "f1"))
+        columns[f"{unit}_{granularity}"] = _cells([figure.of(each) for each in tables])
+    rows = [_strategy_row(run, {name: column[at] for name, column in columns.items()}) for at, run in enumerate(chosen)]
     rows.sort(key=lambda row: (row.kind, row.model))
     return Strategies(table["notes"], rows, few_notes=tables[0]["few_notes"])
 
 
-def _strategy_row(run: Run, cells: list[ComparedValue]) -> StrategyRow:
+def _strategy_row(run: Run, cells: dict[str, ComparedValue]) -> StrategyRow:
     model = run.model
     assert model is not None  # The query has only runs of models.
-    return StrategyRow(run.author.name, model.name, TRAINABLE[model.backend].title, strategy_of(model), cells)
+    f1, best = {name: cell.value for name, cell in cells.items()}, [name for name, cell in cells.items() if cell.best]
+    return StrategyRow(run.author.name, model.name, TRAINABLE[model.backend].title, strategy_of(model), f1, best)
 
 
 def _cells(values: Sequence[float | None], *, low: bool = False) -> list[ComparedValue]:
@@ -326,3 +310,16 @@ def takes_long(wanted: ComparisonRequest, notes: CommonNotes) -> bool:
     if kept_table(wanted, notes) is not None:
         return False
     return characters(notes.of[0]) * len(wanted.authors) > MOST_CHARACTERS
+
+
+# Comparisons of authors as jobs.
+
+
+def start_comparison(*, wanted: ComparisonRequest, actor: User, token: str = "") -> Job:
+    """Start a long comparison, or return the job that computes it."""
+    return once("compare", wanted.reference.project, wanted.params, actor, token)
+
+
+def run(claim: Claim) -> dict[str, Any]:
+    """Compare authors. A repeated job finds the stored figures."""
+    return run_side_by_side(project_id=claim.project_id, params=claim.params, progress=claim.progress)

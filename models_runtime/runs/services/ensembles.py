@@ -6,18 +6,25 @@ from typing import Any, Final
 
 from django.db.models import Count, Q
 from django.utils.translation import gettext
+from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.jobs.services.queue import started_with
 from annotations.models import AnnotationSet, AnnotationSetState, Author, Document, JobState, Project, User
 from annotations.release.selectors.known import anything_known
 from annotations.text.combining import LEAST, Method
-from models_runtime.core.registry import BACKENDS, ENSEMBLE, KNOWN, RULES_BACKEND, has_rule_features
+from models_runtime.core.registry import BACKENDS, ENSEMBLE, KNOWN, MERGED, RULES_BACKEND, has_rule_features
 from models_runtime.core.stages import stages
-from models_runtime.models import OF_MODEL, Refinement, Run, TrainedModel
-from models_runtime.runs.services.backends import Chosen, chosen, ready_models
+from models_runtime.models import OF_MODEL, Refinement, Run, RunItem, TrainedModel
+from models_runtime.runs.services.backends import (
+    NOTHING,
+    Chosen,
+    ThresholdGoal,
+    chosen,
+    ensemble_params,
+    named,
+    ready_models,
+)
 from models_runtime.runs.services.runs import started
-from models_runtime.runs.services.thresholds import NOTHING, ThresholdGoal, ensemble_params, named
 from models_runtime.training.services.model_cards import headline
 
 OF_RUN: Final = "run:"
@@ -75,15 +82,6 @@ def start_ensemble(
     unknown member, a run in progress, labels that the project doesn't have, a missing or invalid weight, a name that
     exists, no note that all members have annotated, and a threshold with members that give no probabilities.
     """
-    existing = started_with(Run, project, "run", key)
-    if existing is not None:
-        return existing
-    if method not in list(Method):
-        raise ServiceError(
-            gettext("There is no method “%(method)s”. Choose one of: %(choices)s.")
-            % {"method": method, "choices": ", ".join(Method)},
-            code="method",
-        )
     voters = [_voter(project, member.spec.strip()) for member in members]
     _check_members(voters)
     weights: list[float | None] = [None] * len(voters)
@@ -262,3 +260,48 @@ def _weight(voter: Voter, given: float | None) -> float:
             code="weight",
         )
     return weight
+
+
+# Merge several finished runs into one list of suggestions, to review them together (domain.combining.merging).
+
+
+MOST = 20
+STANDS = (JobState.QUEUED, JobState.RUNNING, JobState.PAUSED, JobState.DONE)
+
+
+def review_together(*, project: Project, runs: Sequence[str], actor: User | None, name: str = "", key: str) -> Run:
+    """Merge the runs with these names into one list, for the notes that all of them have annotated.
+
+    If the same runs were already merged and have annotated no note since, return that list, so that its review
+    continues. Raises ServiceError for too few or too many runs, a duplicate, an unknown run, a run in progress, a
+    merged list among the runs, a name that exists, and no note that all runs have annotated.
+    """
+    names = [word.strip() for word in runs]
+    if twice := sorted({word for word in names if names.count(word) > 1}):
+        raise ServiceError(
+            _("Each run can be chosen only once. Remove the duplicates of: %(choices)s.")
+            % {"choices": ", ".join(twice)},
+            code="runs",
+        )
+    if not LEAST <= len(names) <= MOST:
+        raise ServiceError(
+            _("Choose %(least)s to %(most)s runs to review together.") % {"least": LEAST, "most": MOST}, code="runs"
+        )
+    voters = sorted((run_voter(project, word) for word in names), key=lambda voter: voter.number)
+    authors = [voter.number for voter in voters]
+    missing = left_out(project, authors)
+    existing = _same(project, authors, project.documents.count() - missing)
+    if existing is not None:
+        return existing
+    params = {"method": MERGED, "members": [voter.as_params(None) for voter in voters], "left_out": missing}
+    return started(
+        project=project, choice=Chosen(ENSEMBLE, None, "together"), actor=actor, name=name, params=params, key=key,
+        read_by=authors, merged_from=authors,
+    )  # fmt: skip
+
+
+def _same(project: Project, authors: Sequence[int], notes: int) -> Run | None:
+    """Return the newest merged list of exactly these runs, if it has all notes that they have annotated by now."""
+    rows = Run.objects.filter(project=project, author__merged_from=list(authors), job__state__in=STANDS)
+    run = rows.order_by("-pk").first()
+    return run if run is not None and RunItem.objects.filter(run=run).count() == notes else None

@@ -10,7 +10,6 @@ from django.conf import settings
 from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
-from annotations.jobs.services.queue import started_with
 from annotations.models import Project, User
 from annotations.projects.selectors.labels import accepted_labels, labels_of
 from annotations.text.names import keepable, unkeepable
@@ -21,10 +20,8 @@ from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.model_files import NAMED_BY
 from models_runtime.core.registry import FLAIR, GLINER, PIPELINE, REMOTE, TAGGER
 from models_runtime.models import Run
-from models_runtime.runs.services.backends import Chosen
-from models_runtime.runs.services.consent import check_consent
+from models_runtime.runs.services.backends import NOTHING, Chosen, ThresholdGoal, at_threshold, check_consent
 from models_runtime.runs.services.runs import started
-from models_runtime.runs.services.thresholds import NOTHING, ThresholdGoal, at_threshold
 
 # Characters of a prompt for a zero-shot model, and prompts of a run.
 MOST_PROMPT = 100
@@ -161,9 +158,6 @@ def start_external(
     Raises ServiceError, also for a label without a decision, so that no label is lost silently, and `leaves` if notes
     would be sent to another machine and `may_leave` is not set.
     """
-    existing = started_with(Run, project, "run", key)
-    if existing is not None:
-        return existing
     found = find_external(backend, model)
     if found.server is not None:
         check_consent([found.server], may_leave=may_leave)

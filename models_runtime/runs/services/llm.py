@@ -10,7 +10,6 @@ from django.db.models import QuerySet, Sum
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.jobs.services.queue import started_with
 from annotations.models import Project, Release, User
 from annotations.projects.selectors.labels import labels_of
 from models_runtime.backends.llm.prompts import (
@@ -27,10 +26,11 @@ from models_runtime.backends.llm.prompts import (
 from models_runtime.backends.llm.servers import Params, Server, read_params
 from models_runtime.core.registry import LLM
 from models_runtime.models import Judge, LlmUsage, Run
-from models_runtime.runs.services.backends import Chosen
-from models_runtime.runs.services.consent import check_consent
-from models_runtime.runs.services.placeholders import mapping_for
+from models_runtime.runs.services.backends import Chosen, check_consent
+from models_runtime.runs.services.rewriting import mapping_for
 from models_runtime.runs.services.runs import started
+
+# The consent to send notes to another machine: one rule for all kinds of servers.
 
 
 def servers() -> list[Server]:
@@ -65,9 +65,6 @@ def start_llm_run(
     *, project: Project, given: Mapping[str, object], may_leave: bool, actor: User | None, key: str, name: str = ""
 ) -> Run:
     """Start a run over all notes. Prompt and labels are stored now and don't change later. Raises ServiceError."""
-    existing = started_with(Run, project, "run", key)
-    if existing is not None:
-        return existing
     # The rules behind the examples take long to load, and few requests need them.
     from models_runtime.backends.llm.evidence import shots_of
 

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, Final
 
-from django.db import IntegrityError, connection, transaction
+from django.db import connection, transaction
 from django.db.models import Count
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError, good_name
-from annotations.jobs.services.queue import enqueue, key_of, started_with
+from annotations.jobs.services.queue import LIVE, enqueue, key_of, locked, started_with
 from annotations.models import (
     AnnotationSet,
     AnnotationSetState,
@@ -19,14 +20,15 @@ from annotations.models import (
     Job,
     JobState,
     Project,
+    Release,
     Review,
     User,
 )
+from annotations.release.services.sources import specs_of
 from annotations.review.selectors.handovers import Waiting, waiting_of
 from models_runtime.models import Run, RunItem, RunItemState, TrainedModelState
-from models_runtime.runs.events import RUN_STARTED
-from models_runtime.runs.services.backends import Chosen, chosen, queue_of
-from models_runtime.runs.services.thresholds import NOTHING, ThresholdGoal, at_threshold
+from models_runtime.runs.events import RUN_RENAMED, RUN_STARTED, RunStarted
+from models_runtime.runs.services.backends import NOTHING, Chosen, ThresholdGoal, at_threshold, chosen, queue_of
 
 SUBMITTED: Final = str(AnnotationSetState.SUBMITTED)
 # How many failed notes a run's page and commands list with their reasons.
@@ -52,19 +54,9 @@ def start_run(
     returns the same run, so that a double click starts only one. Raises ServiceError for an unknown backend, a model
     that can't run in this project, a name that exists, and a project without notes.
     """
-    existing = started_with(Run, project, "run", key)
-    if existing is not None:
-        return existing
     choice, threshold = at_threshold(chosen(project, backend), wanted)
-    return started(
-        project=project,
-        choice=choice,
-        actor=actor,
-        name=name,
-        params=(params or {}) | threshold,
-        key=key,
-        left=left,
-    )
+    params = (params or {}) | threshold
+    return started(project=project, choice=choice, actor=actor, name=name, params=params, key=key, left=left)
 
 
 def started(
@@ -85,55 +77,45 @@ def started(
     A repeated call with the same `key` returns the same run.
     """
     name = good_name(name)
-    try:
-        with transaction.atomic():
-            Project.objects.select_for_update().get(pk=project.pk)
-            existing = started_with(Run, project, "run", key)
-            if existing is not None:  # A simultaneous request has just started the run.
-                return existing
-            author = Author.objects.create(
-                project=project, kind=AuthorKind.RUN, name=name or _free_name(project, choice.stem),
-                merged_from=list(merged_from) or None,
-            )  # fmt: skip
-            run = Run.objects.create(
-                project=project,
-                author=author,
-                backend=choice.backend,
-                model=choice.model,
-                params=params,
-                created_by=actor,
-            )
-            count = _make_items(run, read_by, left)
-            if not count:
-                raise ServiceError(_reason_for_no_notes(read_by, left), code="empty")
-            run.job = enqueue(
-                kind="run",
-                project=project,
-                params={"run_id": run.pk},
-                key=key_of("run", key),
-                actor=actor,
-                total=count,
-                queue=queue_of(run),
-            )
-            run.save(update_fields=["job"])
-            RUN_STARTED.record(
-                actor=actor,
-                project_id=project.pk,
-                data={"author": author.pk, "backend": choice.backend, "notes": count},
-            )
-    except IntegrityError as error:
-        raise ServiceError(
-            _("A run named “%(name)s” already exists. Choose another name.") % {"name": name}, code="exists"
-        ) from error
+    exists = _("A run named “%(name)s” already exists. Choose another name.") % {"name": name}
+    with locked(project, exists):
+        if existing := started_with(Run, project, "run", key):
+            return existing
+        author = Author.objects.create(
+            project=project,
+            kind=AuthorKind.RUN,
+            name=name or free_name(project, AuthorKind.RUN, choice.stem),
+            merged_from=list(merged_from) or None,
+        )
+        run = Run.objects.create(
+            project=project, author=author, backend=choice.backend, model=choice.model, params=params, created_by=actor
+        )
+        notes = _make_items(run, read_by, left)
+        if not notes:
+            raise ServiceError(_reason_for_no_notes(read_by, left), code="empty")
+        _enqueue(run, key_of("run", key), actor, notes)
+        data: RunStarted = {"author": author.pk, "backend": choice.backend, "notes": notes}
+        RUN_STARTED.record(actor=actor, project_id=project.pk, data=data)
     return run
 
 
-def _free_name(project: Project, stem: str) -> str:
-    taken = set(Author.objects.filter(project=project, kind=AuthorKind.RUN).values_list("name", flat=True))
-    number = 1
-    while f"{stem}-{number}" in taken:
-        number += 1
-    return f"{stem}-{number}"
+def _enqueue(run: Run, key: str, actor: User | None, notes: int) -> None:
+    run.job = enqueue(
+        kind="run",
+        project=run.project,
+        params={"run_id": run.pk},
+        key=key,
+        actor=actor,
+        total=notes,
+        queue=queue_of(run),
+    )
+    run.save(update_fields=["job"])
+
+
+def free_name(project: Project, kind: str, stem: str) -> str:
+    """Return the stem with the first number that gives a name no author of this kind has."""
+    taken = set(Author.objects.filter(project=project, kind=kind).values_list("name", flat=True))
+    return next(name for number in count(1) if (name := f"{stem}-{number}") not in taken)
 
 
 def _reason_for_no_notes(read_by: Sequence[int], left: bool) -> str:
@@ -203,8 +185,8 @@ def run_rows(runs: Iterable[Run], user: User) -> list[RunRow]:
     listed = list(runs)
     counted: dict[int, dict[str, int]] = {run.pk: {} for run in listed}
     states = RunItem.objects.filter(run__in=listed).values_list("run", "state").annotate(count=Count("id")).order_by()
-    for pk, state, count in states:
-        counted[pk][state] = count
+    for pk, state, number in states:
+        counted[pk][state] = number
     finished = Review.objects.filter(author__in=[run.author_id for run in listed], finished_at__isnull=False)
     reviewed = dict(finished.values_list("author").annotate(count=Count("id")).order_by())
     between = waiting_of([run.author_id for run in listed], user)
@@ -226,7 +208,7 @@ def retry_failed(*, run: Run, actor: User | None) -> int:
     """Start a new job for the unfinished notes of an ended run. Return their number."""
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=run.project_id)
-        held = Run.objects.select_for_update(of=("self",)).select_related("job", "model").get(pk=run.pk)
+        held = Run.objects.select_for_update(of=("self",)).select_related("job", "model", "project").get(pk=run.pk)
         if held.model is not None and held.model.state == TrainedModelState.RETIRED:
             raise ServiceError(
                 _("The model “%(name)s” was retired. Start a new run with another model.") % {"name": held.model.name},
@@ -235,18 +217,56 @@ def retry_failed(*, run: Run, actor: User | None) -> int:
         if held.job is not None and held.job.state in (JobState.QUEUED, JobState.RUNNING, JobState.PAUSED):
             raise ServiceError(_("This run is still in progress. Wait until it ends, or cancel it."), code="live")
         unfinished = RunItem.objects.filter(run=run).exclude(state=RunItemState.DONE)
-        count = unfinished.update(state=RunItemState.PENDING, error="")
-        if not count:
+        left = unfinished.update(state=RunItemState.PENDING, error="")
+        if not left:
             raise ServiceError(_("All notes of this run are done, so there is nothing to retry."), code="none")
         times = Job.objects.filter(project=run.project, kind="run", key__startswith=f"run-{run.pk}-again-").count()
-        held.job = enqueue(
-            kind="run",
-            project=run.project,
-            params={"run_id": run.pk},
-            key=f"run-{run.pk}-again-{times + 1}",
-            actor=actor,
-            total=RunItem.objects.filter(run=run).count(),
-            queue=queue_of(held),
+        notes = RunItem.objects.filter(run=run).count()
+        _enqueue(held, f"run-{run.pk}-again-{times + 1}", actor, notes)
+    return left
+
+
+# Rename runs. Files, commands and releases name a run's annotations `run:NAME`.
+
+
+LONGEST_NAME = 80
+
+
+def rename_run(*, run: Run, name: str, actor: User | None) -> Run:
+    """Give a run another name. Ensembles keep the old name in the list of their members.
+
+    Raises ServiceError `name`, `exists`, `live` while a job uses the run by its name, and `released` where a release,
+    and so its certificate, names it.
+    """
+    name = good_name(name)
+    if not name or len(name) > LONGEST_NAME:
+        raise ServiceError(
+            _("Enter a name of at most %(most)d characters for the run.") % {"most": LONGEST_NAME}, code="name"
         )
-        held.save(update_fields=["job"])
-    return count
+    exists = _("A run named “%(name)s” already exists. Choose another name.") % {"name": name}
+    with locked(run.project, exists):  # Starting a job or a release locks the project too.
+        author = Author.objects.select_for_update().get(pk=run.author_id)
+        if author.name != name:
+            _check_unused(author)
+            author.name = name
+            author.save(update_fields=["name"])
+            RUN_RENAMED.record(actor=actor, project_id=run.project_id, data={"author": author.pk})
+    run.author = author
+    return run
+
+
+def _check_unused(author: Author) -> None:
+    """Raise ServiceError where a live job or a release names the run."""
+    spec = f"run:{author.name}"
+    for params in Job.objects.filter(project=author.project_id, state__in=LIVE).values_list("params", flat=True):
+        if spec in specs_of(str(params.get("set", ""))):
+            raise ServiceError(
+                _("A job is using this run by its name. Wait until the job ends, or cancel it."), code="live"
+            )
+    for number, named in Release.objects.filter(project=author.project_id).values_list("number", "set_spec"):
+        if spec in specs_of(named):
+            raise ServiceError(
+                _("Release %(number)d names this run, also in its certificate. The run keeps its name.")
+                % {"number": number},
+                code="released",
+            )

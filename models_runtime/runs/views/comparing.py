@@ -29,8 +29,7 @@ from annotations.scores.services.side_by_side import (
     side_by_side,
     telling_spans,
 )
-from models_runtime.runs.forms.comparing import REFUSED_AT, CompareForm, StrategiesForm
-from models_runtime.runs.jobs.comparing import start_comparison
+from models_runtime.runs.forms.runs import COMPARISON_REFUSED_AT, CompareForm, StrategiesForm
 from models_runtime.runs.services.comparing import (
     MOST_CHARACTERS,
     asked,
@@ -39,6 +38,7 @@ from models_runtime.runs.services.comparing import (
     label_rows,
     learned_here,
     pace_rows,
+    start_comparison,
     takes_long,
     thresholds_of,
 )
@@ -81,7 +81,7 @@ def runs_compare(request: Request, slug: str) -> HttpResponse:
         try:
             context |= _result(access, _wanted(access, form))
         except ServiceError as error:
-            add_error(form, error, REFUSED_AT)
+            add_error(form, error, COMPARISON_REFUSED_AT)
     return render(request, "runs/comparing/compare.html", context)
 
 

@@ -17,8 +17,7 @@ from annotations.core.templatetags.plots import Point
 from annotations.gold.forms import HoldOutForm
 from annotations.gold.services.splitting import begin_round
 from models_runtime.core.registry import TRAINABLE
-from models_runtime.runs.services.loop import loop_of
-from models_runtime.runs.services.rounds import Round, rounds
+from models_runtime.runs.services.loop import Round, loop_of, rounds
 
 
 @require_safe

@@ -6,32 +6,47 @@ from dataclasses import dataclass
 from django.contrib import messages
 from django.core.paginator import Page
 from django.db.models import Count
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.cache import patch_vary_headers
-from django.views.decorators.http import require_POST, require_safe
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotations.core.access import Access, Can, enter
-from annotations.core.errors import ServiceError
-from annotations.core.forms import add_error
-from annotations.core.requests import Request, paged
+from annotations.core.answers import streamed
+from annotations.core.forms import attempted
+from annotations.core.requests import Request, error_as_message, paged, render_part
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key
 from annotations.models import AnnotationSet, AnnotationSetState, Author, AuthorKind, Review
+from annotations.projects.selectors.labels import labels_of
 from annotations.projects.selectors.projects import runs_with_notes
 from annotations.review.selectors.handovers import Waiting, waiting_of
 from models_runtime.backends.llm.servers import STRATEGIES
 from models_runtime.core.external import external_models
 from models_runtime.core.registry import BACKENDS
 from models_runtime.models import Run, RunItem, RunItemState
-from models_runtime.runs.forms.combining import METHODS
-from models_runtime.runs.forms.runs import REFUSED_AT, RunForm
-from models_runtime.runs.services.backends import ready_models
+from models_runtime.runs.forms.models import PlaceholderForm
+from models_runtime.runs.forms.runs import METHODS, REFUSED_AT, RunForm
+from models_runtime.runs.services.backend_rows import backend_rows
+from models_runtime.runs.services.backends import expected, points_of, ready_models
 from models_runtime.runs.services.llm import server_of, suggests_all_places, usage_of
-from models_runtime.runs.services.renaming import LONGEST_NAME, rename_run
-from models_runtime.runs.services.rewritten_notes import rewritten_facts
-from models_runtime.runs.services.runs import SHOWN_ERRORS, retry_failed, run_counts, run_rows, start_run
-from models_runtime.runs.services.thresholds import expected, points_of
+from models_runtime.runs.services.rewriting import (
+    export_rewritten,
+    map_placeholders,
+    placeholder_choices,
+    rewriting_for,
+    rewritten_facts,
+    unmapped_placeholders,
+)
+from models_runtime.runs.services.runs import (
+    LONGEST_NAME,
+    SHOWN_ERRORS,
+    rename_run,
+    retry_failed,
+    run_counts,
+    run_rows,
+)
 from models_runtime.training.services.calibration import calibration_in_use
 
 ROWS = 30
@@ -102,20 +117,8 @@ def run_start(request: Request, slug: str) -> HttpResponse:
     """
     access = enter(request.user, slug, Can.MANAGE)
     form = RunForm(request.POST, auto_id="run-%s")
-    if form.is_valid():
-        try:
-            run = start_run(
-                project=access.project,
-                backend=form.cleaned_data["backend"],
-                actor=access.user,
-                name=form.cleaned_data["name"],
-                key=form_key(request, access),
-                left=form.cleaned_data["left"],
-                wanted=form.wanted,
-            )
-            return redirect("run", slug, run.pk)
-        except ServiceError as error:
-            add_error(form, error, REFUSED_AT)
+    if run := attempted(form, lambda: form.start(access, form_key(request, access)), REFUSED_AT):
+        return redirect("run", slug, run.pk)
     return _runs(request, access, form)
 
 
@@ -145,9 +148,7 @@ def run(request: Request, slug: str, pk: int) -> HttpResponse:
         "poll_url": request.path,
         "longest_name": LONGEST_NAME,
     }
-    response = render(request, "runs/run_state.html" if request.htmx else "runs/run.html", context)
-    patch_vary_headers(response, ["HX-Request"])
-    return response
+    return render_part(request, "runs/run.html", "runs/run_state.html", context)
 
 
 @require_POST
@@ -155,10 +156,8 @@ def run_retry(request: Request, slug: str, pk: int) -> HttpResponse:
     """Retry the notes that failed or that were unfinished when the run was stopped."""
     access = enter(request.user, slug, Can.MANAGE)
     row = _run_of(access, pk)
-    try:
+    with error_as_message(request):
         retry_failed(run=row, actor=access.user)
-    except ServiceError as error:
-        messages.error(request, str(error))
     return redirect("run", slug, row.pk)
 
 
@@ -167,13 +166,58 @@ def run_rename(request: Request, slug: str, pk: int) -> HttpResponse:
     """Rename a run. POST `name`."""
     access = enter(request.user, slug, Can.MANAGE)
     row = _run_of(access, pk)
-    try:
+    with error_as_message(request):
         rename_run(run=row, name=request.POST.get("name", ""), actor=access.user)
-    except ServiceError as error:
-        messages.error(request, str(error))
     return redirect("run", slug, row.pk)
 
 
 def _run_of(access: Access, pk: int) -> Run:
     rows = Run.objects.select_related("author", "job__created_by", "created_by", "project", "model", "calibration")
     return get_object_or_404(rows, project=access.project, pk=pk)
+
+
+# The page of backends, with their health, last run and calibration.
+
+
+@require_safe
+def backends(request: Request, slug: str) -> HttpResponse:
+    access = enter(request.user, slug, Can.READ_NOTES)
+    return render(request, "runs/backends.html", {"access": access, "rows": backend_rows(access.project)})
+
+
+# Rewritten notes of a run: labels for unknown placeholders, and the download.
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def run_placeholders(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Choose labels for the placeholders of a run that are no label's. Their spans then become suggestions."""
+    access = enter(request.user, slug, Can.MANAGE)
+    run = rewriting_for(access.project, pk)
+    counts = unmapped_placeholders(run)
+    form = PlaceholderForm(
+        request.POST if request.method == "POST" else None,
+        choices=placeholder_choices(run, counts),
+        labels=labels_of(access.project),
+        auto_id="choose-%s",
+    )
+    made = attempted(form, lambda: map_placeholders(run=run, labels=form.decided, actor=access.user))
+    if made is not None:
+        said = ngettext("%(count)s suggestion was added.", "%(count)s suggestions were added.", made)
+        messages.success(request, said % {"count": made} if form.decided else _("Nothing was changed."))
+        return redirect("run", slug, run.pk)
+    context = {
+        "access": access,
+        "run": run,
+        "form": form,
+        "rows": [(field, counts[str(field.label)]) for field in form.rows()],
+    }
+    return render(request, "runs/placeholders.html", context, status=422 if form.is_bound else 200)
+
+
+@require_safe
+def run_rewritten(request: Request, slug: str, pk: int) -> StreamingHttpResponse:
+    """Download the rewritten notes as JSON Lines. `?prompt=yes` adds the prompt to each line."""
+    access = enter(request.user, slug, Can.EXPORT)
+    run = rewriting_for(access.project, pk)
+    lines, name = export_rewritten(run=run, prompt=request.GET.get("prompt") == "yes", actor=access.user)
+    return streamed(lines, "application/jsonl", name)

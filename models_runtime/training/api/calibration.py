@@ -16,8 +16,8 @@ from annotations.core.api.schemas import Body
 from annotations.jobs.api import JobItem, started
 from annotations.text.names import MAX_ID
 from models_runtime.models import Calibration
-from models_runtime.training.forms.calibration import CalibrationForm
-from models_runtime.training.services.calibration import start_calibration, summary, withdraw
+from models_runtime.training.forms import CalibrationForm
+from models_runtime.training.services.calibration import summary, withdraw
 
 router = Router(tags=["Calibrations"])
 PATH = "/projects/{slug:slug}/calibrations"
@@ -41,10 +41,7 @@ class CalibrationItem(Schema):
 
     @classmethod
     def of(cls, row: Calibration, **more: Any) -> Self:
-        return cls(
-            id=row.pk, name=row.word, backend=row.backend, revision=row.revision, gold=row.gold_number,
-            notes=row.notes, uploaded=row.uploaded, withdrawn_at=row.withdrawn_at, created_at=row.created_at, **more,
-        )  # fmt: skip
+        return cls.model_validate({**vars(row), "name": row.word, "gold": row.gold_number} | more)
 
 
 class CalibrationOut(CalibrationItem):
@@ -74,11 +71,10 @@ def start_calibration_job(
 ) -> Status[JobItem]:
     """Start the job that fits a calibration to the notes of a run that are gold."""
     access = enter(request, slug, Can.MANAGE)
-    wanted = check(CalibrationForm({"author": body.run_author, "gold": body.gold}))
+    form = CalibrationForm({"author": body.run_author, "gold": body.gold})
+    check(form)
     with named({"author": "run_author", "run": "run_author", "version": "gold"}):
-        job = start_calibration(
-            project=access.project, author_id=wanted["author"], gold=wanted["gold"], actor=access.user
-        )
+        job = form.start(access)
     return started(response, slug, job)
 
 

@@ -17,11 +17,11 @@ from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.core.requests import takes_uploads
 from models_runtime.models import TrainedModel
-from models_runtime.training.forms.training import RenameForm, UploadModelForm
-from models_runtime.training.services.carrying import content_of
+from models_runtime.training.forms import UPLOAD_REFUSED_AT, RenameForm, UploadModelForm
+from models_runtime.training.services.calibration import content_of
 from models_runtime.training.services.groups import group_of
 from models_runtime.training.services.model_cards import erased_since, other_versions, summary
-from models_runtime.training.services.trained import rename_model, retire_model, upload_model
+from models_runtime.training.services.trained import rename_model, retire_model
 from models_runtime.training.services.training import end_early
 
 router = Router(tags=["Models"])
@@ -83,16 +83,9 @@ class ModelItem(Schema):
 
     @classmethod
     def of(cls, model: TrainedModel, **more: Any) -> Self:
-        found = summary(model)
-        return cls(
-            id=model.pk, name=model.name, kind=model.backend, state=model.state,
-            job=model.job.number if model.job else None, gold=found["gold"], algorithm=found["algorithm"],
-            notes=found["notes"], held_out=found["held_out"], random_split=found["random_split"],
-            f1=found["f1"], perplexity=found["perplexity"],
-            refit=RefitOut(**found["refit"]) if found["refit"] else None,
-            self_training=SelfTrainedOut(**found["self_training"]) if found["self_training"] else None,
-            refit_elsewhere=found["refit_elsewhere"], trouble=found["trouble"], created_at=model.created_at, **more,
-        )  # fmt: skip
+        own = {"id": model.pk, "name": model.name, "kind": model.backend, "created_at": model.created_at}
+        job = model.job.number if model.job else None
+        return cls.model_validate(summary(model) | own | {"job": job} | more)
 
 
 class OtherGold(Schema):
@@ -199,9 +192,10 @@ def upload_model_file(
     A file that the project has already gives the same model, to which calibrations of other revisions are added.
     """
     access = enter(request, slug, Can.MANAGE)
-    wanted = check(UploadModelForm({"name": options.name}, request.FILES))
-    with named({"name": "name", "exists": "name", "size": "file", "format": "file"}):
-        made = upload_model(project=access.project, content=wanted["file"].file, actor=access.user, name=wanted["name"])
+    form = UploadModelForm({"name": options.name}, request.FILES)
+    check(form)
+    with named({"name": "name"} | UPLOAD_REFUSED_AT):
+        made = form.start(access)
     return Status(201, ModelItem.of(made.model))
 
 
@@ -254,16 +248,11 @@ def _model(request: ApiRequest, slug: str, pk: int, right: Can) -> tuple[Access,
 
 
 def _shown(access: Access, model: TrainedModel) -> ModelOut:
-    found = summary(model)
     also = [
         OtherGold(project=one["project"].slug if one["project"] else None, gold=one["of"]["gold"])
         for one in other_versions(model, access.user)
     ]
     return ModelOut.of(
-        model, also=also, sha256=found["sha256"], seconds=found["seconds"], few_notes=found["few_notes"],
-        character_recall=found["character_recall"], levels=found["levels"],
-        labels=[LabelOut.model_validate(row) for row in found["labels"]],
-        thresholds=[AtThreshold.model_validate(point) for point in found["thresholds"]], losses=model.losses,
-        hold_out=model.hold_out, held_out_losses=found["held_out_losses"], kept=found["kept"],
-        group=[row.as_dict() for row in group_of(model)], erased_since=erased_since(model),
+        model, also=also, losses=model.losses, hold_out=model.hold_out, erased_since=erased_since(model),
+        group=[row.as_dict() for row in group_of(model)],
     )  # fmt: skip

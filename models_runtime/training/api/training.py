@@ -1,7 +1,7 @@
 """Routes that start trainings: the kinds of models with their settings, trainings with seeds, and ablations."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 from django.http import HttpResponse
 from ninja import Field, Router, Schema
@@ -11,17 +11,17 @@ from annotations.core.access import Access, Can
 from annotations.core.api.problems import check, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
-from annotations.jobs.api import job_address
+from annotations.jobs.api import located
 from annotations.jobs.tokens import new_key
 from models_runtime.core import embeddings, weights
 from models_runtime.core.registry import TRAINABLE, TrainableKind
 from models_runtime.core.self_training import usable_runs
 from models_runtime.core.training_settings import Setting
-from models_runtime.models import OF_MODEL, TrainedModel
+from models_runtime.models import OF_MODEL
 from models_runtime.training.api.models import ModelItem
-from models_runtime.training.forms.training import REFUSED_AT, TrainForm
+from models_runtime.training.forms import REFUSED_AT, TrainForm
 from models_runtime.training.services.embeddings import language_models, names_in
-from models_runtime.training.services.groups import COMPLETE, Variant, ablation, start_group
+from models_runtime.training.services.groups import COMPLETE, Variant, ablation
 from models_runtime.training.services.training import (
     DEFAULT,
     MOST_ADAPT,
@@ -168,35 +168,14 @@ def start_ablation(request: ApiRequest, response: HttpResponse, slug: str, body:
 def _started(
     response: HttpResponse, access: Access, body: NewTraining, variants: Sequence[Variant]
 ) -> Status[Trainings]:
-    data: dict[str, Any] = body.dict() | {"algorithm": f"{body.kind}:{body.algorithm}"}
-    form = TrainForm(data)
-    wanted = check(form)
-    given = form.settings
-    given["settings"] = {key: str(value) for key, value in body.settings.items()}
-    given["self_training"] = body.self_training  # The form leaves it out for kinds that can't use it.
-    own = {key: f"settings.{key}" for key in body.settings}
-    fields = {
-        name: name
-        for name in (
-            "base",
-            "adapt",
-            "grouping",
-            "iterations",
-            "language",
-            "also",
-            "refit",
-            "self_training",
-            "runs",
-            "random_splits",
-            "name",
-        )
-    }
-    at = REFUSED_AT | {"backend": "kind", "embeddings": "settings.embeddings", "settings": "settings"}
-    with named({"algorithm": "algorithm"} | own | fields | at):
-        models: list[TrainedModel] = start_group(
-            project=access.project, gold=wanted["gold"], actor=access.user, key=new_key(access), name=wanted["name"],
-            runs=wanted["runs"] or 1, variants=variants, random_splits=wanted["random_splits"], **given,
-        )  # fmt: skip
-    if models[0].job is not None:
-        response["Location"] = job_address(access.project.slug, models[0].job)
-    return Status(202, Trainings(items=[ModelItem.of(one) for one in models]))
+    form = TrainForm(body.dict() | {"algorithm": f"{body.kind}:{body.algorithm}"})
+    check(form)
+    # The form leaves self-training out for kinds that can't use it.
+    settings = {key: str(value) for key, value in body.settings.items()}
+    more = {"settings": settings, "self_training": body.self_training}
+    own = {key: f"settings.{key}" for key in ("settings", "embeddings", *body.settings)} | {"settings": "settings"}
+    at = {name: name for name in body.model_fields} | own | REFUSED_AT | {"backend": "kind"}
+    with named(at):
+        models = form.start(access, new_key(access), variants, **more)
+    answer = Trainings(items=[ModelItem.of(one) for one in models])
+    return located(response, access.project.slug, models[0].job, answer)

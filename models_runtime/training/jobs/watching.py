@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from django.db import transaction
 
@@ -63,10 +63,7 @@ class Watch:
                 self._steps.append(Step(len(self.losses), self._most, 0.0, report["f1"], recall, precision))
                 if report.get("tokens") is not None:
                     self.epochs.append({"f1": report["f1"], "tokens": report["tokens"], "pieces": report["pieces"]})
-        if report is None or time.monotonic() - self._written < WRITE_EVERY:
-            self._report()
-        else:
-            self._write()
+        self._tell(write=report is not None)
         return TrainedModel.objects.filter(pk=self.row.pk, enough=True).exists()
 
     @property
@@ -86,10 +83,7 @@ class Watch:
         """
         if report is not None and not report["adapting"]:
             self._first, self._first_most = int(report["iteration"]), int(report["most"])
-        if time.monotonic() - self._written < WRITE_EVERY:
-            self._report()
-        else:
-            self._write()
+        self._tell(write=True)
         return False
 
     def begin_refit(self, most: int) -> None:
@@ -104,10 +98,7 @@ class Watch:
                 self._refit_adapted += 1
             elif self.refit_losses is not None:
                 self.refit_losses.append(round(float(report["loss"]), 4))
-        if report is None or time.monotonic() - self._written < WRITE_EVERY:
-            self._report()
-        else:
-            self._write()
+        self._tell(write=report is not None)
         return False
 
     def _language(self, report: dict[str, Any]) -> None:
@@ -124,6 +115,13 @@ class Watch:
             else:
                 self.probe[number]["after"] = filled["words"]
 
+    def _tell(self, *, write: bool) -> None:
+        """Report progress, and if asked, store the losses, unless they were stored just now."""
+        if write and time.monotonic() - self._written >= WRITE_EVERY:
+            self._write()
+        else:
+            self._report()
+
     def _write(self) -> None:
         self._written = time.monotonic()
         with transaction.atomic():
@@ -135,21 +133,17 @@ class Watch:
 
     def so_far(self) -> ModelCard:
         """Return the figures of the card that grow during the training."""
-        card: ModelCard = {}
-        if self.adapted:
-            card["adapted"] = self.adapted
-        if self.epochs:
-            card["epochs"] = self.epochs
-        if self.masking:
-            card["hold_out_masking"] = self.masking
-        if self.adapted_held_out:
-            card["adapted_held_out"] = self.adapted_held_out
-        if self.held_out_losses:
-            card["held_out_losses"] = self.held_out_losses
-        if self.held_out_before is not None:
-            card["held_out_before"] = self.held_out_before
-        if self.probe:
-            card["probe"] = self.probe
+        found = {
+            "adapted": self.adapted,
+            "epochs": self.epochs,
+            "hold_out_masking": self.masking,
+            "adapted_held_out": self.adapted_held_out,
+            "held_out_losses": self.held_out_losses,
+            "held_out_before": self.held_out_before,
+            "probe": self.probe,
+        }
+        # The keys are those of the card. Lists without anything are left out.
+        card = cast(ModelCard, {key: value for key, value in found.items() if value not in (None, [])})
         if self.refit_losses is not None:
             card["refit_losses"], card["refit_most"] = self.refit_losses, self._refit_most
         return card

@@ -5,10 +5,8 @@ counts into `Curves`, one for each label, and measures the reliability of the co
 """
 
 from models_runtime.training.rules.carried import BadCalibration, Carried, as_text, from_text
-from models_runtime.training.rules.curves import Curve
-from models_runtime.training.rules.fitting import LEAST, LEAST_OWN, Curves, TooFew, fitted
-from models_runtime.training.rules.outcomes import FOLDS, Outcomes, fold_of
-from models_runtime.training.rules.reliability import ConfidenceBin, Reliability
+from models_runtime.training.rules.curves import LEAST, LEAST_OWN, Curve, Curves, TooFew, fitted
+from models_runtime.training.rules.reliability import FOLDS, ConfidenceBin, Outcomes, Reliability, fold_of
 
 __all__ = [
     "FOLDS",

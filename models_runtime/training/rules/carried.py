@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import isfinite
 from typing import Any, Final
 
 from annotations.formats.files.json_files import JsonError, read_json
 from annotations.text.names import bad_character
-from models_runtime.training.rules.fitting import METHOD, Curves
+from models_runtime.training.rules.curves import METHOD, Curves
 from models_runtime.training.rules.reliability import GROUPS, ConfidenceBin, Reliability
 
 # Limits of what is read: calibrations, labels, length of a name, size of a count and of a curve's parameter.
@@ -42,6 +42,11 @@ class Carried:
     left_out: dict[str, int]
     curves: dict[str, Any]
     figures: dict[str, Any]
+
+
+def vars_of(one: Any) -> dict[str, Any]:
+    """The values of a calibration, or of a row of one, by the fields of Carried."""
+    return {each.name: getattr(one, each.name) for each in fields(Carried)}
 
 
 def as_text(calibrations: Sequence[Carried], *, longest: int) -> bytes:
@@ -95,11 +100,7 @@ def _written(one: Carried, *, with_labels: bool) -> bytes:
             for line in (one.figures["labels"] if with_labels else [])
         ],
     }
-    data = {
-        "revision": one.revision, "held_out": one.held_out, "gold_number": one.gold_number,
-        "gold_hash": one.gold_hash, "notes": one.notes, "own_spans": one.own_spans, "left_out": one.left_out,
-        "curves": one.curves, "figures": figures,
-    }  # fmt: skip
+    data = {**vars_of(one), "figures": figures}
     return json.dumps(data, ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode()
 
 
@@ -126,13 +127,16 @@ def _read(data: Any) -> Carried:
     by_label = _object(curves["labels"])
     kept = {"pool": _curve(curves["pool"]), "labels": {_name(key): _curve(v) for key, v in by_label.items()}}
     kept |= {"added": _curve(curves["added"])} if "added" in curves else {}
+    readers: dict[str, Any] = {
+        "revision": _name,
+        "held_out": _truth,
+        "gold_number": _count,
+        "notes": _count,
+        "own_spans": _count,
+    }
     return Carried(
-        revision=_name(data["revision"]),
-        held_out=_truth(data["held_out"]),
-        gold_number=_count(data["gold_number"]),
+        **{key: read(data[key]) for key, read in readers.items()},
         gold_hash=_name(data["gold_hash"])[:64],
-        notes=_count(data["notes"]),
-        own_spans=_count(data["own_spans"]),
         left_out={_name(key): _count(value) for key, value in _object(data["left_out"]).items()},
         curves=Curves.from_dict(kept).as_dict(),
         figures={

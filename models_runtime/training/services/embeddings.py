@@ -1,18 +1,19 @@
 """The stack of embeddings of a training: files of word vectors, and character language models of the project."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.models import Project
+from annotations.models import GoldVersion, Project
 from models_runtime.core import embeddings
 from models_runtime.core.learner_settings import LANGUAGE_MODEL
-from models_runtime.core.registry import CHARACTERS
+from models_runtime.core.registry import CHARACTERS, TRAINABLE, trainable_kind
+from models_runtime.core.self_training import SELF_TRAINING, chosen_run
 from models_runtime.core.stages import learned_from
 from models_runtime.core.training_settings import Value
 from models_runtime.models import OF_MODEL, TrainedModel, TrainedModelState
-from models_runtime.models.cards import ModelCard, TrainingParams, WantedEmbedding
+from models_runtime.models.cards import ModelCard, TrainingParams, WantedEmbedding, WantedRun
 
 
 def language_models(project: Project) -> list[TrainedModel]:
@@ -118,3 +119,27 @@ def missing_files(card: ModelCard) -> list[str]:
     """Return the files of word vectors of a model that this machine lacks."""
     words = [each["name"] for each in card.get("embeddings", []) if each["kind"] == "words"]
     return [name for name in words if embeddings.path_of(name) is None]
+
+
+# Choose the run from whose labels a training also learns (models_runtime.core.self_training).
+
+
+def wanted_run(
+    project: Project, backend: str, name: str, versions: Sequence[GoldVersion], params: TrainingParams
+) -> WantedRun:
+    """Return the run with this name for a training of this kind. Raises ServiceError `self_training`."""
+    kind = trainable_kind(backend)
+    if not kind.self_trains:
+        able = ", ".join(_(each.title) for each in TRAINABLE.values() if each.self_trains)
+        raise ServiceError(
+            _("%(title)s can't learn from labels of a run. Leave out self-training, or choose one of: %(able)s.")
+            % {"title": _(kind.title), "able": able},
+            code=SELF_TRAINING,
+        )
+    run = chosen_run(project, name.strip(), versions, params)
+    return {"run": run.pk, "name": run.author.name}
+
+
+def in_first_round(model: TrainedModel) -> bool:
+    """Whether a self-training has not yet begun its second round, whose model is the one that is kept."""
+    return SELF_TRAINING in model.params and not model.losses

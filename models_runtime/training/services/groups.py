@@ -6,7 +6,7 @@ Members of an ensemble differ more if each training also draws its own hold-out,
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Unpack
+from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -15,7 +15,7 @@ from annotations.core.errors import ServiceError
 from annotations.models import Project, User
 from models_runtime.core.registry import TRAINABLE, trainable_kind
 from models_runtime.models import TrainedModel
-from models_runtime.training.services.training import MOST_GROUPED, TrainingSettings, start_training
+from models_runtime.training.services.training import MOST_GROUPED, start_training
 
 MOST_RUNS = 10
 # The seed of a training without one: that of the learners' defaults.
@@ -74,9 +74,9 @@ def start_group(
     runs: int = 1,
     variants: Sequence[Variant] = (Variant(COMPLETE),),
     random_splits: bool = False,
-    **given: Unpack[TrainingSettings],
+    **given: Any,
 ) -> list[TrainedModel]:
-    """Start a training for each variant and seed, all or none. The seeds follow one another.
+    """Start a training for each variant and seed, all or none. The seeds follow one another. `given`: the settings.
 
     `random_splits`: each training draws its hold-out with its seed. A repeated call with the same `key` returns the
     same models. Raises ServiceError as start_training does, `runs` for a number out of range or for several trainings
@@ -118,7 +118,7 @@ def start_group(
                 changed: dict[str, object] = {**settings, **variant.settings}
                 if runs > 1 and seeded:
                     changed["seed"] = first + run
-                own: TrainingSettings = {**given, "settings": changed}
+                own = {**given, "settings": changed}
                 if random_splits:
                     own["random_split"] = first + run
                 if variant.grouping:

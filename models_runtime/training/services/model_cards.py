@@ -1,19 +1,18 @@
 """Values of a trained model's card for pages and commands."""
 
 import math
-from typing import TypedDict
+from typing import Any
 
 from django.db.models import QuerySet
 
 from annotations.models import Document, Project, User
 from annotations.scores.rules.intervals import FEW_NOTES, FewNotes
-from annotations.scores.rules.operating import OperatingPoint
 from annotations.scores.rules.rates import RatesData
 from models_runtime.core.gold_sources import versions_of
 from models_runtime.core.registry import language_models
 from models_runtime.core.stages import stages
 from models_runtime.models import TrainedModel, TrainedModelState
-from models_runtime.models.cards import EpochFigures, LabelRates, ModelCard, OtherVersion, Refit
+from models_runtime.models.cards import ModelCard
 from models_runtime.training.services.trained import trouble_of
 
 # Of a model that was trained before its card held the interval.
@@ -21,70 +20,12 @@ NO_INTERVAL = "This model was trained before intervals were computed."
 GRANULARITY = {"subcategory": "label", "category": "category", "binary": "binary"}
 
 
-class SelfTrained(TypedDict):
-    """What a model learned from notes without gold: how many notes in all, and as in `cards.SelfTraining`."""
-
-    run: str
-    models: list[str]
-    notes: int
-    read: int
-    spans: int
-    weight: float
-
-
-class Summary(TypedDict):
-    """A model as commands print it. Scores are None for an uploaded model and for one without a hold-out.
-
-    `notes`, `held_out` and all figures are those of the held-out model, also where `refit` tells of a later one. Notes
-    of a `self_training` are not counted in `notes`. `random_split`: the seed of a hold-out that was drawn for this
-    training; None for that of its gold version. `refit_elsewhere`: of an uploaded model, how many of its notes had
-    chosen its iterations. `thresholds`: figures of the held-out notes at each masking threshold, empty for a model that
-    gives no probabilities. `better_rules`: the F1 of the built-in rules on the hold-out, if the model's is lower.
-    """
-
-    model: str
-    model_id: int
-    backend: str
-    state: str
-    trouble: str
-    gold: int | None
-    gold_hash: str | None
-    also: list[OtherVersion]
-    algorithm: str | None
-    notes: int | None
-    held_out: int | None
-    random_split: int | None
-    refit: Refit | None
-    refit_elsewhere: int | None
-    self_training: SelfTrained | None
-    sha256: str | None
-    seconds: float | None
-    f1: float | None
-    better_rules: float | None
-    few_notes: FewNotes | None
-    character_recall: float | None
-    perplexity: float | None
-    epochs: list[EpochFigures]
-    held_out_before: float | None
-    held_out_losses: list[float]
-    kept: list[str]
-    levels: dict[str, RatesData]
-    labels: list[LabelRates]
-    thresholds: list[OperatingPoint]
-
-
-def self_trained(card: ModelCard) -> SelfTrained | None:
-    """Return what a model learned from notes without gold; None without self-training."""
+def self_trained(card: ModelCard) -> dict[str, Any] | None:
+    """Return what a model learned from notes without gold, as in `cards.SelfTraining`; `notes`: how many in all."""
     if (own := card.get("self_training")) is None:
         return None
-    return {
-        "run": own["run"],
-        "models": own["models"],
-        "notes": len(own["documents"]),
-        "read": own["read"],
-        "spans": own["spans"],
-        "weight": own["weight"],
-    }
+    told = {key: value for key, value in own.items() if key != "documents"}
+    return told | {"notes": len(own["documents"])}
 
 
 def headline(card: ModelCard) -> RatesData | None:
@@ -135,15 +76,11 @@ def few_notes_of(card: ModelCard) -> FewNotes | None:
     return scores.get("few_notes") or {"low": None, "high": None, "no_interval": NO_INTERVAL}
 
 
-class ShownVersion(TypedDict):
-    """A version of another project on a model's page. `project` is None if the person is not a member there."""
+def other_versions(model: TrainedModel, person: User) -> list[dict[str, Any]]:
+    """List the versions of other projects from which a model learned (`of`), as the person may see them.
 
-    project: Project | None
-    of: OtherVersion
-
-
-def other_versions(model: TrainedModel, person: User) -> list[ShownVersion]:
-    """List the versions of other projects from which a model learned, as the person may see them."""
+    `project` is None if the person is not a member there.
+    """
     also = model.card.get("also", [])
     ids = [of["project"] for of in also]
     rows = Project.objects.filter(pk__in=ids, memberships__user=person, memberships__active=True)
@@ -176,35 +113,38 @@ def _erased_since(model: TrainedModel) -> bool:
     return any(counts.get(gold_hash) != erased for gold_hash, erased in known)
 
 
-def summary(model: TrainedModel) -> Summary:
-    scores = model.card.get("scores")
+def summary(model: TrainedModel) -> dict[str, Any]:
+    """A model as commands print it and programs read it.
+
+    Scores are None for an uploaded model and for one without a hold-out. `notes`, `held_out` and all figures are those
+    of the held-out model, also where `refit` tells of a later one. Notes of a `self_training` are not counted in
+    `notes`. `random_split`: the seed of a hold-out that was drawn for this training; None for that of its gold version.
+    `refit_elsewhere`: of an uploaded model, how many of its notes had chosen its iterations. `thresholds`: figures of
+    the held-out notes at each masking threshold, empty for a model that gives no probabilities. `better_rules`: the F1
+    of the built-in rules on the hold-out, if the model's is lower.
+    """
+    card, scores = model.card, model.card.get("scores")
     levels = {GRANULARITY[level["granularity"]]: level["micro"] for level in scores["levels"]} if scores else {}
+    known = ("gold", "gold_hash", "notes", "held_out", "refit", "refit_elsewhere", "sha256", "seconds")
     return {
         "model": model.name,
         "model_id": model.pk,
         "backend": model.backend,
         "state": model.state,
         "trouble": trouble_of(model),
-        "gold": model.card.get("gold"),
-        "gold_hash": model.card.get("gold_hash"),
-        "also": model.card.get("also", []),
-        "algorithm": model.card.get("algorithm") or model.params.get("algorithm"),
-        "notes": model.card.get("notes"),
-        "held_out": model.card.get("held_out"),
-        "random_split": model.card.get("random_split", model.params.get("random_split")),
-        "refit": model.card.get("refit"),
-        "refit_elsewhere": model.card.get("refit_elsewhere"),
-        "self_training": self_trained(model.card),
-        "sha256": model.card.get("sha256"),
-        "seconds": model.card.get("seconds"),
+        **{name: card.get(name) for name in known},
+        "also": card.get("also", []),
+        "algorithm": card.get("algorithm") or model.params.get("algorithm"),
+        "random_split": card.get("random_split", model.params.get("random_split")),
+        "self_training": self_trained(card),
         "f1": levels["label"]["f1"] if scores else None,
-        "better_rules": better_rules(model.card),
-        "few_notes": few_notes_of(model.card),
+        "better_rules": better_rules(card),
+        "few_notes": few_notes_of(card),
         "character_recall": scores["characters"]["recall"] if scores else None,
-        "perplexity": perplexity(model.card) if model.backend in language_models() else None,
-        "epochs": model.card.get("epochs", []),
-        "held_out_before": model.card.get("held_out_before"),
-        "held_out_losses": held_out_losses(model.card),
+        "perplexity": perplexity(card) if model.backend in language_models() else None,
+        "epochs": card.get("epochs", []),
+        "held_out_before": card.get("held_out_before"),
+        "held_out_losses": held_out_losses(card),
         "kept": list(kept_with(model).values_list("name", flat=True)),
         "levels": levels,
         "labels": scores["labels"] if scores else [],

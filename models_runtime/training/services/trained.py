@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
@@ -17,6 +17,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.stored_files import CHUNK, store_file
 from annotations.exchange.services.sources import megabytes
+from annotations.jobs.services.queue import locked
 from annotations.models import Project, StoredFile, StoredFileKind, User
 from models_runtime.backends import children
 from models_runtime.backends.base import BackendError
@@ -28,7 +29,7 @@ from models_runtime.models import OF_MODEL, TrainedModel, TrainedModelState
 from models_runtime.models.cards import ModelCard, TrainingParams
 from models_runtime.training.events import CALIBRATIONS_UPLOADED, MODEL_RENAMED, MODEL_RETIRED, MODEL_UPLOADED
 from models_runtime.training.rules import Carried
-from models_runtime.training.services.carrying import apart, content_of, keep_carried
+from models_runtime.training.services.calibration import apart, content_of, keep_carried
 
 State = TrainedModelState
 ZIP = b"PK\x03\x04"
@@ -111,56 +112,52 @@ def _store(
     project: Project, backend: str, name: str, card: Outline, content: IO[bytes], carried: list[Carried],
     actor: User | None,
 ) -> Uploaded:  # fmt: skip
-    try:
-        with transaction.atomic():
-            Project.objects.select_for_update().get(pk=project.pk)
-            name = name or free_name(project, backend)
-            file = f"{slugify(name) or backend}.zip"
-            stored = store_file(project=project, kind=StoredFileKind.MODEL, name=file, content=content, actor=actor)
-            existing = TrainedModel.objects.filter(
-                project=project, state=State.READY, stored_file__sha256=stored.sha256
-            ).first()
-            if existing is not None:
-                stored.delete()
-                if kept := keep_carried(existing, carried, actor):
-                    CALIBRATIONS_UPLOADED.record(
-                        actor=actor, project_id=project.pk, data={"model": existing.pk, "calibrations": kept}
-                    )
-                return Uploaded(existing, new=False, calibrations=kept)
-            model_card: ModelCard = {
-                "label_set": card["label_set"],
-                "algorithm": card["algorithm"],
-                "labels": card["labels"],
-                "notes": card["notes"],
-                "iterations": card["iterations"],
-                "format": card["format"],
-                "uploaded": True,
-                "sha256": stored.sha256,
-                "date": timezone.now().isoformat(timespec="seconds"),
-            }
-            if "embeddings" in card:
-                model_card["embeddings"] = card["embeddings"]
-            if "refit" in card:
-                model_card["refit_elsewhere"] = card["refit"]
-            params: TrainingParams = {"settings": {"rules": False}} if card.get("rules") is False else {}
-            row = TrainedModel.objects.create(
-                project=project,
-                name=name,
-                backend=backend,
-                state=State.READY,
-                card=model_card,
-                params=params,
-                stored_file=stored,
-                created_by=actor,
-            )
-            kept = keep_carried(row, carried, actor)
-            MODEL_UPLOADED.record(
-                actor=actor,
-                project_id=project.pk,
-                data={"model": row.pk, "sha256": stored.sha256, "size": stored.size, "calibrations": kept},
-            )
-    except IntegrityError as error:
-        raise taken(name) from error
+    with locked(project, taken(name)):
+        name = name or free_name(project, backend)
+        file = f"{slugify(name) or backend}.zip"
+        stored = store_file(project=project, kind=StoredFileKind.MODEL, name=file, content=content, actor=actor)
+        existing = TrainedModel.objects.filter(
+            project=project, state=State.READY, stored_file__sha256=stored.sha256
+        ).first()
+        if existing is not None:
+            stored.delete()
+            if kept := keep_carried(existing, carried, actor):
+                CALIBRATIONS_UPLOADED.record(
+                    actor=actor, project_id=project.pk, data={"model": existing.pk, "calibrations": kept}
+                )
+            return Uploaded(existing, new=False, calibrations=kept)
+        model_card: ModelCard = {
+            "label_set": card["label_set"],
+            "algorithm": card["algorithm"],
+            "labels": card["labels"],
+            "notes": card["notes"],
+            "iterations": card["iterations"],
+            "format": card["format"],
+            "uploaded": True,
+            "sha256": stored.sha256,
+            "date": timezone.now().isoformat(timespec="seconds"),
+        }
+        if "embeddings" in card:
+            model_card["embeddings"] = card["embeddings"]
+        if "refit" in card:
+            model_card["refit_elsewhere"] = card["refit"]
+        params: TrainingParams = {"settings": {"rules": False}} if card.get("rules") is False else {}
+        row = TrainedModel.objects.create(
+            project=project,
+            name=name,
+            backend=backend,
+            state=State.READY,
+            card=model_card,
+            params=params,
+            stored_file=stored,
+            created_by=actor,
+        )
+        kept = keep_carried(row, carried, actor)
+        MODEL_UPLOADED.record(
+            actor=actor,
+            project_id=project.pk,
+            data={"model": row.pk, "sha256": stored.sha256, "size": stored.size, "calibrations": kept},
+        )
     return Uploaded(row, new=True, calibrations=kept)
 
 
@@ -227,18 +224,11 @@ def rename_model(*, model: TrainedModel, name: str, actor: User | None) -> Train
     name = good_model_name(name)
     if name == model.name:
         return model
-    try:
-        with transaction.atomic():
-            row = TrainedModel.objects.select_for_update().get(pk=model.pk)
-            row.name = name
-            row.save(update_fields=["name"])
-            MODEL_RENAMED.record(
-                actor=actor,
-                project_id=row.project_id,
-                data={"model": row.pk},
-            )
-    except IntegrityError as error:
-        raise taken(name) from error
+    with locked(model.project, taken(name)):
+        row = TrainedModel.objects.select_for_update().get(pk=model.pk)
+        row.name = name
+        row.save(update_fields=["name"])
+        MODEL_RENAMED.record(actor=actor, project_id=row.project_id, data={"model": row.pk})
     return row
 
 

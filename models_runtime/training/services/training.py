@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypedDict, Unpack
+from typing import Any
 
-from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
-from annotations.core.errors import ServiceError
-from annotations.jobs.services.queue import enqueue, key_of, started_with
+from annotations.core.errors import ServiceError, check_choice
+from annotations.jobs.services.queue import enqueue, key_of, locked, started_with
 from annotations.models import Document, GoldVersion, JobState, Membership, Project, Role, User
 from annotations.text.names import whole
 from models_runtime.backends.augmenting import replaceable
@@ -23,9 +22,8 @@ from models_runtime.core.stages import check_hold_out
 from models_runtime.core.training_settings import checked
 from models_runtime.models import OF_MODEL, TrainedModel, TrainedModelState
 from models_runtime.models.cards import TrainingParams
-from models_runtime.training.events import GOLD_LENT, MODEL_TRAINED, GoldLent
-from models_runtime.training.services.embeddings import named_embeddings, usual_embeddings
-from models_runtime.training.services.self_training import in_first_round, wanted_run
+from models_runtime.training.events import GOLD_LENT, MODEL_TRAINED, GoldLent, ModelTrained
+from models_runtime.training.services.embeddings import in_first_round, named_embeddings, usual_embeddings, wanted_run
 
 DEFAULT = next(iter(TRAINABLE))
 MOST_ITERATIONS = 1000
@@ -34,7 +32,8 @@ MOST_ADAPT = 100
 MOST_GROUPED = 32
 
 
-class TrainingSettings(TypedDict, total=False):
+@dataclass(frozen=True)
+class TrainingSettings:
     """Settings of a training. Missing settings have the kind's default.
 
     `also`: gold versions of other projects, as “project:number”.
@@ -47,22 +46,6 @@ class TrainingSettings(TypedDict, total=False):
     learns, too. `random_split`: the seed of a hold-out of its own, see training_notes.
     """
 
-    backend: str
-    algorithm: str
-    iterations: int | None
-    base: str
-    adapt: int
-    grouping: int
-    language: str
-    also: Sequence[str]
-    settings: Mapping[str, object]
-    refit: bool
-    self_training: str
-    random_split: int | None
-
-
-@dataclass(frozen=True)
-class _Settings:
     backend: str = DEFAULT
     algorithm: str = ""
     iterations: int | None = None
@@ -84,18 +67,15 @@ def start_training(
     actor: User | None,
     key: str,
     name: str = "",
-    **given: Unpack[TrainingSettings],
+    **given: Any,
 ) -> TrainedModel:
-    """Start training a model on a frozen gold version: make its row and its job in one transaction.
+    """Start training a model on a frozen gold version: make its row and its job. `given` as TrainingSettings.
 
     A repeated call with the same `key` returns the same model, so that a double click starts only one training.
     Raises ServiceError for an unknown version, algorithm, base or setting, a version without spans, a run that can't be
     learned from, and a name that exists.
     """
-    existing = started_with(TrainedModel, project, "train", key)
-    if existing is not None:
-        return existing
-    settings = _Settings(**given)
+    settings = TrainingSettings(**given)
     backend = settings.backend
     params = _params(project, settings)
     also = chosen_versions(project, settings.also, actor)
@@ -109,40 +89,32 @@ def start_training(
     if settings.self_training:
         params["self_training"] = wanted_run(project, backend, settings.self_training, [version, *also], params)
     name = good_model_name(name) if name.strip() else ""
-    try:
-        with transaction.atomic():
-            Project.objects.select_for_update().get(pk=project.pk)
-            row = TrainedModel.objects.create(
-                project=project,
-                name=name or free_name(project, backend),
-                backend=backend,
-                params=params,
-                gold_version=version,
-                created_by=actor,
-            )
-            newest = Document.objects.filter(project=project).aggregate(newest=Max("pk"))["newest"] or 0
-            row.job = enqueue(
-                kind="train",
-                project=project,
-                params={"model_id": row.pk, "newest": newest},
-                key=key_of("train", key),
-                actor=actor,
-                queue=trainable_kind(backend).queue,
-            )
-            row.save(update_fields=["job"])
-            MODEL_TRAINED.record(
-                actor=actor,
-                project_id=project.pk,
-                data={"model": row.pk, "gold": version.number, "algorithm": params["algorithm"]},
-            )
-            for one in also:
-                data: GoldLent = {"gold": one.number, "borrower": project.pk}
-                GOLD_LENT.record(actor=actor, project_id=one.project_id, data=data)
-    except IntegrityError as error:
-        existing = started_with(TrainedModel, project, "train", key)
-        if existing is not None:  # A simultaneous request has just started the training.
+    with locked(project, taken(name)):
+        if existing := started_with(TrainedModel, project, "train", key):
             return existing
-        raise taken(name) from error
+        row = TrainedModel.objects.create(
+            project=project,
+            name=name or free_name(project, backend),
+            backend=backend,
+            params=params,
+            gold_version=version,
+            created_by=actor,
+        )
+        newest = Document.objects.filter(project=project).aggregate(newest=Max("pk"))["newest"] or 0
+        row.job = enqueue(
+            kind="train",
+            project=project,
+            params={"model_id": row.pk, "newest": newest},
+            key=key_of("train", key),
+            actor=actor,
+            queue=trainable_kind(backend).queue,
+        )
+        row.save(update_fields=["job"])
+        data: ModelTrained = {"model": row.pk, "gold": version.number, "algorithm": params["algorithm"]}
+        MODEL_TRAINED.record(actor=actor, project_id=project.pk, data=data)
+        for one in also:
+            lent: GoldLent = {"gold": one.number, "borrower": project.pk}
+            GOLD_LENT.record(actor=actor, project_id=one.project_id, data=lent)
     return row
 
 
@@ -185,18 +157,14 @@ def all_base_models(project: Project) -> list[TrainedModel]:
     return [row for key in TRAINABLE for row in _ready(project, [key])]
 
 
-def _params(project: Project, settings: _Settings) -> TrainingParams:
+def _params(project: Project, settings: TrainingSettings) -> TrainingParams:
     try:
         kind = trainable_kind(settings.backend)
     except LookupError as error:
         raise ServiceError(str(error), code="backend") from error
     algorithm, iterations = settings.algorithm or next(iter(kind.algorithms)), settings.iterations
-    if algorithm not in kind.algorithms:
-        raise ServiceError(
-            _("There is no algorithm “%(algorithm)s”. Choose one of: %(choices)s.")
-            % {"algorithm": algorithm, "choices": ", ".join(kind.algorithms)},
-            code="algorithm",
-        )
+    wrong = _("There is no algorithm “%(name)s”. Choose one of: %(choices)s.")
+    check_choice(algorithm, kind.algorithms, wrong, code="algorithm")
     if iterations is not None and not 1 <= iterations <= MOST_ITERATIONS:
         raise ServiceError(
             _("Iterations must be between 1 and %(most_iterations)s, not %(iterations)s.")
@@ -259,7 +227,7 @@ def _params(project: Project, settings: _Settings) -> TrainingParams:
     return params
 
 
-def _base(project: Project, settings: _Settings, *, folders: bool) -> TrainingParams:
+def _base(project: Project, settings: TrainingSettings, *, folders: bool) -> TrainingParams:
     """Return the name of the starting weights, and the id if they are a model of the project.
 
     `folders`: a folder of weights will do too. Raises ServiceError `base`.

@@ -1,11 +1,8 @@
 """What the tests of this feature share: gold in two languages, frozen."""
 
-import io
-import json
 from types import SimpleNamespace
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.test import Client
 
 from annotations.gold.services.making import freeze
@@ -41,25 +38,6 @@ def frozen(db, no_redis):
     version, _new = freeze(project=project, actor=mia)
     labels = dict(Label.objects.filter(label_set__project=project).values_list("code", "pk"))
     return SimpleNamespace(project=project, gold=gold, mia=mia, vic=vic, notes=notes, version=version, labels=labels)
-
-
-def command(*words):
-    """What a command prints as JSON."""
-    out = io.StringIO()
-    call_command(*map(str, words), "--json", stdout=out)
-    return json.loads(out.getvalue())
-
-
-def inject(*words):
-    return command("inject_errors", "ward", "--gold", 1, *words)
-
-
-def code_of(*words):
-    """The code of a command's error."""
-    out = io.StringIO()
-    with pytest.raises(CommandError):
-        call_command(*map(str, words), "--json", stdout=out)
-    return json.loads(out.getvalue())["code"]
 
 
 def client_of(user):

@@ -1,20 +1,20 @@
-"""The bench: injecting errors and scoring who catches them, by commands, pages and API."""
+"""The bench: injecting errors and scoring who catches them, by pages and API."""
 
-import io
 from types import SimpleNamespace
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.urls import reverse
 
+from annotations.core.errors import ServiceError
 from annotations.jobs.runner import run as work
 from annotations.models import AnnotationSet, Author, AuthorKind, Event, Job, Span
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.models import InjectedError, InjectedRun, RefinedItem, Refinement
 from models_runtime.refining.rules.rules import InjectionRule
-from models_runtime.refining.services.injecting.starting import start_injection
+from models_runtime.refining.services.injecting import start_injection
 from tests import factories as make
-from tests.refining.injecting.conftest import client_of, code_of, command, inject
+from tests.refining.conftest import inject, score_of
+from tests.refining.injecting.conftest import client_of
 from tests.worlds.programs import Program
 
 pytestmark = [pytest.mark.queue]
@@ -26,13 +26,13 @@ def spans_of(author):
 
 
 def test_all_rules_on_every_gold_span(frozen):
-    found = inject("--rules", "all", "--rate", "1", "--seed", "7", "--by", "mia")
-    assert (found["run"], found["injected"], found["spans"], found["notes"]) == ("injected-1", 8, 8, 2)
-    assert found["possible"] == {
+    found = inject(actor=frozen.mia)
+    assert (found.author.name, found.injected) == ("injected-1", 8)
+    assert found.possible_by_rule() == {
         "common-words": 1, "values-as-age": 1, "pressures-as-date": 2, "cities": 2, "wards-as-hospital": 2,
         "patient-doctor": 4, "age-date": 2, "hospital-as-organization": 0, "places": 0, "eponyms": 1,
     }  # fmt: skip
-    assert list(found["possible"]) == list(InjectionRule)
+    assert list(found.possible_by_rule()) == list(InjectionRule)
     gold, injected = spans_of("gold"), spans_of("injected-1")
     errors = InjectedError.objects.all()
     assert len(injected - gold) == errors.count() == 8
@@ -47,17 +47,22 @@ def test_all_rules_on_every_gold_span(frozen):
 
 def test_the_seed_decides_and_gold_stays(frozen):
     before = spans_of("gold")
-    first, second, third = (inject("--rate", "0.5", "--seed", seed)["run"] for seed in (7, 7, 8))
+    first, second, third = (inject(rate=0.5, seed=seed).author.name for seed in (7, 7, 8))
     assert spans_of(first) == spans_of(second) != spans_of(third)
     assert spans_of("gold") == before
-    assert inject("--rate", "0.001")["injected"] == 1
+    assert inject(rate=0.001).injected == 1
 
 
 @pytest.fixture
 def bench(frozen):
     """Five errors. Ann repaired the city and the ward of the first note, and removed a name that was right."""
     row = start_injection(
-        version=frozen.version, actor=frozen.mia, rules=["cities", "eponyms", "wards-as-hospital"], rate=1, key="k"
+        project=frozen.project,
+        gold=1,
+        actor=frozen.mia,
+        rules=["cities", "eponyms", "wards-as-hospital"],
+        rate=1,
+        key="k",
     )
     work(row.job_id)
     ann = make.make_member(frozen.project, user="ann")
@@ -69,67 +74,36 @@ def bench(frozen):
 
 def test_scoring_by_rule(bench):
     run = "injected-1"
-    assert command("score_injection", "ward", run, "--author", run) | {"by_rule": {}, "by_strategy": {}} == {
+    assert score_of(bench.row, run) | {"by_rule": {}, "by_strategy": {}} == {
         "run": run, "author": run, "gold": 1, "notes": 2, "left_out": 0, "injected": 5, "caught": 0, "share": 0.0,
-        "interval": [0.0, pytest.approx(0.52182, abs=1e-4)], "lost": 0, "untouched": 6, "collateral": 0,
+        "interval": (0.0, pytest.approx(0.52182, abs=1e-4)), "lost": 0, "untouched": 6, "collateral": 0,
         "collateral_share": 0.0, "by_rule": {}, "by_strategy": {},
     }  # fmt: skip
-    found = command("score_injection", "ward", run, "--author", "ann", "--by", "mia")
+    found = score_of(bench.row, "ann")
     assert (found["notes"], found["left_out"]) == (1, 1)
     assert (found["injected"], found["caught"], found["lost"]) == (2, 2, 0)
     assert (found["untouched"], found["collateral"]) == (4, 1)
     assert {rule: (row["caught"], row["injected"]) for rule, row in found["by_rule"].items()} == {
         "cities": (1, 1), "wards-as-hospital": (1, 1),
     }  # fmt: skip
-    out = io.StringIO()
-    call_command("score_injection", "ward", run, "--author", "ann", stdout=out)
-    assert out.getvalue().splitlines() == [
-        "ann on injected-1: caught 2 of 2 (100.00%), 95% interval 15.8% to 100.0%, 0 identifiers lost",
-        "Collateral: 1 of 4 (25.00%) untouched gold spans changed",
-        "  cities                     1 of 1 (100.00%), 95% interval 2.5% to 100.0%",
-        "  wards-as-hospital          1 of 1 (100.00%), 95% interval 2.5% to 100.0%",
-        "Notes that ann has not submitted, left out: 1",
-    ]
-
-
-def test_errors_of_the_commands(frozen):
-    for words, code in (
-        (["--gold", "2"], "version"),
-        (["--rules", "cities,towns"], "rules"),
-        (["--rules", " "], "rules"),
-        (["--rate", "0"], "rate"),
-        (["--rate", "nan"], "rate"),
-        (["--seed", "-1"], "seed"),
-        (["--by", "vic"], "access"),
-        (["--by", "nobody"], "user"),
-    ):
-        assert code_of("inject_errors", "ward", "--gold", "1", *words) == code, words
-    assert not InjectedRun.objects.exists() and not Job.objects.exists()
-    inject("--name", "mine")
-    with pytest.raises(CommandError, match=r"named “mine” already exists"):
-        inject("--name", "mine")
-    with pytest.raises(CommandError, match=r"no run of injected errors “theirs”. Runs: mine"):
-        command("score_injection", "ward", "theirs", "--author", "ann")
-    with pytest.raises(CommandError, match=r"No author “ann” has submitted notes of “mine”. Authors: mine"):
-        command("score_injection", "ward", "mine", "--author", "ann")
 
 
 def test_a_double_click_injects_once_and_an_unfinished_run_is_not_scored(frozen):
-    first, second = (start_injection(version=frozen.version, actor=frozen.mia, key="k") for _ in range(2))
+    first, second = (start_injection(project=frozen.project, gold=1, actor=frozen.mia, key="k") for _ in range(2))
     assert first.pk == second.pk
     assert (InjectedRun.objects.count(), Job.objects.count()) == (1, 1)
     make.make_set(frozen.notes[0], make.make_member(frozen.project, user="ann"), [], submitted=True)
-    with pytest.raises(CommandError, match="not complete yet"):
-        command("score_injection", "ward", "injected-1", "--author", "ann")
+    with pytest.raises(ServiceError, match="not complete yet"):
+        score_of(first, "ann")
 
 
 def test_erasing_a_patient_reaches_errors_and_sets(frozen):
-    run = inject("--rate", "1")["run"]
+    run = inject()
     assert InjectedError.objects.filter(document=frozen.notes[0]).exists()
     erase_patient(project=frozen.project, patient_id="p1", actor=frozen.mia)
     assert set(InjectedError.objects.values_list("document__name", flat=True)) == {"case-2"}
-    assert AnnotationSet.objects.filter(author__name=run).count() == 1
-    assert command("score_injection", "ward", run, "--author", run)["notes"] == 1
+    assert AnnotationSet.objects.filter(author=run.author).count() == 1
+    assert score_of(run, run.author.name)["notes"] == 1
 
 
 def page_of(bench, name, **query):
@@ -146,9 +120,9 @@ def test_errors_are_injected_from_the_page_once_and_a_wrong_form_keeps_its_value
     assert "No injected errors yet" in client.get(url).content.decode()
     sent = {"gold": "1", "rules": ["cities", "eponyms"], "rate": "1", "seed": "3", "name": "mine", "token": "t"}
     for name, value, why in (
-        ("rate", "7", "must be between 0.001 and 1.0"),
+        ("rate", "7", "Enter a number from 0.001 to 1.0"),
         ("rules", [], "Choose at least one rule."),
-        ("gold", "9", "Choose a frozen gold version"),
+        ("gold", "9", "no frozen gold version"),
     ):
         wrong = client.post(url, sent | {name: value})
         html = wrong.content.decode()
@@ -215,7 +189,7 @@ def test_a_refinement_from_the_page_appears_with_its_reasons(bench):
     assert "A town in Piedmont." in html and f"?set={made.pk}#L1" in html
 
 
-def test_the_api_gives_what_the_commands_give(bench):
+def test_a_program_injects_errors_and_reads_who_caught_them(bench):
     program = Program(bench.mia)
     path = "/projects/ward/injections"
     started = program.post(path, {"gold": 1, "rules": ["cities"], "rate": 0.5, "name": "by-api"})
@@ -223,7 +197,8 @@ def test_the_api_gives_what_the_commands_give(bench):
     assert "/jobs/" in started["Location"]
     assert [row["name"] for row in program.get(path).json()["items"]] == ["by-api", "injected-1"]
     for body, field in (
-        ({"gold": 7}, "gold"), ({"gold": 1, "rules": ["towns"]}, "rules"), ({"gold": 1, "rate": 0}, "rate"),
+        ({"gold": 7}, "gold"), ({"gold": 1, "rules": ["towns"]}, "rules"), ({"gold": 1, "rules": [" "]}, "rules"),
+        ({"gold": 1, "rate": 0}, "rate"), ({"gold": 1, "seed": -1}, "seed"),
         ({"gold": 1, "name": "by-api"}, "name"),
     ):  # fmt: skip
         refused = program.post(path, body)

@@ -1,130 +1,115 @@
 """Errors from rejected suggestions, a vocabulary, and clusters of rejected suggestions, by every door."""
 
-import json
-
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.core.management import CommandError
 from django.urls import reverse
 
+from annotations.core.errors import ServiceError
 from annotations.jobs.runner import run as work
-from annotations.models import AnnotationSet, Author, AuthorKind, Event, Span
+from annotations.models import AnnotationSet, AuthorKind, Event, Span
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.models import InjectedRun, SystemicError, SystemicExample
-from models_runtime.refining.services.injecting.starting import start_injection, terms_in
+from models_runtime.refining.services.injecting import (
+    accept_cluster,
+    clusters_of,
+    remove_systemic,
+    start_injection,
+    terms_in,
+)
 from tests import factories as make
-from tests.refining.injecting.conftest import client_of, code_of, command, inject
+from tests.refining.conftest import inject, score_of
+from tests.refining.injecting.conftest import client_of
 from tests.refining.injecting.rejected import CLUBS, DRUGS, errors_of
 from tests.worlds.programs import Program
 
 pytestmark = [pytest.mark.queue]
 
-RATE = ("--rate", "1")
+
+def accept(number, name, project):
+    """Accept the cluster with this number under a name."""
+    key = clusters_of(project, 7)[number - 1].cluster.key
+    return accept_cluster(project=project, name=name, seed=7, actor=None, key=key)
 
 
 def test_errors_of_the_log_are_injected_verbatim(reviewed):
-    found = inject(*RATE, "--from-log", "--by", "mia")
-    assert (found["possible"], found["injected"]) == ({"log": 13}, 13)
-    errors = errors_of(found["run"])
+    found = inject(rules=["log"])
+    assert (found.possible_by_rule(), found.injected) == ({"log": 13}, 13)
+    errors = errors_of(found.author.name)
     assert errors[-1] == ("caso-new", "omeprazol", "CITY", "", "log", "log")
     assert {text for _note, text, *_rest in errors} == {*CLUBS, *DRUGS}
     # They are annotations like any other, and gold has none of them.
-    there = Span.objects.filter(annotation_set__author__name=found["run"], annotation_set__document=reviewed.last)
+    there = Span.objects.filter(annotation_set__author=found.author, annotation_set__document=reviewed.last)
     assert (there.count(), set(there.values_list("source", flat=True))) == (3, {""})
-    assert Author.objects.get(name=found["run"]).kind == AuthorKind.BENCH
-    score = command("score_injection", "ward", found["run"], "--author", found["run"])
+    assert found.author.kind == AuthorKind.BENCH
+    score = score_of(found, found.author.name)
     assert (score["by_rule"]["log"]["caught"], score["by_rule"]["log"]["injected"]) == (0, 13)
     assert list(score["by_strategy"]) == ["log"]
-    assert inject(*RATE, "--rules", "all", "--from-log")["possible"]["log"] == 13
-    assert inject(*RATE, "--rules", "log")["possible"] == {"log": 13}
+    assert inject(rules=["all", "log"]).possible["log"] == 13
 
 
 def test_rejections_that_overlap_gold_are_no_errors(reviewed):
     gold = AnnotationSet.objects.get(author__kind="gold", document=reviewed.notes[0])
     start = reviewed.notes[0].text.index("Real Betis")
     make.make_span(gold, start, start + 4, "HOSPITAL")
-    found = command("systemic_errors", "ward")["clusters"]
-    assert "Real Betis" not in str(found) and sum(one["size"] for one in found) == 11
+    found = [one.cluster for one in clusters_of(reviewed.project, 7)]
+    assert "Real Betis" not in str(found) and sum(len(one.examples) for one in found) == 11
 
 
-def test_a_vocabulary_comes_from_a_csv_file(reviewed, tmp_path):
-    file = tmp_path / "words.csv"
-    file.write_text("string,label,count\nSocia,PATIENT,1\nfútbol,HOSPITAL,2\nGil,DOCTOR,1\n")
-    found = inject(*RATE, "--from-csv", file)
-    assert found["possible"] == {"csv": 8}
-    assert errors_of(found["run"])[-2:] == [
+def test_a_vocabulary_comes_from_a_csv_file(reviewed):
+    terms = terms_in(reviewed.project, "string,label,count\nSocia,PATIENT,1\nfútbol,HOSPITAL,2\nGil,DOCTOR,1\n", "x")
+    found = inject(rules=[], terms=terms)
+    assert found.possible_by_rule() == {"csv": 8}
+    assert errors_of(found.author.name)[-2:] == [
         ("caso-new", "Socia", "PATIENT", "", "csv", "log"), ("caso-new", "fútbol", "HOSPITAL", "", "csv", "log"),
     ]  # fmt: skip
     # The words of the file are not kept after the drawing.
-    assert InjectedRun.objects.get().terms == []
-    both = inject(*RATE, "--rules", "cities", "--from-log", "--from-csv", file)
-    assert list(both["possible"]) == ["cities", "log", "csv"]
+    assert found.terms == []
+    assert inject(rules=["cities", "log"], terms=terms).rules == ["cities", "log", "csv"]
 
 
-def test_errors_of_a_csv_file_and_of_a_log_without_rejections(frozen, tmp_path):
-    file = tmp_path / "words.csv"
-    words = ("inject_errors", "ward", "--gold", "1")
-    assert code_of(*words, "--from-csv", file) == "path"
+def test_errors_of_a_csv_file_and_of_a_log_without_rejections(frozen):
     for content, said in (
         ("word,label\na,CITY\n", "has no column “string”"),
         ("string,label\na,CITY\nb,TOWN\n", "Line 3: There is no label “TOWN”. Use one of: "),
     ):
-        file.write_text(content)
-        with pytest.raises(CommandError, match=said):
-            command(*words, "--from-csv", file)
-    with pytest.raises(CommandError, match=r"no rejected suggestion yet\. Review a run first"):
-        command(*words, "--from-log")
-    assert command("systemic_errors", "ward") == {"clusters": [], "accepted": []}
-    assert not InjectedRun.objects.exists()
+        with pytest.raises(ServiceError, match=said):
+            terms_in(frozen.project, content, "x")
+    with pytest.raises(ServiceError, match=r"no rejected suggestion yet\. Review a run first"):
+        inject(rules=["log"])
+    assert clusters_of(frozen.project, 7) == [] and not InjectedRun.objects.exists()
 
 
 def test_a_cluster_is_accepted_and_injected_into_other_notes(reviewed):
-    listed = command("systemic_errors", "ward", "--by", "mia")
-    assert listed == command("systemic_errors", "ward") and listed["accepted"] == []
-    found = [(one["number"], one["label"], one["size"]) for one in listed["clusters"]]
-    assert found == [(1, "CITY", 6), (2, "CITY", 6)]
-    read = Event.objects.filter(verb="note.read", data__what="systemic errors").values_list("document_id", flat=True)
-    assert set(read) == {example["note"] for one in listed["clusters"] for example in one["examples"]}
-    clubs = next(one for one in listed["clusters"] if one["strings"][0]["string"] in CLUBS)
-    assert {"club", "fútbol"} <= set(clubs["words"])
-    accept = ("systemic_errors", "ward", "--accept", clubs["number"], "--name", "clubs")
-    made, rule = command(*accept, "--by", "mia"), {"rule": "systemic:clubs", "label": "CITY", "examples": 6}
-    assert made == rule | {"accepted": [rule]} == command(*accept)
+    listed = clusters_of(reviewed.project, 7)
+    assert [(one.number, one.cluster.label, len(one.cluster.examples)) for one in listed] == [
+        (1, "CITY", 6), (2, "CITY", 6),
+    ]  # fmt: skip
+    clubs = next(one for one in listed if one.strings[0][0] in CLUBS)
+    made = accept(clubs.number, "clubs", reviewed.project)
+    assert (made.label, made.examples.count()) == ("CITY", 6) and accept(
+        clubs.number, "clubs", reviewed.project
+    ) == made
     assert Event.objects.filter(verb="systemic.accepted").count() == 1
-    found = inject(*RATE, "--rules", "systemic:clubs")
-    assert errors_of(found["run"]) == [("caso-new", "Atlético Burgos", "CITY", "", "systemic:clubs", "systemic")]
-    assert list(inject(*RATE, "--rules", "all")["possible"])[-1] == "systemic:clubs"
+    with pytest.raises(ServiceError, match="There is a systemic error “clubs” already"):
+        accept(3 - clubs.number, "clubs", reviewed.project)
+    found = inject(rules=["systemic:clubs"])
+    assert errors_of(found.author.name) == [("caso-new", "Atlético Burgos", "CITY", "", "systemic:clubs", "systemic")]
+    assert inject(rules=["all"]).rules[-1] == "systemic:clubs"
     # Removing it keeps the run and its figures.
-    assert command("systemic_errors", "ward", "--remove", "clubs")["accepted"] == []
-    assert command("score_injection", "ward", found["run"], "--author", found["run"])["injected"] == 1
-    with pytest.raises(CommandError, match=r"Unknown: systemic:clubs"):
-        inject(*RATE, "--rules", "systemic:clubs")
-
-
-def test_errors_of_the_command(reviewed):
-    for words, code in (
-        (["--accept", "1"], "name"),
-        (["--accept", "1", "--name", "Clubs!"], "name"),
-        (["--accept", "9", "--name", "clubs"], "cluster"),
-        (["--remove", "clubs"], "name"),
-        (["--seed", "-1"], "seed"),
-        (["--by", "vic"], "access"),
-    ):
-        assert code_of("systemic_errors", "ward", *words) == code, words
-    assert not SystemicError.objects.exists()
-    command("systemic_errors", "ward", "--accept", "1", "--name", "clubs")
-    with pytest.raises(CommandError, match="There is a systemic error “clubs” already"):
-        command("systemic_errors", "ward", "--accept", "2", "--name", "clubs")
+    remove_systemic(project=reviewed.project, name="clubs", actor=None)
+    assert score_of(found, found.author.name)["injected"] == 1
+    with pytest.raises(ServiceError, match=r"Unknown: systemic:clubs"):
+        inject(rules=["systemic:clubs"])
 
 
 def test_erasing_a_patient_reaches_examples_and_vocabularies(reviewed):
     for number in (1, 2):
-        command("systemic_errors", "ward", "--accept", number, "--name", f"cluster-{number}")
+        accept(number, f"cluster-{number}", reviewed.project)
     terms = terms_in(reviewed.project, "string,label\nreal betis,CITY\nfútbol,CITY\nmoto,CITY\n", "x")
-    waiting = start_injection(version=reviewed.version, actor=None, rules=[], terms=terms, key="k")
+    waiting = start_injection(project=reviewed.project, gold=1, actor=None, rules=[], terms=terms, key="k")
     erase_patient(project=reviewed.project, patient_id="p0", actor=reviewed.mia)
     assert SystemicExample.objects.count() == 11
-    assert "Real Betis" not in json.dumps(command("systemic_errors", "ward"))
+    assert "Real Betis" not in str(clusters_of(reviewed.project, 7))
     waiting.refresh_from_db()
     assert waiting.terms == [["moto", "CITY", 1]]
 

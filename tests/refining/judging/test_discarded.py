@@ -10,7 +10,7 @@ from django.urls import reverse
 from annotations.models import Figures, Job, JobState
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.models import Judging
-from models_runtime.refining.services.judging.discarded import discards_of
+from models_runtime.refining.services.judging_results import discards_of
 from tests.refining.judging.test_rules import said
 from tests.refining.judging.world import asked, honest, judged_project, ward
 from tests.worlds.checks import check_page

@@ -5,7 +5,6 @@ import threading
 import uuid
 
 import pytest
-from django.core.management import CommandError
 from django.db import connection
 from django.urls import reverse
 
@@ -17,13 +16,13 @@ from annotations.ops.services.erasing import erase_patient
 from models_runtime.backends.llm import driver, remote
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.models import JudgedNote, Judging, Judgment, LlmAnswer, LlmUsage
-from models_runtime.refining.services.judging.results import result_of
+from models_runtime.refining.services.judging_results import result_of
 from tests import factories as make
 from tests.backends.llm.scripted import Reply, note_of, serving
 from tests.backends.llm.test_judging import verdicts
 from tests.waiting import HANGS, wait_for
 from tests.worlds.checks import check_page
-from tests.worlds.commands import answered, printed
+from tests.worlds.programs import Program
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 TEXT = "Mario Rossi, 54 anni, prende 54 mg. Visto a Torino"
@@ -258,10 +257,9 @@ def test_errors_say_what_is_wrong_and_nothing_is_sent(client, project, server):
     assert not Judging.objects.exists() and not server.requests
 
 
-def test_the_command_and_a_sample(project, server):
-    known = ("judge", "covid", "--gold=1", "--author=run")
-    three = [f"--judge=ward/{name}" for name in ("good", "odd", "fair")]
-    found = answered(*known, *three, "--language=es")
+def test_three_judges_and_a_sample(client, project, server):
+    judging, _job = judged(client, "ward good", "ward odd", "ward fair", language="es")
+    found = result_of(judging)
     micro = found["majority"]["micro"]
     assert [micro[key] for key in ("tp", "fn", "fp")] == [6, 3, 3] and found["discarded"] == 0
     assert [one["judge"] for one in found["judges"]] == ["ward/good", "ward/odd", "ward/fair"]
@@ -273,8 +271,22 @@ def test_the_command_and_a_sample(project, server):
     assert [found["spans"]["micro"][key] for key in ("tp", "fn", "fp")] == [6, 3, 3]
     project.language = "es"
     project.save()
-    words = printed(*known, "--judge=ward/good", "--notes=1")
-    assert Judging.objects.latest("pk").language == "es"
-    assert ": 1 notes, 4 entities" in words and "Counted in the rewritten text" in words
-    with pytest.raises(CommandError, match="Confirm that"):
-        printed(*known, "--judge=cloud/large")
+    sample, _job = judged(client, "ward good", notes="1", language="")
+    assert (sample.language, result_of(sample)["notes"], result_of(sample)["entities"]) == ("es", 1, 4)
+
+
+def test_a_program_asks_again_for_missing_verdicts(client, project, server):
+    program, path = Program(make.make_member(project, "manager", "max")), "/projects/covid/judgings"
+    server.script = lambda body: Reply(status=401) if body["model"] == "fair" else panel(body)
+    judging, _job = judged(client)
+    (listed,) = program.get(path).json()["items"]
+    assert (listed["id"], listed["state"], listed["judges"]) == (
+        judging.pk,
+        "done",
+        ["ward/good", "ward/fair", "ward/odd"],
+    )
+    stopped = [bool(one["stopped"]) for one in program.get(f"{path}/{judging.pk}").json()["result"]["judges"]]
+    assert stopped == [False, True, False]
+    server.script, before = panel, len(server.requests)
+    assert program.post(f"{path}/{judging.pk}/again").status_code == 202
+    assert done(judging).state == JobState.DONE and len(server.requests) == before + 3

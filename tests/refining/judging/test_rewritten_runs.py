@@ -10,11 +10,10 @@ from annotations.models import Author, Document, RewrittenNote
 from annotations.text.hashes import text_sha256
 from models_runtime.backends.llm.judging import part_of
 from models_runtime.models import JudgedNote, Judging, LlmUsage, Run, RunItem, RunItemState
-from models_runtime.refining.services.judging.results import result_of
+from models_runtime.refining.services.judging_results import result_of
 from tests.backends.llm.scripted import note_of
 from tests.refining.judging.world import AGAIN, AGE, CITY, ROSSI, asked, honest, judged_project, ward
 from tests.worlds.checks import check_page
-from tests.worlds.commands import printed
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 REWRITTEN = "[PATIENT], [AGE] years, prende 30 mg. Visto a Torino. [PATIENT] torna 0."
@@ -61,13 +60,11 @@ def test_judges_see_the_models_text_and_failed_notes_count_as_not_found(client, 
 
 
 def test_a_number_of_notes_is_drawn_from_failed_notes_too(client, settings):
-    """The command counts them as well."""
     with ward(settings, honest):
         assert result_of(asked(client, notes="2"))["notes"] == 2
-        said = printed("judge", "covid", "--gold=1", "--author=run", "--judge=ward/one")
+        assert result_of(asked(client))["unanswered"] == 1
     failed = RunItem.objects.filter(state="failed").values("document")
     assert JudgedNote.objects.filter(document__in=failed, judging__in=Judging.objects.order_by("pk")[:1]).exists()
-    assert "Notes without a usable answer, judged as if nothing was found: 1" in said
 
 
 def test_a_note_that_was_rewritten_again_is_not_judged_on_another_text(client, settings):

@@ -1,20 +1,18 @@
-"""The rules of Miranda et al. 2025 from the form or the command to the figures, beside the standard rules."""
+"""The rules of Miranda et al. 2025 from the form to the figures, beside the standard rules."""
 
 import json
 
 import pytest
-from django.core.management import CommandError
 from django.urls import reverse
 
 from annotations.jobs.runner import run as work
 from models_runtime.backends.llm.prompts import printed as printed_prompt
 from models_runtime.models import JudgedNote, Judging
-from models_runtime.refining.services.judging.results import result_of
+from models_runtime.refining.services.judging_results import result_of
 from tests.backends.llm.scripted import Reply, note_of
 from tests.backends.llm.test_judging import verdicts
 from tests.refining.judging.world import TEXT, ask, asked, honest, judged_project, ward
 from tests.worlds.checks import check_page
-from tests.worlds.commands import answered, printed
 from tests.worlds.programs import Program
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
@@ -64,14 +62,12 @@ def test_the_printed_prompt_of_the_rules(client, settings):
         assert {body["messages"][0]["content"] for body in server.requests} == {printed_prompt("miranda-2025-a")}
         refused = ask(client, **preset)
         assert (refused.status_code, list(refused.context["form"].errors)) == (422, ["preset"])
-        known = ("judge", "covid", "--gold=1", "--author=run", "--judge=ward/one", f"--rules={MIRANDA}")
-        answered(*known, "--preset=miranda-2025-a")
         program = Program(judging.created_by)
         body = {"author": judging.author_id, "gold": 1, "judges": ["ward one"], "preset": "miranda-2025-a"}
         assert program.post("/projects/covid/judgings", body).json()["errors"][0]["field"] == "preset"
         assert program.post("/projects/covid/judgings", body | {"rules": MIRANDA}).status_code == 202
     rows = Judging.objects.values_list("prompt_version", "language")
-    assert (micro(judging), set(rows), len(rows)) == ([1, 2, 1, 0], {("miranda-2025-a", "it")}, 3)
+    assert (micro(judging), set(rows), len(rows)) == ([1, 2, 1, 0], {("miranda-2025-a", "it")}, 2)
     assert "Le possibili categorie sono" in page(client, "judge")
 
 
@@ -122,25 +118,13 @@ def test_pages_name_the_rules_and_say_what_they_count(client, settings):
     assert "Rossi" not in stored and [52, 63] in json.loads(stored)[0][4] and TEXT[52:63] == "Mario Rossi"
 
 
-def test_the_command(project, settings):
-    known = [
-        "judge",
-        "covid",
-        "--gold=1",
-        "--author=run",
-        *(f"--judge=ward/{name}" for name in ("one", "two", "three")),
-    ]
-
+def test_an_entity_without_a_majority_is_discarded_by_label(client, settings):
     def script(body):
         return said(body, **{"54": {"one": "TP", "two": "FN", "three": "FP"}[body["model"]]})
 
-    with ward(settings, script) as server:
-        found = answered(*known, f"--rules={MIRANDA}", "--temperature=0.5")
-        assert {body["temperature"] for body in server.requests} == {0.5}
-        words = printed(*known, f"--rules={MIRANDA}", "--unit=occurrence")
-        assert "Rules: miranda-2025, entity: occurrence, temperature 0.7" in words
-        assert "few judges agree: 1 (AGE 1 of 2)" in words and "accuracy 0.0000 (0 removed" in words
-        with pytest.raises(CommandError, match="temperature can't be -1"):
-            printed(*known, "--temperature=-1")
-    assert (found["rules"], found["unit"], found["temperature"]) == (MIRANDA, "text", 0.5)
+    with ward(settings, script):
+        found = result_of(asked(client, rules=MIRANDA, unit="occurrence"))
+    assert (found["rules"], found["unit"], found["temperature"]) == (MIRANDA, "occurrence", 0.7)
     assert found["majority"]["micro"]["accuracy"] == 0 and found["discarded"] == 1
+    (row,) = (row for row in found["majority"]["labels"] if row["discarded"])
+    assert (row["label"], row["discarded"], row["entities"]) == ("AGE", 1, 2)

@@ -8,11 +8,11 @@ import pytest
 from django.db import OperationalError, connection
 
 from annotations.gold.services.making import freeze
-from annotations.models import JobState
+from annotations.models import Author, JobState
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.core.llm import Bill
 from models_runtime.models import Judging, Judgment, LlmAnswer, LlmUsage, RunItem
-from models_runtime.refining.services.judging.asking import start_judging
+from models_runtime.refining.services.judging import start_judging
 from models_runtime.runs.services.llm import start_llm_run
 from tests import factories as make
 from tests.backends.llm.scripted import entities, note_of, serving
@@ -80,7 +80,8 @@ def a_run(project):
 
 
 def a_judging(project):
-    words = {"gold": 1, "author": "run", "judges": ["ward/small"], "may_leave": False}
+    author = Author.objects.get(project=project, kind="run").pk
+    words = {"gold": 1, "author": author, "judge": ["ward small"], "may_leave": False}
     judging = start_judging(project=project, actor=None, key="k", **words)
     judge = Judging.objects.get(pk=judging.pk).judges.get()
     return judging.job, {"judge": judge}, lambda: Judgment.objects.filter(judge=judge, verdicts__isnull=False).count()

@@ -8,7 +8,7 @@ from django.urls import reverse
 from annotations.models import Event, Role
 from annotations.ops.selectors.free_texts import free_texts
 from models_runtime.models import ReviewSkill
-from models_runtime.refining.selectors.skills import skills_of
+from models_runtime.refining.selectors import skills_of
 from tests import factories as make
 from tests.worlds.programs import Program
 

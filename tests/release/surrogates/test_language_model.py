@@ -15,7 +15,7 @@ from annotations.release.services.surrogates.making import NoteMentions, surroga
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.core.llm import Bill
 from models_runtime.models import LlmAnswer, LlmUsage
-from models_runtime.refining.services.relexicalizing.answers import SealedAnswers
+from models_runtime.refining.services.relexicalizing import SealedAnswers
 from tests import factories as make
 from tests.backends.llm.scripted import Reply, note_of, serving
 from tests.release.surrogates.conftest import said, with_mentions

@@ -1,11 +1,8 @@
 """F1 of a model on released against original text."""
 
-import io
-import json
 from uuid import uuid4
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotations.core.errors import ServiceError
@@ -14,10 +11,10 @@ from annotations.models import Event, Job, JobState, Release, ReleasedNote, Rele
 from annotations.release.services.starting import enqueue_job
 from annotations.text.spans import Span
 from models_runtime.core import registry
-from models_runtime.refining.jobs.relexicalizing import compare, store
-from models_runtime.refining.services.relexicalizing.model_scores import score_surrogates
+from models_runtime.refining.jobs.model_scores import compare, store
 from tests import factories as make
 from tests.worlds.checks import check_page
+from tests.worlds.programs import Program
 from tests.worlds.released import clinic, made_clinic, make_release
 
 __all__ = ["clinic", "made_clinic"]
@@ -66,14 +63,8 @@ def released(db, monkeypatch):
     return release
 
 
-def scores(*words):
-    out = io.StringIO()
-    call_command("surrogate_scores", "ward", "--release", "1", "--run-backend", "knows", *words, stdout=out)
-    return out.getvalue()
-
-
 def test_both_f1_and_their_difference_are_stored_in_the_release(released):
-    found = json.loads(scores("--json"))
+    found = store(compare(released, "knows"), None)
     assert (found["original"], found["released"], found["notes"]) == (1.0, pytest.approx(2 / 3), 2)
     assert found["difference"] == pytest.approx(-1 / 3)
     rates = {"spans": 2, "original": 1.0, "released": found["released"], "difference": found["difference"]}
@@ -81,17 +72,15 @@ def test_both_f1_and_their_difference_are_stored_in_the_release(released):
     released.refresh_from_db()
     assert released.figures["surrogates"] == {"entities": 2, "f1": found}
     assert Event.objects.get(verb="surrogates.scored").data == {"release": 1, "backend": "knows", "notes": 2}
-    assert "F1 original: 1.0000, released: 1.0000" in scores("--notes", "1")
 
 
-def test_a_signed_release_stays_as_it_is(released):
-    Release.objects.update(state="signed")
-    for words, message in (((), "nobody has signed"), (("--release", "7"), "no release 7")):
-        with pytest.raises(CommandError, match=message):
-            scores(*words)
-    Release.objects.update(state="prepared")
-    with pytest.raises(CommandError, match="nothing"):
-        scores("--run-backend", "nothing")
+def test_a_program_compares_the_first_notes(released, no_redis):
+    program = Program(make.make_member(released.project, "manager", "max"))
+    assert program.post("/projects/ward/releases/1/model-scores", {"backend": "knows", "notes": 1}).status_code == 202
+    job = Job.objects.get()
+    run_job(job.pk)
+    job.refresh_from_db()
+    assert (job.result["notes"], job.result["original"], job.result["released"]) == (1, 1.0, 1.0)
 
 
 @pytest.fixture
@@ -150,7 +139,7 @@ def test_the_f1_of_texts_that_were_prepared_again_is_dropped_and_the_page_says_s
     page = reverse("release", args=["covid", release.number])
     html = check_page(sign_in(clinic.mia).get(page))
     assert "The F1 of knows was dropped" in html
-    score_surrogates(project=clinic.project, number=release.number, backend="rules", actor=clinic.mia)
+    store(compare(release, "rules"), clinic.mia)
     assert "dropped" not in check_page(sign_in(clinic.mia).get(page))
 
 

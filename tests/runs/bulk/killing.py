@@ -11,7 +11,7 @@ import pyarrow
 
 from annotations.text.spans import Span
 from models_runtime.backends.arrow import BatchReader
-from models_runtime.runs.services.bulk.pool import Part, read_parts
+from models_runtime.runs.services.bulk_pool import Part, read_parts
 
 
 class Kills:

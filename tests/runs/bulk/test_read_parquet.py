@@ -18,8 +18,9 @@ from pyarrow import parquet
 from annotations.models import Event
 from models_runtime.backends import load
 from models_runtime.backends.arrow import NO_TEXT
-from models_runtime.runs.services.bulk import pool, reading
-from models_runtime.runs.services.bulk.parts import ABOUT, LOCK, opened
+from models_runtime.runs.services import bulk_pool
+from models_runtime.runs.services import bulk_reading as reading
+from models_runtime.runs.services.bulk_pool import ABOUT, LOCK, opened
 from tests import factories as make
 from tests.runs.bulk.killing import KILLS, parts
 
@@ -178,23 +179,23 @@ def test_two_commands_don_t_write_to_one_folder(project, notes, tmp_path):
 def test_a_killed_process_loses_no_part(tmp_path):
     """The first process that reads “once” is killed."""
     texts = ["a", f"once {tmp_path / 'killed'}", "b", "c"]
-    found = list(pool.read_parts(KILLS, parts(tmp_path, texts), 2))
+    found = list(bulk_pool.read_parts(KILLS, parts(tmp_path, texts), 2))
     assert [counts.notes for counts in found] == [1] * 4
     assert (tmp_path / "killed").exists()
 
 
 def test_a_note_that_kills_every_process_gets_an_error(tmp_path):
     batch = pyarrow.RecordBatch.from_pydict({"id": ["a", "b", "c"], "text": ["a", "always", "c"]})
-    (counts,) = pool.read_parts(KILLS, [pool.Part(tmp_path / "part.parquet", batch, 0)], 2)
+    (counts,) = bulk_pool.read_parts(KILLS, [bulk_pool.Part(tmp_path / "part.parquet", batch, 0)], 2)
     assert (counts.notes, counts.spans, counts.failed) == (3, 2, 1)
     rows = parquet.read_table(tmp_path / "part.parquet").to_pylist()
-    assert [(row["id"], row["error"]) for row in rows] == [("a", None), ("b", pool.KILLED), ("c", None)]
+    assert [(row["id"], row["error"]) for row in rows] == [("a", None), ("b", bulk_pool.KILLED), ("c", None)]
 
 
 def test_if_every_note_kills_its_process_the_reading_ends(tmp_path):
     batch = pyarrow.RecordBatch.from_pydict({"id": list("abcd"), "text": ["a", *["always"] * 3]})
-    with pytest.raises(pool.ServiceError, match="Each of the notes 12 to 14 of the input killed the process"):
-        list(pool.read_parts(KILLS, [pool.Part(tmp_path / "part.parquet", batch, 10)], 1))
+    with pytest.raises(bulk_pool.ServiceError, match="Each of the notes 12 to 14 of the input killed the process"):
+        list(bulk_pool.read_parts(KILLS, [bulk_pool.Part(tmp_path / "part.parquet", batch, 10)], 1))
     assert list(tmp_path.iterdir()) == []
 
 

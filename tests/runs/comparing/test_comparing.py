@@ -22,6 +22,8 @@ from models_runtime.runs.services import comparing
 from models_runtime.training.services.training import start_training
 from tests import factories as make
 from tests.worlds.checks import check_page
+from tests.worlds.commands import answered
+from tests.worlds.programs import Program
 from tests.worlds.strategies import make_ward
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db]
@@ -202,18 +204,17 @@ def ward(no_redis):
 
 
 def test_strategies_are_compared_on_notes_that_no_model_learned_from(ward):
-    said = json.loads(program("compare_strategies", "--gold", "1", "--language", "it", "--json"))
+    program, path = Program(make.make_member(ward, "viewer", "val")), "/projects/ward/strategies"
+    said = program.get(f"{path}?gold=1&language=it").json()
     assert said["notes"] == 2
     rows = {row["strategy"]: row for row in said["rows"]}
     assert list(rows) == ["MIX", "EN", "EN→IT"]
-    assert rows["EN→IT"]["entity_subcategory"] == rows["EN→IT"]["token_binary"] == 1.0
+    assert rows["EN→IT"]["f1"]["entity_subcategory"] == rows["EN→IT"]["f1"]["token_binary"] == 1.0
     assert "entity_subcategory" in rows["EN→IT"]["best"]
-    assert rows["EN"]["entity_subcategory"] == pytest.approx(2 / 3)
-    assert json.loads(program("compare_strategies", "--gold", "1", "--json"))["notes"] == 3
-    assert "EN→IT" in program("compare_strategies", "--gold", "1")
-    for wrong, message in ((("1", "--language", "de"), "no notes in “de”"), (("7",), "no gold version 7")):
-        with pytest.raises(Exception, match=message):
-            program("compare_strategies", "--gold", *wrong)
+    assert rows["EN"]["f1"]["entity_subcategory"] == pytest.approx(2 / 3)
+    assert answered("do", "read_strategies", "ward", "--by", "val")["notes"] == 3
+    for wrong, status in (("gold=1&language=de", 422), ("gold=7", 404)):
+        assert program.get(f"{path}?{wrong}").status_code == status
 
 
 def test_the_page_shows_the_strategies_beside_the_published_ones(ward, client):

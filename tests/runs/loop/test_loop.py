@@ -15,8 +15,7 @@ from annotations.review.services.effort import effort_of
 from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
 from models_runtime.models import Run, TrainedModel
-from models_runtime.runs.services.loop import loop_of
-from models_runtime.runs.services.rounds import rounds
+from models_runtime.runs.services.loop import loop_of, rounds
 from tests.factories import make_member, make_note, make_project
 from tests.worlds.checks import check_page
 from tests.worlds.commands import answered, printed

@@ -14,7 +14,7 @@ from annotations.jobs.runner import run as work
 from annotations.models import AnnotationSet, Event, GoldVersionNote, Job, JobState, Span
 from models_runtime.core import registry
 from models_runtime.models import Calibration, Run
-from models_runtime.runs.jobs import running
+from models_runtime.runs import jobs
 from models_runtime.runs.services import runs
 from models_runtime.training.events import CALIBRATED, CALIBRATION_WITHDRAWN
 from models_runtime.training.jobs import calibration as calibrating
@@ -112,7 +112,7 @@ def test_the_next_run_uses_it_and_keeps_the_raw_confidence(project, version, man
 def test_a_run_in_progress_keeps_its_calibration(project, version, monkeypatch):
     ran(project)
     run = runs.start_run(project=project, backend="fake", actor=None, key="half", params={"notes": 10})
-    predict, done = running._predict, []
+    predict, done = jobs._predict, []
 
     def fails_later(*words):
         if done:
@@ -121,7 +121,7 @@ def test_a_run_in_progress_keeps_its_calibration(project, version, monkeypatch):
         return predict(*words)
 
     with monkeypatch.context() as m:
-        m.setattr(running, "_predict", fails_later)
+        m.setattr(jobs, "_predict", fails_later)
         work(run.job_id)
     calibrated()
     Job.objects.filter(pk=run.job_id).update(state=JobState.QUEUED)

@@ -1,4 +1,5 @@
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -8,7 +9,7 @@ from annotations.core.commands import JourneyCommand, Needs, Standing, find_proj
 from annotations.models import User
 from models_runtime.core.health import Health, ModelHealth
 from models_runtime.models import OF_MODEL
-from models_runtime.runs.services.backend_rows import as_dict, backend_rows
+from models_runtime.runs.services.backend_rows import BackendItem, backend_rows
 
 
 class Command(JourneyCommand):
@@ -24,7 +25,7 @@ class Command(JourneyCommand):
         project = find_project(options["project"]) if options["project"] else None
         return {
             "project": project.slug if project else None,
-            "backends": [as_dict(row) for row in backend_rows(project)],
+            "backends": [asdict(BackendItem.of(row)) for row in backend_rows(project)],
         }
 
     def say(self, result: dict[str, Any]) -> str:

@@ -6,8 +6,7 @@ from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.models import User
 from annotations.scores.rules.intervals import with_interval
-from models_runtime.runs.services.loop import loop_of
-from models_runtime.runs.services.rounds import rounds
+from models_runtime.runs.services.loop import loop_answer
 
 
 class Command(JourneyCommand):
@@ -18,15 +17,7 @@ class Command(JourneyCommand):
         parser.add_argument("project", metavar="PROJECT")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        project = find_project(options["project"])
-        state = loop_of(project)
-        return {
-            "rounds": [each.as_dict() for each in rounds(project)],
-            "gold_notes": state.gold,
-            "left": state.left,
-            "held_out": state.held_out,
-            "next": state.next,
-        }
+        return loop_answer(find_project(options["project"]))
 
     def say(self, result: dict[str, Any]) -> str:
         lines = [_line(each) for each in result["rounds"]]

@@ -7,7 +7,7 @@ from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.progress import progress_bar
 from annotations.models import User
-from models_runtime.runs.services.bulk.reading import read_parquet
+from models_runtime.runs.services.bulk_reading import read_parquet
 
 
 class Command(JourneyCommand):

@@ -6,13 +6,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.commands import JourneyCommand, add_fields, find_project
 from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, JobState, Project, User
 from annotations.text.combining import Method
-from models_runtime.backends.llm.prompts import LANGUAGES, presets_of
-from models_runtime.backends.llm.servers import OMEGA, PASSES, STRATEGIES
 from models_runtime.core.model_files import NAMED_BY
 from models_runtime.core.registry import (
     BACKENDS,
@@ -27,18 +25,15 @@ from models_runtime.core.registry import (
     TAGGER,
 )
 from models_runtime.models import Run
+from models_runtime.runs.forms.models import OWN, LlmForm
+from models_runtime.runs.forms.runs import RunForm
+from models_runtime.runs.services.backends import ThresholdGoal, expected
 from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble, weight_of
 from models_runtime.runs.services.external import choices_of, find_external, start_external
 from models_runtime.runs.services.llm import start_llm_run, usage_of
 from models_runtime.runs.services.runs import failed_notes, run_counts, run_errors, start_run
-from models_runtime.runs.services.thresholds import ThresholdGoal, expected
 
-OF_LLM = {
-    "server": "--server", "model": "--model", "strategy": "--strategy", "language": "--language", "omega": "--omega",
-    "overlap": "--overlap", "passes": "--passes", "every_pass": "--every-pass",
-    "descriptions": "--without-descriptions", "temperature": "--temperature", "tokens": "--tokens",
-    "template": "--template", "examples": "--examples", "preset": "--preset",
-}  # fmt: skip
+OF_LLM = ("server", "model", *OWN)
 
 
 class Command(JourneyCommand):
@@ -69,19 +64,8 @@ class Command(JourneyCommand):
             "DEIDREVIEW_REMOTE_MODELS.",
         )
         parser.add_argument("--model", metavar="NAME", help="Name of a language model. Default: the server's first.")
-        parser.add_argument(
-            "--strategy",
-            choices=list(STRATEGIES),
-            help="Strategy of a language model. Default: extract. by_label: one question about each label.",
-        )
-        parser.add_argument(
-            "--language", choices=list(LANGUAGES), help="Language of the prompt. Default: the project's language."
-        )
-        parser.add_argument("--omega", metavar="N", help=f"Words per chunk of a note. Default: {OMEGA}.")
-        parser.add_argument(
-            "--overlap", metavar="N", help="Words that a chunk shares with the one before, at most half. Default: 0."
-        )
-        parser.add_argument("--passes", metavar="N", help=f"Passes over each chunk. Default: {PASSES}.")
+        fields = ("strategy", "language", "omega", "overlap", "passes", "temperature", "tokens", "preset")
+        add_fields(parser, LlmForm, fields)
         parser.add_argument(
             "--every-pass", action="store_const", const=True, help="Continue after a pass that finds nothing."
         )
@@ -92,13 +76,6 @@ class Command(JourneyCommand):
         parser.add_argument(
             "--examples", action="store_const", const=True, help="Put invented examples into the prompt."
         )
-        parser.add_argument(
-            "--preset",
-            choices=list(presets_of(STRATEGIES)),
-            help="Printed prompt of a paper, with its strategy and language.",
-        )
-        parser.add_argument("--temperature", metavar="T", help="Temperature of the answers, from 0 to 2. Default: 0.")
-        parser.add_argument("--tokens", metavar="N", help="Most tokens in an answer. Default: as many as needed.")
         parser.add_argument(
             "--template", metavar="FILE", help="File with your own prompt. $labels stands for the labels of a question."
         )
@@ -118,26 +95,7 @@ class Command(JourneyCommand):
             "model: project labels for its prompts, such as “name of a city=CITY”; a prompt can't contain a comma. "
             "Default: the names of the labels.",
         )
-        parser.add_argument("--name", default="", help="Name of the run, for --set run:NAME.")
-        parser.add_argument(
-            "--left", action="store_true", help="Only notes that are not gold yet (for a backend or a model)."
-        )
-        parser.add_argument(
-            "--threshold",
-            type=float,
-            metavar="P",
-            help="Masking threshold: also suggest tokens whose probability of any label is above P, such as 0.05.",
-        )
-        parser.add_argument(
-            "--recall",
-            type=float,
-            metavar="R",
-            help="The highest threshold with this character recall on the hold-out.",
-        )
-        parser.add_argument(
-            "--precision", type=float, metavar="P",
-            help="Use the lowest threshold with this character precision on held-out notes.",
-        )  # fmt: skip
+        add_fields(parser, RunForm, ("name", "left", "threshold", "recall", "precision"))
         parser.add_argument("--wait", action="store_true", help="Wait for the end.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
@@ -167,7 +125,7 @@ class Command(JourneyCommand):
         return result
 
     def _started(self, project: Project, actor: User | None, options: dict[str, Any]) -> Run:
-        name, key = options["name"], uuid.uuid4().hex
+        name, key = options["name"] or "", uuid.uuid4().hex
         given = {word: options[word] for word in OF_LLM if options[word] is not None}
         if "template" in given:
             given["template"] = _read(given["template"])
@@ -183,7 +141,7 @@ class Command(JourneyCommand):
         if options["backend"] == REMOTE:
             given.pop("server", None)
         if given:
-            raise ServiceError(f"{', '.join(OF_LLM[word] for word in given)} can only be used with {LLM}.", code="llm")
+            raise ServiceError(f"{', '.join(map(_option, given))} can only be used with {LLM}.", code="llm")
         if options["backend"] in EXTERNAL:
             return self._external(project, actor, options, wanted)
         if options["backend"] != ENSEMBLE:
@@ -226,7 +184,7 @@ class Command(JourneyCommand):
             if mapped.setdefault(theirs, ours) != ours:
                 raise ServiceError(f"--map gives “{theirs}” two labels: {mapped[theirs]} and {ours}.", code="map")
         labels |= mapped
-        name, key = options["name"], uuid.uuid4().hex
+        name, key = options["name"] or "", uuid.uuid4().hex
         return start_external(
             project=project, backend=backend, model=model.name, labels=labels, actor=actor, name=name, key=key,
             may_leave=options["may_leave"], wanted=wanted,
@@ -255,6 +213,11 @@ class Command(JourneyCommand):
 
     def failure(self, result: dict[str, Any]) -> str:
         return failed_notes(result)
+
+
+def _option(name: str) -> str:
+    """The option of a parameter of a language model."""
+    return "--without-descriptions" if name == "descriptions" else "--" + name.replace("_", "-")
 
 
 def _read(path: str) -> str:

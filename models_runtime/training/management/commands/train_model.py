@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.commands import JourneyCommand, add_fields, find_project
 from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, JobState, User
@@ -12,10 +12,14 @@ from annotations.scores.rules.intervals import with_interval
 from models_runtime.core.registry import TRAINABLE
 from models_runtime.core.training_settings import key_values
 from models_runtime.models import TrainedModel, TrainedModelState
-from models_runtime.training.management.commands.ablation import shown
+from models_runtime.training.forms import TrainForm
 from models_runtime.training.services.groups import group_of, start_group
 from models_runtime.training.services.model_cards import summary
 
+# Options that are fields of the form of the page.
+TEXTS = ("base", "language", "self_training", "name")
+NUMBERS = ("iterations", "adapt", "grouping", "runs")
+SWITCHES = ("refit", "random_splits")
 ALGORITHMS = [name for kind in TRAINABLE.values() for name in kind.algorithms]
 
 
@@ -48,32 +52,12 @@ class Command(JourneyCommand):
         )
         parser.add_argument("--algorithm", default="", metavar="NAME", help=f"One of {', '.join(ALGORITHMS)}.")
         parser.add_argument(
-            "--iterations", type=int, metavar="N", help="Maximum number of iterations. Default: that of the algorithm."
-        )
-        parser.add_argument(
-            "--base",
-            default="",
-            metavar="NAME",
-            help="Starting model of the same type; weights or a masked language model (transformer).",
-        )
-        parser.add_argument(
-            "--adapt",
-            type=int,
-            default=0,
-            metavar="N",
-            help="Language pre-training epochs (transformer, BiLSTM-CRF).",
-        )
-        parser.add_argument(
-            "--grouping", type=int, default=0, metavar="N", help="Sentences per sequence (BiLSTM-CRF, transformer)."
-        )
-        parser.add_argument(
             "--set",
             action="append",
             default=[],
             metavar="KEY=VALUE",
             help=_settings_help(),
         )
-        parser.add_argument("--language", default="", metavar="CODE", help="Train only on notes in this language.")
         parser.add_argument(
             "--also",
             action="append",
@@ -81,25 +65,7 @@ class Command(JourneyCommand):
             metavar="PROJECT:N",
             help="Also train on gold version N of another project, which --by must manage. May be repeated.",
         )
-        parser.add_argument("--name", default="", help="Name of the model, for run_model PROJECT NAME.")
-        parser.add_argument(
-            "--refit",
-            action="store_true",
-            help="Learn from the held-out notes, too, once they have chosen the iterations. Test notes stay out.",
-        )
-        parser.add_argument(
-            "--self-training",
-            default="",
-            metavar="RUN",
-            help="Also learn from lines of notes without gold where this run is sure (CRF, BiLSTM-CRF). The run is a "
-            "merged list of runs, or has a masking threshold of at most 0.05.",
-        )
-        parser.add_argument("--runs", type=int, default=1, metavar="N", help="Trainings with different seeds.")
-        parser.add_argument(
-            "--random-splits",
-            action="store_true",
-            help="Hold out a random fifth of the patients of train and dev in each training, drawn by its seed.",
-        )
+        add_fields(parser, TrainForm, (*TEXTS, *NUMBERS, *SWITCHES))
         parser.add_argument("--wait", action="store_true", help="Wait for the end.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
@@ -108,15 +74,15 @@ class Command(JourneyCommand):
             gold=options["gold"],
             actor=actor,
             key=uuid.uuid4().hex,
-            name=options["name"],
-            runs=options["runs"],
-            random_splits=options["random_splits"],
             backend=options["backend"] or _kind_of(options["algorithm"]),
+            algorithm=options["algorithm"],
             settings=key_values(options["set"]),
             also=options["also"],
-            refit=options["refit"],
-            self_training=options["self_training"],
-            **{word: options[word] for word in ("algorithm", "iterations", "base", "adapt", "grouping", "language")},
+            iterations=options["iterations"],
+            runs=1 if options["runs"] is None else options["runs"],
+            **{word: options[word] or 0 for word in ("adapt", "grouping")},
+            **{word: options[word] or "" for word in TEXTS},
+            **{word: options[word] for word in SWITCHES},
         )
         summaries = [self._waited(model, options) for model in models]
         if len(models) == 1:
@@ -169,3 +135,8 @@ def _line(result: dict[str, Any]) -> str:
     if result["perplexity"] is not None:
         line += f" Hold-out: perplexity {result['perplexity']:.2f}."
     return line
+
+
+def shown(figure: dict[str, Any]) -> str:
+    """A mean with its deviation, if there is one."""
+    return f"{figure['mean']:.4f}" + (f" ± {figure['deviation']:.4f}" if figure["deviation"] is not None else "")

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from annotations.release.rules.redaction.policy import IdentifierType, kinds_of
 from annotations.text.spans import Span, overlaps
-from models_runtime.refining.rules.drawing import Draw, ticket
-from models_runtime.refining.rules.injection import Injection
+from models_runtime.refining.rules.injection import Draw, Injection, ticket
 from models_runtime.refining.rules.rules import InjectionRule, Labels, candidates, missing
 from tests.timing import grows_in_proportion
 

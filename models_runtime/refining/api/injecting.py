@@ -1,0 +1,383 @@
+"""Routes of injected errors: list, start and read injections, score an author, the errors behind a figure."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Literal, Self
+
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404
+from ninja import Field, Query, Router, Schema
+from ninja.responses import Status
+
+from annotations.core.access import Access, Can, authors_for
+from annotations.core.api.paging import Page, Paging, paged, paged_rows
+from annotations.core.api.problems import invalid, named
+from annotations.core.api.requests import ApiRequest, enter
+from annotations.core.api.schemas import Body
+from annotations.jobs.api import located
+from annotations.jobs.tokens import new_key
+from annotations.models import Author
+from annotations.notes.selectors.in_context import Entry, paged_in_context, sentence_of
+from annotations.projects.selectors.labels import accepted_labels
+from annotations.text.names import MAX_ID
+from models_runtime.models import InjectedRun, SystemicError
+from models_runtime.refining.rules.injection import LEAST_RATE, MOST_RATE
+from models_runtime.refining.rules.vocabulary import LONGEST_TERM, MOST_TERMS, Term, TermError, checked_term
+from models_runtime.refining.selectors import systemic_rows
+from models_runtime.refining.services.bench import (
+    BenchedError,
+    authors_on,
+    errors_behind,
+    is_complete,
+    refiners_of,
+    require_complete,
+    row_of_error,
+    score_authors,
+)
+from models_runtime.refining.services.injecting import (
+    ALL,
+    MOST_SEED,
+    Numbered,
+    accept_cluster,
+    clusters_in_context,
+    clusters_of,
+    remove_systemic,
+    rule_of,
+    start_injection,
+)
+
+router = Router(tags=["Injected errors"])
+MOST_REASONS = 100
+PATH = "/projects/{slug:slug}/injections"
+ONE = f"{PATH}/{{int:injection}}"
+FIELDS = {"gold": "gold", "empty": "gold", "rules": "rules", "log": "rules", "exists": "name", "name": "name"}
+
+
+class InjectionItem(Schema):
+    """A copy of a gold version with injected errors. `author` has its annotation sets; `rate` is errors per gold span.
+
+    `errors` is null until they are drawn.
+    """
+
+    id: int
+    author: int
+    name: str
+    gold: int
+    rules: list[str]
+    rate: float
+    seed: int
+    errors: int | None
+    job: int | None
+    state: str | None
+    created_at: datetime
+
+    @classmethod
+    def of(cls, row: InjectedRun, **more: Any) -> Self:
+        return cls(
+            id=row.pk, author=row.author_id, name=row.author.name, gold=row.gold_version.number, rules=row.rules,
+            rate=row.rate, seed=row.seed, errors=row.injected, job=row.job.number if row.job else None,
+            state=row.job.state if row.job else None, created_at=row.created_at, **more,
+        )  # fmt: skip
+
+
+class Refiner(Schema):
+    """An author who can be scored. `kind` is annotator for people, and bench for refinements of the copy."""
+
+    id: int
+    name: str
+    kind: str
+
+
+class InjectionOut(InjectionItem):
+    """An injection with the errors that each rule could make, and who went through it; empty while it works."""
+
+    possible: dict[str, int]
+    authors: list[Refiner]
+
+
+class NewTerm(Body):
+    """A string that is marked with a label wherever gold has nothing. Of several labels, the most frequent one is used.
+
+    The string is deleted when the errors are drawn.
+    """
+
+    string: str = Field(max_length=LONGEST_TERM)
+    label: str = Field(max_length=100)
+    count: int = Field(1, ge=1, lt=10**9)
+
+
+class NewInjection(Body):
+    """`gold` is the number of a frozen version. `rules`: names of rules, or “all” that fit the project's labels.
+
+    “log” marks the strings of rejected suggestions, and “systemic:” with a name an accepted systemic error. Without
+    `rules`: “all”, or none if there are `terms`, which make the rule “csv”.
+    """
+
+    gold: int = Field(ge=1, le=2**31 - 1)
+    rules: list[str] | None = Field(None, max_length=100)
+    terms: list[NewTerm] = Field([], max_length=MOST_TERMS)
+    rate: float = Field(0.1, ge=LEAST_RATE, le=MOST_RATE)
+    seed: int = Field(7, ge=0, le=MOST_SEED)
+    name: str = ""
+
+
+class InjectedErrorsWanted(Schema):
+    """Without an author: all errors. With one: those of `kind` in the notes that the author has submitted.
+
+    `collateral` are untouched gold spans that the author changed.
+    """
+
+    author: int = Field(0, ge=0, le=MAX_ID)
+    kind: Literal["all", "caught", "missed", "lost", "collateral"] = "all"
+    rule: str = Field("", max_length=40)
+
+
+class InjectedErrorOut(Schema):
+    """An injected error, or a changed gold span without rule. `gold` is the gold label; empty: no gold is there.
+
+    `caught` is null, and `there` empty, without an author. Offsets are in code points, end-exclusive.
+    """
+
+    note: int
+    name: str
+    start: int
+    end: int
+    label: str
+    gold: str
+    rule: str
+    before: str
+    marked: str
+    after: str
+    caught: bool | None
+    there: list[tuple[int, int, str]]
+
+
+@router.get(PATH, response=Page[InjectionItem])
+def list_injections(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+    """List the copies of gold with injected errors, the newest first."""
+    access = enter(request, slug, Can.MANAGE)
+    rows = InjectedRun.objects.filter(project=access.project).select_related("author", "gold_version", "job")
+    return paged_rows(request, paging, rows, InjectionItem.of, newest_first=True)
+
+
+@router.post(PATH, response={202: InjectionItem})
+def start_injection_now(
+    request: ApiRequest, response: HttpResponse, slug: str, body: NewInjection
+) -> Status[InjectionItem]:
+    """Inject errors into a copy of a frozen gold version."""
+    access = enter(request, slug, Can.MANAGE)
+    terms = _terms(access, body.terms)
+    rules = body.rules if body.rules is not None else [] if terms else [ALL]
+    with named(FIELDS):
+        row = start_injection(
+            project=access.project, gold=body.gold, actor=access.user, rules=rules, rate=body.rate, seed=body.seed,
+            name=body.name, terms=terms, key=new_key(access),
+        )  # fmt: skip
+    return located(response, slug, row.job, InjectionItem.of(row))
+
+
+@router.get(ONE, response=InjectionOut)
+def read_injection(request: ApiRequest, slug: str, injection: int) -> InjectionOut:
+    """Read an injection, with the authors who can be scored."""
+    access = enter(request, slug, Can.MANAGE)
+    row = _injection(access, injection)
+    authors = refiners_of(row, authors_for(access)) if is_complete(row) else []
+    return InjectionOut.of(
+        row,
+        possible=row.possible_by_rule() if row.possible else {},
+        authors=[Refiner(id=one.pk, name=one.name, kind=one.kind) for one in authors],
+    )
+
+
+@router.get(f"{ONE}/scores/{{int:author}}", response=dict[str, Any])
+def read_injection_score(request: ApiRequest, slug: str, injection: int, author: int) -> dict[str, Any]:
+    """Read what an author caught: shares are from 0 to 1, and null where there is nothing to count."""
+    access = enter(request, slug, Can.MANAGE)
+    row = _injection(access, injection)
+    require_complete(row)
+    (score,) = score_authors(row, [_author(access, row, author)])
+    return score.as_json()
+
+
+@router.get(f"{ONE}/errors", response=Page[InjectedErrorOut])
+def list_injected_errors(
+    request: ApiRequest, slug: str, injection: int, paging: Query[Paging], wanted: Query[InjectedErrorsWanted]
+) -> dict[str, Any] | HttpResponseBase:
+    """List injected errors in their sentences, and what an author did with them. The audit log records the notes."""
+    access = enter(request, slug, Can.MANAGE)
+    row = _injection(access, injection)
+    require_complete(row)
+    author = _author(access, row, wanted.author) if wanted.author else None
+    found = errors_behind(row, author, wanted.kind, wanted.rule)
+
+    return paged_in_context(request, paging, access, found, row_of_error, _error, "injections")
+
+
+def _terms(access: Access, rows: Sequence[NewTerm]) -> list[Term]:
+    """Raises Problem (422), which names the terms that can't be used."""
+    _accepted, ids = accepted_labels(access.project)
+    terms, wrong = [], []
+    for at, row in enumerate(rows):
+        try:
+            terms.append(checked_term(row.string, row.label, row.count, ids))
+        except TermError as error:
+            wrong.append((f"terms.{at}.{error.field}", str(error)))
+    if wrong:
+        raise invalid(*wrong[:MOST_REASONS])
+    return terms
+
+
+def _error(one: BenchedError, entry: Entry) -> InjectedErrorOut:
+    error, outcome = one.error, one.outcome
+    return InjectedErrorOut(
+        start=error.start, end=error.end, label=error.label, gold=error.was, rule=error.rule,
+        caught=outcome.caught if outcome and error.rule else None,
+        there=[(span.start, span.end, span.label) for span in (outcome.there if outcome else ())],
+        **sentence_of(entry),
+    )  # fmt: skip
+
+
+def _injection(access: Access, pk: int) -> InjectedRun:
+    rows = InjectedRun.objects.select_related("author", "gold_version__project", "job", "project")
+    return get_object_or_404(rows, project=access.project, pk=pk)
+
+
+def _author(access: Access, run: InjectedRun, pk: int) -> Author:
+    return get_object_or_404(authors_on(run).filter(pk__in=authors_for(access).values("pk")), pk=pk)
+
+
+# Routes of systemic errors: clusters of rejected suggestions, and those that a manager accepted under a name.
+
+
+SYSTEMIC = "/projects/{slug:slug}/injections/systemic"
+SEED = Field(7, ge=0, le=MOST_SEED)
+
+
+class SystemicItem(Schema):
+    """A cluster that a manager accepted. `rule` is its name among the rules of injections; `label` a label's code.
+
+    Examples that were erased don't count.
+    """
+
+    id: int
+    name: str
+    rule: str
+    label: str
+    examples: int
+    created_by: str | None
+    created_at: datetime
+
+    @classmethod
+    def of(cls, row: SystemicError) -> Self:
+        return cls(
+            id=row.pk, name=row.name, rule=rule_of(row), label=row.label, examples=row.examples.count(),
+            created_by=row.created_by.username if row.created_by else None, created_at=row.created_at,
+        )  # fmt: skip
+
+
+class ClusterSeed(Schema):
+    """The same seed and rejected suggestions give the same clusters."""
+
+    seed: int = SEED
+
+
+class ClusterString(Schema):
+    """A string, and how many suggestions of the cluster have it."""
+
+    string: str
+    count: int
+
+
+class ClusterExample(Schema):
+    """A rejected suggestion in its sentence. Offsets are in code points, end-exclusive."""
+
+    note: int
+    name: str
+    start: int
+    end: int
+    before: str
+    marked: str
+    after: str
+
+
+class ClusterOut(Schema):
+    """A cluster of similar rejected suggestions of one label. `key` stands for exactly these `size` suggestions.
+
+    `rule` is the name of the rule if the cluster was accepted, else empty. `words` stand around the suggestions more
+    often than around others. At most five strings and examples are shown.
+    """
+
+    number: int
+    key: str
+    label: str
+    size: int
+    rule: str
+    words: list[str]
+    strings: list[ClusterString]
+    examples: list[ClusterExample]
+
+
+class NewSystemic(Body):
+    """`key` and `seed` of a cluster. The name has a-z, 0-9 and hyphens, and begins with a letter."""
+
+    name: str = Field(max_length=30)
+    key: str = Field(min_length=1, max_length=16)
+    seed: int = SEED
+
+
+@router.get(f"{SYSTEMIC}/clusters", response=Page[ClusterOut])
+def list_clusters(
+    request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[ClusterSeed]
+) -> dict[str, Any] | HttpResponseBase:
+    """List clusters of rejected suggestions, the largest first. The audit log records the notes of the examples."""
+    access = enter(request, slug, Can.MANAGE)
+    found = clusters_of(access.project, wanted.seed)
+
+    def fetch(after: int | None, size: int) -> Sequence[ClusterOut]:
+        return _shown(access, found[after or 0 : (after or 0) + size])
+
+    return paged(request, paging, fetch, lambda each: each, lambda each: each.number)
+
+
+@router.get(SYSTEMIC, response=Page[SystemicItem])
+def list_systemic_errors(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+    """List the accepted systemic errors."""
+    access = enter(request, slug, Can.MANAGE)
+    return paged_rows(request, paging, systemic_rows(access.project), SystemicItem.of)
+
+
+@router.post(SYSTEMIC, response={201: SystemicItem})
+def accept_systemic_error(request: ApiRequest, slug: str, body: NewSystemic) -> Status[SystemicItem]:
+    """Accept a cluster under a name, so that injections can make errors like it. 409 if new decisions changed it."""
+    access = enter(request, slug, Can.MANAGE)
+    with named({"name": "name", "exists": "name"}):
+        row = accept_cluster(
+            project=access.project, name=body.name, key=body.key, seed=body.seed, actor=access.user
+        )  # fmt: skip
+    return Status(201, SystemicItem.of(row))
+
+
+@router.delete(f"{SYSTEMIC}/{{int:systemic}}", response={204: None})
+def remove_systemic_error(request: ApiRequest, slug: str, systemic: int) -> Status[None]:
+    """Remove an accepted systemic error. Injections with such errors keep them."""
+    access = enter(request, slug, Can.MANAGE)
+    row = get_object_or_404(SystemicError, project=access.project, pk=systemic)
+    remove_systemic(project=access.project, name=row.name, actor=access.user)
+    return Status(204, None)
+
+
+def _shown(access: Access, found: Sequence[Numbered]) -> list[ClusterOut]:
+    shown = clusters_in_context(access, found)
+    return [
+        ClusterOut(
+            number=one.number, key=one.cluster.key, label=one.cluster.label, size=len(one.cluster.examples),
+            rule=one.rule, words=list(one.cluster.words),
+            strings=[ClusterString(string=string, count=count) for string, count in one.strings],
+            examples=[
+                ClusterExample(start=example.start, end=example.end, **sentence_of(entry))
+                for number, example, entry in shown
+                if number == one.number
+            ],
+        )
+        for one in found
+    ]  # fmt: skip

@@ -1,0 +1,266 @@
+"""Start the injection of errors into a copy of a frozen gold version. The work itself is in injecting.jobs."""
+
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from annotations.core.access import Access
+from annotations.core.bulk import insert_objects
+from annotations.core.errors import ServiceError, good_name
+from annotations.core.locks import erasures_of, unerased
+from annotations.formats.files.csv_files import RowError
+from annotations.jobs.services.queue import enqueue, key_of, locked, started_with
+from annotations.models import Author, AuthorKind, Document, Project, User
+from annotations.notes.selectors.in_context import Entry, LabelLook, with_context
+from annotations.projects.selectors.labels import accepted_labels
+from annotations.release.selectors.surrogates import in_parts
+from models_runtime.models import InjectedRun, SystemicError, SystemicExample
+from models_runtime.refining.events import (
+    ERRORS_INJECTED,
+    SYSTEMIC_ACCEPTED,
+    SYSTEMIC_REMOVED,
+    ErrorsInjected,
+    SystemicAccepted,
+)
+from models_runtime.refining.rules.rules import InjectionRule, missing
+from models_runtime.refining.rules.systemic import PREFIX, Cluster, RejectedAnnotation, clusters
+from models_runtime.refining.rules.vocabulary import CSV, LOG, Term, read_terms
+from models_runtime.refining.selectors import gold_version, has_rejections, labels_for, rejections
+from models_runtime.runs.services.runs import free_name
+
+KIND: Final = "inject"
+ALL: Final = "all"
+MOST_SEED: Final = 2**31 - 1
+
+
+def start_injection(
+    *,
+    project: Project,
+    gold: int,
+    actor: User | None,
+    rules: Sequence[str] = (ALL,),
+    rate: float = 0.1,
+    seed: int = 7,
+    name: str = "",
+    terms: Sequence[Term] = (),
+    key: str,
+) -> InjectedRun:
+    """Start to inject errors: `rate` errors for each gold span of the version `gold`, drawn in turn by rule.
+
+    `terms` is a vocabulary of errors, which makes the rule `csv`. A repeated call with the same `key` returns the same
+    run. Raises ServiceError `gold`, `rules`, `log` without rejected suggestions, `empty` for a version without spans,
+    and `exists` for a name in use.
+    """
+    version = gold_version(project, gold)
+    chosen = [*_rules(project, rules, bare=not terms), *([CSV] if terms else [])]
+    if not version.span_count:
+        raise ServiceError(
+            _("Gold version %(number)d has no spans, so there is nothing to put errors into.") % {"number": gold},
+            code="empty",
+        )
+    name = good_name(name)
+    exists = _("A run of injected errors named “%(name)s” already exists. Choose another name.") % {"name": name}
+    with locked(project, exists):
+        if existing := started_with(InjectedRun, project, KIND, key):
+            return existing
+        author = Author.objects.create(
+            project=project, kind=AuthorKind.BENCH, name=name or free_name(project, AuthorKind.BENCH, "injected")
+        )
+        run = InjectedRun.objects.create(
+            project=project, author=author, gold_version=version, rules=chosen, rate=rate, seed=seed,
+            terms=[[term.string, term.label, term.count] for term in terms], created_by=actor,
+        )  # fmt: skip
+        run.job = enqueue(
+            kind=KIND, project=project, params={"run_id": run.pk}, key=key_of(KIND, key), actor=actor,
+            total=version.note_count,
+        )  # fmt: skip
+        run.save(update_fields=["job"])
+        data: ErrorsInjected = {"author": author.pk, "gold": gold, "rules": chosen, "rate": rate, "seed": seed}
+        ERRORS_INJECTED.record(actor=actor, project_id=project.pk, data=data)
+    return run
+
+
+def _rules(project: Project, wanted: Sequence[str], *, bare: bool) -> list[str]:
+    """The names of the rules that can make errors here, in their order. Raises ServiceError `rules` and `log`.
+
+    `bare`: nothing else makes errors, so at least one rule is needed.
+    """
+    names = {word.strip() for word in wanted} - {""}
+    systemic = [PREFIX + name for name in SystemicError.objects.filter(project=project).values_list("name", flat=True)]
+    choices = [ALL, *InjectionRule, *sorted(systemic), LOG]
+    unknown = sorted(names.difference(choices))
+    if unknown or (bare and not names):
+        raise ServiceError(
+            _("Choose rules from: %(choices)s. Unknown: %(unknown)s.")
+            % {"choices": ", ".join(choices), "unknown": ", ".join(unknown) or _("none is named")},
+            code="rules",
+        )
+    if LOG in names and not has_rejections(project):
+        raise ServiceError(
+            _("The decision log has no rejected suggestion yet. Review a run first, or leave out the rule “log”."),
+            code="log",
+        )
+    asked = [rule for rule in InjectionRule if ALL in names or rule in names]
+    lacking = missing(labels_for(project), asked)
+    others = [rule for rule in choices[len(InjectionRule) + 1 :] if rule in names or (ALL in names and rule != LOG)]
+    possible = [*(str(rule) for rule in asked if rule not in lacking), *others]
+    if lacking and (ALL not in names or (bare and not possible)):
+        raise ServiceError(
+            _("These rules need labels that the project lacks: %(rules)s. Choose other rules.")
+            % {"rules": "; ".join(f"{rule} ({', '.join(kinds)})" for rule, kinds in lacking.items())},
+            code="rules",
+        )
+    return possible
+
+
+def terms_in(project: Project, content: str, file: str) -> list[Term]:
+    """Read a vocabulary of errors from the content of a CSV file. Raises ServiceError `vocabulary`."""
+    _accepted, ids = accepted_labels(project)
+    try:
+        return read_terms(iter(io.StringIO(content, newline="")), ids)
+    except RowError as error:
+        raise ServiceError(f"{file}: {error}", code="vocabulary") from error
+
+
+NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,29}")
+Place = tuple[int, int, int]
+"""A note, and the start and end of a suggestion in it."""
+SHOWN: Final = 5
+"""Examples, and different strings, that describe a cluster."""
+MOST_EXAMPLES: Final = 1_000
+"""Examples that are stored of a cluster at most, the most typical ones."""
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """A cluster with its number, which begins with 1 for the largest. `rule` is empty if it was not accepted."""
+
+    number: int
+    cluster: Cluster
+    rule: str = ""
+
+    @property
+    def examples(self) -> list[RejectedAnnotation]:
+        """Some examples, of different strings where possible, the most typical first."""
+        firsts = {one.string: one for one in reversed(self.cluster.examples)}
+        chosen = [one for one in self.cluster.examples if firsts[one.string] is one]
+        return [*chosen, *(one for one in self.cluster.examples if one not in chosen)][:SHOWN]
+
+    @property
+    def strings(self) -> list[tuple[str, int]]:
+        """The strings of the examples with their numbers in the cluster, the most frequent first."""
+        shown = {one.string for one in self.examples}
+        return [row for row in self.cluster.strings if row[0] in shown]
+
+
+def clusters_in_context(
+    access: Access, found: Sequence[Numbered], looks: dict[str, LabelLook] | None = None
+) -> list[tuple[int, RejectedAnnotation, Entry]]:
+    """The examples of clusters in their sentences, each with the number of its cluster. Their notes count as read."""
+    examples = [(one.number, example) for one in found for example in one.examples]
+
+    def row_of(pair: tuple[int, RejectedAnnotation]) -> list[Any]:
+        return [pair[1].note, "", [pair[1].start, pair[1].end, pair[1].label], None]
+
+    return [(*pair, entry) for pair, entry in with_context(access, examples, row_of, "systemic errors", looks)]
+
+
+def clusters_of(project: Project, seed: int) -> list[Numbered]:
+    """The clusters of the rejected suggestions, the largest first."""
+    found = clusters(rejections(project), seed)
+    accepted = {(row.label, _stored(row)): rule_of(row) for row in SystemicError.objects.filter(project=project)}
+    return [Numbered(at, one, accepted.get((one.label, _places(one)), "")) for at, one in enumerate(found, 1)]
+
+
+def _places(cluster: Cluster) -> frozenset[Place]:
+    """The places of the examples that are stored of a cluster."""
+    return frozenset((one.note, one.start, one.end) for one in cluster.examples[:MOST_EXAMPLES])
+
+
+def _stored(row: SystemicError) -> frozenset[Place]:
+    return frozenset(row.examples.values_list("document_id", "start", "end"))
+
+
+def accept_cluster(*, project: Project, name: str, seed: int, actor: User | None, key: str) -> SystemicError:
+    """Accept the cluster with this key under a name, which makes it the rule `systemic:<name>`.
+
+    A repeated call returns the same systemic error. Raises ServiceError `name`, `exists` for a name in use, `stale` if
+    no cluster has the key any more, and `erased`.
+    """
+    if not NAME.fullmatch(name):
+        raise ServiceError(
+            _(
+                "The name must begin with a lowercase letter and contain only a-z, 0-9 and hyphens, at most 30 "
+                "characters."
+            ),
+            code="name",
+        )
+    begun = erasures_of(project.pk)
+    one = next((each.cluster for each in clusters_of(project, seed) if each.cluster.key == key), None)
+    if one is None:
+        raise ServiceError(
+            _("New decisions changed the clusters, so nothing was accepted. Choose from the list as it is now."),
+            code="stale",
+        )
+    try:
+        with transaction.atomic():
+            unerased(project.pk, begun)
+            row = SystemicError.objects.create(project=project, name=name, label=one.label, created_by=actor)
+            insert_objects(
+                SystemicExample,
+                (
+                    SystemicExample(error=row, document_id=each.note, start=each.start, end=each.end)
+                    for each in one.examples[:MOST_EXAMPLES]
+                ),
+            )
+            count = min(len(one.examples), MOST_EXAMPLES)
+            data: SystemicAccepted = {"systemic": row.pk, "examples": count, "seed": seed}
+            SYSTEMIC_ACCEPTED.record(actor=actor, project_id=project.pk, data=data)
+    except IntegrityError as error:
+        there = SystemicError.objects.filter(project=project, name=name, label=one.label).first()
+        if there and _places(one) == _stored(there):
+            return there
+        raise ServiceError(
+            _("There is a systemic error “%(name)s” already. Choose another name.") % {"name": name}, code="exists"
+        ) from error
+    return row
+
+
+def remove_systemic(*, project: Project, name: str, actor: User | None) -> None:
+    """Remove an accepted systemic error. Runs with such errors keep them. Raises ServiceError `name`."""
+    with transaction.atomic():
+        row = SystemicError.objects.select_for_update().filter(project=project, name=name).first()
+        if row is None:
+            known = SystemicError.objects.filter(project=project).order_by("name").values_list("name", flat=True)
+            raise ServiceError(
+                _("There is no systemic error “%(name)s”. Accepted: %(known)s.")
+                % {"name": name[:40], "known": ", ".join(known) or _("none yet")},
+                code="name",
+            )
+        SYSTEMIC_REMOVED.record(actor=actor, project_id=project.pk, data={"systemic": row.pk})
+        row.delete()
+
+
+def rule_of(error: SystemicError) -> str:
+    return PREFIX + error.name
+
+
+def forget_terms(*, project: Project, notes: Sequence[int], patient: str) -> None:
+    """Delete strings of a CSV file that occur in these notes from runs whose errors are not drawn yet.
+
+    Called in the transaction of the erasure. Drawing deletes all strings.
+    """
+    runs = list(InjectedRun.objects.select_for_update().filter(project=project).exclude(terms=[]))
+    if not runs:
+        return
+    for some in in_parts(sorted(notes)):
+        for text in Document.objects.filter(pk__in=some).values_list("text", flat=True):
+            folded = text.casefold()
+            for run in runs:
+                run.terms = [term for term in run.terms if term[0].casefold() not in folded]
+    InjectedRun.objects.bulk_update(runs, ["terms"])

@@ -1,0 +1,325 @@
+"""Pages of trained models: the list with the forms that train and upload models, and one model."""
+
+import uuid
+from collections.abc import Callable
+from functools import partial
+from itertools import zip_longest
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Q
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from annotations.core.access import Access, Can, enter
+from annotations.core.addresses import address
+from annotations.core.answers import attachment
+from annotations.core.forms import attempted, reasons
+from annotations.core.requests import Request, error_as_message, paged, render_part, takes_uploads
+from annotations.jobs.services.status import status_of
+from annotations.jobs.tokens import form_key, form_token
+from annotations.models import AuthorKind
+from annotations.notes.selectors.in_context import LabelLook, label_looks
+from models_runtime.core import embeddings, weights
+from models_runtime.core.gold_sources import languages_of
+from models_runtime.core.health import ModelHealth, Workers, lacking
+from models_runtime.core.learner_settings import LANGUAGE_MODEL, SURROGATES
+from models_runtime.core.registry import TRAINABLE, TrainableKind, trainable_kind
+from models_runtime.core.self_training import usable_runs
+from models_runtime.core.training_settings import Value, shown
+from models_runtime.models import Calibration, Run, TrainedModel, TrainedModelState
+from models_runtime.training.forms import (
+    REFUSED_AT,
+    UPLOAD_REFUSED_AT,
+    CalibrationForm,
+    RenameForm,
+    TrainForm,
+    UploadModelForm,
+)
+from models_runtime.training.services.calibration import content_of, withdraw
+from models_runtime.training.services.embeddings import in_first_round, language_models, missing_files
+from models_runtime.training.services.groups import group_of
+from models_runtime.training.services.model_cards import (
+    better_rules,
+    erased_since,
+    few_notes_of,
+    headline,
+    held_out_losses,
+    held_out_share,
+    kept_with,
+    made_with,
+    other_versions,
+    perplexity,
+    self_trained,
+)
+from models_runtime.training.services.trained import (
+    Uploaded,
+    model_rows,
+    rename_model,
+    retire_model,
+    trouble_of,
+)
+from models_runtime.training.services.training import all_base_models, end_early, lendable_versions
+
+ROWS = 30
+# A calibration that needs no run in this project: made by the model's training, or uploaded with the model's file.
+OF_ITSELF = Q(held_out=True) | Q(uploaded=True)
+
+
+@require_safe
+def models(request: Request, slug: str) -> HttpResponse:
+    """List the project's models, newest first. Managers also get the forms that train and upload a model."""
+    return _models(request, enter(request.user, slug, Can.READ_NOTES))
+
+
+def _models(
+    request: Request, access: Access, train: TrainForm | None = None, upload: UploadModelForm | None = None
+) -> HttpResponse:
+    """Render the list. A form with errors is given and keeps its values."""
+    refused = bool(train or upload)
+    train = train or TrainForm(auto_id="train-%s")
+    rows = TrainedModel.objects.filter(project=access.project).select_related(
+        "project", "gold_version", "job", "created_by"
+    )
+    page = paged(request, rows.defer("losses"), ROWS)
+    versions = access.project.gold_versions.order_by("-number")
+    newest = versions.first()
+    lendable = lendable_versions(access.project, access.user) if access.can(Can.MANAGE) else []
+    used = [newest, *lendable] if newest else []
+    languages = sorted({code for version in used for code in languages_of(version) if code})
+    folders, models = weights.weights(), all_base_models(access.project)
+    train.choose(
+        versions=versions,
+        weights=folders,
+        models=models,
+        weights_home=weights.home(),
+        languages=languages,
+        also=lendable,
+        language_names=[row.name for row in language_models(access.project)],
+        runs=[run.author.name for run in usable_runs(access.project)] if access.can(Can.MANAGE) else [],
+    )
+    rows_shown = [(row, headline(row.model.card), few_notes_of(row.model.card)) for row in model_rows(page)]
+    context = {
+        "access": access,
+        "page": page,
+        "rows": rows_shown,
+        "few_notes": any(few for _row, _score, few in rows_shown),
+        "versions": versions,
+        "kinds": _kinds(),
+        "weights_home": weights.home(),
+        "can_begin": bool(folders or models),
+        "languages": languages,
+        "token": form_token(request) or uuid.uuid4(),
+        "train": train,
+        "upload": upload or UploadModelForm(auto_id="upload-%s"),
+    }
+    return render(request, "training/models.html", context, status=422 if refused else 200)
+
+
+@require_safe
+def model(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Show one model: the whole page, or for htmx the part that changes during training."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    return _model(request, access, _model_of(access, pk))
+
+
+def _model(request: Request, access: Access, row: TrainedModel, rename: RenameForm | None = None) -> HttpResponse:
+    """Render the model. A form with errors is given and keeps its values."""
+    context = {
+        "access": access,
+        "model": row,
+        "rename": rename or RenameForm(auto_id="model-%s", initial={"name": row.name}),
+        "status": status_of(row.job, access) if row.job else None,
+        "trouble": trouble_of(row),
+        "headline": headline(row.card),
+        "better_rules": better_rules(row.card),
+        "few_notes": few_notes_of(row.card),
+        "also": other_versions(row, access.user),
+        "held_out_share": held_out_share(row.card),
+        "erased_since": erased_since(row),
+        "self_trained": self_trained(row.card),
+        "in_first_round": in_first_round(row),
+        "kind": trainable_kind(row.backend),
+        "perplexity": None if trainable_kind(row.backend).predicts else perplexity(row.card),
+        "group": group_of(row),
+        "missing_files": missing_files(row.card),
+        "embeddings_home": embeddings.home(),
+        "chosen_by_hold_out": row.params.get("settings", {}).get("anneal") == "held-out",
+        "chose_epoch": bool(row.params.get("refit") and (row.card.get("held_out") or not row.card.get("sha256"))),
+        "refitting": row.state == TrainedModelState.TRAINING and "refit_losses" in row.card,
+        "settings": shown(trainable_kind(row.backend).settings, _settings(row)),
+        "held_out_after": next(reversed(held_out_losses(row.card)), None),
+        "kept": kept_with(row),
+        "made_with": made_with(row),
+        "algorithm": _(trainable_kind(row.backend).algorithms.get(_algorithm(row), _algorithm(row))),
+        "calibration": row.calibrations.filter(OF_ITSELF, withdrawn_at=None).order_by("uploaded", "-pk").first(),
+        "runs": row.runs.select_related("author").order_by("-pk")[:ROWS],
+        "token": uuid.uuid4(),
+    }
+    return render_part(request, "training/model.html", "training/state.html", context, status=422 if rename else 200)
+
+
+@require_POST
+def model_train(request: Request, slug: str) -> HttpResponse:
+    """Start a training. POST the fields of TrainForm and a `token`, so that a repeated request starts only one.
+
+    After an error, the form keeps its values.
+    """
+    access = enter(request.user, slug, Can.MANAGE)
+    form = TrainForm(request.POST, auto_id="train-%s")
+    of_backend = ("embeddings", LANGUAGE_MODEL.key, SURROGATES.key)
+    own = {key: f"{form.backend}-{key}" for key in of_backend} if form.is_valid() else {}
+    if models := attempted(form, lambda: form.start(access, form_key(request, access)), REFUSED_AT | own):
+        return redirect("model", slug, models[0].pk)
+    return _models(request, access, train=form)
+
+
+@takes_uploads(Can.MANAGE)
+@require_POST
+def model_upload(request: Request, slug: str) -> HttpResponse:
+    """Upload a model. POST `file` and `name` (may be empty)."""
+    access = enter(request.user, slug, Can.MANAGE)
+    form = UploadModelForm(request.POST, request.FILES, auto_id="upload-%s")
+    if made := attempted(form, lambda: form.start(access), UPLOAD_REFUSED_AT):
+        messages.success(request, _told(made))
+        return redirect("model", slug, made.model.pk)
+    return _models(request, access, upload=form)
+
+
+def _told(made: Uploaded) -> str:
+    if made.new:
+        return _("The model was uploaded.")
+    if not made.calibrations:
+        return _("The project already has this model. Nothing was changed.")
+    message = ngettext(
+        "The project already has this model. A new calibration from the file was added.",
+        "The project already has this model. %(n)d new calibrations from the file were added.",
+        made.calibrations,
+    )
+    return message % {"n": made.calibrations}
+
+
+@require_POST
+def model_rename(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Rename a model. POST `name`."""
+    access = enter(request.user, slug, Can.MANAGE)
+    row = _model_of(access, pk)
+    form = RenameForm(request.POST, auto_id="model-%s")
+    act = partial(rename_model, model=row, actor=access.user)
+    if attempted(form, lambda: act(name=form.cleaned_data["name"]), {"exists": "name"}):
+        return redirect("model", slug, row.pk)
+    return _model(request, access, row, rename=form)
+
+
+@require_POST
+def model_enough(request: Request, slug: str, pk: int) -> HttpResponse:
+    """End the training early and keep the model of the complete epochs."""
+    return _change(request, slug, pk, lambda row, access: end_early(model=row))
+
+
+@require_POST
+def model_retire(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Retire a model and delete its weights. This can't be undone."""
+    return _change(request, slug, pk, lambda row, access: retire_model(model=row, actor=access.user))
+
+
+def _change(request: Request, slug: str, pk: int, act: Callable[[TrainedModel, Access], TrainedModel]) -> HttpResponse:
+    access = enter(request.user, slug, Can.MANAGE)
+    row = _model_of(access, pk)
+    with error_as_message(request):
+        act(row, access)
+    return redirect("model", slug, row.pk)
+
+
+@require_safe
+def model_file(request: Request, slug: str, pk: int) -> StreamingHttpResponse:
+    """Download the model's file. Only people who may export notes can, because its lexicon contains words of notes."""
+    access = enter(request.user, slug, Can.EXPORT)
+    row = _model_of(access, pk)
+    stored = row.stored_file
+    if stored is None:
+        raise Http404("This model has no file.")
+    return attachment(request, access, stored, content=content_of(row, stored))
+
+
+def _kinds() -> list[tuple[str, TrainableKind, str]]:
+    """Return key, kind, and a message if neither a worker nor this machine has the library that the kind needs."""
+    workers = Workers()
+    healths = [(key, kind, workers.health(key, kind, kind.queue)) for key, kind in TRAINABLE.items()]
+    return [
+        (key, kind, health.message if health.state is ModelHealth.LIBRARY or lacking(kind) else "")
+        for key, kind, health in healths
+    ]
+
+
+def _algorithm(row: TrainedModel) -> str:
+    return str(row.params.get("algorithm") or row.card.get("algorithm") or "")
+
+
+def _settings(row: TrainedModel) -> dict[str, Value]:
+    """Return the settings that were given, without the embeddings if the card describes them."""
+    given = row.params.get("settings", {})
+    return {key: value for key, value in given.items() if key != "embeddings" or "embeddings" not in row.card}
+
+
+def _model_of(access: Access, pk: int) -> TrainedModel:
+    rows = TrainedModel.objects.select_related(
+        "project", "gold_version", "stored_file", "job__created_by", "created_by"
+    )
+    return get_object_or_404(rows, project=access.project, pk=pk)
+
+
+# Pages of calibrations: one calibration, starting and withdrawing it.
+
+
+@require_safe
+def calibration(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Show one calibration: the reliability diagram, its groups, and figures by label."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    row = _calibration_of(access, pk)
+    looks = label_looks(access.project)
+    context = {
+        "access": access,
+        "calibration": row,
+        "groups": list(zip_longest(row.figures["before"]["groups"], row.figures["after"]["groups"])),
+        "labels": [line | {"look": _look(looks, line)} for line in row.figures["labels"]],
+        "runs": row.runs.select_related("author").order_by("-pk")[:30],
+    }
+    return render(request, "training/calibration/calibration.html", context)
+
+
+def _look(looks: dict[str, LabelLook], line: dict[str, Any]) -> LabelLook:
+    return looks.get(line["label"]) or LabelLook(line["label"], line["label"])
+
+
+@require_POST
+def calibration_start(request: Request, slug: str) -> HttpResponse:
+    """Start the job. POST `author` (of the run), `gold` (number of a version) and a `token` of the form."""
+    access = enter(request.user, slug, Can.MANAGE)
+    form = CalibrationForm(request.POST)
+    if job := attempted(form, lambda: form.start(access, form_token(request)), {"version": "gold"}):
+        return redirect("job", slug, job.number)
+    # The form is on a run's page, which belongs to a higher feature. So errors are shown as messages on that page.
+    for reason in reasons(form):
+        messages.error(request, reason)
+    author = form.cleaned_data.get("author")
+    run = Run.objects.filter(project=access.project, author=author, author__kind=AuthorKind.RUN).first()
+    return redirect(address("models.run", slug, run.pk) if run else address("models.runs", slug))
+
+
+@require_POST
+def calibration_withdraw(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Withdraw a calibration. New runs use the previous one, if any."""
+    access = enter(request.user, slug, Can.MANAGE)
+    row = _calibration_of(access, pk)
+    withdraw(calibration=row, actor=access.user)
+    messages.success(request, _("The calibration was withdrawn."))
+    return redirect("calibration", slug, row.pk)
+
+
+def _calibration_of(access: Access, pk: int) -> Calibration:
+    rows = Calibration.objects.select_related("run__author", "model", "created_by")
+    return get_object_or_404(rows, project=access.project, pk=pk)
