@@ -1,6 +1,7 @@
 """Form fields shared by several forms: whole numbers, and a checkbox for explicit consent."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from django import forms
@@ -127,6 +128,15 @@ def attempted(
     except ServiceError as error:
         add_error(form, error, fields)
     return None
+
+
+@contextmanager
+def error_beside(form: forms.BaseForm, fields: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Add a ServiceError of the block to the form as `add_error` does, and go on after the block."""
+    try:
+        yield
+    except ServiceError as error:
+        add_error(form, error, fields)
 
 
 def reasons(form: forms.BaseForm) -> list[str]:

@@ -11,21 +11,29 @@ from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
-from annotations.core.access import Access, Can, closed_to, notes_for, sets_for
+from annotations.core.access import Access, Can, closed_to, sets_for
 from annotations.core.api.etags import matched
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
 from annotations.core.api.problems import Problem, check, named
 from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.schemas import Body
+from annotations.core.api.schemas import Answer, Body, Username
 from annotations.gold.forms import READY_MADE, FreezeForm, ReadyMadeForm, SplitForm
 from annotations.gold.jobs import start_gold, start_statistics
-from annotations.gold.selectors import GoldState, VersionNote, state_for, version_page, version_rows
+from annotations.gold.selectors import (
+    GoldState,
+    VersionNote,
+    gold_of,
+    note_for_gold,
+    state_for,
+    version_page,
+    version_rows,
+)
 from annotations.gold.services.differences import GoldChanges, version_diff
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
 from annotations.gold.services.splitting import patients_in_two_splits, split_by_lines, split_table, split_version
-from annotations.gold.services.statistics import as_data, kept_statistics, statistics_of, table_of, takes_long
+from annotations.gold.services.statistics import kept_statistics, statistics_of, table_of, takes_long
 from annotations.jobs.api import JobItem, started
-from annotations.models import AnnotationSet, AuthorKind, Document, GoldVersion
+from annotations.models import AnnotationSet, Document, GoldVersion
 from annotations.text.names import MAX_ID
 
 router = Router(tags=["Gold"])
@@ -34,10 +42,10 @@ VERSION = f"{GOLD}/versions/{{int:version}}"
 NOTE = "/projects/{slug:slug}/notes/{int:note}/gold"
 
 
-class GoldSource(Schema):
+class GoldSource(Answer):
     """An author whose submitted annotation sets can become gold. `free` sets are those of notes without gold."""
 
-    author: int
+    author: int = Field(validation_alias="pk")
     name: str
     kind: str
     submitted: int
@@ -46,52 +54,30 @@ class GoldSource(Schema):
     disputed: int
 
 
-class GoldNow(Schema):
+class GoldNow(Answer):
     """The gold as it is now. `changed`: freezing would make a new version."""
 
     notes: int
     spans: int
     in_review: int
-    disputed: int
+    disputed: int = Field(validation_alias="disputed.count")
     changed: bool
     sources: list[GoldSource]
 
-    @classmethod
-    def of(cls, state: GoldState) -> Self:
-        sources = [
-            GoldSource(
-                author=one.pk, name=one.name, kind=one.kind, submitted=one.submitted, free=one.free,
-                in_review=one.in_review, disputed=one.disputed,
-            )
-            for one in state.sources
-        ]  # fmt: skip
-        return cls(
-            notes=state.notes, spans=state.spans, in_review=state.in_review, disputed=state.disputed.count,
-            changed=bool(state.notes) and (state.change is None or not state.change.same), sources=sources,
-        )  # fmt: skip
 
-
-class VersionItem(Schema):
+class VersionItem(Answer):
     """A frozen version. `content_hash` is the SHA-256 of names, texts and spans; `seed` is empty without a split."""
 
     number: int
     reason: str
-    notes: int
-    spans: int
-    erased: int
+    notes: int = Field(validation_alias="note_count")
+    spans: int = Field(validation_alias="span_count")
+    erased: int = Field(validation_alias="erased_count")
     content_hash: str
-    seed: str
-    shares: dict[str, int] | None
-    created_by: str | None
+    seed: str = Field(validation_alias="split_seed")
+    shares: dict[str, int] | None = Field(validation_alias="split_shares")
+    created_by: Username
     created_at: datetime
-
-    @classmethod
-    def of(cls, one: GoldVersion) -> Self:
-        return cls(
-            number=one.number, reason=one.reason, notes=one.note_count, spans=one.span_count, erased=one.erased_count,
-            content_hash=one.content_hash, seed=one.split_seed, shares=one.split_shares or None,
-            created_by=one.created_by.username if one.created_by else None, created_at=one.created_at,
-        )  # fmt: skip
 
 
 class VersionDetail(VersionItem):
@@ -104,22 +90,18 @@ class VersionDetail(VersionItem):
     def of_version(cls, one: GoldVersion) -> Self:
         split = one.split_seed != ""
         return cls(
-            **VersionItem.of(one).dict(), split=split_table(one) if split else [],
+            **VersionItem.model_validate(one).dict(), split=split_table(one) if split else [],
             in_two_splits=patients_in_two_splits(one) if split else 0,
         )  # fmt: skip
 
 
-class VersionNoteItem(Schema):
+class VersionNoteItem(Answer):
     """A note of a version, with the number of its spans and its split, which may be empty."""
 
-    id: int
+    id: int = Field(validation_alias="pk")
     name: str
     spans: int
     split: str
-
-    @classmethod
-    def of(cls, one: VersionNote) -> Self:
-        return cls(id=one.pk, name=one.name, spans=one.spans, split=one.split)
 
 
 class NewVersion(Body):
@@ -172,10 +154,10 @@ class BulkGold(Body):
 
 
 @router.get(GOLD, response=GoldNow)
-def read_gold(request: ApiRequest, slug: str) -> GoldNow:
+def read_gold(request: ApiRequest, slug: str) -> GoldState:
     """Count the gold, and list the authors that it can be made from."""
     access = enter(request, slug, Can.READ_NOTES)
-    return GoldNow.of(state_for(access, version_rows(access.project).first()))
+    return state_for(access, version_rows(access.project).first())
 
 
 @router.post(f"{GOLD}/make", response={202: JobItem})
@@ -195,20 +177,20 @@ def make_gold_of_author(request: ApiRequest, response: HttpResponse, slug: str, 
 def read_gold_of_note(request: ApiRequest, response: HttpResponse, slug: str, note: int) -> GoldOfNote:
     """Read whether a note has gold. Its spans are those of the annotation set."""
     access = enter(request, slug, Can.READ_NOTES)
-    return _gold_shown(response, _note(access, note))
+    return _gold_shown(response, note_for_gold(access, note))
 
 
 @router.post(NOTE, response=GoldOfNote)
 def make_gold_of_note(request: ApiRequest, response: HttpResponse, slug: str, note: int, body: NewGold) -> GoldOfNote:
     """Make a submitted annotation set gold. Gold with the same spans stays as it is."""
     access = enter(request, slug, Can.MAKE_GOLD)
-    document = _note(access, note)
+    document = note_for_gold(access, note)
     chosen = sets_for(access).filter(document=document, pk=body.set).select_related("author").first()
     if chosen is None:
         raise Http404("This note has no such annotation set.")
     if chosen.version != body.version:
         raise Problem(409, "changed", _("These annotations changed after you read them. Nothing was done."))
-    if body.replace and (gold := _gold(document)) is not None:
+    if body.replace and (gold := gold_of(document)) is not None:
         matched(request, _etag(gold))
     make_gold(document=document, annotation_set=chosen, actor=access.user, replace=body.replace)
     return _gold_shown(response, document)
@@ -218,8 +200,8 @@ def make_gold_of_note(request: ApiRequest, response: HttpResponse, slug: str, no
 def withdraw_gold_of_note(request: ApiRequest, slug: str, note: int) -> Status[None]:
     """Remove the gold of a note. Frozen versions keep their copy."""
     access = enter(request, slug, Can.MAKE_GOLD)
-    document = _note(access, note)
-    if (gold := _gold(document)) is None:
+    document = note_for_gold(access, note)
+    if (gold := gold_of(document)) is None:
         raise Http404("This note has no gold.")
     matched(request, _etag(gold))
     withdraw_gold(document=document, actor=access.user)
@@ -230,16 +212,18 @@ def withdraw_gold_of_note(request: ApiRequest, slug: str, note: int) -> Status[N
 def list_gold_versions(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
     """List the frozen versions of the gold, the newest first."""
     access = enter(request, slug, Can.READ_NOTES)
-    return paged_rows(request, paging, version_rows(access.project), VersionItem.of, newest_first=True, by="number")
+    return paged_rows(
+        request, paging, version_rows(access.project), VersionItem.model_validate, newest_first=True, by="number"
+    )
 
 
 @router.post(f"{GOLD}/versions", response={200: VersionItem, 201: VersionItem})
-def freeze_gold_version(request: ApiRequest, slug: str, body: NewVersion) -> Status[VersionItem]:
+def freeze_gold_version(request: ApiRequest, slug: str, body: NewVersion) -> Status[GoldVersion]:
     """Freeze the gold as its next version. Without a change since, the last version is returned (200)."""
     access = enter(request, slug, Can.MAKE_GOLD)
     wanted = check(FreezeForm(body.dict()))
     version, made = freeze(project=access.project, actor=access.user, reason=wanted["reason"])
-    return Status(201 if made else 200, VersionItem.of(version))
+    return Status(201 if made else 200, version)
 
 
 @router.get(VERSION, response=VersionDetail)
@@ -258,7 +242,7 @@ def list_version_notes(
     def fetch(after: int | None, size: int) -> Sequence[VersionNote]:
         return version_page(found, after=after, before=None, size=size).rows
 
-    return paged(request, paging, fetch, VersionNoteItem.of, lambda row: row.pk)
+    return paged(request, paging, fetch, VersionNoteItem.model_validate, lambda row: row.pk)
 
 
 @router.post(f"{VERSION}/split", response=VersionDetail)
@@ -293,7 +277,7 @@ def read_statistics(request: ApiRequest, slug: str, version: int) -> dict[str, A
     parts = kept_statistics(found)
     if parts is None and takes_long(found):
         raise Problem(409, "not-counted", _("This version is large. Start the job that counts it, then read again."))
-    return as_data(found, table_of(access.project, statistics_of(found) if parts is None else parts))
+    return table_of(found, statistics_of(found) if parts is None else parts)
 
 
 @router.post(f"{VERSION}/statistics", response={202: JobItem})
@@ -311,23 +295,12 @@ def _version(access: Access, number: int) -> GoldVersion:
     return found
 
 
-def _note(access: Access, note: int) -> Document:
-    found = notes_for(access).select_related("project").defer("text").filter(pk=note).first()
-    if found is None:
-        raise Http404("This note does not exist.")
-    return found
-
-
-def _gold(note: Document) -> AnnotationSet | None:
-    return AnnotationSet.objects.filter(document=note, author__kind=AuthorKind.GOLD).first()
-
-
 def _etag(gold: AnnotationSet) -> str:
     return f'"gold-{gold.pk}-{gold.version}"'
 
 
 def _gold_shown(response: HttpResponse, note: Document) -> GoldOfNote:
-    gold = _gold(note)
+    gold = gold_of(note)
     if gold is None:
         raise Http404("This note has no gold.")
     response["ETag"] = _etag(gold)

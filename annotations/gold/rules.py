@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from itertools import pairwise
-from typing import Final, TypedDict
+from typing import Any, Final
 
 from annotations.text.bio import encode, split_tag
 from annotations.text.matching import match
@@ -168,16 +168,6 @@ def _steps(
 # BIO tags. The BIO tags themselves are counted as in table 6 of Salierno et al. 2024.
 
 
-class PartData(TypedDict):
-    """The counts of a part of a corpus, to be stored. `labels`: number of spans and of their tokens by label code."""
-
-    notes: int
-    tokens: int
-    begin: int
-    inside: int
-    labels: dict[str, list[int]]
-
-
 @dataclass(slots=True)
 class Count:
     """Spans, and the tokens in them. A token in two overlapping spans counts in both."""
@@ -240,16 +230,6 @@ class CorpusPart:
         """The mean over the notes; None without notes."""
         return n / self.notes if self.notes else None
 
-    def data(self) -> PartData:
-        labels = {code: [count.spans, count.tokens] for code, count in self.labels.items()}
-        return {
-            "notes": self.notes,
-            "tokens": self.tokens,
-            "begin": self.begin,
-            "inside": self.inside,
-            "labels": labels,
-        }
-
 
 def _by_rule(text: str, spans: Sequence[Span]) -> tuple[int, list[int]]:
     """The tokens of the text and of each span, by the default rule, without creating them."""
@@ -269,9 +249,9 @@ def _by(tokenizer: Tokenizer, text: str, spans: Sequence[Span]) -> tuple[int, li
     return len(tokens), [past - first for first, past in ranges]
 
 
-def part_of(data: PartData) -> CorpusPart:
-    labels = {code: Count(spans, tokens) for code, (spans, tokens) in data["labels"].items()}
-    return CorpusPart(data["notes"], data["tokens"], data["begin"], data["inside"], labels)
+def part_of(data: Mapping[str, Any]) -> CorpusPart:
+    """The part from what `asdict` made of it."""
+    return CorpusPart(**{**data, "labels": {code: Count(**count) for code, count in data["labels"].items()}})
 
 
 def together(parts: Iterable[CorpusPart]) -> CorpusPart:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.http import Http404
 
-from annotations.core.access import Access, Can
+from annotations.core.access import Access, Can, notes_for
 from annotations.core.authors import SUBMITTED, gold_sets, review_drafts
 from annotations.core.hooks import disagreements_shown
 from annotations.core.spans import pairs_of
@@ -15,6 +16,7 @@ from annotations.models import (
     Author,
     AuthorKind,
     Comparison,
+    Document,
     GoldVersion,
     GoldVersionNote,
     Project,
@@ -90,6 +92,11 @@ class GoldState:
     sources: list[GoldCandidate]
     disputed: Disputed
     waiting: int
+
+    @property
+    def changed(self) -> bool:
+        """Whether freezing would make a new version."""
+        return bool(self.notes) and (self.change is None or not self.change.same)
 
     @property
     def free(self) -> int:
@@ -226,6 +233,19 @@ def _sources(
         found,
         key=lambda s: (order.index(AuthorKind(s.kind)) if s.kind in order else len(order), s.kind, s.name),
     )
+
+
+def note_for_gold(access: Access, pk: int) -> Document:
+    """A note without its text. Raises Http404."""
+    found = notes_for(access).select_related("project").defer("text").filter(pk=pk).first()
+    if found is None:
+        raise Http404("This note does not exist.")
+    return found
+
+
+def gold_of(note: Document) -> AnnotationSet | None:
+    """The note's gold, or the draft of its review."""
+    return AnnotationSet.objects.filter(document=note, author__kind=AuthorKind.GOLD).first()
 
 
 def version_rows(project: Project) -> QuerySet[GoldVersion]:

@@ -13,13 +13,13 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, closed_to, enter, sets_for
 from annotations.core.errors import ServiceError
-from annotations.core.forms import add_error
-from annotations.core.requests import Request, number, paged
+from annotations.core.forms import error_beside
+from annotations.core.requests import Request, error_as_message, number, paged
 from annotations.core.templatetags.clusters import Cluster
 from annotations.gold.forms import REFUSED_AT, FreezeForm, ReadyMadeForm, SplitForm
 from annotations.gold.jobs import start_gold, start_statistics
 from annotations.gold.rules import ChangeKind
-from annotations.gold.selectors import state_for, version_page, version_rows, versions
+from annotations.gold.selectors import gold_of, note_for_gold, state_for, version_page, version_rows, versions
 from annotations.gold.services.differences import version_diff
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
 from annotations.gold.services.splitting import (
@@ -29,18 +29,11 @@ from annotations.gold.services.splitting import (
     split_table,
     split_version,
 )
-from annotations.gold.services.statistics import (
-    Parts,
-    StatisticsTable,
-    kept_statistics,
-    statistics_of,
-    table_of,
-    takes_long,
-)
+from annotations.gold.services.statistics import WHOLE, Parts, kept_statistics, statistics_of, table_of, takes_long
 from annotations.jobs.tokens import form_token
-from annotations.models import GoldVersion, Project
+from annotations.models import GoldVersion
 from annotations.notes.selectors.in_context import label_looks, note_names, shown_in_context
-from annotations.notes.views.notes import _after_gold, _for_gold, _gold_version, _note_url
+from annotations.notes.views.notes import after_gold, note_url
 from annotations.projects.selectors.projects import is_large
 
 VERSIONS = 30
@@ -84,20 +77,18 @@ def gold_freeze(request: Request, slug: str) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, _("The reason can have at most 300 characters. Nothing was frozen."))
         return redirect("gold", slug)
-    try:
+    with error_as_message(request):
         version, made = freeze(project=access.project, actor=access.user, reason=form.cleaned_data["reason"])
-    except ServiceError as error:
-        messages.error(request, str(error))
-        return redirect("gold", slug)
-    if made:
-        messages.success(request, _("Version %(number)s is frozen.") % {"number": version.number})
-    else:
-        messages.info(
-            request,
-            _("Nothing has changed since version %(number)s, so no new version was frozen.")
-            % {"number": version.number},
-        )
-    return redirect("gold_version", slug, version.number)
+        if made:
+            messages.success(request, _("Version %(number)s is frozen.") % {"number": version.number})
+        else:
+            messages.info(
+                request,
+                _("Nothing has changed since version %(number)s, so no new version was frozen.")
+                % {"number": version.number},
+            )
+        return redirect("gold_version", slug, version.number)
+    return redirect("gold", slug)
 
 
 @require_safe
@@ -147,10 +138,8 @@ def gold_split(request: Request, slug: str, version: int) -> HttpResponse:
     form = ReadyMadeForm(request.POST, auto_id=READY_IDS) if listed else SplitForm(request.POST)
     split = None
     if form.is_valid():
-        try:
+        with error_beside(form, REFUSED_AT):
             split = _split(form, found, access)
-        except ServiceError as error:
-            add_error(form, error, REFUSED_AT)
     if split is None:
         forms = {"ready_form" if listed else "split_form": form}
         context = _version_context(request, access, found) | _split_context(access, found) | forms
@@ -224,23 +213,17 @@ def job_start_gold(request: Request, slug: str) -> HttpResponse:
     author = number(request.POST, "author") or 0
     if closed_to(access, authors=[author]):
         raise PermissionDenied("This person may not use these annotation sets.")
-    try:
-        job = start_gold(
-            project=access.project,
-            author_id=author,
-            actor=access.user,
-            token=form_token(request),
-        )
-    except ServiceError as error:
-        messages.error(request, str(error))
-        return redirect("gold", slug)
-    return redirect("job", slug, job.number)
+    with error_as_message(request):
+        job = start_gold(project=access.project, author_id=author, actor=access.user, token=form_token(request))
+        return redirect("job", slug, job.number)
+    return redirect("gold", slug)
 
 
 @require_POST
 def note_gold(request: Request, slug: str, pk: int) -> HttpResponse:
     """Make an annotation set gold, unless the set, or the gold to replace, changed after the page was opened."""
-    access, document = _for_gold(request, slug, pk)
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    document = note_for_gold(access, pk)
     sets = sets_for(access).filter(document_id=document.pk).select_related("author")
     annotation_set = get_object_or_404(sets, pk=number(request.POST, "set"))
     replace = request.POST.get("replace") == "1"
@@ -248,7 +231,7 @@ def note_gold(request: Request, slug: str, pk: int) -> HttpResponse:
         messages.warning(
             request, _("These annotations changed after you opened the page. Nothing was done. Check them again.")
         )
-    elif replace and number(request.POST, "gold_version") != _gold_version(document):
+    elif replace and number(request.POST, "gold_version") != getattr(gold_of(document), "version", None):
         messages.warning(request, _("The gold changed after you opened the page. Nothing was done. Check both again."))
     else:
         try:
@@ -258,25 +241,26 @@ def note_gold(request: Request, slug: str, pk: int) -> HttpResponse:
         else:
             success = _("The annotations of %(author)s are now gold.") % {"author": annotation_set.author.name}
             messages.success(request, success)
-            return redirect(_after_gold(request, access, pk, gold.pk))
-    return redirect(_note_url(slug, pk, set=annotation_set.pk, state=request.POST.get("state")))
+            return redirect(after_gold(request, access, pk, gold.pk))
+    return redirect(note_url(slug, pk, set=annotation_set.pk, state=request.POST.get("state")))
 
 
 @require_POST
 def note_gold_withdraw(request: Request, slug: str, pk: int) -> HttpResponse:
     """Remove the gold of a note, unless the gold changed after the page was opened."""
-    access, document = _for_gold(request, slug, pk)
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    document = note_for_gold(access, pk)
     state = request.POST.get("state")
-    if (version := _gold_version(document)) is not None and number(request.POST, "gold_version") != version:
+    if (present := gold_of(document)) is not None and number(request.POST, "gold_version") != present.version:
         messages.warning(request, _("The gold changed after you opened the page. Nothing was done. Check it again."))
-        return redirect(_note_url(slug, pk, state=state))
+        return redirect(note_url(slug, pk, state=state))
     try:
         withdraw_gold(document=document, actor=access.user)
     except ServiceError as error:
         messages.info(request, _("Nothing was changed. %(error)s") % {"error": error})
     else:
         messages.success(request, _("The gold of this note was removed. Frozen versions keep their copy."))
-    return redirect(_note_url(slug, pk, state=state))
+    return redirect(note_url(slug, pk, state=state))
 
 
 # The page of corpus statistics of a gold version.
@@ -293,25 +277,28 @@ def gold_statistics(request: Request, slug: str) -> HttpResponse:
         raise Http404("This version does not exist.")
     context: dict[str, object] = {"access": access, "versions": frozen, "version": chosen, "token": uuid.uuid4()}
     if chosen is not None:
-        context |= _figures(access.project, chosen)
+        context |= _figures(chosen)
     return render(request, "gold/statistics.html", context)
 
 
-def _figures(project: Project, version: GoldVersion) -> dict[str, object]:
+def _figures(version: GoldVersion) -> dict[str, object]:
     parts: Parts | None = kept_statistics(version)
     if parts is None and takes_long(version):
         return {"late": True}
     try:
-        table = table_of(project, statistics_of(version) if parts is None else parts)
+        table = table_of(version, statistics_of(version) if parts is None else parts)
     except ServiceError as error:
         return {"error": str(error)}
-    return {"table": table, "clusters": _clusters(table), "series": [_name(one.name) for one in table.columns[:-1]]}
-
-
-def _clusters(table: StatisticsTable) -> list[Cluster]:
-    """The labels that the version has, with a bar for each split; without a split, with one bar."""
-    last = len(table.columns) - 1 or 1
-    return [Cluster(row.name, [cell.spans for cell in row.cells[:last]]) for row in table.labels if row.total]
+    columns = table["splits"]
+    shown = [split for split in columns if split != WHOLE] or [WHOLE]
+    tags = [(tag, [part["tags_per_note"][tag] for part in columns.values()]) for tag in "OBI"]
+    # The labels that the version has, with a bar for each split; without a split, with one bar.
+    clusters = [
+        Cluster(row["label"], [row["splits"][split]["spans"] for split in shown])
+        for row in table["labels"]
+        if row["splits"][WHOLE]["spans"]
+    ]
+    return {"table": table, "tags": tags, "clusters": clusters, "series": list(map(_name, columns))[:-1]}
 
 
 def _name(split: str) -> str:

@@ -16,7 +16,7 @@ class NotesConfig(AppConfig):
 
         from annotations.core import addresses, navigation
         from annotations.core.access import Can
-        from annotations.notes.selectors.flags import notes_flagged
+        from annotations.notes.selectors.comments import notes_flagged
 
         navigation.add_group(navigation.NavigationGroup("notes", _("Notes"), 20))
         navigation.register(

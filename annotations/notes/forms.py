@@ -1,5 +1,6 @@
 """Form to search the notes of a project."""
 
+from dataclasses import asdict
 from typing import Any
 
 from django import forms
@@ -34,19 +35,16 @@ class SearchForm(forms.Form):
 
     def __init__(self, *args: Any, access: Access, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._choose("where", [
+        offer(self, "where", [
             ("all", _("Everywhere")),
             ("unlabeled", _("Only unmarked text")),
             ("label", _("Only spans with a label")),
         ])  # fmt: skip
         names = [(label["id"], label["name"]) for label in labels_of(access.project.pk)]
-        self._choose("label", [("", _("Choose a label")), *names])
-        self._choose("annotation_set", [("own", _("My own")), ("gold", _("Gold"))])
+        offer(self, "label", [("", _("Choose a label")), *names])
+        offer(self, "annotation_set", [("own", _("My own")), ("gold", _("Gold"))])
         if not access.can(Can.READ_NOTES):
             del self.fields["annotation_set"]
-
-    def _choose(self, field: str, choices: list[tuple[Any, Any]]) -> None:
-        offer(self, field, choices)
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
@@ -70,12 +68,4 @@ class SearchForm(forms.Form):
 
 def initial_of(text: str, options: Options) -> dict[str, Any]:
     """Initial values of the form for an earlier search."""
-    return {
-        "text": text,
-        "word": options.word,
-        "case": options.case,
-        "loose": not options.accents,
-        "where": options.where,
-        "label": options.label or "",
-        "annotation_set": options.annotation_set,
-    }
+    return asdict(options) | {"text": text, "loose": not options.accents, "label": options.label or ""}

@@ -7,7 +7,7 @@ from django.utils.translation import ngettext
 from annotations.core import overview
 from annotations.core.access import Access, Can
 from annotations.models import Document
-from annotations.notes.selectors.flags import open_flags
+from annotations.notes.selectors.comments import open_flags
 from annotations.notes.selectors.notes import Show
 
 

@@ -32,25 +32,6 @@ class ReleaseConfig(AppConfig):
                     right=Can.RELEASE,
                     result="release/export_result.html",
                 ),
-            }
-        )
-        patient_erased.add(erase_from_releases)
-        project_deleted.add(delete_releases)
-        navigation.add_group(navigation.NavigationGroup("release", _("Release"), 85))
-        made = frozenset({"release", "release_new", "release_findings", "release_note"})
-        navigation.register(
-            navigation.Entry("release", 10, _("Releases"), "releases", Can.RELEASE, made),
-            navigation.Entry(
-                "release", 20, _("Policies"), "release_policies", Can.RELEASE, frozenset({"release_policy"})
-            ),
-        )
-        addresses.register("note.surrogates", "note_surrogates")
-        offers.offer("gold.actions", "release/offers/gold.html", position=30)
-        offers.offer("gold_version.actions", "release/offers/gold_version.html", position=30)
-        offers.offer("note.views", "release/offers/note_views.html")
-        offers.offer("note.text", "release/offers/note_text.html")
-        register(
-            {
                 "master": JobKind(
                     title=_("Patient master"),
                     handler="annotations.release.jobs.run_master",
@@ -64,29 +45,23 @@ class ReleaseConfig(AppConfig):
             }
         )
         registry.TIDIERS.append(delete_expired_uploads)
-        patient_erased.add(erase_known)
+        for erase in (erase_from_releases, erase_known, forget_notes):
+            patient_erased.add(erase)
+        project_deleted.add(delete_releases)
+        navigation.add_group(navigation.NavigationGroup("release", _("Release"), 85))
+        made = frozenset({"release", "release_new", "release_findings", "release_note", "certificate_sign"})
+        master = frozenset({"known_upload", "known_people", "known_person"})
+        read = frozenset({"release_audit", "audit_read", "audit_leaks"})
+        one_policy, one_entity = frozenset({"release_policy"}), frozenset({"surrogate"})
         navigation.register(
-            navigation.Entry(
-                "project",
-                45,
-                _("Known identifiers"),
-                "known",
-                Can.MANAGE,
-                frozenset({"known_upload", "known_people", "known_person"}),
-            )
+            navigation.Entry("release", 10, _("Releases"), "releases", Can.RELEASE, made),
+            navigation.Entry("release", 20, _("Policies"), "release_policies", Can.RELEASE, one_policy),
+            navigation.Entry("release", 30, _("Audits"), "audits", Can.AUDIT_RELEASES, read),
+            navigation.Entry("release", 40, _("Surrogates"), "surrogates", Can.RELEASE, one_entity),
+            navigation.Entry("project", 45, _("Known identifiers"), "known", Can.MANAGE, master),
         )
-        patient_erased.add(forget_notes)
-        navigation.register(
-            navigation.Entry("release", 40, _("Surrogates"), "surrogates", Can.RELEASE, frozenset({"surrogate"}))
-        )
-        navigation.register(
-            navigation.Entry(
-                "release",
-                30,
-                _("Audits"),
-                "audits",
-                Can.AUDIT_RELEASES,
-                frozenset({"release_audit", "audit_read", "audit_leaks"}),
-            )
-        )
-        navigation.extend("releases", "certificate_sign")
+        addresses.register("note.surrogates", "note_surrogates")
+        offers.offer("gold.actions", "release/offers/gold.html", position=30)
+        offers.offer("gold_version.actions", "release/offers/gold_version.html", position=30)
+        offers.offer("note.views", "release/offers/note_views.html")
+        offers.offer("note.text", "release/offers/note_text.html")

@@ -2,20 +2,22 @@ from django.urls import URLPattern, path
 
 from annotations.release.views import audits, certificates, findings, known, policies, releases, surrogates
 
-_AUDIT = "projects/<slug:slug>/releases/<int:number>/audit/"
+_ONE = "projects/<slug:slug>/releases/<int:number>/"
+_AUDIT = f"{_ONE}audit/"
+_CERTIFICATE = f"{_ONE}certificates/<int:certificate>"
 
 urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/releases/", releases.releases, name="releases"),
     path("projects/<slug:slug>/releases/new/", releases.release_new, name="release_new"),
     path("projects/<slug:slug>/releases/policies/", policies.release_policies, name="release_policies"),
     path("projects/<slug:slug>/releases/policies/<slug:policy>/", policies.release_policy, name="release_policy"),
-    path("projects/<slug:slug>/releases/<int:number>/", releases.release, name="release"),
-    path("projects/<slug:slug>/releases/<int:number>/export", releases.release_export, name="release_export"),
-    path("projects/<slug:slug>/releases/<int:number>/prepare", releases.release_prepare, name="release_prepare"),
-    path("projects/<slug:slug>/releases/<int:number>/withdraw", releases.release_withdraw, name="release_withdraw"),
-    path("projects/<slug:slug>/releases/<int:number>/findings/", findings.findings, name="release_findings"),
-    path("projects/<slug:slug>/releases/<int:number>/findings/decide", findings.release_decide, name="release_decide"),
-    path("projects/<slug:slug>/releases/<int:number>/notes/<int:pk>/", findings.release_note, name="release_note"),
+    path(_ONE, releases.release, name="release"),
+    path(f"{_ONE}export", releases.release_export, name="release_export"),
+    path(f"{_ONE}prepare", releases.release_prepare, name="release_prepare"),
+    path(f"{_ONE}withdraw", releases.release_withdraw, name="release_withdraw"),
+    path(f"{_ONE}findings/", findings.findings, name="release_findings"),
+    path(f"{_ONE}findings/decide", findings.release_decide, name="release_decide"),
+    path(f"{_ONE}notes/<int:pk>/", findings.release_note, name="release_note"),
     path("projects/<slug:slug>/notes/<int:pk>/surrogates", findings.note_surrogates, name="note_surrogates"),
     path("projects/<slug:slug>/known/", known.known, name="known"),
     path("projects/<slug:slug>/known/lists", known.known_lists, name="known_lists"),
@@ -39,21 +41,9 @@ urlpatterns: list[URLPattern] = [
     path(f"{_AUDIT}reopen", audits.audit_reopen, name="audit_reopen"),
     path(f"{_AUDIT}leaks/", audits.audit_leaks, name="audit_leaks"),
     path(f"{_AUDIT}decide", audits.audit_decide, name="audit_decide"),
-    path(
-        "projects/<slug:slug>/releases/<int:number>/certificate/sign",
-        certificates.certificate_sign,
-        name="certificate_sign",
-    ),
-    path(
-        "projects/<slug:slug>/releases/<int:number>/certificates/<int:certificate>.json",
-        certificates.certificate_json,
-        name="certificate_json",
-    ),
-    path(
-        "projects/<slug:slug>/releases/<int:number>/certificates/<int:certificate>.pdf",
-        certificates.certificate_pdf,
-        name="certificate_pdf",
-    ),
+    path(f"{_ONE}certificate/sign", certificates.certificate_sign, name="certificate_sign"),
+    path(f"{_CERTIFICATE}.json", certificates.certificate_json, name="certificate_json"),
+    path(f"{_CERTIFICATE}.pdf", certificates.certificate_pdf, name="certificate_pdf"),
     path("certificates/verify", certificates.certificate_verify, name="certificate_verify"),
     path("certificates/keys/", certificates.signing_keys, name="signing_keys"),
     path("certificates/keys/<str:fingerprint>.pem", certificates.signing_key_pem, name="signing_key_pem"),

@@ -7,7 +7,7 @@ from django.urls import reverse
 from annotations.gold.selectors import change_since
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
 from annotations.models import AnnotationSet, GoldVersion, Span
-from annotations.projects.services.labels import merge_labels, update_label
+from annotations.projects.services.labels import update_label
 from annotations.review.services.log import Act
 from tests import factories as make
 from tests.held import made_once
@@ -58,16 +58,6 @@ def check(world, expected: str) -> None:
 
 def gold_of(note) -> AnnotationSet:
     return AnnotationSet.objects.get(document=note, author__kind="gold")
-
-
-def test_a_merged_label_is_counted_besides_other_changes(frozen):
-    """27 of 32 notes is what the times of change say, if one note lacks the merged label."""
-    gold_of(frozen.five[0]).spans.filter(start=19).delete()
-    freeze(project=frozen.project, actor=frozen.rev)
-    make_gold(document=frozen.five[4], annotation_set=frozen.anns[4], actor=frozen.rev)
-    source, target = (make.label_of(frozen.project, name) for name in ("CITY", "PATIENT"))
-    merge_labels(source=source, target=target, actor=None)
-    check(frozen, "4 new or changed")
 
 
 def test_a_renamed_label_and_an_open_review_change_nothing(frozen):

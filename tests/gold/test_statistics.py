@@ -56,19 +56,19 @@ def version(world):
 
 
 def test_the_figures_by_split_label_and_category(world, version):
-    table = table_of(world.project, statistics_of(version))
-    assert [(each.name, each.part.notes, each.part.tokens) for each in table.columns] == [
-        ("train", 2, 28), ("test", 1, 14), ("", 3, 42),
+    table = table_of(version, statistics_of(version))
+    assert [(name, part["notes"], part["tokens"]) for name, part in table["splits"].items()] == [
+        ("train", 2, 28), ("test", 1, 14), ("total", 3, 42),
     ]  # fmt: skip
-    rows = {row.name: [cell.spans for cell in row.cells] for row in table.labels}
-    assert rows["PATIENT"] == [2, 0, 2] and rows["DATE"] == [1, 1, 2] and rows["DOCTOR"] == [0, 0, 0]
-    (name,) = [row for row in table.categories if row.name == "NAME"]
-    assert [cell.spans for cell in name.cells] == [2, 0, 2]
-    (date,) = [row for row in table.labels if row.name == "DATE"]
-    assert [cell.per_note for cell in date.cells] == [0.5, 1, pytest.approx(2 / 3)]
-    assert [cell.tokens_per_span for cell in date.cells] == [5, 5, 5]
-    assert [cell.spans for cell in table.whole.cells] == [4, 1, 5]
-    assert table.whole.cells[-1].tokens_per_span == (2 + 1 + 5 + 2 + 5) / 5
+    rows = {row["label"]: list(row["splits"].values()) for row in table["labels"]}
+    spans = {name: [cell["spans"] for cell in cells] for name, cells in rows.items()}
+    assert spans["PATIENT"] == [2, 0, 2] and spans["DATE"] == [1, 1, 2] and spans["DOCTOR"] == [0, 0, 0]
+    (name,) = [row for row in table["categories"] if row["category"] == "NAME"]
+    assert [cell["spans"] for cell in name["splits"].values()] == [2, 0, 2]
+    assert [cell["spans_per_note"] for cell in rows["DATE"]] == [0.5, 1, pytest.approx(2 / 3)]
+    assert [cell["tokens_per_span"] for cell in rows["DATE"]] == [5, 5, 5]
+    assert [part["spans"] for part in table["splits"].values()] == [4, 1, 5]
+    assert table["splits"]["total"]["tokens_per_span"] == (2 + 1 + 5 + 2 + 5) / 5
 
 
 def test_the_page_shows_them_to_all_who_read_notes(world, version, sign_in, django_assert_max_num_queries):

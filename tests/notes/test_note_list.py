@@ -42,18 +42,6 @@ def test_annotators_see_their_own_notes_and_state_only(world, sign_in):
     assert "started" in html and reverse("annotate", args=["covid", world.note.pk]) in html
 
 
-@pytest.mark.parametrize(
-    "show, expected",
-    [("all", [1, 2, 3]), ("gold", [1]), ("no-gold", [2, 3]), ("read", [1]), ("unread", [2]), ("nonsense", [1, 2, 3])],
-)
-def test_filters_of_members_who_see_all_notes(world, sign_in, show, expected):
-    make.make_note(world.project, name="caso-003")
-    Assignment.objects.filter(document=world.note).update(state=AssignmentState.DONE)
-    gold_of(world.note)
-    html = check_page(sign_in(world.rev).get(listing(f"?state={show}")))
-    assert names(html) == [f"caso-{n:03}" for n in expected]
-
-
 @pytest.mark.both_databases
 @pytest.mark.parametrize("show", list(Show))
 @pytest.mark.parametrize("who", ["rev", "ann"])

@@ -4,7 +4,7 @@ import re
 
 from annotations.core.events import NOTE_READ
 from annotations.models import Event
-from annotations.notes.selectors.annotation_sets import line_at
+from annotations.notes.selectors.in_context import line_at
 from tests import factories as make
 from tests.notes.note_pages import DATE, ROSSI, gold_of, page_of
 from tests.worlds.checks import check_page

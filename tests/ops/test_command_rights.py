@@ -49,7 +49,7 @@ TABLE: dict[Can | Standing | str, list[str]] = {
     ],
     Can.RELEASE: [
         "audit_plan covid", "audit_plan covid --discard", "release covid --set gold --policy mask --out {0}",
-        "release_policies covid", "surrogates covid",
+        "surrogates covid",
     ],
     Can.MANAGE: [
         "add_member covid out --role manager", "calibrate covid --run a --gold 1",

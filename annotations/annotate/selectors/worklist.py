@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from annotations.core.access import Access, Can
 from annotations.models import Assignment, AssignmentState, Document, Flag
 from annotations.models.prepared import PreparedRead
-from annotations.notes.selectors.flags import flaggers, open_flags
+from annotations.notes.selectors.comments import flaggers, open_flags
 from annotations.projects.selectors.projects import own_work
 
 # How many notes the list shows before and after the open one.

@@ -12,6 +12,7 @@ def attribute(name: str) -> BeforeValidator:
 
 
 Username = Annotated[str | None, attribute("username")]
+AsText = Annotated[str, BeforeValidator(str)]
 
 
 class Answer(Schema):

@@ -86,20 +86,16 @@ def make_gold(
             gold = AnnotationSet.objects.select_for_update().get(pk=gold.pk)
         removed = [] if created else _clear(gold, spans, replace=replace)
         if removed is None:
-            return _confirm(gold, source, spans=len(spans), actor=actor)
+            # Gold with the same spans may be the draft of a review that is not finished.
+            gold.refresh_from_db()
+            if gold.state != AnnotationSetState.SUBMITTED:
+                _submit(gold, source, document, spans=len(spans), removed=[], actor=actor)
+            return gold
         insert_spans(_gold_rows(gold, source, spans, decided(actor, document.project)))
         # The annotation set may be older than the limit.
         check_room(gold.pk, [(s.start, s.end) for s in spans])
         gold.version += 1
-        gold.state, gold.submitted_at = AnnotationSetState.SUBMITTED, timezone.now()
-        gold.save(update_fields=["version", "state", "submitted_at", "updated_at"])
-        GOLD_MADE.record(
-            actor=actor,
-            project_id=document.project_id,
-            document_id=document.pk,
-            annotation_set_id=gold.pk,
-            data={"from_set": source.pk, "spans": len(spans), "removed": removed},
-        )
+        _submit(gold, source, document, spans=len(spans), removed=removed, actor=actor)
     return gold
 
 
@@ -146,21 +142,24 @@ def _gold_rows(gold: AnnotationSet, source: AnnotationSet, spans: Iterable[Span]
         )  # fmt: skip
 
 
-def _confirm(gold: AnnotationSet, source: AnnotationSet, *, spans: int, actor: User | None) -> AnnotationSet:
-    """Submit gold that already has the same spans, for example from a review that is not finished."""
-    gold.refresh_from_db()
-    if gold.state == AnnotationSetState.SUBMITTED:
-        return gold
+def _submit(
+    gold: AnnotationSet,
+    source: AnnotationSet,
+    document: Document,
+    *,
+    spans: int,
+    removed: list[list[int]],
+    actor: User | None,
+) -> None:
     gold.state, gold.submitted_at = AnnotationSetState.SUBMITTED, timezone.now()
-    gold.save(update_fields=["state", "submitted_at", "updated_at"])
+    gold.save(update_fields=["version", "state", "submitted_at", "updated_at"])
     GOLD_MADE.record(
         actor=actor,
-        project_id=source.document.project_id,
-        document_id=source.document_id,
+        project_id=document.project_id,
+        document_id=document.pk,
         annotation_set_id=gold.pk,
-        data={"from_set": source.pk, "spans": spans, "removed": []},
+        data={"from_set": source.pk, "spans": spans, "removed": removed},
     )
-    return gold
 
 
 def _adjudication(span: Span) -> Provenance:

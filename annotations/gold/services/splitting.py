@@ -1,7 +1,7 @@
 """The train/dev/test split of a frozen gold version: by patient, recorded with its seed and shares."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,16 +69,12 @@ def split_version(*, version: GoldVersion, seed: str, shares: Mapping[str, int],
     except SplitError as error:
         raise ServiceError(str(error), code="shares") from error
     with transaction.atomic():
-        Project.objects.select_for_update().get(pk=version.project_id)
-        version = GoldVersion.objects.select_for_update().get(pk=version.pk)
+        version, patients = _locked(version)
         if version.split_seed == seed and version.split_shares != wanted:
             raise ServiceError(
                 _("This version is already split with this seed and other shares. Choose another seed."),
                 code="seed",
             )
-        patients = _patients(version)
-        if not patients:
-            raise ServiceError(_("This version has no notes left to split."), code="empty")
         earlier, merged = _earlier_splits(version, seed)
         splits = split_patients(
             [Patient(key, len(patient.notes), patient.spans) for key, patient in patients.items()],
@@ -100,11 +96,7 @@ def split_by_lines(*, version: GoldVersion, lines: str, seed: str, actor: User |
     """
     seed = _good_seed(seed)
     with transaction.atomic():
-        Project.objects.select_for_update().get(pk=version.project_id)
-        version = GoldVersion.objects.select_for_update().get(pk=version.pk)
-        patients = _patients(version)
-        if not patients:
-            raise ServiceError(_("This version has no notes left to split."), code="empty")
+        version, patients = _locked(version)
         rows = GoldVersionNote.objects.filter(version=version).order_by("document_id")
         notes = list(rows.values_list("document__patient_id", "document__name"))
         try:
@@ -142,14 +134,21 @@ def split_by_lines(*, version: GoldVersion, lines: str, seed: str, actor: User |
         return _stored(version, patients, splits, seed=seed, shares=shares, kept=kept, merged=merged, actor=actor)
 
 
+def _locked(version: GoldVersion) -> tuple[GoldVersion, dict[str, _PatientNotes]]:
+    """Lock the version, and read its notes by patient. Raises ServiceError `empty` without notes."""
+    Project.objects.select_for_update().get(pk=version.project_id)
+    version = GoldVersion.objects.select_for_update().get(pk=version.pk)
+    patients = _patients(version)
+    if not patients:
+        raise ServiceError(_("This version has no notes left to split."), code="empty")
+    return version, patients
+
+
 def _good_seed(seed: str) -> str:
     """Raises ServiceError `seed`."""
     seed = good_name(seed, code="seed")
     if not seed or len(seed) > SEED_LENGTH:
-        raise ServiceError(
-            _("The seed must have 1 to %(seed_length)s characters.") % {"seed_length": SEED_LENGTH},
-            code="seed",
-        )
+        raise ServiceError(_("The seed must have 1 to %(most)s characters.") % {"most": SEED_LENGTH}, code="seed")
     return seed
 
 
@@ -201,16 +200,13 @@ def patient_key(patient_id: str, name: str) -> str:
 
 def _patients(version: GoldVersion) -> dict[str, _PatientNotes]:
     found: dict[str, _PatientNotes] = {}
-    for pk, patient_id, name, spans in _rows(version):
+    notes = GoldVersionNote.objects.filter(version=version).order_by("document_id")
+    rows = notes.values_list("pk", "document__patient_id", "document__name", "spans")
+    for pk, patient_id, name, spans in rows.iterator(chunk_size=BATCH):
         patient = found.setdefault(patient_key(patient_id, name), _PatientNotes())
         patient.notes.append(pk)
         patient.spans += len(spans)
     return found
-
-
-def _rows(version: GoldVersion) -> Iterator[tuple[int, str, str, list[Any]]]:
-    notes = GoldVersionNote.objects.filter(version=version).order_by("document_id")
-    yield from notes.values_list("pk", "document__patient_id", "document__name", "spans").iterator(chunk_size=BATCH)
 
 
 def _earlier_splits(version: GoldVersion, seed: str) -> tuple[dict[str, Split], int]:

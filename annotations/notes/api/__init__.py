@@ -17,7 +17,7 @@ from annotations.core.spans import SpanItem, own_sets, spans_of
 from annotations.core.suggestions import hidden_in
 from annotations.models import Document, Label, NoteMetadata, Project
 from annotations.models.prepared import PreparedRead
-from annotations.notes.selectors.annotation_sets import SetSummary, annotation_sets_of
+from annotations.notes.selectors.in_context import SetSummary, annotation_sets_of
 from annotations.notes.selectors.notes import NoteRow, Show, choices, note_page
 from annotations.notes.selectors.searching import Hit, Options, Results
 from annotations.notes.services.searching import LONGEST, search_at_once

@@ -15,8 +15,7 @@ from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
 from annotations.core.api.schemas import Body
 from annotations.models import AnnotationSet, Document
-from annotations.notes.selectors.comments import CommentThread, comments_csv, page_of, thread_of
-from annotations.notes.selectors.flags import OpenFlag, flags_of
+from annotations.notes.selectors.comments import CommentThread, OpenFlag, comments_csv, flags_of, page_of, thread_of
 from annotations.notes.services.talk import (
     ThreadSubject,
     add_comment,

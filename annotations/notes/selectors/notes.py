@@ -1,7 +1,7 @@
 """The list of notes in keyset pages. A page takes a few short index scans and never loads a note's text."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +19,10 @@ from annotations.models import (
     AssignmentState,
     AuthorKind,
     Document,
+    Flag,
 )
 from annotations.models.prepared import PreparedRead
-from annotations.notes.selectors.flags import flag_labels, open_flag_rows, open_flags
+from annotations.notes.selectors.comments import flag_labels, open_flags
 
 PAGE = 50
 # For filters without an index, such as notes without gold, a page looks at this many notes at most.
@@ -236,14 +237,20 @@ def _by_name(access: Access, text: str) -> Fetch:
 
 
 class _OfPage:
-    """A prepared read for the notes of one page. `rows(ids)` returns a queryset.
+    """A prepared read of columns for the notes of one page. `rows(ids)` returns a queryset.
 
     Shorter pages repeat their last id, so that all pages use the same statement.
     """
 
-    def __init__(self, rows: Callable[..., QuerySet[Any, Any]], *kinds: type) -> None:
-        count = len(kinds)
-        self._read = PreparedRead(lambda *values: rows(values[count:], *values[:count]), *kinds, *[int] * PAGE)
+    def __init__(
+        self, columns: str, rows: Callable[..., QuerySet[Any]], *kinds: type, order: Sequence[str] = ()
+    ) -> None:
+        count, names = len(kinds), columns.split()
+
+        def query(*values: Any) -> QuerySet[Any, Any]:
+            return rows(values[count:], *values[:count]).order_by(*order).values_list(*names)
+
+        self._read = PreparedRead(query, *kinds, *[int] * PAGE)
 
     def __call__(self, ids: list[int], *values: int | str) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = []
@@ -253,56 +260,37 @@ class _OfPage:
         return found
 
 
-_NOTES = _OfPage(
-    lambda ids: Document.objects.filter(pk__in=ids).order_by().values_list("pk", "name", "language", "length")
-)
+_NOTES = _OfPage("pk name language length", lambda ids: Document.objects.filter(pk__in=ids))
 _OWN = _OfPage(
-    lambda ids, user: (
-        Assignment.objects.filter(document_id__in=ids, user_id=user)
-        .exclude(state=AssignmentState.RELEASED)
-        .order_by()
-        .values_list("document_id", "state")
+    "document_id state",
+    lambda ids, user: Assignment.objects.filter(document_id__in=ids, user_id=user).exclude(
+        state=AssignmentState.RELEASED
     ),
     int,
 )
 _BEGUN = _OfPage(
-    lambda ids, user: (
-        AnnotationSet.objects.filter(
-            document_id__in=ids,
-            author__user_id=user,
-            author__kind=AuthorKind.ANNOTATOR,
-            state=AnnotationSetState.DRAFT,
-        )
-        .order_by()
-        .values_list("document_id")
+    "document_id",
+    lambda ids, user: _sets(ids, AnnotationSetState.DRAFT).filter(
+        author__user_id=user, author__kind=AuthorKind.ANNOTATOR
     ),
     int,
 )
 _SETS = _OfPage(
-    lambda ids: (
-        AnnotationSet.objects.filter(document_id__in=ids)
-        .exclude(state=AnnotationSetState.WITHDRAWN)
-        .order_by("author__kind", "author__name")
-        .values_list("document_id", "state", "author__kind", "author__name", "imported_by_id")
-    )
+    "document_id state author__kind author__name imported_by_id",
+    lambda ids: AnnotationSet.objects.filter(document_id__in=ids).exclude(state=AnnotationSetState.WITHDRAWN),
+    order=("author__kind", "author__name"),
 )
-_OPEN = _OfPage(
-    lambda ids: (
-        Assignment.objects.filter(document_id__in=ids, state=AssignmentState.OPEN).order_by().values_list("document_id")
-    )
+_OPEN = _OfPage("document_id", lambda ids: Assignment.objects.filter(document_id__in=ids, state=AssignmentState.OPEN))
+_FLAGS = _OfPage(
+    "document_id user_id reason",
+    lambda ids: Flag.objects.filter(document_id__in=ids, cleared_at__isnull=True),
+    order=("id",),
 )
+_ADJUDICATED = _OfPage("document_id", lambda ids, kind, state: _sets(ids, state).filter(author__kind=kind), str, str)
 
 
-_FLAGS = _OfPage(open_flag_rows)
-_ADJUDICATED = _OfPage(
-    lambda ids, kind, state: (
-        AnnotationSet.objects.filter(document_id__in=ids, author__kind=kind, state=state)
-        .order_by()
-        .values_list("document_id")
-    ),
-    str,
-    str,
-)
+def _sets(ids: Sequence[int], state: str) -> QuerySet[AnnotationSet]:
+    return AnnotationSet.objects.filter(document_id__in=ids, state=state)
 
 
 def _rows(access: Access, ids: list[int]) -> list[NoteRow]:

@@ -131,34 +131,20 @@ def results(access: Access, search: Search, *, after: int = 0) -> Results:
     options, wanted = Options.of(search.options), query_of(search)
     pattern = finder(wanted)
     found: list[NoteHits] = []
-    state = _State()
+    looked = characters = 0
     for batch in _batches(_notes(access, options, after)):
         matches = {pk: list(find(text, pattern, word=wanted.word)) for pk, _, text in batch}
         hit = [pk for pk, there in matches.items() if there]
         matches |= _narrowed(access, options, {pk: matches[pk] for pk in hit})
         own = _own(access, hit) if hit else set()
         for pk, name, text in batch:
-            state.saw(pk, text)
+            looked, characters = looked + 1, characters + len(text)
             if matches[pk]:
                 hits = _hits(text, matches[pk][:HITS])
                 found.append(NoteHits(pk, name, hits, len(matches[pk]), access.blind or pk in own))
-            if len(found) == NOTES or state.characters > CHARACTERS:
-                return Results(found, state.notes, state.last, stopped=len(found) < NOTES)
-    return Results(found, state.notes, None, stopped=False)
-
-
-@dataclass
-class _State:
-    """Progress of a search."""
-
-    notes: int = 0
-    characters: int = 0
-    last: int = 0
-
-    def saw(self, pk: int, text: str) -> None:
-        self.notes += 1
-        self.characters += len(text)
-        self.last = pk
+            if len(found) == NOTES or characters > CHARACTERS:
+                return Results(found, looked, pk, stopped=len(found) < NOTES)
+    return Results(found, looked, None, stopped=False)
 
 
 def _notes(access: Access, options: Options, after: int) -> QuerySet[Document, Any]:

@@ -73,22 +73,15 @@ def record_search(*, access: Access, search: Search, found: Results, after: int)
     project, notes = access.project.pk, [n.pk for n in found.notes]
     record_reads(actor=access.user, project_id=project, notes=notes, what="search")
     data = _event_data(Options.of(search.options)) | {"after": after, "looked": found.looked, "hits": found.hits}
-    NOTES_SEARCHED.record(
-        actor=access.user,
-        project_id=project,
-        data=data | {"notes": notes},
-    )
+    NOTES_SEARCHED.record(actor=access.user, project_id=project, data=data | {"notes": notes})
 
 
 def _event_data(options: Options) -> NotesSearched:
     """Event data: the options of the search."""
     data: NotesSearched = {"where": options.where, "reading": options.annotation_set}
-    if options.case:
-        data["case"] = True
-    if options.accents:
-        data["accents"] = True
-    if options.word:
-        data["word"] = True
+    for name in ("case", "accents", "word"):
+        if getattr(options, name):
+            data[name] = True
     if options.label is not None:
         data["label"] = options.label
     return data

@@ -22,8 +22,7 @@ from annotations.notes.events import (
     CommentDone,
     NoteFlagged,
 )
-from annotations.notes.selectors.comments import CommentThread, has_seen_outcome, may_comment, visible
-from annotations.notes.selectors.flags import may_clear
+from annotations.notes.selectors.comments import CommentThread, has_seen_outcome, may_clear, may_comment, visible
 from annotations.text.names import WordingError, worded
 
 LONGEST = 4000

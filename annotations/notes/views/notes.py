@@ -5,26 +5,23 @@ from uuid import UUID, uuid4
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseRedirect, QueryDict
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotations.core.access import Access, Can, enter, note_for, notes_for, sets_for
-from annotations.core.errors import ServiceError
+from annotations.core.access import Access, Can, enter, note_for, sets_for
 from annotations.core.events import NOTE_READ
-from annotations.core.forms import add_error
+from annotations.core.forms import error_beside
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request, number
 from annotations.core.spans import spans_of
 from annotations.core.suggestions import hidden_in
-from annotations.models import AnnotationSet, AuthorKind, Document
 from annotations.notes.forms import SearchForm, initial_of
-from annotations.notes.selectors.annotation_sets import SetSummary, annotation_sets_of, choose, compare, label_counts
-from annotations.notes.selectors.comments import may_comment, page_of, placed
-from annotations.notes.selectors.flags import flags_of
+from annotations.notes.selectors.comments import flags_of, may_comment, page_of, placed
+from annotations.notes.selectors.in_context import SetSummary, annotation_sets_of, choose, compare, label_counts
 from annotations.notes.selectors.notes import ANNOTATORS_WORDS, Show, choices, neighbors, note_page
 from annotations.notes.selectors.searching import Options, recent_searches, results, search_of, searched_name
 from annotations.notes.services.searching import begin_name_search, begin_search, record_search
@@ -137,35 +134,23 @@ def note(request: Request, slug: str, pk: int) -> HttpResponse:
 
 def _chosen(request: Request, annotation_sets: list[SetSummary]) -> SetSummary | None:
     wanted = number(request.GET, "set")
-    if "set" in request.GET and wanted is None:
-        raise Http404("This note has no such annotation set.")
     try:
-        return choose(annotation_sets, wanted)
+        return choose(annotation_sets, -1 if wanted is None and "set" in request.GET else wanted)
     except LookupError as error:
         raise Http404("This note has no such annotation set.") from error
 
 
-def _for_gold(request: Request, slug: str, pk: int) -> tuple[Access, Document]:
-    access = enter(request.user, slug, Can.MAKE_GOLD)
-    return access, get_object_or_404(notes_for(access).select_related("project").defer("text"), pk=pk)
-
-
-def _gold_version(document: Document) -> int | None:
-    gold = AnnotationSet.objects.filter(document=document, author__kind=AuthorKind.GOLD)
-    return gold.values_list("version", flat=True).first()
-
-
-def _after_gold(request: Request, access: Access, pk: int, gold: int) -> str:
+def after_gold(request: Request, access: Access, pk: int, gold: int) -> str:
     """URL of the next note in the list, if requested, else of the gold of this note."""
     state = request.POST.get("state", "")
     if request.POST.get("then") == "next":
         following = neighbors(access, _show(request.POST, choices(access)), pk)[1]
         if following is not None:
-            return _note_url(access.project.slug, following, state=state)
-    return _note_url(access.project.slug, pk, set=gold, state=state)
+            return note_url(access.project.slug, following, state=state)
+    return note_url(access.project.slug, pk, set=gold, state=state)
 
 
-def _note_url(slug: str, pk: int, **query: object) -> str:
+def note_url(slug: str, pk: int, **query: object) -> str:
     """URL of a note's page. `state` is dropped if it is not a filter of the list."""
     kept = {name: value for name, value in query.items() if value}
     if "state" in kept and kept["state"] not in Show.values:
@@ -196,11 +181,8 @@ def search(request: Request, slug: str) -> HttpResponse:
     access = enter(request.user, slug)
     form = SearchForm(request.POST if request.method == "POST" else None, access=access)
     if request.method == "POST" and form.is_valid():
-        try:
+        with error_beside(form):
             begun = begin_search(access=access, text=form.cleaned_data["text"], options=form.options)
-        except ServiceError as error:
-            add_error(form, error)
-        else:
             return HttpResponseRedirect(reverse("search_results", args=[slug, begun.pk]), status=303)
     context = {"access": access, "form": form, "recent": recent_searches(access)}
     return render(request, "notes/search.html", context, status=422 if form.errors else 200)

@@ -19,8 +19,7 @@ from annotations.core.answers import MAY_NOT_ANNOTATE, View, json_answers
 from annotations.core.changes import change_id_of, malformed, not_one_of
 from annotations.core.requests import Request, body_of, error_as_message, is_json, number, whole_of
 from annotations.models import Document
-from annotations.notes.selectors.comments import CommentThread, comments_csv, may_comment, page_of, thread_of
-from annotations.notes.selectors.flags import flags_of
+from annotations.notes.selectors.comments import CommentThread, comments_csv, flags_of, may_comment, page_of, thread_of
 from annotations.notes.services import talk as services
 from annotations.text.names import MAX_ID, MAX_OFFSET, whole
 

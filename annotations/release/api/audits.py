@@ -16,12 +16,21 @@ from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
 from annotations.core.api.problems import Problem, named
 from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.schemas import Body
-from annotations.core.errors import ServiceError
-from annotations.models import AuditMark, AuditNote, AuditPlan, Release
+from annotations.core.api.schemas import Answer, Body
+from annotations.models import AuditMark, AuditPlan, Release
+from annotations.release.api.releases import enter_release
 from annotations.release.rules.audits.looks import MOST_LEAKS
-from annotations.release.rules.audits.shown import AuditedText, PartKind
-from annotations.release.selectors.audits import Choices, Leak, leak_marks, preview_of, shown_of
+from annotations.release.rules.audits.shown import AuditedText
+from annotations.release.selectors.audits import (
+    AuditSample,
+    Choices,
+    Leak,
+    audited,
+    labeled_parts,
+    leak_marks,
+    preview_of,
+    shown_of,
+)
 from annotations.release.selectors.releases import release_for
 from annotations.release.services.audits import reading
 from annotations.release.services.audits.planning import check, discard_plan, plan_audit
@@ -62,25 +71,6 @@ class AuditChoices(Body):
 
     def chosen(self) -> Choices:
         return Choices(self.by, self.confidence, self.target, self.planted, self.leaks)
-
-
-class Stratum(Schema):
-    name: str
-    notes: int
-    drawn: int
-
-
-class AuditPreview(Schema):
-    """The sample that choices give. `looks`: notes to read until the first, second and third look at the result.
-
-    `reachable`: false where even reading all notes can't meet the target.
-    """
-
-    notes: int
-    looks: list[int]
-    strata: list[Stratum]
-    planted: int
-    reachable: bool
 
 
 class AuditVerdict(Schema):
@@ -153,27 +143,19 @@ class TheNote(Body):
     note: int = Field(ge=0, le=MAX_OFFSET)
 
 
-class LeakItem(Schema):
+class LeakItem(Answer):
     """A leak in its sentence of the original note. `decision` is empty, replace, allow or dismissed."""
 
-    mark: int
+    mark: int = Field(validation_alias="mark.pk")
     note: int
-    start: int
-    end: int
-    label: str
+    start: int = Field(validation_alias="mark.start")
+    end: int = Field(validation_alias="mark.end")
+    label: str = Field(validation_alias="mark.label")
     before: str
     marked: str
     after: str
     decision: str
     decided_by: str | None
-
-    @classmethod
-    def of(cls, one: Leak) -> Self:
-        return cls(
-            mark=one.mark.pk, note=one.note, start=one.mark.start, end=one.mark.end, label=one.mark.label,
-            before=one.before, marked=one.marked, after=one.after, decision=one.decision,
-            decided_by=one.decided_by or None,
-        )  # fmt: skip
 
 
 class LeakDecision(Body):
@@ -186,26 +168,17 @@ class LeakDecision(Body):
 def list_audits(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
     """List the releases that have an audit, and for managers the others too; the newest first."""
     access = enter(request, slug, Can.AUDIT_RELEASES)
-    rows = Release.objects.filter(project=access.project).select_related("audit")
-    if not access.can(Can.RELEASE):
-        rows = rows.filter(audit__isnull=False)
-    return paged_rows(request, paging, rows, AuditItem.of, newest_first=True, by="number")
+    return paged_rows(request, paging, audited(access), AuditItem.of, newest_first=True, by="number")
 
 
-@router.get(f"{PATH}/preview", response=AuditPreview)
-def preview_audit(request: ApiRequest, slug: str, release: int, wanted: Query[AuditChoices]) -> AuditPreview:
+@router.get(f"{PATH}/preview", response=AuditSample)
+def preview_audit(request: ApiRequest, slug: str, release: int, wanted: Query[AuditChoices]) -> AuditSample:
     """Show the sample that choices give. Nothing is stored."""
-    access = enter(request, slug, Can.RELEASE)
-    found = release_for(access, release)
+    _access, found = enter_release(request, slug, release)
     choices = wanted.chosen()
     with named({"by": "by"}):
         check(choices)
-        preview = preview_of(found, choices)
-    return AuditPreview(
-        notes=preview.notes, looks=[notes for _leaks, notes in preview.looks], planted=preview.planted,
-        strata=[Stratum(name=name, notes=notes, drawn=drawn) for name, notes, drawn in preview.strata],
-        reachable=preview.reachable,
-    )  # fmt: skip
+        return preview_of(found, choices)
 
 
 @router.post(PATH, response={201: AuditVerdict})
@@ -250,7 +223,7 @@ def read_audit_note(request: ApiRequest, slug: str, release: int) -> ReadingNote
 def mark_leak(request: ApiRequest, slug: str, release: int, body: NewMark) -> Status[MarkItem]:
     """Mark a stretch of the shown text as a leak. The same stretch again gets the new label."""
     access, plan = _audit(request, slug, release)
-    row = _mine(access, plan, body.note)
+    row = reading.note_of(plan, body.note, access.user)
     with named({"bounds": "start", "replaced": "start", "label": "label"}):
         made = reading.mark(note=row, start=body.start, end=body.end, label=body.label, user=access.user)
     return Status(201, MarkItem.of(made, shown_of(row)))
@@ -271,7 +244,7 @@ def unmark_leak(request: ApiRequest, slug: str, release: int, mark: int) -> Stat
 def finish_audit_note(request: ApiRequest, slug: str, release: int, body: TheNote) -> AuditVerdict:
     """Finish the note that the person reads. A note with a leak is held back until a manager has decided."""
     access, plan = _audit(request, slug, release)
-    reading.finish(note=_mine(access, plan, body.note), user=access.user)
+    reading.finish(note=reading.note_of(plan, body.note, access.user), user=access.user)
     return _state(*_audit(request, slug, release))
 
 
@@ -294,7 +267,7 @@ def list_leaks(
         marks = leak_marks(plan).filter(pk__gt=after or 0).order_by("pk")[:size]
         return show_leaks(project=access.project, marks=list(marks), actor=access.user)
 
-    return paged(request, paging, fetch, LeakItem.of, lambda leak: leak.mark.pk)
+    return paged(request, paging, fetch, LeakItem.model_validate, lambda leak: leak.mark.pk)
 
 
 @router.post(f"{PATH}/leaks/{{int:mark}}/decide", response=AuditVerdict)
@@ -322,14 +295,6 @@ def _state(access: Access, plan: AuditPlan) -> AuditVerdict:
     return AuditVerdict(release=plan.release.number, state=plan.state, **asdict(progress_of(access, plan)))
 
 
-def _mine(access: Access, plan: AuditPlan, position: int) -> AuditNote:
-    """The note at this position, if the person reads it. Raises ServiceError `gone`."""
-    row = reading.note_of(plan, position, access.user)
-    if row is None:
-        raise ServiceError(_("This note is no longer yours to read. Read the next."), code="gone")
-    return row
-
-
 def _shown(access: Access, plan: AuditPlan) -> ReadingNote:
     found = show_note(plan=plan, user=access.user)
     if found is None:
@@ -337,10 +302,6 @@ def _shown(access: Access, plan: AuditPlan) -> ReadingNote:
     row, shown = found
     return ReadingNote(
         note=row.position, language=row.note.document.language or access.project.language, text=shown.text,
-        parts=[
-            PartItem(start=part.start, end=part.end, kind=part.kind, label=part.label)
-            for part in shown.parts
-            if part.kind != PartKind.SAME and part.start < part.end
-        ],
+        parts=[PartItem.model_validate(part) for part in labeled_parts(shown)],
         marks=[MarkItem.of(mark, shown) for mark in row.marks.all()],
     )  # fmt: skip

@@ -11,23 +11,17 @@ from annotations.core.access import Can
 from annotations.core.answers import file_answer
 from annotations.core.api.mount import sends
 from annotations.core.api.problems import check, named
-from annotations.core.api.requests import ApiRequest, Scope, enter, require_scope
-from annotations.core.api.schemas import Body
+from annotations.core.api.requests import ApiRequest, Scope, require_scope
+from annotations.core.api.schemas import Answer, Body, Username
 from annotations.core.requests import takes_uploads
 from annotations.models import Certificate
-from annotations.release.forms.audits import SignForm, VerifyForm
+from annotations.release.api.releases import enter_release
+from annotations.release.forms.releases import SignForm, VerifyForm
 from annotations.release.rules.certificates.statements import LONGEST
 from annotations.release.rules.certificates.verifying import PAGE
-from annotations.release.selectors.certificates import certificates_of, public_keys
-from annotations.release.selectors.releases import release_for
+from annotations.release.selectors.certificates import PublicKey, certificates_of, public_keys
 from annotations.release.services.certificates.drafting import Terms
-from annotations.release.services.certificates.signing import (
-    MOST_OWN_RISKS,
-    ToAccept,
-    certificate_file,
-    prospect,
-    sign,
-)
+from annotations.release.services.certificates.signing import MOST_OWN_RISKS, ToAccept, certificate_file, prospect, sign
 from annotations.release.services.certificates.verifying import upload_limit, verify_certificate, zip_files
 from annotations.release.services.starting import LONGEST_PURPOSE, LONGEST_RECIPIENT
 
@@ -35,22 +29,15 @@ router = Router(tags=["Certificates"])
 PATH = "/projects/{slug:slug}/releases/{int:release}/certificates"
 
 
-class CertificateItem(Schema):
+class CertificateItem(Answer):
     """A certificate of a release. The one with the highest number supersedes the others."""
 
     number: int
     sha256: str
-    notes: int
+    notes: int = Field(validation_alias="note_count")
     expires_on: date | None
-    signed_by: str | None
+    signed_by: Username
     signed_at: datetime
-
-    @classmethod
-    def of(cls, one: Certificate) -> Self:
-        return cls(
-            number=one.number, sha256=one.sha256, notes=one.note_count, expires_on=one.expires_on,
-            signed_by=one.signed_by.username if one.signed_by else None, signed_at=one.signed_at,
-        )  # fmt: skip
 
 
 class RiskItem(Schema):
@@ -101,14 +88,6 @@ class Verified(Schema):
     checks: list[CheckItem]
 
 
-class PublicKeyItem(Schema):
-    """A key with which this instance signs, or signed, certificates."""
-
-    fingerprint: str
-    pem: str
-    created_at: datetime
-
-
 class VerifyOptions(Schema):
     """`key`: the fingerprint to trust, for a certificate of another instance."""
 
@@ -118,32 +97,30 @@ class VerifyOptions(Schema):
 @router.get(f"{PATH}/draft", response=Prospect)
 def draft_certificate(request: ApiRequest, slug: str, release: int) -> Prospect:
     """Show what would be signed now, with the open risks."""
-    access = enter(request, slug, Can.RELEASE)
-    found = release_for(access, release)
+    access, found = enter_release(request, slug, release)
     terms = Terms(found.purpose or "–", found.recipient or "–", found.expires_on or found.created_at.date())
     made = prospect(found, terms, access.user)
     return Prospect(risks=[RiskItem.of(risk) for risk in made.risks], content=dict(made.content))
 
 
 @router.post(PATH, response={201: CertificateItem})
-def sign_certificate(request: ApiRequest, slug: str, release: int, body: NewCertificate) -> Status[CertificateItem]:
+def sign_certificate(request: ApiRequest, slug: str, release: int, body: NewCertificate) -> Status[Certificate]:
     """Sign a release. If the newest certificate says the same already, it is returned."""
-    access = enter(request, slug, Can.RELEASE)
-    found = release_for(access, release)
+    access, found = enter_release(request, slug, release)
     form = SignForm(body.dict() | {"own_risks": "\n".join(" ".join(risk.split()) for risk in body.own_risks)})
     check(form)
     with named({"expiry": "expires_on", "risks": "accepted", "long": "own_risks"}):
         made = sign(
             release=found, terms=form.terms(), accepted=body.accepted, own_risks=form.risks(), actor=access.user
         )  # fmt: skip
-    return Status(201, CertificateItem.of(made))
+    return Status(201, made)
 
 
 @router.get(PATH, response=list[CertificateItem])
-def list_certificates(request: ApiRequest, slug: str, release: int) -> list[CertificateItem]:
+def list_certificates(request: ApiRequest, slug: str, release: int) -> list[Certificate]:
     """List the certificates of a release, the newest first."""
-    found = release_for(enter(request, slug, Can.AUDIT_RELEASES), release)
-    return [CertificateItem.of(one) for one in certificates_of(found)]
+    _access, found = enter_release(request, slug, release, Can.AUDIT_RELEASES)
+    return list(certificates_of(found))
 
 
 @router.get(
@@ -180,17 +157,13 @@ def verify_certificate_now(
     )  # fmt: skip
 
 
-@router.get("/certificates/keys", response=list[PublicKeyItem])
-def list_signing_keys(request: ApiRequest) -> list[PublicKeyItem]:
+@router.get("/certificates/keys", response=list[PublicKey])
+def list_signing_keys(request: ApiRequest) -> list[PublicKey]:
     """List the public keys of this instance, the one that signs now first."""
-    return [
-        PublicKeyItem(fingerprint=one.fingerprint, pem=one.pem.decode(), created_at=one.created_at)
-        for one in public_keys()
-    ]
+    return public_keys()
 
 
 def _download(request: ApiRequest, slug: str, release: int, certificate: int, format: str) -> HttpResponse:
-    access = enter(request, slug, Can.AUDIT_RELEASES)
-    found = release_for(access, release)
+    access, found = enter_release(request, slug, release, Can.AUDIT_RELEASES)
     file = certificate_file(release=found, number=certificate, format=format, actor=access.user)
     return file_answer(file.data, file.type, file.name)

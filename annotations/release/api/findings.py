@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from django.http import Http404, HttpResponseBase
 from django.utils.translation import gettext as _
@@ -12,13 +12,14 @@ from annotations.core.access import Can, note_for
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
 from annotations.core.api.problems import invalid, named
 from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.schemas import Body
+from annotations.core.api.schemas import Answer, AsText, Body, Username
 from annotations.core.events import NOTE_READ, record_reads
-from annotations.models import LeakFinding, Release, ReleasedNote, ReleasedNoteState, ReleaseState
+from annotations.models import Release, ReleasedNote, ReleasedNoteState, ReleaseState
 from annotations.notes.api import read_set
-from annotations.release.api.releases import ReleasedPiece, pieces_of
+from annotations.release.api.releases import ReleasedPiece, enter_release
+from annotations.release.rules.redaction.released import Released
 from annotations.release.selectors.findings import FindingInSentence, findings_of, in_context, passing, stored_pieces
-from annotations.release.selectors.releases import open_counts, release_for, released_notes
+from annotations.release.selectors.releases import open_count, release_for, released_notes
 from annotations.release.services.deciding import answer_chosen
 from annotations.release.services.previewing import viewed
 from annotations.text.names import MAX_ID
@@ -30,7 +31,7 @@ PATH = "/projects/{slug:slug}/releases/{int:release}/findings"
 KEY = r"^-?[0-9]{1,18}$|^-?[1-8][0-9]{18}$"
 
 
-class FindingItem(Schema):
+class FindingItem(Answer):
     """An identifier that the leak gate found, in its sentence: `before`, `marked`, `after`.
 
     `string` is the same for all findings of one string. `start` and `end` are code points, end-exclusive, of the
@@ -40,33 +41,24 @@ class FindingItem(Schema):
     `decision` is empty, replace or allow.
     """
 
-    id: int
-    string: str
+    id: int = Field(validation_alias="finding.pk")
+    string: AsText = Field(validation_alias="finding.string_key")
     note: int
-    where: str
-    start: int
-    end: int
+    where: str = Field(validation_alias="finding.where")
+    start: int = Field(validation_alias="finding.start")
+    end: int = Field(validation_alias="finding.end")
     before: str
     marked: str
     after: str
-    origin: str
-    part: bool
-    label: str
-    source: int | None
-    source_start: int | None
-    source_end: int | None
-    decision: str
-    decided_by: str | None
-    decided_at: datetime | None
-
-    @classmethod
-    def of(cls, one: LeakFinding, shown: FindingInSentence) -> Self:
-        return cls(
-            id=one.pk, string=str(one.string_key), note=shown.note, where=one.where, start=one.start, end=one.end,
-            before=shown.before, marked=shown.marked, after=shown.after, origin=one.origin, part=one.part,
-            label=one.label, source=one.source_id, source_start=one.source_start, source_end=one.source_end,
-            decision=one.decision, decided_by=shown.decided_by or None, decided_at=one.decided_at,
-        )  # fmt: skip
+    origin: str = Field(validation_alias="finding.origin")
+    part: bool = Field(validation_alias="finding.part")
+    label: str = Field(validation_alias="finding.label")
+    source: int | None = Field(validation_alias="finding.source_id")
+    source_start: int | None = Field(validation_alias="finding.source_start")
+    source_end: int | None = Field(validation_alias="finding.source_end")
+    decision: str = Field(validation_alias="finding.decision")
+    decided_by: Username = Field(validation_alias="finding.decided_by")
+    decided_at: datetime | None = Field(validation_alias="finding.decided_at")
 
 
 class FindingsAnswer(Body):
@@ -104,25 +96,22 @@ def list_findings(
     state: Literal["open", "decided", "all"] = "all",
 ) -> dict[str, Any] | HttpResponseBase:
     """List the findings of the leak gate. The audit log records that their notes were read."""
-    access = enter(request, slug, Can.RELEASE)
-    found = release_for(access, release)
+    access, found = enter_release(request, slug, release)
 
-    def fetch(after: int | None, size: int) -> Sequence[tuple[LeakFinding, FindingInSentence]]:
+    def fetch(after: int | None, size: int) -> Sequence[FindingInSentence]:
         rows = passing(findings_of(found), state).filter(pk__gt=after or 0).order_by("pk")
-        findings = list(rows.select_related("decided_by", "note__document")[:size])
-        shown = in_context(findings)
-        notes = (one.note for one in shown.values())
+        shown = list(in_context(rows.select_related("decided_by", "note__document")[:size]).values())
+        notes = (one.note for one in shown)
         record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what="leak findings")
-        return [(one, shown[one.pk]) for one in findings]
+        return shown
 
-    return paged(request, paging, fetch, lambda row: FindingItem.of(*row), lambda row: row[0].pk)
+    return paged(request, paging, fetch, FindingItem.model_validate, lambda one: one.finding.pk)
 
 
 @router.post(f"{PATH}/decide", response=Decided)
 def decide_findings(request: ApiRequest, slug: str, release: int, body: FindingsAnswer) -> Decided:
     """Decide findings of the leak gate, or undo decisions. Findings that were decided meanwhile stay as they are."""
-    access = enter(request, slug, Can.RELEASE)
-    found = release_for(access, release)
+    access, found = enter_release(request, slug, release)
     if sum([bool(body.findings), bool(body.string), body.all]) != 1:
         raise invalid(("findings", _("Name findings, or a string, or set “all”: exactly one of the three.")))
     if any(not 0 < one <= MAX_ID for one in body.findings):
@@ -136,7 +125,7 @@ def decide_findings(request: ApiRequest, slug: str, release: int, body: Findings
 
 
 def _decided(release: Release, changed: int) -> Decided:
-    waiting = open_counts([release]).get(release.pk, 0)
+    waiting = open_count(release)
     job = release.job.number if release.job and release.state == ReleaseState.PREPARING else None
     return Decided(changed=changed, open_findings=waiting, state=release.state, job=job)
 
@@ -147,20 +136,14 @@ def _decided(release: Release, changed: int) -> Decided:
 NOTES_PATH = "/projects/{slug:slug}/releases/{int:release}/notes"
 
 
-class ReleasedItem(Schema):
+class ReleasedItem(Answer):
     """A note of a release: `note` and `original_name` are those of the original. `state` is pending, done or held."""
 
-    note: int
-    original_name: str
+    note: int = Field(validation_alias="document_id")
+    original_name: str = Field(validation_alias="document.name")
     name: str
     state: str
-    spans: int
-
-    @classmethod
-    def of(cls, one: ReleasedNote) -> Self:
-        return cls(
-            note=one.document_id, original_name=one.document.name, name=one.name, state=one.state, spans=one.span_count
-        )
+    spans: int = Field(validation_alias="span_count")
 
 
 class ReleasedSpan(Schema):
@@ -181,7 +164,7 @@ class ReleasedText(ReleasedItem):
     pieces: list[ReleasedPiece]
 
 
-class ViewedNote(Schema):
+class ViewedNote(Answer):
     """The text of a note with its spans masked, or replaced by surrogates, and what replaced what."""
 
     text: str
@@ -193,8 +176,8 @@ def list_released(
     request: ApiRequest, slug: str, release: int, paging: Query[Paging]
 ) -> dict[str, Any] | HttpResponseBase:
     """List the notes of a release."""
-    found = release_for(enter(request, slug, Can.RELEASE), release)
-    return paged_rows(request, paging, released_notes(found), ReleasedItem.of)
+    _access, found = enter_release(request, slug, release)
+    return paged_rows(request, paging, released_notes(found), ReleasedItem.model_validate)
 
 
 @router.get(f"{NOTES_PATH}/{{int:note}}", response=ReleasedText)
@@ -206,24 +189,27 @@ def read_released(request: ApiRequest, slug: str, release: int, note: int) -> Re
     if row is None:
         raise Http404("The release has no such note.")
     NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=note, data={"what": "released note"})
-    waiting = row.state == ReleasedNoteState.PENDING
-    rows = [] if waiting else row.spans
-    spans = [ReleasedSpan(start=start, end=end, label=label) for start, end, label, *_attributes in rows]
+    pending = row.state == ReleasedNoteState.PENDING
+    spans = [] if pending else row.spans
+    pieces = [] if pending else stored_pieces(row.pieces)
     return ReleasedText(
-        **ReleasedItem.of(row).dict(), original=row.document.text, text="" if waiting else row.text, sha256=row.sha256,
-        released_spans=spans, pieces=[] if waiting else pieces_of(stored_pieces(row.pieces)),
-    )  # fmt: skip
+        **ReleasedItem.model_validate(row).dict(),
+        original=row.document.text,
+        text="" if pending else row.text,
+        sha256=row.sha256,
+        released_spans=[ReleasedSpan(start=start, end=end, label=label) for start, end, label, *_attributes in spans],
+        pieces=list(map(ReleasedPiece.model_validate, pieces)),
+    )
 
 
 @router.get("/projects/{slug:slug}/notes/{int:note}/sets/{int:annotation_set}/released", response=ViewedNote)
 def view_released(
     request: ApiRequest, slug: str, note: int, annotation_set: int, view: Literal["masked", "surrogates"] = "masked"
-) -> ViewedNote:
+) -> Released:
     """Show a note with the spans of an annotation set masked or replaced. Nothing is stored but that it was read."""
     access = enter(request, slug, Can.READ_NOTES)
     document = note_for(access, note)
     document.project = access.project
     chosen = read_set(request, slug, note, annotation_set)
     spans = [Span(one.start, one.end, one.label) for one in chosen.items]
-    found = viewed(document=document, spans=spans, view=view)
-    return ViewedNote(text=found.text, pieces=pieces_of(found.pieces))
+    return viewed(document=document, spans=spans, view=view)

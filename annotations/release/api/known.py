@@ -25,6 +25,7 @@ from annotations.release.forms.known import ListsFileForm, MasterForm, TermsForm
 from annotations.release.selectors.known import master_state, names_of, people_listed, terms_of, uploads_of
 from annotations.release.services.known import (
     LONGEST,
+    Imported,
     add_terms,
     clear_master,
     delete_person,
@@ -164,13 +165,12 @@ def list_uploads(request: ApiRequest, slug: str) -> list[UploadItem]:
 
 
 @router.post(f"{PATH}/uploads/{{int:known_upload}}/import", response=ImportedMaster)
-def import_master(request: ApiRequest, slug: str, known_upload: int) -> ImportedMaster:
+def import_master(request: ApiRequest, slug: str, known_upload: int) -> Imported:
     """Import an upload that was read. Patients of the master that it does not have stay as they are."""
     access = enter(request, slug, Can.MANAGE)
     if not uploads_of(access.project).filter(pk=known_upload).exists():
         raise Http404("This upload does not exist.")
-    done = import_upload(project=access.project, upload_id=known_upload, actor=access.user)
-    return ImportedMaster.model_validate(done)
+    return import_upload(project=access.project, upload_id=known_upload, actor=access.user)
 
 
 @router.delete(f"{PATH}/uploads/{{int:known_upload}}", response={204: None})

@@ -3,18 +3,17 @@
 import hashlib
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Self
 
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
-from ninja import Field, Router, Schema
+from ninja import Field, Router
 from ninja.responses import Status
 
 from annotations.core.access import Can
 from annotations.core.api.etags import matched, outdated
 from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.schemas import Body
+from annotations.core.api.schemas import Answer, Body, Username
 from annotations.core.errors import ServiceError
 from annotations.core.labels import label_rows
 from annotations.models import Project
@@ -23,7 +22,6 @@ from annotations.release.forms.policies import (
     SLUG_LENGTH,
     OfferedPolicy,
     PolicyForm,
-    Version,
     history_of,
     offered_policies,
 )
@@ -42,47 +40,33 @@ class RuleItem(Body):
     numbered: bool = False
 
 
-class PolicyItem(Schema):
+class PolicyItem(Answer):
     """A policy. `version` is 0 for a shipped policy that nobody has used yet.
 
     `unmapped` are the codes of labels without a rule; the next release masks them, or is told their kinds.
     """
 
-    policy: str
-    version: int
+    policy: str = Field(validation_alias="row.slug")
+    version: int = Field(validation_alias="row.version")
     name: str
-    about: str
-    unmapped: list[str]
-
-    @classmethod
-    def of(cls, one: OfferedPolicy) -> Self:
-        return cls(
-            policy=one.row.slug, version=one.row.version, name=one.name, about=one.text, unmapped=one.missing
-        )  # fmt: skip
+    about: str = Field(validation_alias="text")
+    unmapped: list[str] = Field(validation_alias="missing")
 
 
-class RuleChange(Schema):
+class RuleChange(Answer):
     """A label whose rule a version changed, with both rules in words; empty where there was or is none."""
 
-    label: str
+    label: str = Field(validation_alias="look.code")
     before: str
     after: str
 
 
-class PolicyVersion(Schema):
-    version: int
-    name: str
-    created_by: str | None
-    created_at: datetime
+class PolicyVersion(Answer):
+    version: int = Field(validation_alias="row.version")
+    name: str = Field(validation_alias="row.name")
+    created_by: Username = Field(validation_alias="row.created_by")
+    created_at: datetime = Field(validation_alias="row.created_at")
     changes: list[RuleChange]
-
-    @classmethod
-    def of(cls, one: Version) -> Self:
-        return cls(
-            version=one.row.version, name=one.row.name, created_at=one.row.created_at,
-            created_by=one.row.created_by.username if one.row.created_by else None,
-            changes=[RuleChange(label=each.look.code, before=each.before, after=each.after) for each in one.changes],
-        )  # fmt: skip
 
 
 class PolicyWithRules(PolicyItem):
@@ -111,10 +95,10 @@ FIELDS = {"slug": "policy", "name": "name", "unmapped": "rules", "policy": "rule
 
 
 @router.get(PATH, response=list[PolicyItem])
-def list_policies(request: ApiRequest, slug: str) -> list[PolicyItem]:
+def list_policies(request: ApiRequest, slug: str) -> list[OfferedPolicy]:
     """List the policies of a project, shipped ones first."""
     access = enter(request, slug, Can.RELEASE)
-    return [PolicyItem.of(one) for one in offered_policies(access.project)]
+    return offered_policies(access.project)
 
 
 @router.post(PATH, response={201: PolicyWithRules})
@@ -195,5 +179,5 @@ def _shown(response: HttpResponse, project: Project, policy: str) -> PolicyWithR
         code: RuleItem(kind=rule.kind, action=rule.action, numbered=rule.numbered)
         for code, rule in read_policy(found.row.rules).rules.items()
     }
-    versions = [PolicyVersion.of(one) for one in history_of(project, policy)]
-    return PolicyWithRules(**PolicyItem.of(found).dict(), rules=rules, versions=versions)
+    versions = list(map(PolicyVersion.model_validate, history_of(project, policy)))
+    return PolicyWithRules(**PolicyItem.model_validate(found).dict(), rules=rules, versions=versions)

@@ -1,7 +1,6 @@
 """Routes of releases: list, preview, start, read, prepare again, export, withdraw."""
 
 import uuid
-from collections.abc import Iterable
 from datetime import date, datetime
 from typing import Any, Self
 
@@ -14,7 +13,7 @@ from annotations.core.access import Access, Can
 from annotations.core.api.paging import Page, Paging, paged_rows
 from annotations.core.api.problems import check, invalid, named
 from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.schemas import Body
+from annotations.core.api.schemas import Answer, Body
 from annotations.core.events import NOTE_READ
 from annotations.exchange.api.exports import FIELDS, FileItem, OtherCodes
 from annotations.exchange.forms.exports import set_choices
@@ -23,8 +22,13 @@ from annotations.models import Release
 from annotations.release.forms.policies import offered_policies
 from annotations.release.forms.releases import REFUSED_AT, ReleaseExportForm, ReleaseForm, about_formats
 from annotations.release.rules.redaction.policy import IdentifierType
-from annotations.release.rules.redaction.released import ReplacedPiece as Stretch
-from annotations.release.selectors.releases import leak_counts, note_counts, open_counts, ready_exports, release_for
+from annotations.release.selectors.releases import (
+    leak_counts,
+    note_counts,
+    open_count,
+    ready_exports,
+    release_for,
+)
 from annotations.release.services.exporting import start_release_export, withdraw
 from annotations.release.services.policies import labels_without_kind, parsed_policy
 from annotations.release.services.previewing import Placed, preview_placed
@@ -152,10 +156,6 @@ class ReleasedPiece(Schema):
     action: str
 
 
-def pieces_of(pieces: Iterable[Stretch]) -> list[ReleasedPiece]:
-    return [ReleasedPiece(**piece._asdict()) for piece in pieces]
-
-
 class PreviewQuery(Schema):
     """`set` may occur several times; by default, it is the first one. `note` is the id of the note to show."""
 
@@ -171,29 +171,19 @@ class PreviewLeak(Schema):
     end: int
 
 
-class ReleasePreview(Schema):
+class ReleasePreview(Answer):
     """A note as the release would have it. `position` counts from 1 among the `total` notes of the release."""
 
-    note: int
-    name: str
-    text: str
-    released: str
-    pieces: list[ReleasedPiece]
-    leaks: list[PreviewLeak]
+    note: int = Field(validation_alias="note.pk")
+    name: str = Field(validation_alias="note.name")
+    text: str = Field(validation_alias="preview.text")
+    released: str = Field(validation_alias="preview.released.text")
+    pieces: list[ReleasedPiece] = Field(validation_alias="preview.released.pieces")
+    leaks: list[PreviewLeak] = Field(validation_alias="preview.leaks")
     previous: int | None
-    next: int | None
+    next: int | None = Field(validation_alias="following")
     position: int
     total: int
-
-    @classmethod
-    def of(cls, one: Placed) -> Self:
-        released = one.preview.released
-        return cls(
-            note=one.note.pk, name=one.note.name, text=one.preview.text, released=released.text,
-            pieces=pieces_of(released.pieces),
-            leaks=[PreviewLeak(start=leak.start, end=leak.end) for leak in one.preview.leaks],
-            previous=one.previous, next=one.following, position=one.position, total=one.total,
-        )  # fmt: skip
 
 
 class ReleaseExport(OtherCodes):
@@ -206,6 +196,12 @@ class ReleaseExport(OtherCodes):
     leave_out: bool = False
 
 
+def enter_release(request: ApiRequest, slug: str, number: int, right: Can = Can.RELEASE) -> tuple[Access, Release]:
+    """Enter the project, and return a release of it, too."""
+    access = enter(request, slug, right)
+    return access, release_for(access, number)
+
+
 @router.get(PATH, response=Page[ReleaseItem])
 def list_releases(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
     """List the releases of a project, the newest first."""
@@ -213,7 +209,7 @@ def list_releases(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict
     rows = Release.objects.filter(project=access.project).select_related("policy", "job", "created_by", "signed_by")
 
     def item(release: Release) -> ReleaseItem:
-        return ReleaseItem.of(release, open_counts([release]).get(release.pk, 0))
+        return ReleaseItem.of(release, open_count(release))
 
     return paged_rows(request, paging, rows, item, newest_first=True, by="number")
 
@@ -232,7 +228,7 @@ def release_choices(request: ApiRequest, slug: str) -> ReleaseChoices:
 
 
 @router.get(f"{PATH}/preview", response=ReleasePreview)
-def preview_release(request: ApiRequest, slug: str, wanted: Query[PreviewQuery]) -> ReleasePreview:
+def preview_release(request: ApiRequest, slug: str, wanted: Query[PreviewQuery]) -> Placed:
     """Show a note as a release would have it. Nothing is stored but that the note was read."""
     access = enter(request, slug, Can.RELEASE)
     offered = offered_policies(access.project)
@@ -250,7 +246,7 @@ def preview_release(request: ApiRequest, slug: str, wanted: Query[PreviewQuery])
     NOTE_READ.record(
         actor=access.user, project_id=access.project.pk, document_id=found.note.pk, data={"what": "release preview"}
     )
-    return ReleasePreview.of(found)
+    return found
 
 
 @router.post(PATH, response={202: ReleaseItem})
@@ -300,8 +296,7 @@ def export_release(
     request: ApiRequest, response: HttpResponse, slug: str, release: int, body: ReleaseExport
 ) -> Status[JobItem]:
     """Export a release. The job's result has the id of the file to download."""
-    access = enter(request, slug, Can.RELEASE)
-    found = release_for(access, release)
+    access, found = enter_release(request, slug, release)
     sent = body.dict() | {"token": uuid.uuid4()}
     wanted = check(ReleaseExportForm(sent, about=about_formats(), mappings=()))
     labels = body.chosen(access.project)
@@ -315,15 +310,12 @@ def export_release(
 def _begun(response: HttpResponse, release: Release) -> Status[ReleaseItem]:
     if release.job is not None:
         response["Location"] = f"/api/v1/projects/{release.project.slug}/jobs/{release.job.number}"
-    return Status(202, ReleaseItem.of(release, open_counts([release]).get(release.pk, 0)))
+    return Status(202, ReleaseItem.of(release, open_count(release)))
 
 
 def _detail(access: Access, release: Release) -> ReleaseDetail:
-    waiting = open_counts([release]).get(release.pk, 0)
-    steps = [
-        StepItem(title=str(one.title), text=str(one.text), done=one.done, optional=one.optional)
-        for one in steps_of(access, release, waiting)
-    ]
+    waiting = open_count(release)
+    steps = list(map(StepItem.model_validate, steps_of(access, release, waiting)))
     return ReleaseDetail(
         **ReleaseItem.of(release, waiting).dict(), outdated=outdated(release), notes_by_state=note_counts(release),
         findings=leak_counts(release), figures=release.figures, steps=steps,

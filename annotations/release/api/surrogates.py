@@ -1,17 +1,17 @@
 """Routes of the index of surrogates: list, search, read an entity with its mentions, and all edits."""
 
 from datetime import datetime
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from django.http import Http404, HttpResponse, HttpResponseBase
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Router
 
 from annotations.core.access import Access, Can
 from annotations.core.api.etags import matched, outdated
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
 from annotations.core.api.problems import named
 from annotations.core.api.requests import ApiRequest, enter
-from annotations.core.api.schemas import Body
+from annotations.core.api.schemas import Answer, Body, Username
 from annotations.core.errors import ServiceError
 from annotations.models import SurrogateEntity, SurrogateMention
 from annotations.release.rules.redaction.policy import IdentifierType
@@ -31,53 +31,43 @@ PATH = "/projects/{slug:slug}/surrogates"
 ONE = f"{PATH}/{{int:entity}}"
 
 
-class FormItem(Schema):
+class FormItem(Answer):
     """A form of the entity in the notes, what releases write in its place, and the number of mentions."""
 
     original: str
-    surrogate: str
+    surrogate: str = Field(validation_alias="written")
     mentions: int
 
 
-class EntityItem(Schema):
+class EntityItem(Answer):
     """An entity of the index. `whose` is the patient's id or the note's name; empty for a shared entity.
 
     `version` counts its changes. `restorable`: it has a surrogate from before.
     """
 
-    id: int
-    kind: str
+    id: int = Field(validation_alias="row.pk")
+    kind: str = Field(validation_alias="row.kind")
     whose: str
     mentions: int
     forms: list[FormItem]
-    locked: bool
+    locked: bool = Field(validation_alias="row.locked")
     restorable: bool
-    version: int
-    made_by: str
-    edited_by: str | None
-    edited_at: datetime | None
-
-    @classmethod
-    def of(cls, one: EntityView) -> Self:
-        row = one.row
-        return cls(
-            id=row.pk, kind=row.kind, whose=one.whose, mentions=one.mentions, locked=row.locked, version=row.version,
-            forms=[FormItem(original=f.original, surrogate=f.written, mentions=f.mentions) for f in one.forms],
-            restorable=one.restorable, made_by=row.made_by, edited_at=row.edited_at,
-            edited_by=row.edited_by.username if row.edited_by else None,
-        )  # fmt: skip
+    version: int = Field(validation_alias="row.version")
+    made_by: str = Field(validation_alias="row.made_by")
+    edited_by: Username = Field(validation_alias="row.edited_by")
+    edited_at: datetime | None = Field(validation_alias="row.edited_at")
 
 
-class MentionItem(Schema):
+class MentionItem(Answer):
     """A mention in its sentence: `before`, `marked`, `after`. Offsets are code points, end-exclusive."""
 
-    id: int
-    note: int
-    start: int
-    end: int
-    before: str
-    marked: str
-    after: str
+    id: int = Field(validation_alias="mention.pk")
+    note: int = Field(validation_alias="mention.document_id")
+    start: int = Field(validation_alias="mention.start")
+    end: int = Field(validation_alias="mention.end")
+    before: str = Field(validation_alias="entry.before")
+    marked: str = Field(validation_alias="entry.marked")
+    after: str = Field(validation_alias="entry.after")
 
 
 class SearchWords(Body):
@@ -130,19 +120,19 @@ def list_surrogates(
     def fetch(after: int | None, size: int) -> list[EntityView]:
         return shown(access, list(rows.order_by("pk").filter(pk__gt=after or 0)[:size]))
 
-    return paged(request, paging, fetch, EntityItem.of, lambda one: one.row.pk)
+    return paged(request, paging, fetch, EntityItem.model_validate, lambda one: one.row.pk)
 
 
 @router.post(f"{PATH}/search", response=list[EntityItem])
-def search_surrogates(request: ApiRequest, slug: str, body: SearchWords) -> list[EntityItem]:
+def search_surrogates(request: ApiRequest, slug: str, body: SearchWords) -> list[EntityView]:
     """Find at most 200 entities with this name or surrogate. Words are in the body, never in an address."""
     access = enter(request, slug, Can.RELEASE)
     rows = found_by(access.project, body.text).select_related("edited_by")[:MOST_FOUND]
-    return [EntityItem.of(one) for one in shown(access, list(rows))]
+    return shown(access, list(rows))
 
 
 @router.post(f"{PATH}/merge", response=EntityItem)
-def merge_surrogates(request: ApiRequest, response: HttpResponse, slug: str, body: Merge) -> EntityItem:
+def merge_surrogates(request: ApiRequest, response: HttpResponse, slug: str, body: Merge) -> EntityView:
     """Make one entity of several. A locked one keeps its surrogate; otherwise the one with most mentions does."""
     access = enter(request, slug, Can.RELEASE)
     versions = {one.entity: one.version for one in body.entities}
@@ -152,7 +142,7 @@ def merge_surrogates(request: ApiRequest, response: HttpResponse, slug: str, bod
 
 
 @router.get(ONE, response=EntityItem)
-def read_surrogate(request: ApiRequest, response: HttpResponse, slug: str, entity: int) -> EntityItem:
+def read_surrogate(request: ApiRequest, response: HttpResponse, slug: str, entity: int) -> EntityView:
     """Read an entity with its forms and surrogates."""
     return _item(response, enter(request, slug, Can.RELEASE), entity)
 
@@ -166,17 +156,13 @@ def list_mentions(
     rows = SurrogateMention.objects.filter(entity=_entity(access, entity))
 
     def item(mention: SurrogateMention) -> MentionItem:
-        (line,) = mention_lines(access, [mention])
-        return MentionItem(
-            id=mention.pk, note=mention.document_id, start=mention.start, end=mention.end, before=line.entry.before,
-            marked=line.entry.marked, after=line.entry.after,
-        )  # fmt: skip
+        return MentionItem.model_validate(*mention_lines(access, [mention]))
 
     return paged_rows(request, paging, rows, item)
 
 
 @router.post(f"{ONE}/split", response=EntityItem)
-def split_surrogate(request: ApiRequest, response: HttpResponse, slug: str, entity: int, body: Split) -> EntityItem:
+def split_surrogate(request: ApiRequest, response: HttpResponse, slug: str, entity: int, body: Split) -> EntityView:
     """Move mentions to a new entity with a new surrogate, which is returned."""
     access = enter(request, slug, Can.RELEASE)
     version = _seen(request, access, entity)
@@ -190,7 +176,7 @@ def split_surrogate(request: ApiRequest, response: HttpResponse, slug: str, enti
 @router.post(f"{ONE}/change", response=EntityItem)
 def change_surrogate(
     request: ApiRequest, response: HttpResponse, slug: str, entity: int, body: EntityChange
-) -> EntityItem:
+) -> EntityView:
     """Lock or unlock an entity, or give it another surrogate."""
     access = enter(request, slug, Can.RELEASE)
     version = _seen(request, access, entity)
@@ -222,8 +208,8 @@ def _seen(request: ApiRequest, access: Access, pk: int) -> int:
     return row.version
 
 
-def _item(response: HttpResponse, access: Access, pk: int) -> EntityItem:
+def _item(response: HttpResponse, access: Access, pk: int) -> EntityView:
     row = _entity(access, pk)
     response["ETag"] = _etag(row)
     (one,) = shown(access, [row])
-    return EntityItem.of(one)
+    return one

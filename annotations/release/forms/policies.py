@@ -13,6 +13,7 @@ from annotations.core.forms import offer
 from annotations.models import Label, Project, ReleasePolicy
 from annotations.notes.selectors.in_context import label_looks
 from annotations.release.rules.redaction.policy import SHIPPED, Action, IdentifierType, LabelRule, actions_for
+from annotations.release.selectors.known import KIND_NAMES
 from annotations.release.services.policies import (
     RuleDifference,
     changes_between,
@@ -23,44 +24,6 @@ from annotations.release.services.policies import (
 
 NAME_LENGTH = 80
 SLUG_LENGTH = 40
-
-
-def kind_names() -> dict[IdentifierType, str]:
-    """What an identifier is, for people; in the order of the menu."""
-    return {
-        IdentifierType.NAME: _("Patient or relative"),
-        IdentifierType.STAFF: _("Staff member"),
-        IdentifierType.USERNAME: _("Username"),
-        IdentifierType.DATE: _("Date"),
-        IdentifierType.AGE: _("Age"),
-        IdentifierType.PROFESSION: _("Profession"),
-        IdentifierType.HOSPITAL: _("Hospital"),
-        IdentifierType.ORGANIZATION: _("Organization"),
-        IdentifierType.STREET: _("Street"),
-        IdentifierType.ZIP: _("ZIP code"),
-        IdentifierType.CITY: _("City"),
-        IdentifierType.REGION: _("Region or state"),
-        IdentifierType.COUNTRY: _("Country"),
-        IdentifierType.LOCATION: _("Other place"),
-        IdentifierType.PHONE: _("Phone number"),
-        IdentifierType.FAX: _("Fax number"),
-        IdentifierType.EMAIL: _("E-mail address"),
-        IdentifierType.URL: _("Web address"),
-        IdentifierType.IP: _("IP address"),
-        IdentifierType.NATIONAL_ID: _("National ID"),
-        IdentifierType.RECORD: _("Medical record number"),
-        IdentifierType.HEALTH_PLAN: _("Health plan number"),
-        IdentifierType.ACCOUNT: _("Account number"),
-        IdentifierType.LICENSE: _("License or certificate"),
-        IdentifierType.VEHICLE: _("Vehicle"),
-        IdentifierType.DEVICE: _("Device"),
-        IdentifierType.BIOMETRIC: _("Biometric identifier"),
-        IdentifierType.ID: _("Other number or code"),
-        IdentifierType.SEX: _("Sex"),
-        IdentifierType.FAMILY: _("Family relation"),
-        IdentifierType.ETHNICITY: _("Ethnicity"),
-        IdentifierType.OTHER: _("Other"),
-    }
 
 
 def action_names() -> dict[Action, str]:
@@ -163,7 +126,8 @@ class Version:
 
 def history_of(project: Project, slug: str) -> list[Version]:
     """The saved versions of a policy, newest first."""
-    kinds, actions, looks = kind_names(), action_names(), label_looks(project)
+    kinds = {kind: str(name) for kind, name in KIND_NAMES.items()}
+    actions, looks = action_names(), label_looks(project)
     rows = versions_of(project, slug)
     pairs = [(row, rows[at + 1] if at + 1 < len(rows) else None) for at, row in enumerate(rows)]
     return [
@@ -218,7 +182,7 @@ class PolicyForm(forms.Form):
         super().__init__(*args, **kwargs)
         self._labels = labels
         self.initial.setdefault("name", name)
-        kinds = [("", _("Choose a kind")), *((str(kind), text) for kind, text in kind_names().items())]
+        kinds = [("", _("Choose a kind")), *((str(kind), text) for kind, text in KIND_NAMES.items())]
         actions = [("", _("Choose an action")), *((str(action), text) for action, text in action_names().items())]
         for label in labels:
             rule = rules.get(label.code)

@@ -9,13 +9,156 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotations.core.forms import Agreed, offer
+from annotations.core.forms import Agreed, WholeField, offer
 from annotations.exchange.forms.exports import ABOUT, FormatDescription, SetChoice, grouped
-from annotations.models import Label, LabelMapping
-from annotations.release.forms.policies import kind_names
+from annotations.models import AuditPlan, Label, LabelMapping
+from annotations.release.rules.certificates.signatures import MOST_BYTES
+from annotations.release.rules.certificates.statements import LONGEST
 from annotations.release.rules.redaction.policy import IdentifierType
+from annotations.release.selectors.audits import Choices
+from annotations.release.selectors.known import KIND_NAMES
+from annotations.release.services.certificates.drafting import Terms
+from annotations.release.services.certificates.signing import MOST_OWN_RISKS
 from annotations.release.services.files import RELEASE_FORMATS
+from annotations.release.services.starting import LONGEST_PURPOSE, LONGEST_RECIPIENT
 from annotations.release.services.surrogates.makers import MakerChoice
+from annotations.text.names import MAX_OFFSET
+
+
+class PlanForm(forms.Form):
+    """What a manager chooses for an audit. Shares are percentages in the form."""
+
+    target = forms.TypedChoiceField(
+        label=gettext_lazy("Target"),
+        coerce=float,
+        choices=[("0.5", "0.5%"), ("1", "1%"), ("2", "2%"), ("5", "5%"), ("10", "10%")],
+        initial="1",
+        help_text=gettext_lazy("The audit should show that at most this share of the notes contains a leak."),
+    )
+    confidence = forms.TypedChoiceField(
+        label=gettext_lazy("Confidence"),
+        coerce=float,
+        choices=[("90", "90%"), ("95", "95%"), ("99", "99%")],
+        initial="95",
+    )
+    by = forms.ChoiceField(
+        label=gettext_lazy("Stratify by"),
+        choices=AuditPlan.By.choices,
+        required=False,
+        help_text=gettext_lazy("Each stratum gets notes in proportion, and a bound of its own."),
+    )
+    planted = forms.TypedChoiceField(
+        label=gettext_lazy("Notes with a planted leak"),
+        coerce=float,
+        choices=[("0", "0%"), ("5", "5%"), ("10", "10%"), ("20", "20%")],
+        initial="10",
+        help_text=gettext_lazy(
+            "Shows an identifier of the note in place of its replacement, to measure how many leaks auditors miss. At "
+            "least one note has one, unless you choose 0%."
+        ),
+    )
+    leaks = forms.TypedChoiceField(
+        label=gettext_lazy("Leaks allowed"),
+        coerce=int,
+        choices=[("0", gettext_lazy("None")), ("1", gettext_lazy("In one note")), ("2", gettext_lazy("In two notes"))],
+        initial="0",
+        help_text=gettext_lazy("Reading goes on until more notes with a leak are found. The sample is then larger."),
+    )
+
+    @property
+    def choices(self) -> Choices:
+        data: dict[str, Any] = self.cleaned_data
+        return Choices(data["by"], data["confidence"] / 100, data["target"] / 100, data["planted"] / 100, data["leaks"])
+
+
+class MarkForm(forms.Form):
+    """A stretch of the shown text, in code points, and the code of a label."""
+
+    note = WholeField(label=gettext_lazy("Note"))
+    start = WholeField(label=gettext_lazy("Start"), most=MAX_OFFSET)
+    end = WholeField(label=gettext_lazy("End"), most=MAX_OFFSET)
+    label = forms.CharField(max_length=60)
+
+
+class NoteForm(forms.Form):
+    """The position of the note that the page shows, so that an old page changes no other note."""
+
+    note = WholeField(label=gettext_lazy("Note"))
+    mark = WholeField(label=gettext_lazy("Mark"), required=False)
+
+
+class DecisionForm(forms.Form):
+    mark = WholeField(label=gettext_lazy("Mark"))
+    answer = forms.ChoiceField(choices=[(name, name) for name in ("replace", "accept", "dismiss", "undo")])
+
+
+class CertificateTerms(forms.Form):
+    """For what, for whom and until when a release is certified."""
+
+    purpose = forms.CharField(
+        label=gettext_lazy("Purpose"),
+        max_length=LONGEST_PURPOSE,
+        help_text=gettext_lazy("For what the text is released. It is part of the certificate."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    recipient = forms.CharField(
+        label=gettext_lazy("Recipient"),
+        max_length=LONGEST_RECIPIENT,
+        help_text=gettext_lazy("Who receives the text, or “the public”."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    expires_on = forms.DateField(
+        label=gettext_lazy("Certificate valid until"),
+        help_text=gettext_lazy(
+            "After this day the certificate no longer verifies. Choose when the risk is to be assessed again."
+        ),
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+
+
+class SignForm(CertificateTerms):
+    """What the signer states. The accepted risks are checkboxes named `risk`, whose values the service checks."""
+
+    own_risks = forms.CharField(
+        label=gettext_lazy("Further risks that you accept"),
+        required=False,
+        max_length=(LONGEST + 2) * MOST_OWN_RISKS,
+        help_text=gettext_lazy("One per line. Don't enter personal data."),
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+
+    def terms(self) -> Terms:
+        found: dict[str, Any] = self.cleaned_data
+        return Terms(found["purpose"], found["recipient"], found["expires_on"])
+
+    def risks(self) -> list[str]:
+        return str(self.cleaned_data["own_risks"]).splitlines()
+
+
+class VerifyForm(forms.Form):
+    """A certificate, and optionally a zip with the released notes and a fingerprint to trust."""
+
+    certificate = forms.FileField(label=gettext_lazy("Certificate"), help_text=gettext_lazy("The JSON or PDF file."))
+    release = forms.FileField(
+        label=gettext_lazy("Released notes"),
+        required=False,
+        help_text=gettext_lazy("A zip, as it was exported. It is compared, not kept."),
+    )
+    key = forms.CharField(
+        label=gettext_lazy("Fingerprint of the issuer's key"),
+        required=False,
+        max_length=200,
+        help_text=gettext_lazy("Only for a certificate of another instance: the fingerprint that its owner publishes."),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+    def clean_certificate(self) -> Any:
+        file = self.cleaned_data["certificate"]
+        if file.size > MOST_BYTES:
+            raise forms.ValidationError(
+                gettext_lazy("This file is too large for a certificate. Choose the JSON or PDF file.")
+            )
+        return file
 
 
 def about_formats() -> dict[str, FormatDescription]:
@@ -58,7 +201,7 @@ def kinds_in_form(data: Mapping[str, Any]) -> dict[str, IdentifierType]:
     return {code: IdentifierType(value) for code, value in said.items() if value in set(IdentifierType)}
 
 
-class ReleaseForm(forms.Form):
+class ReleaseForm(CertificateTerms):
     """What to release, under which policy. Sending the same `token` twice makes one release."""
 
     sets = forms.MultipleChoiceField(
@@ -91,26 +234,6 @@ class ReleaseForm(forms.Form):
         required=False,
         help_text=gettext_lazy("Names often hold dates and numbers. Otherwise each note gets a neutral name."),
     )
-    purpose = forms.CharField(
-        label=gettext_lazy("Purpose"),
-        max_length=300,
-        required=False,
-        help_text=gettext_lazy("What the recipient may use the text for. The certificate states it."),
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
-    )
-    recipient = forms.CharField(
-        label=gettext_lazy("Recipient"),
-        max_length=200,
-        required=False,
-        help_text=gettext_lazy("The person or institution that gets the text."),
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
-    )
-    expires_on = forms.DateField(
-        label=gettext_lazy("Certificate valid until"),
-        required=False,
-        help_text=gettext_lazy("Assess the release again by this day."),
-        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
-    )
     token = forms.UUIDField(widget=forms.HiddenInput)
 
     def __init__(
@@ -124,12 +247,14 @@ class ReleaseForm(forms.Form):
     ) -> None:
         """`labels`: those of which nobody has said the kind."""
         super().__init__(*args, **kwargs)
+        for name in ("purpose", "recipient", "expires_on"):
+            self.fields[name].required = False
         grouped = groupby(sets, key=lambda choice: choice.group)
         offer(self, "sets", [(group, [(choice.spec, choice.name) for choice in found]) for group, found in grouped])
         offer(self, "searched_runs", [(one.spec, one.name) for one in runs_among(sets)])
         offer(self, "policy", [(name, name) for name in policies])
         offer(self, "maker", [("", _("Rules on this machine")), *((one.value, one.title) for one in makers)])
-        kinds = [("", _("Not said: mask it")), *((str(kind), text) for kind, text in kind_names().items())]
+        kinds = [("", _("Not said: mask it")), *((str(kind), text) for kind, text in KIND_NAMES.items())]
         for label in labels:
             self.fields[kind_field(label.code)] = forms.ChoiceField(label=label.name, required=False)
             offer(self, kind_field(label.code), kinds)

@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
+from annotations.core.access import Access, Can
 from annotations.core.errors import ServiceError
 from annotations.models import (
     AuditMark,
@@ -26,14 +27,12 @@ from annotations.models import (
     ReleaseState,
     User,
 )
-from annotations.notes.selectors.annotation_sets import line_at
-from annotations.notes.selectors.in_context import LabelLook, label_looks
+from annotations.notes.selectors.in_context import InSentence, LabelLook, in_sentence, label_looks, line_at
 from annotations.release.rules.audits.looks import AuditCounts, AuditVerdict, Design, judge, reached
 from annotations.release.rules.audits.sampling import SamplingUnit, is_simple
-from annotations.release.rules.audits.shown import AuditedText, Bounds
+from annotations.release.rules.audits.shown import AuditedPart, AuditedText, Bounds, PartKind
 from annotations.release.rules.redaction.policy import Action
-from annotations.release.rules.redaction.released import ReplacedPiece
-from annotations.text.segments import around
+from annotations.release.selectors.findings import stored_pieces
 
 # What an audit of a release could be like: its strata, its design, and the notes of its sample.
 
@@ -111,25 +110,34 @@ def designed(units: Sequence[SamplingUnit], choices: Choices) -> Design:
 
 
 @dataclass(frozen=True)
-class AuditSample:
-    """The sample that the choices give: notes to the end of each look, and strata with notes and drawn notes.
+class Stratum:
+    """A part of the release, its notes, and how many of them are drawn."""
 
-    Not `reachable`: the release is so small that even reading all notes can't meet the target.
+    name: str
+    notes: int
+    drawn: int
+
+
+@dataclass(frozen=True)
+class AuditSample:
+    """The sample that choices give. `looks`: notes to read until the first, second and third look at the result.
+
+    `reachable`: false where even reading all notes can't meet the target.
     """
 
     notes: int
-    looks: list[tuple[int, int]]
-    strata: list[tuple[str, int, int]]
+    looks: list[int]
+    strata: list[Stratum]
     planted: int
     reachable: bool
 
     @property
     def first(self) -> int:
-        return self.looks[0][1]
+        return self.looks[0]
 
     @property
     def most(self) -> int:
-        return self.looks[-1][1]
+        return self.looks[-1]
 
 
 def preview_of(release: Release, choices: Choices) -> AuditSample:
@@ -138,11 +146,17 @@ def preview_of(release: Release, choices: Choices) -> AuditSample:
     last = design.looks[-1]
     return AuditSample(
         notes=design.notes,
-        looks=[(leaks, sum(look.values())) for leaks, look in enumerate(design.looks)],
-        strata=[(name, notes, last[name]) for name, notes in design.strata.items()] if choices.by else [],
+        looks=[sum(look.values()) for look in design.looks],
+        strata=[Stratum(name, notes, last[name]) for name, notes in design.strata.items()] if choices.by else [],
         planted=design.planted_in(sum(last.values())),
         reachable=design.reachable,
     )
+
+
+def audited(access: Access) -> QuerySet[Release]:
+    """The project's releases that have an audit, and for managers also the others."""
+    rows = Release.objects.filter(project=access.project).select_related("policy", "audit")
+    return rows if access.can(Can.RELEASE) else rows.filter(audit__isnull=False)
 
 
 def waiting_for(release: Release) -> str:
@@ -211,18 +225,14 @@ class Readings:
         return [position for position, one in self.notes.items() if one.leak]
 
 
-def looks_of(plan: AuditPlan) -> list[Mapping[str, int]]:
-    return list(plan.looks)
-
-
 def verdict_of(plan: AuditPlan, readings: Readings | None = None) -> AuditVerdict:
     """The state of the audit and its bounds, from what was read."""
-    return judge(design_of(plan), looks_of(plan), readings or Readings(plan))
+    return judge(design_of(plan), plan.looks, readings or Readings(plan))
 
 
 def counted_until(plan: AuditPlan) -> int:
     """The position up to which a look has counted notes: they can't be reopened."""
-    return reached(looks_of(plan), Readings(plan).read)
+    return reached(plan.looks, Readings(plan).read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,30 +412,21 @@ def _method(plan: AuditPlan) -> str:
 
 def audit_figures(plan: AuditPlan, result: AuditResult) -> dict[str, Any]:
     """The plan and the result as JSON. The planted leaks stay hidden until the audit has ended."""
-    bound = result.bound if result.counted else None
-    return {
+    told = (
+        *("notes", "drawn", "target", "confidence", "seed", "read", "leaks", "undecided", "erased", "complete"),
+        *("bound", "method", "recall", "planted", "planted_found"),
+    )
+    hidden = () if result.complete else ("recall", "planted", "planted_found")
+    return {name: getattr(result, name) for name in told} | {
         "state": plan.state,
-        "notes": result.notes,
-        "drawn": result.drawn,
         "looks": [sum(look.values()) for look in plan.looks],
-        "target": result.target,
-        "confidence": result.confidence,
         "strata_by": result.by,
         "planted_share": plan.planted_share,
-        "seed": result.seed,
-        "read": result.read,
-        "leaks": result.leaks,
-        "undecided": result.undecided,
-        "erased": result.erased,
-        "complete": result.complete,
-        "bound": bound,
-        "method": result.method,
-        "recall": result.recall if result.complete else None,
-        "planted": result.planted if result.complete else None,
-        "planted_found": result.planted_found if result.complete else None,
         "strata": {name: _rate_of(rate, result) for name, rate in result.strata.items()} if result.by else {},
         "labels": {name: _rate_of(rate, result) for name, rate in result.labels.items()},
         "readers": {one.user.username: one.read for one in result.auditors},
+        **({} if result.counted else {"bound": None}),
+        **dict.fromkeys(hidden),
     }
 
 
@@ -437,7 +438,7 @@ def _rate_of(rate: Rate, result: AuditResult) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Leak:
+class Leak(InSentence):
     """A leak in its sentence of the original. `note` is the id of the note, `decision` empty while it is open."""
 
     mark: AuditMark
@@ -446,11 +447,8 @@ class Leak:
     language: str
     line: int
     look: LabelLook
-    before: str
-    marked: str
-    after: str
     decision: str
-    decided_by: str
+    decided_by: str | None
 
 
 def leak_marks(plan: AuditPlan) -> QuerySet[AuditMark]:
@@ -468,36 +466,25 @@ def listed_leaks(project: Project, marks: Sequence[AuditMark]) -> list[Leak]:
 def _leak(mark: AuditMark, look: LabelLook) -> Leak:
     document = mark.note.note.document
     text = document.text
-    low, high = around(text, mark.start, mark.end)
     decision, person = "", None
     if mark.dismissed_at is not None:
         decision, person = "dismissed", mark.dismissed_by
     elif mark.finding is not None and mark.finding.decision:
         decision, person = mark.finding.decision, mark.finding.decided_by
     return Leak(
+        *in_sentence(text, mark.start, mark.end),
         mark=mark,
         note=document.pk,
         name=document.name,
         language=document.language,
         line=line_at(text, mark.start),
         look=look,
-        before=text[low : mark.start],
-        marked=text[mark.start : mark.end],
-        after=text[mark.end : high],
         decision=decision,
-        decided_by=person.username if person else "",
+        decided_by=person.username if person else None,
     )
 
 
 # What an auditor sees of a note.
-
-
-def pieces_of(note: ReleasedNote) -> list[ReplacedPiece]:
-    """The replaced and kept stretches of a released note."""
-    return [
-        ReplacedPiece(start, end, new_start, new_end, label, Action(action))
-        for start, end, new_start, new_end, label, action in note.pieces
-    ]
 
 
 def shown_of(row: AuditNote) -> AuditedText:
@@ -506,4 +493,9 @@ def shown_of(row: AuditNote) -> AuditedText:
     if row.planted_start is not None and row.planted_end is not None:
         planted = Bounds(row.planted_start, row.planted_end)
         numbered = [code for code, rule in row.plan.release.policy.rules.items() if rule.get("numbered")]
-    return AuditedText(row.note.document.text, row.note.text, pieces_of(row.note), planted, numbered)
+    return AuditedText(row.note.document.text, row.note.text, stored_pieces(row.note.pieces), planted, numbered)
+
+
+def labeled_parts(shown: AuditedText) -> list[AuditedPart]:
+    """The parts of the shown text that the release replaced, or kept because of its policy."""
+    return [part for part in shown.parts if part.kind != PartKind.SAME and part.start < part.end]

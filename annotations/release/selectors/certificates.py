@@ -103,15 +103,17 @@ def kept_share(rows: ReadyNotes) -> float | None:
 
 @dataclass(frozen=True)
 class PublicKey:
+    """A key with which this instance signs, or signed, certificates."""
+
     fingerprint: str
-    pem: bytes
+    pem: str
     created_at: datetime
 
 
 def public_keys() -> list[PublicKey]:
     """The public parts of all signing keys, the one that signs now first."""
     return [
-        PublicKey(fingerprint_of(bytes(row.public)), pem_of(bytes(row.public)), row.created_at)
+        PublicKey(fingerprint_of(bytes(row.public)), pem_of(bytes(row.public)).decode(), row.created_at)
         for row in SigningKey.objects.order_by("-id").defer("sealed")
     ]
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from django.db.models import Count, Min, Q, QuerySet
 from django.utils.translation import gettext
@@ -10,12 +9,11 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.core.spans import pairs_of
 from annotations.models import Document, LeakFinding, Release, User
-from annotations.notes.selectors.annotation_sets import line_at
-from annotations.notes.selectors.in_context import LabelLook, label_looks
+from annotations.notes.selectors.in_context import InSentence, LabelLook, in_sentence, label_looks, line_at
 from annotations.release.rules.redaction.policy import Action
 from annotations.release.rules.redaction.released import ReplacedPiece, span_to_released
 from annotations.text.attributes import as_text
-from annotations.text.segments import BREAK, around
+from annotations.text.segments import BREAK
 
 # An original and its released text beside each other, line by line, with the stretches that correspond.
 #
@@ -163,29 +161,24 @@ FILTER_NAMES = {"open": _("Open"), "decided": _("Decided"), "all": _("All")}
 
 
 @dataclass(frozen=True)
-class FindingInSentence:
-    """A finding in its sentence: of the released text or, once it is replaced there, of the original."""
+class FindingInSentence(InSentence):
+    """A finding in its sentence: of the released text or, once it is replaced there, of the original.
 
-    pk: int
-    note: int
+    `source_line` and `source_at` say where the string is labeled in the note `source_name`; empty if that is unknown.
+    """
+
+    finding: LeakFinding
     name: str
     language: str
-    where: str
-    before: str
-    marked: str
-    after: str
-    cut_before: bool
-    cut_after: bool
-    origin: str
-    part: bool
-    label: str
-    source: int | None
     source_name: str
     source_line: int | None
     source_at: str
-    decision: str
     decided_by: str
-    decided_at: datetime | None
+
+    @property
+    def note(self) -> int:
+        """The id of the original note."""
+        return self.finding.note.document_id
 
 
 @dataclass(frozen=True)
@@ -292,30 +285,19 @@ def _texts(notes: Collection[int]) -> dict[int, tuple[str, str]]:
 def _shown(finding: LeakFinding, sources: dict[int, tuple[str, str]]) -> FindingInSentence:
     note = finding.note
     text, start, end = _where(finding)
-    low, high = around(text, start, end) if finding.where == LeakFinding.Where.TEXT else (0, len(text))
     source_name, source_text = sources.get(finding.source_id or 0, ("", ""))
     placed = bool(source_text) and finding.source_start is not None and finding.source_end is not None
+    in_text = finding.where == LeakFinding.Where.TEXT
+    sentence = in_sentence(text, start, end) if in_text else (text[:start], text[start:end], text[end:], False, False)
     return FindingInSentence(
-        pk=finding.pk,
-        note=note.document_id,
+        *sentence,
+        finding=finding,
         name=note.document.name,
-        language=note.document.language if finding.where == LeakFinding.Where.TEXT else "",
-        where=finding.where,
-        before=text[low:start],
-        marked=text[start:end],
-        after=text[end:high],
-        cut_before=low > 0 and text[low - 1] not in "\r\n",
-        cut_after=high < len(text) and text[high] not in "\r\n",
-        origin=finding.origin,
-        part=finding.part,
-        label=finding.label,
-        source=finding.source_id if source_name else None,
+        language=note.document.language if in_text else "",
         source_name=source_name,
         source_line=line_at(source_text, finding.source_start or 0) if placed else None,
         source_at=f"{finding.source_start}-{finding.source_end}" if placed else "",
-        decision=finding.decision,
         decided_by=_username(finding.decided_by),
-        decided_at=finding.decided_at,
     )
 
 

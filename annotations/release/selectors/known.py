@@ -7,6 +7,7 @@ from typing import Final
 
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
@@ -17,6 +18,41 @@ from annotations.release.rules.known.person import FIELDS, Identifier, MasterPer
 from annotations.release.rules.known.reading import folded
 from annotations.release.rules.redaction.policy import IdentifierType, kinds_of
 
+# What an identifier is, for people; in the order of menus.
+KIND_NAMES: Final = {
+    IdentifierType.NAME: gettext_lazy("Patient or relative"),
+    IdentifierType.STAFF: gettext_lazy("Staff member"),
+    IdentifierType.USERNAME: gettext_lazy("Username"),
+    IdentifierType.DATE: gettext_lazy("Date"),
+    IdentifierType.AGE: gettext_lazy("Age"),
+    IdentifierType.PROFESSION: gettext_lazy("Profession"),
+    IdentifierType.HOSPITAL: gettext_lazy("Hospital"),
+    IdentifierType.ORGANIZATION: gettext_lazy("Organization"),
+    IdentifierType.STREET: gettext_lazy("Street"),
+    IdentifierType.ZIP: gettext_lazy("ZIP code"),
+    IdentifierType.CITY: gettext_lazy("City"),
+    IdentifierType.REGION: gettext_lazy("Region or state"),
+    IdentifierType.COUNTRY: gettext_lazy("Country"),
+    IdentifierType.LOCATION: gettext_lazy("Other place"),
+    IdentifierType.PHONE: gettext_lazy("Phone number"),
+    IdentifierType.FAX: gettext_lazy("Fax number"),
+    IdentifierType.EMAIL: gettext_lazy("E-mail address"),
+    IdentifierType.URL: gettext_lazy("Web address"),
+    IdentifierType.IP: gettext_lazy("IP address"),
+    IdentifierType.NATIONAL_ID: gettext_lazy("National ID"),
+    IdentifierType.RECORD: gettext_lazy("Medical record number"),
+    IdentifierType.HEALTH_PLAN: gettext_lazy("Health plan number"),
+    IdentifierType.ACCOUNT: gettext_lazy("Account number"),
+    IdentifierType.LICENSE: gettext_lazy("License or certificate"),
+    IdentifierType.VEHICLE: gettext_lazy("Vehicle"),
+    IdentifierType.DEVICE: gettext_lazy("Device"),
+    IdentifierType.BIOMETRIC: gettext_lazy("Biometric identifier"),
+    IdentifierType.ID: gettext_lazy("Other number or code"),
+    IdentifierType.SEX: gettext_lazy("Sex"),
+    IdentifierType.FAMILY: gettext_lazy("Family relation"),
+    IdentifierType.ETHNICITY: gettext_lazy("Ethnicity"),
+    IdentifierType.OTHER: gettext_lazy("Other"),
+}
 # The kinds that mentions have.
 USED: Final = (
     IdentifierType.NAME, IdentifierType.DATE, IdentifierType.PHONE, IdentifierType.EMAIL, IdentifierType.STREET,

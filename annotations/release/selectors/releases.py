@@ -10,7 +10,7 @@ from django.http import Http404
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.access import Access
+from annotations.core.access import Access, Can, enter
 from annotations.models import (
     Job,
     LeakFinding,
@@ -20,6 +20,7 @@ from annotations.models import (
     ReleasedNoteState,
     StoredFile,
     StoredFileKind,
+    User,
 )
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 
@@ -39,6 +40,12 @@ def release_for(access: Access, number: int) -> Release:
         return rows.get(project=access.project, number=number)
     except Release.DoesNotExist:
         raise Http404("This release does not exist.") from None
+
+
+def enter_release(user: User, slug: str, number: int, right: Can = Can.RELEASE) -> tuple[Access, Release]:
+    """Enter the project as `access.enter` does, and return a release of it, too."""
+    access = enter(user, slug, right)
+    return access, release_for(access, number)
 
 
 def findings_of(release: Release) -> QuerySet[LeakFinding]:
@@ -82,6 +89,11 @@ def open_counts(releases: Iterable[Release]) -> dict[int, int]:
     return dict(rows.values_list("note__release").annotate(count=Count("pk")))
 
 
+def open_count(release: Release) -> int:
+    """The number of open findings of a release."""
+    return LeakFinding.objects.filter(note__release=release, decision="").count()
+
+
 @dataclass(frozen=True)
 class Figure:
     """A count by label or action, with the share of all spans (0 to 1)."""
@@ -96,56 +108,25 @@ class Figure:
         return round(100 * self.share)
 
 
-@dataclass(frozen=True)
-class ReleaseFigures:
-    """The figures of a prepared release, for its page: of the notes that are not held back."""
+def figures_of(release: Release) -> dict[str, Any] | None:
+    """The stored figures of the notes that are not held back, for the page; None until the notes are counted.
 
-    notes: int
-    held_back: int
-    spans: int
-    characters: int
-    kept: float | None
-    labels: Sequence[Figure]
-    actions: Sequence[Figure]
-    leaks: Mapping[str, int]
-    exceptions: Sequence[tuple[str, int]]
-    surrogates: Sequence[tuple[str, str]]
-    years: Sequence[int]
-    patients: int
-    without_patient: int
-
-    @property
-    def kept_percent(self) -> str:
-        """The share of the text that is kept, in percent with one digit; empty without text."""
-        return "" if self.kept is None else f"{100 * self.kept:.1f}"
-
-
-def figures_of(release: Release) -> ReleaseFigures | None:
-    """The stored figures; None until the release is prepared and its notes are counted."""
-    stored = release.figures
+    `kept` is the share of the text that is kept, in percent with one digit; empty without text.
+    """
+    stored: dict[str, Any] = release.figures
     if "notes" not in stored:
         return None
-    characters = int(stored.get("characters", 0))
-    looks = label_looks(release.project)
-    labels = stored.get("spans_by_label", {})
+    characters, looks = stored.get("characters"), label_looks(release.project)
     order = {code: position for position, code in enumerate(looks)}
-    by_label = sorted(labels.items(), key=lambda item: (order.get(item[0], len(order)), item[0]))
-    leaks = stored.get("leaks", {})
-    return ReleaseFigures(
-        notes=int(stored.get("notes", 0)),
-        held_back=int(stored.get("held_back", 0)),
-        spans=int(stored.get("spans", 0)),
-        characters=characters,
-        kept=stored.get("characters_kept", 0) / characters if characters else None,
-        labels=_figures([(code, n, looks.get(code) or LabelLook(code, code)) for code, n in by_label]),
-        actions=_figures([(action, n, None) for action, n in stored.get("spans_by_action", {}).items()]),
-        leaks={name: int(n) for name, n in leaks.items() if isinstance(n, int)},
-        exceptions=_exceptions(stored.get("exceptions") or {}),
-        surrogates=_measures(stored.get("surrogates") or {}),
-        years=stored.get("years") or [],
-        patients=int(stored.get("patients", 0)),
-        without_patient=int(stored.get("notes_without_patient", 0)),
-    )
+    labels = stored.get("spans_by_label", {}).items()
+    by_label = sorted(labels, key=lambda item: (order.get(item[0], len(order)), item[0]))
+    return stored | {
+        "kept": f"{100 * stored.get('characters_kept', 0) / characters:.1f}" if characters else "",
+        "labels": _figures([(code, n, looks.get(code) or LabelLook(code, code)) for code, n in by_label]),
+        "actions": _figures([(action, n, None) for action, n in stored.get("spans_by_action", {}).items()]),
+        "exceptions": _exceptions(stored.get("exceptions") or {}),
+        "surrogates": _measures(stored.get("surrogates") or {}),
+    }
 
 
 def _measures(stored: Mapping[str, Any]) -> list[tuple[str, str]]:

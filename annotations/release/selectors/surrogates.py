@@ -7,7 +7,6 @@ from itertools import islice
 from typing import Any, Final, TypeVar
 
 from django.db.models import Count, Min, Q, QuerySet
-from django.utils.translation import gettext_lazy as _
 
 from annotations.core.access import Access
 from annotations.core.bulk import among
@@ -21,6 +20,7 @@ from annotations.release.rules.surrogates.folding import folded
 from annotations.release.rules.surrogates.people import FAMILY, GIVEN, field_of, read_person, title_before
 from annotations.release.rules.surrogates.pipeline import REPEATABLE, Cluster, Mentioned, Surrogate, longest_first
 from annotations.release.rules.surrogates.writing import Writer, part_name
+from annotations.release.selectors.known import KIND_NAMES
 
 # The index of surrogates as stored: what is sealed in an entity, and the keyed digests by which it is found.
 
@@ -195,40 +195,6 @@ def keys_of(key: Key, kind: IdentifierType, sealed: Sealed) -> set[str]:
     return {identity_digest(key, name) for name in names}
 
 
-KIND_NAMES: Final = {
-    IdentifierType.NAME: _("Names"),
-    IdentifierType.STAFF: _("Staff"),
-    IdentifierType.USERNAME: _("User names"),
-    IdentifierType.AGE: _("Ages"),
-    IdentifierType.DATE: _("Dates"),
-    IdentifierType.PROFESSION: _("Professions"),
-    IdentifierType.HOSPITAL: _("Hospitals"),
-    IdentifierType.ORGANIZATION: _("Organizations"),
-    IdentifierType.STREET: _("Streets"),
-    IdentifierType.ZIP: _("ZIP codes"),
-    IdentifierType.CITY: _("Cities"),
-    IdentifierType.REGION: _("Regions"),
-    IdentifierType.COUNTRY: _("Countries"),
-    IdentifierType.LOCATION: _("Locations"),
-    IdentifierType.PHONE: _("Phone numbers"),
-    IdentifierType.FAX: _("Fax numbers"),
-    IdentifierType.EMAIL: _("E-mail addresses"),
-    IdentifierType.URL: _("Web addresses"),
-    IdentifierType.IP: _("IP addresses"),
-    IdentifierType.NATIONAL_ID: _("National IDs"),
-    IdentifierType.RECORD: _("Medical records"),
-    IdentifierType.HEALTH_PLAN: _("Health plans"),
-    IdentifierType.ACCOUNT: _("Accounts"),
-    IdentifierType.LICENSE: _("Licenses"),
-    IdentifierType.VEHICLE: _("Vehicles"),
-    IdentifierType.DEVICE: _("Devices"),
-    IdentifierType.BIOMETRIC: _("Biometric identifiers"),
-    IdentifierType.ID: _("Other numbers"),
-    IdentifierType.SEX: _("Sexes"),
-    IdentifierType.FAMILY: _("Family"),
-    IdentifierType.ETHNICITY: _("Ethnicities"),
-    IdentifierType.OTHER: _("Other"),
-}
 STATES: Final = ("all", "locked", "edited")
 # Entities that one search finds.
 MOST_FOUND: Final = 200

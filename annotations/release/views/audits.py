@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -15,18 +15,26 @@ from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.forms import add_error
 from annotations.core.labels import UNDERLINES, LabelItem, label_rows
-from annotations.core.requests import Request, paged
+from annotations.core.requests import Request, error_as_message, paged
 from annotations.core.spans import SpanItem
 from annotations.models import AuditMark, AuditNote, AuditNoteState, AuditPlan, AuditPlanState, Release, ReleaseState
-from annotations.notes.selectors.in_context import label_looks
-from annotations.release.forms.audits import DecisionForm, MarkForm, NoteForm, PlanForm
+from annotations.notes.selectors.in_context import label_looks, line_at
+from annotations.release.forms.releases import DecisionForm, MarkForm, NoteForm, PlanForm
 from annotations.release.rules.audits.shown import AuditedText, PartKind
-from annotations.release.selectors.audits import Choices, Rate, leak_marks, preview_of, result_of, shown_of, waiting_for
-from annotations.release.selectors.releases import release_for
+from annotations.release.selectors.audits import (
+    Choices,
+    audited,
+    labeled_parts,
+    leak_marks,
+    preview_of,
+    result_of,
+    shown_of,
+    waiting_for,
+)
+from annotations.release.selectors.releases import enter_release
 from annotations.release.services.audits import reading
 from annotations.release.services.audits.planning import discard_plan, plan_audit
 from annotations.release.services.audits.reading import decide_leak, last_finished, reading_note, show_leaks, show_note
-from annotations.text.segments import lines
 
 
 @require_POST
@@ -87,8 +95,7 @@ def _spans(shown: AuditedText, marks: list[AuditMark], labels: list[Any]) -> tup
     words = {PartKind.REPLACED: _("%(label)s, replaced"), PartKind.KEPT: _("%(label)s, kept by the policy")}
     spans = [
         SpanItem(id=0, start=part.start, end=part.end, label=look(part.kind, part.label, words[part.kind]))
-        for part in shown.parts
-        if part.kind != PartKind.SAME and part.start < part.end
+        for part in labeled_parts(shown)
     ]
     for mark in marks:
         start, end = shown.to_shown(mark.start, mark.end)
@@ -101,17 +108,14 @@ def audit_mark(request: Request, slug: str, number: int) -> HttpResponse:
     """Mark a stretch of the shown text as a leak."""
     access, plan = _audit(request, slug, number)
     form = MarkForm(request.POST)
-    line = ""
 
     def act(note: AuditNote) -> None:
-        nonlocal line
         data = form.cleaned_data
         reading.mark(note=note, start=data["start"], end=data["end"], label=data["label"], user=access.user)
-        text = shown_of(note).text
-        line = f"#L{max(one.number for one in lines(text) if one.start <= data['start'])}"
 
-    _act(request, access, plan, form, act)
-    return HttpResponseRedirect(reverse("audit_read", args=[slug, number]) + line)
+    note = _act(request, access, plan, form, act)
+    line = f"#L{line_at(shown_of(note).text, form.cleaned_data['start'])}" if note else ""
+    return redirect(reverse("audit_read", args=[slug, number]) + line)
 
 
 @require_POST
@@ -141,35 +145,28 @@ def audit_reopen(request: Request, slug: str, number: int) -> HttpResponse:
     access, plan = _audit(request, slug, number)
     if plan is None:
         return redirect("release_audit", slug, number)
-    try:
+    with error_as_message(request):
         reading.reopen(plan=plan, user=access.user)
-    except ServiceError as error:
-        messages.error(request, str(error))
     return redirect("audit_read", slug, number)
 
 
 def _audit(request: Request, slug: str, number: int) -> tuple[Access, AuditPlan | None]:
-    access = enter(request.user, slug, Can.AUDIT_RELEASES)
-    release = release_for(access, number)
+    access, release = enter_release(request.user, slug, number, Can.AUDIT_RELEASES)
     return access, AuditPlan.objects.filter(release=release).select_related("release__project").first()
 
 
 def _act(
     request: Request, access: Access, plan: AuditPlan | None, form: forms.Form, act: Callable[[AuditNote], object]
-) -> bool:
-    """Do something to the note at the position that the form names. Errors become messages."""
+) -> AuditNote | None:
+    """Do something to the note at the position that the form names, and return it. Errors become messages."""
     if plan is None or not form.is_valid():
         messages.error(request, _("Select text of the note and choose a label."))
-        return False
-    note = reading.note_of(plan, form.cleaned_data["note"], access.user)
-    try:
-        if note is None:
-            raise ServiceError(_("This note is no longer yours to read. Read the next."), code="gone")
+        return None
+    with error_as_message(request):
+        note = reading.note_of(plan, form.cleaned_data["note"], access.user)
         act(note)
-    except ServiceError as error:
-        messages.error(request, str(error))
-        return False
-    return True
+        return note
+    return None
 
 
 def _next(request: Request, access: Access, plan: AuditPlan | None, number: int) -> HttpResponse:
@@ -195,9 +192,7 @@ SIZE = 50
 def audits(request: Request, slug: str) -> HttpResponse:
     """List the releases that have an audit or can get one, newest first."""
     access = enter(request.user, slug, Can.AUDIT_RELEASES)
-    rows = Release.objects.filter(project=access.project).select_related("policy", "audit").order_by("-number")
-    if not access.can(Can.RELEASE):
-        rows = rows.filter(audit__isnull=False)
+    rows = audited(access).order_by("-number")
     return render(request, "release/audits/audits.html", {"access": access, "page": paged(request, rows, SIZE)})
 
 
@@ -207,8 +202,7 @@ def release_audit(request: Request, slug: str, number: int) -> HttpResponse:
 
     Auditors see the result only after the audit has ended, so that it doesn't influence their reading.
     """
-    access = enter(request.user, slug, Can.AUDIT_RELEASES)
-    release = release_for(access, number)
+    access, release = enter_release(request.user, slug, number, Can.AUDIT_RELEASES)
     plan = AuditPlan.objects.filter(release=release).select_related("release__policy", "created_by").first()
     context: dict[str, Any] = {"access": access, "release": release, "plan": plan}
     if plan is not None:
@@ -233,14 +227,10 @@ def _of_plan(access: Access, plan: AuditPlan) -> dict[str, Any]:
         "ends": [sum(look.values()) for look in plan.looks],
         "share_read": round(100 * result.read / plan.drawn) if plan.drawn else 100,
         "strata": list(result.strata.items()) if plan.by else [],
-        "labels": [(looks.get(code), code, rate) for code, rate in result.labels.items() if _shown(rate)],
+        # Labels without a leak have the same bound, which the page shows once.
+        "labels": [(looks.get(code), code, rate) for code, rate in result.labels.items() if rate.leaks],
         "other_labels": max((rate.bound for rate in result.labels.values() if not rate.leaks), default=None),
     }
-
-
-def _shown(rate: Rate) -> bool:
-    """Labels without a leak have the same bound, which the page shows once."""
-    return rate.leaks > 0
 
 
 def _of_form(release: Release, form: PlanForm | None) -> dict[str, Any]:
@@ -268,16 +258,11 @@ def _of_form(release: Release, form: PlanForm | None) -> dict[str, Any]:
 @require_POST
 def audit_start(request: Request, slug: str, number: int) -> HttpResponse:
     """Plan the audit. A repeated request finds the plan that the first one made."""
-    access = enter(request.user, slug, Can.RELEASE)
-    release = release_for(access, number)
+    access, release = enter_release(request.user, slug, number)
     form = PlanForm(request.POST)
     if not form.is_valid():
-        return render(
-            request,
-            "release/audits/audit.html",
-            {"access": access, "release": release, "plan": None, "form": form},
-            status=422,
-        )
+        context = {"access": access, "release": release, "plan": None, "form": form}
+        return render(request, "release/audits/audit.html", context, status=422)
     try:
         plan_audit(release=release, choices=form.choices, actor=access.user)
     except ServiceError as error:
@@ -290,13 +275,9 @@ def audit_start(request: Request, slug: str, number: int) -> HttpResponse:
 
 @require_POST
 def audit_discard(request: Request, slug: str, number: int) -> HttpResponse:
-    access = enter(request.user, slug, Can.RELEASE)
-    release = release_for(access, number)
-    try:
+    access, release = enter_release(request.user, slug, number)
+    with error_as_message(request):
         discard_plan(release=release, actor=access.user)
-    except ServiceError as error:
-        messages.error(request, str(error))
-    else:
         messages.success(request, _("The plan was discarded."))
     return redirect("release_audit", slug, number)
 
@@ -307,8 +288,7 @@ def audit_discard(request: Request, slug: str, number: int) -> HttpResponse:
 @require_safe
 def audit_leaks(request: Request, slug: str, number: int) -> HttpResponse:
     """List the leaks in their sentences of the original note. Managers only: auditors read without this knowledge."""
-    access = enter(request.user, slug, Can.RELEASE)
-    release = release_for(access, number)
+    access, release = enter_release(request.user, slug, number)
     plan = get_object_or_404(AuditPlan, release=release)
     page = paged(request, leak_marks(plan).order_by("note__position", "start"), SIZE)
     leaks = show_leaks(project=access.project, marks=list(page), actor=access.user)
@@ -321,16 +301,13 @@ def audit_leaks(request: Request, slug: str, number: int) -> HttpResponse:
 @require_POST
 def audit_decide(request: Request, slug: str, number: int) -> HttpResponse:
     """Decide about one leak."""
-    access = enter(request.user, slug, Can.RELEASE)
-    release = release_for(access, number)
+    access, release = enter_release(request.user, slug, number)
     form = DecisionForm(request.POST)
     if not form.is_valid():
         messages.error(request, _("Choose one of the decisions."))
         return redirect("audit_leaks", slug, number)
     marks = AuditMark.objects.select_related("note__plan__release__project", "note__note")
     mark = get_object_or_404(marks, note__plan__release=release, pk=form.cleaned_data["mark"])
-    try:
+    with error_as_message(request):
         decide_leak(mark=mark, answer=form.cleaned_data["answer"], actor=access.user)
-    except ServiceError as error:
-        messages.error(request, str(error))
     return redirect("audit_leaks", slug, number)

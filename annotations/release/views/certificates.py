@@ -14,14 +14,14 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotations.core.access import Access, Can, enter
 from annotations.core.answers import file_answer
 from annotations.core.errors import ServiceError
-from annotations.core.forms import add_error
+from annotations.core.forms import error_beside
 from annotations.core.requests import Request, takes_uploads
 from annotations.models import Release
-from annotations.release.forms.audits import SignForm, VerifyForm
+from annotations.release.forms.releases import SignForm, VerifyForm
 from annotations.release.rules.certificates.layout import sections
 from annotations.release.rules.certificates.verifying import PAGE, CheckState, Verification
 from annotations.release.selectors.certificates import public_keys
-from annotations.release.selectors.releases import release_for
+from annotations.release.selectors.releases import enter_release, release_for
 from annotations.release.services.certificates.drafting import Terms
 from annotations.release.services.certificates.signing import (
     UNDECIDED,
@@ -38,8 +38,7 @@ FIELDS = {"expiry": "expires_on", "long": ""}
 @require_http_methods(["GET", "HEAD", "POST"])
 def certificate_sign(request: Request, slug: str, number: int) -> HttpResponse:
     """Show what will be signed, with the open risks; a POST signs. A repeated POST makes no second certificate."""
-    access = enter(request.user, slug, Can.RELEASE)
-    release = release_for(access, number)
+    access, release = enter_release(request.user, slug, number)
     try:
         check_signable(release)
     except ServiceError as error:
@@ -47,28 +46,19 @@ def certificate_sign(request: Request, slug: str, number: int) -> HttpResponse:
         if error.code == UNDECIDED:
             return redirect("audit_leaks", slug, number)
         return redirect("release", slug, number)
-    form = SignForm(request.POST) if request.method == "POST" else SignForm(initial=_initial(release))
+    initial = {"purpose": release.purpose, "recipient": release.recipient, "expires_on": release.expires_on}
+    form = SignForm(request.POST if request.method == "POST" else None, initial=initial)
     accepted = request.POST.getlist("risk")
     if request.method == "POST" and form.is_valid():
-        try:
+        with error_beside(form, FIELDS):
             made = sign(
                 release=release, terms=form.terms(), accepted=accepted, own_risks=form.risks(), actor=access.user
             )
-        except ServiceError as error:
-            add_error(form, error, FIELDS)
-        else:
-            messages.success(
-                request,
-                _("Release %(n)s is signed. Its newest certificate is number %(certificate)s.")
-                % {"n": number, "certificate": made.number},
-            )
+            said = _("Release %(n)s is signed. Its newest certificate is number %(certificate)s.")
+            messages.success(request, said % {"n": number, "certificate": made.number})
             return redirect("release", slug, number)
     context = _context(access, release, form, accepted)
     return render(request, "release/certificates/sign.html", context, status=422 if form.errors else 200)
-
-
-def _initial(release: Release) -> dict[str, Any]:
-    return {"purpose": release.purpose, "recipient": release.recipient, "expires_on": release.expires_on}
 
 
 def _context(access: Access, release: Release, form: SignForm, accepted: list[str]) -> dict[str, Any]:
@@ -132,12 +122,10 @@ def certificate_verify(request: Request) -> HttpResponse:
 def _verdict(form: VerifyForm) -> Verification | None:
     data = form.cleaned_data["certificate"].read()
     archive = form.cleaned_data["release"]
-    try:
+    with error_beside(form, {"zip": "release", "size": "release"}):
         files = zip_files(archive, upload_limit()) if archive else None
         return verify_certificate(data, files, form.cleaned_data["key"], PAGE)
-    except ServiceError as error:
-        add_error(form, error, {"zip": "release", "size": "release"})
-        return None
+    return None
 
 
 @require_safe

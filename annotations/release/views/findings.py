@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Paginator
+from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -14,9 +14,8 @@ from django.views.decorators.http import require_POST, require_safe
 from annotations.core.access import Access, Can, enter, note_for
 from annotations.core.answers import json_answers
 from annotations.core.changes import malformed
-from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ, record_reads
-from annotations.core.requests import Request, body_of, bounds_of, numbers, one_of, paged
+from annotations.core.requests import Request, body_of, bounds_of, error_as_message, numbers, one_of, paged
 from annotations.models import Document, Label, LeakFinding, Release, ReleasedNote, ReleasedNoteState, ReleaseState
 from annotations.notes.selectors.in_context import label_looks
 from annotations.release.selectors.findings import (
@@ -32,7 +31,7 @@ from annotations.release.selectors.findings import (
     stored_pieces,
     string_keys,
 )
-from annotations.release.selectors.releases import around_note, release_for
+from annotations.release.selectors.releases import around_note, enter_release
 from annotations.release.services.deciding import UNDO, answer_chosen
 from annotations.release.services.previewing import SURROGATES, viewed
 from annotations.text.names import whole
@@ -44,34 +43,37 @@ STRINGS = 10
 @require_safe
 def findings(request: Request, slug: str, number: int) -> HttpResponse:
     """List the findings, grouped by string; ?state= open, decided or all; ?string= shows one string in full."""
-    access = enter(request.user, slug, Can.RELEASE)
-    found = release_for(access, number)
+    access, found = enter_release(request.user, slug, number)
     chosen = one_of(request, "state", FILTERS)
-    counts = finding_counts(found)
-    context: dict[str, Any] = {
-        "access": access,
-        "release": found,
-        "chosen": chosen,
-        "filters": [(name, FILTER_NAMES[name], counts[name]) for name in FILTERS],
-        "counts": counts,
-        "decidable": found.state == ReleaseState.PREPARED,
-        "labels": sorted(found.policy.rules),
-    }
     if "string" in request.GET:
         key = _key(request.GET["string"])
         count = findings_of(found).filter(string_key=key).count() if key is not None else 0
         if key is None or not count:
             raise Http404("This release has no findings of this string.")
-        part = paged(request, range(count), OF_STRING)
+        part: Page[Any] = paged(request, range(count), OF_STRING)
         groups = groups_of(found, [key], most=OF_STRING, after=part.start_index() - 1)
-        context |= {"page": part, "one": key}
     else:
-        strings = Paginator(string_keys(found, chosen), STRINGS).get_page(whole(request.GET.get("page", "")))
-        groups = groups_of(found, list(strings.object_list))
-        context |= {"page": strings, "one": None}
-    _read(access, groups)
-    context["groups"] = groups
-    return render(request, "release/findings.html", context)
+        part = Paginator(string_keys(found, chosen), STRINGS).get_page(whole(request.GET.get("page", "")))
+        groups, key = groups_of(found, list(part.object_list)), None
+    context = _context(access, found, groups, chosen)
+    filters = [(name, FILTER_NAMES[name], context["counts"][name]) for name in FILTERS]
+    return render(request, "release/findings.html", context | {"page": part, "one": key, "filters": filters})
+
+
+def _context(access: Access, release: Release, groups: list[FindingGroup], chosen: str) -> dict[str, Any]:
+    """What the page and its parts show of the groups. Records each note that they show a part of as read."""
+    notes = (shown.note for group in groups for shown in group.shown)
+    record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what="leak findings")
+    return {
+        "access": access,
+        "release": release,
+        "groups": groups,
+        "chosen": chosen,
+        "counts": finding_counts(release),
+        "decidable": release.state == ReleaseState.PREPARED,
+        "labels": sorted(release.policy.rules),
+        "one": None,
+    }
 
 
 def _key(value: str) -> int | None:
@@ -80,27 +82,20 @@ def _key(value: str) -> int | None:
     return found if found is None or not value.startswith("-") else -found
 
 
-def _read(access: Access, groups: list[FindingGroup]) -> None:
-    """Record each note that the page shows a part of."""
-    notes = (shown.note for group in groups for shown in group.shown)
-    record_reads(actor=access.user, project_id=access.project.pk, notes=notes, what="leak findings")
-
-
 @require_POST
 def release_decide(request: Request, slug: str, number: int) -> HttpResponse:
     """Answer one finding (`finding`) or all of a string (`string`): replace, allow, or undo.
 
     For htmx the answer is the group of the string; otherwise a redirect to the list.
     """
-    access = enter(request.user, slug, Can.RELEASE)
-    found = release_for(access, number)
+    access, found = enter_release(request.user, slug, number)
     answer = request.POST.get("answer", "")
     key = _key(request.POST.get("string", ""))
     chosen = numbers(request.POST.getlist("finding"))
     if answer not in (*LeakFinding.Answer.values, UNDO) or key is None:
         messages.error(request, _("This answer is not possible. Nothing was changed. Reload the page."))
         return _back(request, found, key)
-    try:
+    with error_as_message(request):
         done = answer_chosen(
             release=found,
             answer=answer,
@@ -109,23 +104,9 @@ def release_decide(request: Request, slug: str, number: int) -> HttpResponse:
             actor=access.user,
             label=request.POST.get("label", ""),
         )
-    except ServiceError as error:
-        messages.error(request, str(error))
-    else:
         messages.success(request, _said(answer, done))
     if request.htmx:
-        groups = groups_of(found, [key])
-        _read(access, groups)
-        context = {
-            "access": access,
-            "release": found,
-            "groups": groups,
-            "counts": finding_counts(found),
-            "chosen": request.POST.get("state", ""),
-            "decidable": found.state == ReleaseState.PREPARED,
-            "labels": sorted(found.policy.rules),
-            "one": None,
-        }
+        context = _context(access, found, groups_of(found, [key]), request.POST.get("state", ""))
         return render(request, "release/finding_answer.html", context)
     return _back(request, found, key)
 
@@ -160,8 +141,7 @@ MOST_SPANS = 10_000
 @require_safe
 def release_note(request: Request, slug: str, number: int, pk: int) -> HttpResponse:
     """Show the original and the released text of a note side by side. Opening the page is recorded."""
-    access = enter(request.user, slug, Can.RELEASE)
-    release = release_for(access, number)
+    access, release = enter_release(request.user, slug, number)
     rows = ReleasedNote.objects.filter(release=release).select_related("document")
     note = get_object_or_404(rows, document_id=pk)
     NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=pk, data={"what": "released note"})

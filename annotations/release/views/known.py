@@ -1,6 +1,6 @@
 """The page “Known identifiers”: the patient master and its uploads. The lists are in views.lists."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 from django.contrib import messages
@@ -14,13 +14,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.forms import add_error
-from annotations.core.requests import Request, paged, takes_uploads
+from annotations.core.forms import error_beside
+from annotations.core.requests import Request, error_as_message, paged, takes_uploads
 from annotations.models import Document, KnownUploadState, ListedTermKind
 from annotations.projects.selectors.labels import labels_of
 from annotations.release.forms.known import ListsFileForm, MasterForm, TermForm, TermsForm
 from annotations.release.selectors.known import master_state, names_of, people_listed, terms_of, uploads_of
 from annotations.release.services.known import (
+    Added,
     add_terms,
     clear_master,
     delete_person,
@@ -98,22 +99,14 @@ def known(request: Request, slug: str) -> HttpResponse:
     if request.method == "POST":
         form = MasterForm(request.POST, request.FILES)
         if form.is_valid():
-            try:
+            wanted = form.cleaned_data
+            with error_beside(form):
                 _upload, job = stage_master(
-                    project=access.project,
-                    content=form.cleaned_data["file"],
-                    format=form.cleaned_data["format"],
-                    actor=access.user,
+                    project=access.project, content=wanted["file"], format=wanted["format"], actor=access.user
                 )
                 return redirect("job", slug, job.number)
-            except ServiceError as error:
-                add_error(form, error)
-    return render(
-        request,
-        "release/known/known.html",
-        context_of(request, access, master=form),
-        status=422 if form.errors else 200,
-    )
+    context = context_of(request, access, master=form)
+    return render(request, "release/known/known.html", context, status=422 if form.errors else 200)
 
 
 def context_of(request: Request, access: Access, **forms: Any) -> dict[str, Any]:
@@ -166,15 +159,10 @@ def known_upload(request: Request, slug: str, pk: int) -> HttpResponse:
 
 
 def _import_upload(request: Request, access: Access, pk: int) -> None:
-    try:
+    said = _("Patient master imported. New: %(added)d, changed: %(changed)d, unchanged: %(unchanged)d.")
+    with error_as_message(request):
         done = import_upload(project=access.project, upload_id=pk, actor=access.user)
-    except ServiceError as error:
-        messages.error(request, str(error))
-        return
-    messages.success(
-        request,
-        _("Patient master imported. New: %(added)d, changed: %(changed)d, unchanged: %(unchanged)d.") % done,
-    )
+        messages.success(request, said % done)
 
 
 # The allow and deny lists: add and remove terms, import and export both lists.
@@ -199,19 +187,16 @@ def known_lists(request: Request, slug: str) -> HttpResponse:
 def _add(request: Request, access: Access) -> HttpResponse:
     form = TermsForm(request.POST, labels=labels_of(access.project), auto_id="terms_%s")
     if form.is_valid():
-        chosen = form.cleaned_data
-        try:
+        wanted = form.cleaned_data
+        with error_beside(form):
             done = add_terms(
                 project=access.project,
-                kind=chosen["which"],
-                terms=chosen["terms"],
-                label=chosen["label"],
+                kind=wanted["which"],
+                terms=wanted["terms"],
+                label=wanted["label"],
                 actor=access.user,
             )
-            _say(request, done["added"], done["already"])
-            return redirect("known", access.project.slug)
-        except ServiceError as error:
-            add_error(form, error)
+            return _listed(request, access, [done])
     return render(request, "release/known/known.html", context_of(request, access, terms=form), status=422)
 
 
@@ -229,20 +214,21 @@ def _import_terms(request: Request, access: Access) -> HttpResponse:
     if form.is_valid():
         try:
             done = import_lists(project=access.project, content=form.cleaned_data["file"], actor=access.user)
-            _say(request, sum(each["added"] for each in done.values()), sum(each["already"] for each in done.values()))
-            return redirect("known", access.project.slug)
+            return _listed(request, access, done.values())
         except ServiceError as error:
             form.add_error("file", str(error))
     return render(request, "release/known/known.html", context_of(request, access, lists_file=form), status=422)
 
 
-def _say(request: Request, added: int, already: int) -> None:
+def _listed(request: Request, access: Access, done: Collection[Added]) -> HttpResponse:
+    """Say how many terms were added."""
+    added, already = sum(each["added"] for each in done), sum(each["already"] for each in done)
     text = ngettext("%(count)d term was added.", "%(count)d terms were added.", added) % {"count": added}
     if already:
-        text += " " + ngettext("%(count)d was on the list already.", "%(count)d were on the list already.", already) % {
-            "count": already
-        }
+        again = ngettext("%(count)d was on the list already.", "%(count)d were on the list already.", already)
+        text += " " + again % {"count": already}
     messages.success(request, text)
+    return redirect("known", access.project.slug)
 
 
 @require_safe

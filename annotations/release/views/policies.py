@@ -1,6 +1,6 @@
 """Pages of policies: the list, and the editor with the changes of each version."""
 
-from dataclasses import dataclass
+from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
@@ -9,13 +9,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.core.access import Access, Can, enter
-from annotations.core.errors import ServiceError
-from annotations.core.forms import add_error
+from annotations.core.forms import error_beside
 from annotations.core.labels import label_rows
 from annotations.core.requests import Request
 from annotations.models import Label, ReleasePolicy
 from annotations.notes.selectors.in_context import LabelLook, label_looks
-from annotations.release.forms.policies import PolicyForm, PolicyRow, history_of, offered_policies, policy_texts
+from annotations.release.forms.policies import PolicyForm, history_of, offered_policies, policy_texts
 from annotations.release.rules.redaction.policy import LabelRule
 from annotations.release.services.policies import (
     PolicyExample,
@@ -34,16 +33,6 @@ def release_policies(request: Request, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Can.RELEASE)
     offered = offered_policies(access.project)
     return render(request, "release/policies.html", {"access": access, "policies": offered})
-
-
-@dataclass(frozen=True)
-class EditedRow:
-    """The row of a label in the editor. `first`: the first of its category."""
-
-    fields: PolicyRow
-    look: LabelLook
-    example: PolicyExample | None
-    first: bool
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -76,20 +65,16 @@ def release_policy(request: Request, slug: str, policy: str) -> HttpResponse:
     return render(request, "release/policy.html", context, status=422 if form.is_bound else 200)
 
 
-def _rows(access: Access, form: PolicyForm) -> list[EditedRow]:
+def _rows(access: Access, form: PolicyForm) -> list[dict[str, Any]]:
+    """The row of each label in the editor. `first`: the first of its category."""
     looks, rules = label_looks(access.project), form.shown_rules()
-    rows: list[EditedRow] = []
+    rows: list[dict[str, Any]] = []
     category = None
     for fields in form.rows():
         label = fields.label
-        rows.append(
-            EditedRow(
-                fields,
-                looks.get(label.code) or LabelLook(label.code, label.name),
-                _example_of(rules.get(label.code), label),
-                label.category_id != category,
-            )
-        )
+        look = looks.get(label.code) or LabelLook(label.code, label.name)
+        example = _example_of(rules.get(label.code), label)
+        rows.append({"fields": fields, "look": look, "example": example, "first": label.category_id != category})
         category = label.category_id
     return rows
 
@@ -118,7 +103,7 @@ def _saved(request: Request, access: Access, form: PolicyForm, current: ReleaseP
         form.add_error("new_name", _("To save a new policy, choose “Save as a new policy”. Otherwise clear its names."))
     if not form.is_valid():
         return None
-    try:
+    with error_beside(form, {"slug": "new_slug", "name": "new_name"} if copies else None):
         saved = save_policy(
             project=access.project,
             slug=form.cleaned_data["new_slug"] if copies else current.slug,
@@ -128,16 +113,14 @@ def _saved(request: Request, access: Access, form: PolicyForm, current: ReleaseP
             new=copies,
             seen=None if copies else _seen(request),
         )
-    except ServiceError as error:
-        add_error(form, error, {"slug": "new_slug", "name": "new_name"} if copies else None)
-        return None
-    if copies:
-        messages.success(request, _("The policy “%(name)s” is saved.") % {"name": saved.name})
-    elif saved.pk == current.pk:
-        messages.info(request, _("Nothing has changed, so no new version was saved."))
-    else:
-        messages.success(request, _("Version %(version)s is saved.") % {"version": saved.version})
-    return redirect("release_policy", access.project.slug, saved.slug)
+        if copies:
+            messages.success(request, _("The policy “%(name)s” is saved.") % {"name": saved.name})
+        elif saved.pk == current.pk:
+            messages.info(request, _("Nothing has changed, so no new version was saved."))
+        else:
+            messages.success(request, _("Version %(version)s is saved.") % {"version": saved.version})
+        return redirect("release_policy", access.project.slug, saved.slug)
+    return None
 
 
 def _seen(request: Request) -> int:

@@ -1,7 +1,7 @@
 """Pages of releases: the list, a release, its exports, and withdrawing it."""
 
 import uuid
-from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from django.conf import settings
@@ -14,14 +14,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
-from annotations.core.forms import add_error
-from annotations.core.requests import Request, number, paged
+from annotations.core.forms import error_beside
+from annotations.core.requests import Request, error_as_message, number, paged
 from annotations.exchange.forms.exports import SetChoice, set_choices
 from annotations.exchange.selectors import mappings_of
 from annotations.exchange.services.label_mappings import labels_of_mapping
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_token
-from annotations.models import Document, Job, JobState, Label, Release, ReleaseState
+from annotations.models import Job, JobState, Label, Release, ReleaseState
 from annotations.notes.selectors.in_context import label_looks
 from annotations.release.forms.policies import OfferedPolicy, offered_policies
 from annotations.release.forms.releases import (
@@ -33,12 +33,13 @@ from annotations.release.forms.releases import (
     kinds_in_form,
     runs_among,
 )
-from annotations.release.selectors.findings import Marked, SideBySideLine, beside
+from annotations.release.selectors.findings import Marked, beside
 from annotations.release.selectors.releases import (
+    enter_release,
     figures_of,
+    open_count,
     open_counts,
     ready_exports,
-    release_for,
     released_notes,
     releases_of,
 )
@@ -67,15 +68,13 @@ def releases(request: Request, slug: str) -> HttpResponse:
             "release": release,
             "sets": names[release.pk],
             "open": waiting.get(release.pk, 0),
-            "status": status_of(release.job, access) if _preparing(release) and release.job else None,
+            "status": status_of(release.job, access)
+            if release.state == ReleaseState.PREPARING and release.job
+            else None,
         }
         for release in found
     ]
     return render(request, "release/releases.html", {"access": access, "page": page, "rows": rows})
-
-
-def _preparing(release: Release) -> bool:
-    return release.state == ReleaseState.PREPARING
 
 
 def _settling(release: Release, job: Job) -> bool:
@@ -87,15 +86,18 @@ def _settling(release: Release, job: Job) -> bool:
 @require_safe
 def release(request: Request, slug: str, number: int) -> HttpResponse:
     """Show a release: its state, what was done, what is left to do, and its exports. For htmx, while it is prepared."""
-    access = enter(request.user, slug, Can.RELEASE)
-    found = release_for(access, number)
+    access, found = enter_release(request.user, slug, number)
     context = _context(request, access, found)
     return render(request, "release/release_body.html" if request.htmx else "release/release.html", context)
 
 
 def _context(request: Request, access: Access, found: Release) -> dict[str, Any]:
-    status = status_of(found.job, access) if found.job and (_preparing(found) or _settling(found, found.job)) else None
-    open_findings = open_counts([found]).get(found.pk, 0)
+    status = (
+        status_of(found.job, access)
+        if found.job and (found.state == ReleaseState.PREPARING or _settling(found, found.job))
+        else None
+    )
+    open_findings = open_count(found)
     return {
         "access": access,
         "release": found,
@@ -117,8 +119,7 @@ def _context(request: Request, access: Access, found: Release) -> dict[str, Any]
 @require_POST
 def release_export(request: Request, slug: str, number: int) -> HttpResponse:
     """Start the export of a release. The same form starts one job."""
-    access = enter(request.user, slug, Can.RELEASE)
-    found = release_for(access, number)
+    access, found = enter_release(request.user, slug, number)
     mappings = {str(one.pk): one for one in mappings_of(access.project)}
     form = ReleaseExportForm(request.POST, about=about_formats(), mappings=list(mappings.values()))
     if "format" in form.errors:
@@ -128,7 +129,7 @@ def release_export(request: Request, slug: str, number: int) -> HttpResponse:
         messages.error(request, _("This label mapping no longer exists. Choose another one. Nothing was exported."))
         return redirect("release", slug, number)
     mapping = mappings.get(form.cleaned_data["labels"])
-    try:
+    with error_as_message(request):
         job = start_release_export(
             release=found,
             format=form.cleaned_data["format"],
@@ -137,53 +138,30 @@ def release_export(request: Request, slug: str, number: int) -> HttpResponse:
             leave_out=form.cleaned_data["leave_out"],
             labels=labels_of_mapping(mapping) if mapping else None,
         )
-    except ServiceError as error:
-        messages.error(request, str(error))
-        return redirect("release", slug, number)
-    return redirect("job", slug, job.number)
+        return redirect("job", slug, job.number)
+    return redirect("release", slug, number)
 
 
 @require_POST
 def release_prepare(request: Request, slug: str, number: int) -> HttpResponse:
     """Prepare a release again whose surrogates were edited. A repeated request does nothing."""
-    access = enter(request.user, slug, Can.RELEASE)
-    found = release_for(access, number)
-    try:
+    access, found = enter_release(request.user, slug, number)
+    with error_as_message(request):
         prepare_again(release=found, actor=access.user)
-    except ServiceError as error:
-        messages.error(request, str(error))
     return redirect("release", slug, number)
 
 
 @require_POST
 def release_withdraw(request: Request, slug: str, number: int) -> HttpResponse:
     """Withdraw a release: it is not exported any more. What recipients have remains with them."""
-    access = enter(request.user, slug, Can.RELEASE)
-    found = release_for(access, number)
-    try:
+    access, found = enter_release(request.user, slug, number)
+    with error_as_message(request):
         withdraw(release=found, actor=access.user)
-    except ServiceError as error:
-        messages.error(request, str(error))
-    else:
         messages.success(request, _("Release %(number)s is withdrawn.") % {"number": found.number})
     return redirect("release", slug, number)
 
 
 # The page on which a release is made: annotations, policy, and a preview of one note.
-
-
-@dataclass(frozen=True)
-class PreviewedNote:
-    """A note as the release would show it."""
-
-    note: Document | None
-    rows: list[SideBySideLine]
-    leaks: int
-    previous: int | None
-    following: int | None
-    position: int
-    total: int
-    error: str = ""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -209,7 +187,7 @@ def release_new(request: Request, slug: str) -> HttpResponse:
         "access": access,
         "form": form,
         "sets": sets,
-        "groups": _grouped(sets),
+        "groups": [(group, list(some)) for group, some in groupby(sets, key=lambda choice: choice.group)],
         "runs": runs_among(sets),
         "kinds": [form[kind_field(label.code)] for label in labels],
         "policies": offered,
@@ -221,13 +199,6 @@ def release_new(request: Request, slug: str) -> HttpResponse:
         "shown": shown,
     }
     return render(request, "release/new.html", context, status=422 if form.is_bound and form.errors else 200)
-
-
-def _grouped(sets: list[SetChoice]) -> list[tuple[str, list[SetChoice]]]:
-    groups: dict[str, list[SetChoice]] = {}
-    for choice in sets:
-        groups.setdefault(choice.group, []).append(choice)
-    return list(groups.items())
 
 
 def _form(
@@ -263,7 +234,7 @@ def _start(request: Request, access: Access, form: ReleaseForm, offered: list[Of
     """Start the release, or put the reason why not into the form."""
     data = form.cleaned_data
     policy = next(one for one in offered if one.value == data["policy"])
-    try:
+    with error_beside(form, REFUSED_AT):
         release = start_chosen(
             project=access.project,
             sets=data["sets"],
@@ -279,40 +250,27 @@ def _start(request: Request, access: Access, form: ReleaseForm, offered: list[Of
             expires_on=data["expires_on"],
             token=form_token(request),
         )
-    except ServiceError as error:
-        add_error(form, error, REFUSED_AT)
-        return None
-    messages.success(request, _("Release %(number)s was started.") % {"number": release.number})
-    return redirect("release", access.project.slug, release.number)
+        messages.success(request, _("Release %(number)s was started.") % {"number": release.number})
+        return redirect("release", access.project.slug, release.number)
+    return None
 
 
-def _previewed(access: Access, request: Request, sets: list[SetChoice], offered: list[OfferedPolicy]) -> PreviewedNote:
+def _previewed(access: Access, request: Request, sets: list[SetChoice], offered: list[OfferedPolicy]) -> dict[str, Any]:
     """Preview the note `note`, or the first one. Nothing is stored but that the note was read."""
     specs = [choice.spec for choice in sets if choice.spec in request.POST.getlist("sets")]
     policy = next((one for one in offered if one.value == request.POST.get("policy")), None)
     if not specs or policy is None:
-        return _nothing(_("Choose annotations and a policy to preview a note."))
+        return {"error": _("Choose annotations and a policy to preview a note.")}
     try:
         wanted = number(request.POST, "note") or 0
         row = completed(access.project, policy.row, kinds_in_form(request.POST))
         found = preview_placed(project=access.project, set_spec=union_of(specs), policy=row, wanted=wanted)
     except ServiceError as error:
-        return _nothing(str(error))
+        return {"error": str(error)}
     NOTE_READ.record(
         actor=access.user, project_id=access.project.pk, document_id=found.note.pk, data={"what": "release preview"}
     )
     made = found.preview
     marks = [Marked(leak.start, leak.end) for leak in made.leaks]
-    return PreviewedNote(
-        found.note,
-        beside(made.text, made.released.text, made.released.pieces, marks, looks=label_looks(access.project)),
-        len(marks),
-        found.previous,
-        found.following,
-        found.position,
-        found.total,
-    )
-
-
-def _nothing(error: str) -> PreviewedNote:
-    return PreviewedNote(None, [], 0, None, None, 0, 0, error)
+    rows = beside(made.text, made.released.text, made.released.pieces, marks, looks=label_looks(access.project))
+    return {"placed": found, "rows": rows, "leaks": len(marks)}

@@ -10,11 +10,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.requests import Request, numbers, one_of, paged
+from annotations.core.requests import Request, error_as_message, numbers, one_of, paged
 from annotations.models import SurrogateEntity
 from annotations.release.forms.known import ChangeForm, SearchForm
+from annotations.release.selectors.known import KIND_NAMES
 from annotations.release.selectors.surrogates import (
-    KIND_NAMES,
     MOST_FOUND,
     STATES,
     counts_by_kind,
@@ -65,13 +65,11 @@ def surrogates_merge(request: Request, slug: str) -> HttpResponse:
         found = whole(pk, MAX_ID), whole(version, MAX_ID)
         if found[0] is not None and found[1] is not None:
             versions[found[0]] = found[1]
-    try:
+    with error_as_message(request):
         kept = editing.merge(project=access.project, versions=versions, actor=access.user)
-    except ServiceError as error:
-        messages.error(request, str(error))
-        return redirect(f"{reverse('surrogates', args=[slug])}?{request.GET.urlencode()}")
-    messages.success(request, _("The entities are merged. Later releases use this surrogate for all of them."))
-    return redirect("surrogate", slug, kept.pk)
+        messages.success(request, _("The entities are merged. Later releases use this surrogate for all of them."))
+        return redirect("surrogate", slug, kept.pk)
+    return redirect(f"{reverse('surrogates', args=[slug])}?{request.GET.urlencode()}")
 
 
 @require_safe

@@ -1,5 +1,7 @@
 """Gold versions: differences between two of them, splits by patient, and counts of tokens and spans."""
 
+from dataclasses import asdict
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -195,7 +197,7 @@ def test_parts_are_added_and_stored():
     one, other = part(("a b", [(0, 1, "X")])), part(("c", [(0, 1, "X")]), ("d", [(0, 1, "Y")]))
     whole = together([one, other])
     assert (whole.notes, whole.tokens, whole.labels) == (3, 4, {"X": Count(2, 2), "Y": Count(1, 1)})
-    assert part_of(whole.data()) == whole
+    assert part_of(asdict(whole)) == whole
     assert one.labels == {"X": Count(1, 1)}, "adding changed a part"
 
 

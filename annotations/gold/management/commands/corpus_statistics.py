@@ -7,7 +7,7 @@ from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.tokenizers import KINDS
 from annotations.gold.management.commands.diff_gold import find_version
-from annotations.gold.services.statistics import as_data, statistics_of, table_of
+from annotations.gold.services.statistics import statistics_of, table_of
 from annotations.models import User
 
 
@@ -36,8 +36,8 @@ class Command(JourneyCommand):
             raise ServiceError(
                 "No gold version is frozen yet. Freeze one with “manage.py freeze_gold”.", code="version"
             )
-        table = table_of(project, statistics_of(version, tokenizer=options["tokenizer"]))
-        return as_data(version, table, options["tokenizer"])
+        parts = statistics_of(version, tokenizer=options["tokenizer"])
+        return table_of(version, parts, options["tokenizer"])
 
     def say(self, result: dict[str, Any]) -> str:
         tokens = f" (tokens: {result['tokenizer']})" if result["tokenizer"] else ""

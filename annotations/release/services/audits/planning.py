@@ -14,7 +14,8 @@ from annotations.release.events import AUDIT_DISCARDED, AUDIT_PLANNED
 from annotations.release.rules.audits.looks import MOST_LEAKS, Design
 from annotations.release.rules.audits.sampling import DrawnNote, draw
 from annotations.release.rules.audits.shown import can_plant
-from annotations.release.selectors.audits import Choices, designed, pieces_of, units_of, waiting_for
+from annotations.release.selectors.audits import Choices, designed, units_of, waiting_for
+from annotations.release.selectors.findings import stored_pieces
 
 BATCH = 200
 
@@ -126,7 +127,7 @@ def _plant_some(rows: Sequence[AuditNote], wanted: int, key: Key, seed: str) -> 
         notes = _texts(row.note_id for row in some)
         for row in some:
             note = notes[row.note_id]
-            fitting = [piece for piece in pieces_of(note) if can_plant(note.document.text, note.text, piece)]
+            fitting = [piece for piece in stored_pieces(note.pieces) if can_plant(note.document.text, note.text, piece)]
             if not fitting:
                 continue
             number = int.from_bytes(key.digest("audit piece", seed, str(row.note_id))[:8], "big")

@@ -40,6 +40,7 @@ from annotations.release import events
 from annotations.release.rules.audits.shown import AuditedText
 from annotations.release.rules.redaction.released import span_to_released
 from annotations.release.selectors import audits
+from annotations.release.selectors.findings import stored_pieces
 from annotations.release.services.deciding import UNDO, answer_chosen, hold_back
 from annotations.text.characters import trim
 from annotations.text.search import folded
@@ -95,10 +96,13 @@ def reading_note(plan: AuditPlan, user: User) -> AuditNote | None:
     return rows.select_related("note__document", "note__release", "plan__release").first()
 
 
-def note_of(plan: AuditPlan, position: int, user: User) -> AuditNote | None:
-    """The note at this position of the sample, if the person reads it or has read it."""
+def note_of(plan: AuditPlan, position: int, user: User) -> AuditNote:
+    """The note at this position of the sample, if the person reads it or has read it. Raises ServiceError `gone`."""
     rows = AuditNote.objects.filter(plan=plan, position=position, reader=user)
-    return rows.select_related("note__document", "note__release", "plan__release").first()
+    found = rows.select_related("note__document", "note__release", "plan__release").first()
+    if found is None:
+        raise ServiceError(_("This note is no longer yours to read. Read the next."), code="gone")
+    return found
 
 
 def mark(*, note: AuditNote, start: int, end: int, label: str, user: User) -> AuditMark:
@@ -223,7 +227,7 @@ def _open_findings(row: AuditNote, leaks: list[AuditMark]) -> None:
     if not leaks:
         return
     note = row.note
-    key, pieces = project_key(note.release.project_id), audits.pieces_of(note)
+    key, pieces = project_key(note.release.project_id), stored_pieces(note.pieces)
     for one in leaks:
         start, end = span_to_released(pieces, one.start, one.end)
         one.finding, _made = LeakFinding.objects.get_or_create(
