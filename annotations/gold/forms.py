@@ -38,9 +38,6 @@ class HoldOutForm(forms.Form):
         ),
     )
 
-    def clean_share(self) -> int:
-        return int(self.cleaned_data["share"])
-
 
 class SplitForm(forms.Form):
     """Seed and shares of a train/dev/test split. The service checks them."""

@@ -10,7 +10,7 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from ninja import Field, File, Form, Query, Router, Schema, UploadedFile
 from ninja.responses import Status
 
-from annotations.core.access import Can
+from annotations.core.access import Access, Can
 from annotations.core.api.mount import sends
 from annotations.core.api.paging import Page, Paging, paged, paged_rows
 from annotations.core.api.problems import check, invalid, named
@@ -167,18 +167,14 @@ def list_uploads(request: ApiRequest, slug: str) -> list[UploadItem]:
 @router.post(f"{PATH}/uploads/{{int:known_upload}}/import", response=ImportedMaster)
 def import_master(request: ApiRequest, slug: str, known_upload: int) -> Imported:
     """Import an upload that was read. Patients of the master that it does not have stay as they are."""
-    access = enter(request, slug, Can.MANAGE)
-    if not uploads_of(access.project).filter(pk=known_upload).exists():
-        raise Http404("This upload does not exist.")
+    access = _upload(request, slug, known_upload)
     return import_upload(project=access.project, upload_id=known_upload, actor=access.user)
 
 
 @router.delete(f"{PATH}/uploads/{{int:known_upload}}", response={204: None})
 def discard_master(request: ApiRequest, slug: str, known_upload: int) -> Status[None]:
     """Discard an upload. The patient master is unchanged."""
-    access = enter(request, slug, Can.MANAGE)
-    if not uploads_of(access.project).filter(pk=known_upload).exists():
-        raise Http404("This upload does not exist.")
+    access = _upload(request, slug, known_upload)
     discard_upload(project=access.project, upload_id=known_upload)
     return Status(204, None)
 
@@ -279,3 +275,11 @@ def export_listed_terms(request: ApiRequest, slug: str) -> HttpResponse:
     access = enter(request, slug, Can.MANAGE)
     lines = export_lists(project=access.project, actor=access.user)
     return HttpResponse("".join(lines), content_type="text/csv; charset=utf-8")
+
+
+def _upload(request: ApiRequest, slug: str, pk: int) -> Access:
+    """Enter the project of an upload. Raises Http404."""
+    access = enter(request, slug, Can.MANAGE)
+    if not uploads_of(access.project).filter(pk=pk).exists():
+        raise Http404("This upload does not exist.")
+    return access

@@ -1,6 +1,6 @@
 """Findings of the leak gate for their page: grouped by string, each in its sentence of the released text."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.db.models import Count, Min, Q, QuerySet
@@ -273,13 +273,9 @@ def _some(release: Release, key: int, most: int, after: int) -> list[LeakFinding
 def in_context(findings: Iterable[LeakFinding]) -> dict[int, FindingInSentence]:
     """The findings in their sentences, by id. Their notes with texts, and who decided, must be loaded."""
     rows = list(findings)
-    texts = _texts({finding.source_id for finding in rows if finding.source_id})
+    sources = Document.objects.filter(pk__in={finding.source_id for finding in rows if finding.source_id})
+    texts = {pk: (name, text) for pk, name, text in sources.values_list("pk", "name", "text")}
     return {finding.pk: _shown(finding, texts) for finding in rows}
-
-
-def _texts(notes: Collection[int]) -> dict[int, tuple[str, str]]:
-    rows = Document.objects.filter(pk__in=notes).values_list("pk", "name", "text")
-    return {pk: (name, text) for pk, name, text in rows}
 
 
 def _shown(finding: LeakFinding, sources: dict[int, tuple[str, str]]) -> FindingInSentence:
